@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The house rules every target of ours is built by.
+let house: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+// Targets stand in dependency order, lowest first; Tests/TidyTests keeps the direction of their imports.
+let package = Package(
+  name: "sealift",
+  products: [
+    .executable(name: "sealift", targets: ["sealift"])
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
+  ],
+  targets: [
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+
+    .target(name: "Snapshots", dependencies: ["CSQLite"], swiftSettings: house),
+    .target(name: "Sealing", dependencies: ["COpenSSL", "CZstd"], swiftSettings: house),
+    .target(name: "Storage", swiftSettings: house),
+    .target(
+      name: "Backends", dependencies: ["Storage", "CCurl", "CExpat", "COpenSSL"], swiftSettings: house),
+    .target(name: "Repositories", dependencies: ["Sealing", "Storage"], swiftSettings: house),
+    .target(
+      name: "Operations", dependencies: ["Snapshots", "Repositories", "Sealing", "Storage"],
+      swiftSettings: house),
+    .executableTarget(
+      name: "sealift",
+      dependencies: [
+        "Operations", "Backends", "Storage",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: house),
+
+    .target(
+      name: "TestKit",
+      dependencies: [
+        "Storage", "CSQLite", .product(name: "Subprocess", package: "swift-subprocess"),
+      ], path: "Tests/TestKit", swiftSettings: house),
+    .testTarget(
+      name: "SnapshotsTests", dependencies: ["Snapshots", "CSQLite", "TestKit"], swiftSettings: house),
+    .testTarget(
+      name: "SealingTests", dependencies: ["Sealing", "CZstd", "TestKit"],
+      exclude: ["Vectors"], swiftSettings: house),
+    .testTarget(name: "StorageTests", dependencies: ["Storage", "TestKit"], swiftSettings: house),
+    .testTarget(
+      name: "BackendsTests", dependencies: ["Backends", "Storage", "TestKit"], swiftSettings: house),
+    .testTarget(
+      name: "RepositoriesTests", dependencies: ["Repositories", "Sealing", "Storage", "TestKit"],
+      swiftSettings: house),
+    .testTarget(
+      name: "OperationsTests",
+      dependencies: ["Operations", "Repositories", "Sealing", "Snapshots", "Storage", "Backends", "TestKit"],
+      swiftSettings: house),
+    .testTarget(
+      name: "CommandTests", dependencies: ["sealift", "Operations", "Storage", "TestKit"],
+      swiftSettings: house),
+    .testTarget(name: "TidyTests", dependencies: ["TestKit"], swiftSettings: house),
+  ]
+)

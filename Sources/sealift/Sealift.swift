@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct Sealift: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "sealift")
+}
