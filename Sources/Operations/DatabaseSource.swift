@@ -1,0 +1,36 @@
+/// A database to push, as the configuration or the command line names it.
+package struct DatabaseSource: Sendable {
+  package enum Method: String, Sendable, CaseIterable {
+    case vacuum
+    case pages
+  }
+
+  package var name: String
+  package var path: String
+  package var method: Method
+  /// Milliseconds to wait for a writer.
+  package var busyTimeoutMilliseconds: Int
+  /// Stop when the -wal has grown by so many bytes while the copy was taken; `nil` is no limit.
+  package var maxWalGrowth: Int?
+  package var allowRecovery: Bool
+  package var keepFreePages: Bool
+  /// zstd's level; 0 stores pages as they are.
+  package var compressionLevel: Int
+  package var tags: [String]
+
+  package init(
+    name: String, path: String, method: Method = .vacuum, busyTimeoutMilliseconds: Int = 30_000,
+    maxWalGrowth: Int? = nil, allowRecovery: Bool = false, keepFreePages: Bool = false, compressionLevel: Int = 1,
+    tags: [String] = []
+  ) {
+    self.name = name
+    self.path = path
+    self.method = method
+    self.busyTimeoutMilliseconds = busyTimeoutMilliseconds
+    self.maxWalGrowth = maxWalGrowth
+    self.allowRecovery = allowRecovery
+    self.keepFreePages = keepFreePages
+    self.compressionLevel = compressionLevel
+    self.tags = tags
+  }
+}

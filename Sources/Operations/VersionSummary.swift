@@ -1,0 +1,56 @@
+/// One version as people see it in `list`, `show` and at the end of `push`.
+package struct VersionSummary: Sendable {
+  /// 64 hexadecimal digits; a prefix is enough to name it.
+  package var id: String
+  package var database: String
+  package var host: String
+  /// The target's name.
+  package var target: String
+  /// When the snapshot was taken: milliseconds since 1970 UTC.
+  package var time: UInt64
+  /// Bytes of the database image.
+  package var size: Int
+  package var pageSize: Int
+  package var pages: Int
+  package var method: String
+  /// Bytes of packs this version added to the target; its manifest is not counted.
+  package var bytesNew: Int
+  package var sequence: UInt64
+  package var tags: [String]
+  package var note: String
+  /// The database failed its own check when this version was taken.
+  package var damaged: Bool
+  /// The check needs an application's function or collation and could not be made.
+  package var notCheckable: Bool
+  /// Plain SHA-256 of the restored file, hexadecimal.
+  package var sha256: String
+  /// Format version of the sealed objects.
+  package var formatVersion: Int
+  /// `<sequence>-<first 16 digits of the id>`: to note elsewhere, for `--expect`.
+  package var head: String
+
+  package init(
+    id: String, database: String, host: String, target: String, time: UInt64, size: Int, pageSize: Int, pages: Int,
+    method: String, bytesNew: Int, sequence: UInt64, tags: [String], note: String, damaged: Bool, notCheckable: Bool,
+    sha256: String, formatVersion: Int
+  ) {
+    self.id = id
+    self.database = database
+    self.host = host
+    self.target = target
+    self.time = time
+    self.size = size
+    self.pageSize = pageSize
+    self.pages = pages
+    self.method = method
+    self.bytesNew = bytesNew
+    self.sequence = sequence
+    self.tags = tags
+    self.note = note
+    self.damaged = damaged
+    self.notCheckable = notCheckable
+    self.sha256 = sha256
+    self.formatVersion = formatVersion
+    self.head = "\(sequence)-\(id.prefix(16))"
+  }
+}

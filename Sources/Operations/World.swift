@@ -1,0 +1,84 @@
+package import Storage
+
+/// What an operation needs of the machine it runs on. Nothing below reads the environment, the clock or the home
+/// folder by itself: it all comes in here, so that tests decide it.
+package struct World: Sendable {
+  /// The folder of journals, marks, caches and spools (0700). Losing it never loses a version, only bytes.
+  package var stateFolder: String
+  /// The host that chains are named after, when the configuration gives one; else the name remembered in the state folder.
+  package var host: String?
+  /// Milliseconds since 1970-01-01 UTC.
+  package var now: @Sendable () -> UInt64
+  /// Where progress and remarks go.
+  package var reporter: any Reporter
+
+  package init(
+    stateFolder: String, host: String? = nil, now: @escaping @Sendable () -> UInt64, reporter: any Reporter
+  ) {
+    self.stateFolder = stateFolder
+    self.host = host
+    self.now = now
+    self.reporter = reporter
+  }
+}
+
+/// A listener to what an operation is doing. Operations never print.
+package protocol Reporter: Sendable {
+  func progress(_ progress: Progress)
+  /// A remark a person should see even when all goes well (a fallback, side files that appeared, freshness).
+  func notice(_ text: String)
+}
+
+/// How far an operation is.
+package struct Progress: Sendable {
+  package enum Stage: String, Sendable {
+    case copying
+    case checking
+    case sealing
+    case uploading
+    case fetching
+    case verifying
+  }
+
+  package var stage: Stage
+  /// The database or version it is about.
+  package var subject: String
+  package var bytesDone: Int
+  /// `nil` when it cannot be known.
+  package var bytesTotal: Int?
+
+  package init(_ stage: Stage, subject: String, bytesDone: Int, bytesTotal: Int?) {
+    self.stage = stage
+    self.subject = subject
+    self.bytesDone = bytesDone
+    self.bytesTotal = bytesTotal
+  }
+}
+
+/// A target a person named, with what opens it. The secret is asked for when it is needed, never earlier: a push of
+/// an unchanged database needs no key.
+package struct TargetAccess: Sendable {
+  /// The name from the configuration, or the target's URL without secrets.
+  package var name: String
+  package var store: any ObjectStore
+  package var unlock: @Sendable () async throws -> UnlockSecret
+
+  package init(name: String, store: any ObjectStore, unlock: @escaping @Sendable () async throws -> UnlockSecret) {
+    self.name = name
+    self.store = store
+    self.unlock = unlock
+  }
+}
+
+/// What opens a key slot. Its description never shows the content.
+package enum UnlockSecret: Sendable, CustomStringConvertible, CustomReflectable {
+  /// The bytes of the passphrase, a trailing newline already removed.
+  case passphrase([UInt8])
+  /// The whole content of a key file.
+  case keyFile([UInt8])
+  /// The text of a printed recovery key.
+  case recoveryKey(String)
+
+  package var description: String { "(secret)" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
