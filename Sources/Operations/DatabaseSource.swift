@@ -17,11 +17,13 @@ package struct DatabaseSource: Sendable {
   /// zstd's level; 0 stores pages as they are.
   package var compressionLevel: Int
   package var tags: [String]
+  /// Begins a chain of its own when raised: the way out when two machines pushed as one.
+  package var fork: UInt32
 
   package init(
     name: String, path: String, method: Method = .vacuum, busyTimeoutMilliseconds: Int = 30_000,
     maxWalGrowth: Int? = nil, allowRecovery: Bool = false, keepFreePages: Bool = false, compressionLevel: Int = 1,
-    tags: [String] = []
+    tags: [String] = [], fork: UInt32 = 0
   ) {
     self.name = name
     self.path = path
@@ -32,5 +34,6 @@ package struct DatabaseSource: Sendable {
     self.keepFreePages = keepFreePages
     self.compressionLevel = compressionLevel
     self.tags = tags
+    self.fork = fork
   }
 }

@@ -1,3 +1,6 @@
+import Repositories
+import Sealing
+
 /// `sealift init`: makes a repository at a target.
 package struct Initialize: Sendable {
   package struct Outcome: Sendable {
@@ -13,6 +16,23 @@ package struct Initialize: Sendable {
   /// - Throws: `.usage` with code `repositoryExists` when there is one and `ifMissing` is not given;
   ///   `.wrongKey` when there is one, `ifMissing` is given and the secret does not open it.
   package func run(at target: TargetAccess, ifMissing: Bool) async throws -> Outcome {
-    throw OperationError(.failed, "not here yet")
+    do {
+      // Looked at before the secret is asked for: nobody types a new passphrase twice only to hear that there is a repository.
+      if try await !RepositoryFiles.read(from: target.store).isEmpty {
+        guard ifMissing else {
+          throw RepositoryError(
+            .repositoryExists, "there is a repository already",
+            hint: "Use it, or name another prefix or folder; `sealift init --if-missing` is content with one that the key opens.")
+        }
+        return Outcome(repository: try await target.open().id.hex, created: false)
+      }
+      let secret = try await target.unlock().slotSecret()
+      _ = try HostName.current(world)
+      let repository = try await RepositoryFiles.create(
+        at: target.store, with: secret, cost: SlotCost.current, now: world.now())
+      return Outcome(repository: repository.id.hex, created: true)
+    } catch {
+      throw OperationError(error, doing: "making a repository at \(target.name)")
+    }
   }
 }

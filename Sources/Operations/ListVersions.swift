@@ -1,3 +1,7 @@
+import Repositories
+import Sealing
+import Storage
+
 /// `sealift list` and `sealift show`.
 package struct ListVersions: Sendable {
   package struct Outcome: Sendable {
@@ -5,13 +9,14 @@ package struct ListVersions: Sendable {
     package var versions: [VersionSummary]
     /// Manifests that could not be read, chains with holes or forks: said, never hidden. Each with its target.
     package var problems: [OperationError]
-    /// This machine has not seen the repository before: it cannot prove that nothing newer was taken away.
+    /// False on a machine that has not seen the repository before: it cannot prove that nothing newer was taken away.
     package var freshnessProvable: Bool
     package var formatVersion: Int
   }
 
   package struct Detail: Sendable {
     package struct Member: Sendable {
+      /// `database`, `file`, `folder` or `link`.
       package var kind: String
       package var path: String
       package var size: Int
@@ -29,11 +34,59 @@ package struct ListVersions: Sendable {
   package init(_ world: World) { self.world = world }
 
   package func run(at target: TargetAccess, database: String? = nil, tag: String? = nil) async throws -> Outcome {
-    throw OperationError(.failed, "not here yet")
+    do {
+      let lookup = try await VersionLookup(at: target, world)
+      let histories = try await lookup.histories()
+      var problems = (histories.flatMap(\.problems) + lookup.vanishedChains()).map { OperationError($0, doing: target.name) }
+      for history in histories {
+        do { try await lookup.freshness(of: history) } catch { problems.append(OperationError(error, doing: target.name)) }
+      }
+      let versions = histories.flatMap(\.versions).compactMap { VersionSummary($0, target: target.name) }
+        .filter { database == nil || $0.database == database }
+        .filter { version in tag.map { version.tags.contains($0) } ?? true }
+        .sorted { ($0.time, $0.database, $0.sequence) < ($1.time, $1.database, $1.sequence) }
+      return Outcome(
+        versions: versions, problems: distinct(problems), freshnessProvable: lookup.isFreshnessProvable(),
+        formatVersion: ObjectFormat.version)
+    } catch {
+      throw OperationError(error, doing: "listing \(target.name)")
+    }
   }
 
   /// - Throws: `.noSuchVersion`, also when a prefix is ambiguous.
   package func show(_ selector: VersionSelector, at target: TargetAccess) async throws -> Detail {
-    throw OperationError(.failed, "not here yet")
+    do {
+      let lookup = try await VersionLookup(at: target, world)
+      let found = try await lookup.find(selector)
+      let reader = try await VersionReader(found.manifest, repository: lookup.repository, state: lookup.state)
+      guard let summary = VersionSummary(found.manifest, target: target.name) else {
+        throw RepositoryError(.incomplete, "the manifest is no version")
+      }
+      let body = found.manifest.body
+      return Detail(
+        summary: summary, previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,
+        revision: Int(body.revision), packs: reader.packCount, bytesDecoded: Int(body.bytesDecoded),
+        bytesFetched: Int(body.bytesFetched), members: reader.core.members.map(Detail.Member.init))
+    } catch {
+      throw OperationError(error, doing: "reading \(target.name)")
+    }
+  }
+
+  private func distinct(_ problems: [OperationError]) -> [OperationError] {
+    var seen: Set<String> = []
+    return problems.filter { seen.insert($0.message).inserted }
+  }
+}
+
+extension ListVersions.Detail.Member {
+  init(_ member: Core.Member) {
+    let kind =
+      switch member.content {
+      case .database: "database"
+      case .file: "file"
+      case .folder: "folder"
+      case .link: "link"
+      }
+    self.init(kind: kind, path: member.path, size: Int(member.file?.length ?? 0))
   }
 }

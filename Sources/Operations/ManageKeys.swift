@@ -1,3 +1,6 @@
+import Repositories
+import Sealing
+
 /// `sealift key`: the slots that open a repository.
 package struct ManageKeys: Sendable {
   package struct Slot: Sendable {
@@ -14,20 +17,56 @@ package struct ManageKeys: Sendable {
   package var world: World
   package init(_ world: World) { self.world = world }
 
-  package func list(at target: TargetAccess) async throws -> [Slot] { throw OperationError(.failed, "not here yet") }
+  package func list(at target: TargetAccess) async throws -> [Slot] {
+    try await explained("listing the keys of", target) {
+      let repository = try await target.open()
+      return try await KeySlots(of: repository).list().map { Slot($0, in: repository) }
+    }
+  }
 
   /// Adds a slot for a passphrase or the content of a key file: written, read back, opened.
   package func add(_ secret: UnlockSecret, at target: TargetAccess) async throws -> Slot {
-    throw OperationError(.failed, "not here yet")
+    try await explained("adding a key at", target) { try await add(secret.slotSecret(), at: target) }
   }
 
   /// Makes a recovery key, adds its slot and returns the text to print once.
   package func addRecoveryKey(at target: TargetAccess) async throws -> (slot: Slot, text: String) {
-    throw OperationError(.failed, "not here yet")
+    try await explained("adding a recovery key at", target) {
+      let key = try systemRandom(32)
+      return (try await add(.recoveryKey(key), at: target), RecoveryKey.text(of: key))
+    }
   }
 
   /// Removes a slot by an unambiguous prefix of its id; never the last one, nor the one in use unless `force`.
   package func remove(_ id: String, at target: TargetAccess, force: Bool) async throws -> Slot {
-    throw OperationError(.failed, "not here yet")
+    try await explained("removing a key at", target) {
+      let repository = try await target.open()
+      return Slot(try await KeySlots(of: repository).remove(id, force: force), in: repository)
+    }
+  }
+
+  private func add(_ secret: SlotSecret, at target: TargetAccess) async throws -> Slot {
+    let current = try await target.unlock().slotSecret()
+    let repository = try await Repository.open(at: target.store, with: current)
+    let entry = try await KeySlots(of: repository).add(secret, current: current, cost: SlotCost.current, now: world.now())
+    return Slot(entry, in: repository)
+  }
+
+  private func explained<Result>(
+    _ what: String, _ target: TargetAccess, _ body: () async throws -> Result
+  ) async throws -> Result {
+    do { return try await body() } catch { throw OperationError(error, doing: "\(what) \(target.name)") }
+  }
+}
+
+extension ManageKeys.Slot {
+  init(_ entry: KeySlots.Entry, in repository: Repository) {
+    let kind =
+      switch entry.derivation {
+      case .passphrase: "passphrase"
+      case .keyFile: "key file"
+      case .recoveryKey: "recovery key"
+      }
+    self.init(id: entry.id, kind: kind, created: entry.createdAt, current: entry.name == repository.slot)
   }
 }

@@ -1,3 +1,9 @@
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
 /// `sealift pull` and `sealift restore`: a version back as a file, verified before it gets its name.
 package struct Pull: Sendable {
   package enum Destination: Sendable {
@@ -24,6 +30,99 @@ package struct Pull: Sendable {
   package func run(
     _ selector: VersionSelector, from target: TargetAccess, to destination: Destination, expect: String? = nil
   ) async throws -> Outcome {
-    throw OperationError(.failed, "not here yet")
+    do {
+      return try await pull(selector, from: target, to: destination, expect: expect)
+    } catch {
+      throw OperationError(error, doing: "pulling from \(target.name)")
+    }
+  }
+
+  private func pull(
+    _ selector: VersionSelector, from target: TargetAccess, to destination: Destination, expect: String?
+  ) async throws -> Outcome {
+    if case .file(let path) = destination { try RestoredFile.refuseIfPresent(path) }
+    let lookup = try await VersionLookup(at: target, world)
+    let found = try await lookup.find(selector)
+    if let expect { try HeadCode(parsing: expect).check(found.history) }
+    guard let version = VersionSummary(found.manifest, target: target.name) else {
+      throw RepositoryError(.incomplete, "the manifest is no version")
+    }
+    let reader = try await VersionReader(found.manifest, repository: lookup.repository, state: lookup.state)
+    switch destination {
+    case .file(let path): return try await restore(version, reader, lookup.repository, to: path)
+    case .descriptor(let descriptor): return try await stream(version, reader, lookup.repository, to: descriptor)
+    }
+  }
+
+  private func restore(
+    _ version: VersionSummary, _ reader: VersionReader, _ repository: Repository, to path: String
+  ) async throws -> Outcome {
+    let file = try RestoredFile(for: path)
+    defer { file.discard() }
+    let check = try await fill(file, version, reader, repository)
+    let companions = try await Companions(reader, repository: repository, world: world).restore(beside: path)
+    do {
+      try file.publish()
+    } catch {
+      companions?.discard()
+      throw error
+    }
+    return Outcome(version: version, path: path, check: check, companionsFolder: companions?.path)
+  }
+
+  /// Written to a spool first: not a byte leaves before the whole is verified.
+  private func stream(
+    _ version: VersionSummary, _ reader: VersionReader, _ repository: Repository, to descriptor: Int32
+  ) async throws -> Outcome {
+    guard reader.core.members.count == 1 else {
+      throw OperationError(
+        .usage, "this version has companion files, which cannot be streamed", hint: "Pull it into a file with -o FILE.")
+    }
+    Spool.sweep(in: world.stateFolder)
+    try StateFiles.makeFolder(world.stateFolder)
+    let spool = try Spool.open(in: world.stateFolder)
+    defer { spool.remove() }
+    let file = try RestoredFile(for: "\(spool.path)/image")
+    defer { file.discard() }
+    let check = try await fill(file, version, reader, repository)
+    try file.copy(to: descriptor)
+    return Outcome(version: version, path: nil, check: check, companionsFolder: nil)
+  }
+
+  /// Content, digests, then the database's own check.
+  private func fill(
+    _ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader, _ repository: Repository
+  ) async throws -> String {
+    try file.setLength(version.size)
+    let done = Counter()
+    try await reader.read(
+      member: 0, write: { try file.write($1, at: $0) },
+      onProgress: { count in
+        world.reporter.progress(
+          Progress(.fetching, subject: version.database, bytesDone: done.add(count), bytesTotal: version.size))
+      })
+    guard let content = reader.core.members.first?.file else { throw RepositoryError(.damaged, "the version has no content") }
+    try MemberVerification(content, keys: repository.keys).verify(file) { done in
+      world.reporter.progress(
+        Progress(.verifying, subject: version.database, bytesDone: done, bytesTotal: version.size))
+    }
+    try file.synchronize()
+    guard content.unitType == .page else { return "not a database" }
+    return try describe(await checkImage(at: file.temporaryPath), version)
+  }
+
+  private func describe(_ outcome: CheckOutcome, _ version: VersionSummary) throws -> String {
+    switch outcome {
+    case .ok: return "ok"
+    case .notCheckable(let why): return "not checkable: \(why)"
+    case .damaged(let findings):
+      let first = findings.first ?? "the check failed"
+      guard version.damaged else {
+        throw OperationError(
+          .verificationFailed, code: "imageDamaged", "the restored database fails its own check: \(first)",
+          hint: "Nothing was written. The version was sound when it was pushed; please report this.")
+      }
+      return "damaged: \(first)"
+    }
   }
 }

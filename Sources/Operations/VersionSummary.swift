@@ -1,5 +1,5 @@
 /// One version as people see it in `list`, `show` and at the end of `push`.
-package struct VersionSummary: Sendable {
+package struct VersionSummary: Codable, Sendable {
   /// 64 hexadecimal digits; a prefix is enough to name it.
   package var id: String
   package var database: String

@@ -1,0 +1,45 @@
+import Repositories
+
+/// A head code, noted elsewhere after a push: `<sequence>-<first 16 digits of the version id>`. A chain that contains it
+/// is at least as new as that push, and has the same past.
+struct HeadCode: Sendable {
+  let sequence: UInt64
+  let idPrefix: String
+
+  /// - Throws: `.usage` when it does not look like one.
+  init(parsing text: String) throws {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, let sequence = UInt64(parts[0]), parts[1].utf8.count == 16,
+      parts[1].allSatisfy(\.isHexDigit)
+    else {
+      throw OperationError(
+        .usage, "'\(text)' is no head code", hint: "A head code looks like 12-0123456789abcdef; every push prints its own.")
+    }
+    self.sequence = sequence
+    idPrefix = parts[1].lowercased()
+  }
+
+  /// - Throws: `.verificationFailed` when the chain does not contain the head, or cannot be followed back to it.
+  func check(_ history: ChainHistory) throws {
+    let newest = history.newest?.name.sequence ?? 0
+    guard newest >= sequence else {
+      throw refusal("the newest version at the target is number \(newest), the head noted is number \(sequence)")
+    }
+    if let problem = history.problems.first(where: { $0.code == .forked || $0.code == .hole }) {
+      throw refusal("the chain cannot be followed: \(problem.message)")
+    }
+    if let version = history.versions.first(where: { $0.name.sequence == sequence }) {
+      guard version.id.hex.hasPrefix(idPrefix) else { throw refusal("version \(sequence) at the target is another one") }
+      return
+    }
+    guard let range = history.tombstones.first(where: { $0.last == sequence }),
+      range.coreHashOfLast.hex.hasPrefix(idPrefix)
+    else { throw refusal("version \(sequence) is not at the target any more") }
+  }
+
+  private func refusal(_ message: String) -> OperationError {
+    OperationError(
+      .verificationFailed, code: "unexpectedHead", message,
+      hint: "Somebody put an older or another state at the target. Pull without --expect only if you know why.")
+  }
+}

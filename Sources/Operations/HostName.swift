@@ -1,0 +1,30 @@
+import Glibc
+import Repositories
+
+/// The host that chains are named after: the configuration's, else the one this machine was called when it pushed first.
+///
+/// It is remembered because names of machines change (containers draw a new one each start), and a new name would
+/// begin a new chain.
+enum HostName {
+  static func current(_ world: World) throws -> String {
+    if let host = world.host { return host }
+    let path = "\(world.stateFolder)/host"
+    if let bytes = try StateFiles.read(path), let name = name(in: bytes) { return name }
+    let name = systemName()
+    try StateFiles.makeFolder(world.stateFolder)
+    try StateFiles.write(Array("\(name)\n".utf8), to: path)
+    return name
+  }
+
+  private static func name(in bytes: [UInt8]) -> String? {
+    let text = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
+    return text.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private static func systemName() -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
+    let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return bytes.isEmpty ? "localhost" : String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,43 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+extension OperationError {
+  /// What a person hears for an error of the layers below. Errors gain context on the way up (`doing`: "pushing 'app' to
+  /// backup"), they are not invented anew.
+  init(_ error: any Error, doing context: String? = nil) {
+    switch error {
+    case let error as OperationError: self = error
+    case is CancellationError: self.init(.cancelled, "interrupted", cause: error)
+    case let error as SnapshotError:
+      self.init(
+        error.code == .cancelled ? .cancelled : .sourceUnreadable, code: "\(error.code)", error.message, hint: error.hint,
+        cause: error)
+    case let error as StoreError:
+      self.init(
+        error.code == .cancelled ? .cancelled : .failed, code: error.code.rawValue, error.message, hint: error.hint,
+        cause: error)
+    case let error as SealError:
+      self.init(
+        error.code == .wrongKey ? .wrongKey : .verificationFailed, code: "\(error.code)", error.message, hint: error.hint,
+        cause: error)
+    case let error as RepositoryError:
+      self.init(Self.kind(of: error.code), code: error.code.rawValue, error.message, hint: error.hint, cause: error)
+    default: self.init(.failed, "\(error)", cause: error)
+    }
+    if let context, kind != .cancelled, !message.hasPrefix(context) { message = "\(context): \(message)" }
+  }
+
+  private static func kind(of code: RepositoryError.Code) -> Kind {
+    switch code {
+    case .noRepository: .noRepository
+    case .repositoryExists, .ambiguousRepository, .slotNeeded: .usage
+    case .wrongKey: .wrongKey
+    case .damaged, .rolledBack, .forked, .hole, .incomplete: .verificationFailed
+    case .noSuchVersion: .noSuchVersion
+    case .locked: .pushInProgress
+    case .unsupported, .conflict, .stateFolder: .failed
+    }
+  }
+}

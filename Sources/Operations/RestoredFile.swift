@@ -1,0 +1,148 @@
+import Glibc
+import Repositories
+
+/// A file that is being restored: a private temporary beside its destination, which gets its name only when it is
+/// complete, verified and durable. Whatever is killed in between leaves no file of that name.
+final class RestoredFile: Sendable {
+  let path: String
+  let temporaryPath: String
+  private let folder: String
+  private let descriptor: Int32
+
+  /// Side files that SQLite would take for the restored database's own.
+  private static let sideFiles = ["-wal", "-shm", "-journal"]
+
+  init(for path: String) throws {
+    self.path = path
+    folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    guard !name.isEmpty, name != ".", name != ".." else {
+      throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write with -o FILE.")
+    }
+    try Self.refuseIfPresent(path)
+    try Self.sweep(folder, leftoversOf: name)
+    temporaryPath = "\(folder)/\(Self.temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+    descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Self.failure("cannot write in \(folder)", errno) }
+    // Held while we live: a later restore removes only leftovers that nobody holds.
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw Self.failure("cannot lock \(temporaryPath)", errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// - Throws: `.usage` when the file or a side file of that name exists.
+  static func refuseIfPresent(_ path: String) throws {
+    var status = stat()
+    if lstat(path, &status) == 0 {
+      throw OperationError(
+        .usage, code: "destinationExists", "\(path) exists already",
+        hint: "Name a file that does not exist; nothing is ever replaced.")
+    }
+    for suffix in sideFiles where lstat(path + suffix, &status) == 0 {
+      throw OperationError(
+        .usage, code: "sideFileExists", "\(path)\(suffix) exists: SQLite would apply it to the restored database",
+        hint: "Move it away together with the database that it belongs to, or restore under another name.")
+    }
+  }
+
+  /// The temporary begins as zeros of the whole length; a full disk is met here, not in the middle.
+  func setLength(_ length: Int) throws {
+    guard ftruncate(descriptor, off_t(length)) == 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }
+    var space = statvfs()
+    if fstatvfs(descriptor, &space) == 0 {
+      let free = UInt64(space.f_bavail) * UInt64(space.f_frsize)
+      guard free >= UInt64(length) else {
+        throw OperationError(
+          .failed, code: "noSpace", "\(folder) has \(free >> 20) MiB free, the version needs \(length >> 20) MiB",
+          hint: "Make room there, or restore to another file system.")
+      }
+    }
+  }
+
+  func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
+    var done = 0
+    while done < bytes.count {
+      let put = bytes.withUnsafeBytes {
+        pwrite(descriptor, $0.baseAddress! + done, $0.count - done, off_t(offset + done))
+      }
+      if put < 0, errno == EINTR { continue }
+      guard put > 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }
+      done += put
+    }
+  }
+
+  func read(_ range: Range<Int>) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: range.count)
+    var done = 0
+    while done < range.count {
+      let got = bytes.withUnsafeMutableBytes {
+        pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(range.lowerBound + done))
+      }
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { throw Self.failure("cannot read \(temporaryPath)", got < 0 ? errno : EIO) }
+      done += got
+    }
+    return bytes
+  }
+
+  func synchronize() throws {
+    guard fsync(descriptor) == 0 else { throw Self.failure("cannot make \(temporaryPath) durable", errno) }
+  }
+
+  /// Gives the file its name, without replacing anything, and makes the name durable.
+  func publish() throws {
+    try synchronize()
+    try Self.refuseIfPresent(path)
+    guard renameat2(AT_FDCWD, temporaryPath, AT_FDCWD, path, UInt32(RENAME_NOREPLACE)) == 0 else {
+      if errno == EEXIST { try Self.refuseIfPresent(path) }
+      throw Self.failure("cannot name \(path)", errno)
+    }
+    let folderDescriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folderDescriptor >= 0 else { throw Self.failure("cannot open \(folder)", errno) }
+    defer { close(folderDescriptor) }
+    guard fsync(folderDescriptor) == 0 else { throw Self.failure("cannot make \(path) durable", errno) }
+  }
+
+  /// Copies the whole to a descriptor, such as standard output.
+  func copy(to output: Int32) throws {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw Self.failure("cannot read \(temporaryPath)", errno) }
+    for start in stride(from: 0, to: Int(status.st_size), by: 1 << 20) {
+      let bytes = try read(start..<min(start + (1 << 20), Int(status.st_size)))
+      var done = 0
+      while done < bytes.count {
+        let put = bytes.withUnsafeBytes { Glibc.write(output, $0.baseAddress! + done, $0.count - done) }
+        if put < 0, errno == EINTR { continue }
+        guard put > 0 else { throw Self.failure("cannot write the output", errno) }
+        done += put
+      }
+    }
+  }
+
+  /// Removes the temporary, if it did not get its name.
+  func discard() { unlink(temporaryPath) }
+
+  private static func temporaryPrefix(_ name: String) -> String { ".\(name.prefix(100)).sealift-" }
+
+  /// Removes what a killed restore of the same file left behind.
+  private static func sweep(_ folder: String, leftoversOf name: String) throws {
+    guard let listing = opendir(folder) else { throw failure("cannot open \(folder)", errno) }
+    defer { closedir(listing) }
+    while let entry = readdir(listing) {
+      let candidate = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard candidate.hasPrefix(temporaryPrefix(name)) else { continue }
+      let leftover = open("\(folder)/\(candidate)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+      guard leftover >= 0 else { continue }
+      if flock(leftover, LOCK_EX | LOCK_NB) == 0 { unlink("\(folder)/\(candidate)") }
+      close(leftover)
+    }
+  }
+
+  private static func failure(_ message: String, _ number: Int32) -> OperationError {
+    OperationError(
+      .failed, code: number == ENOSPC || number == EDQUOT ? "noSpace" : "fileSystem",
+      "\(message): \(String(cString: strerror(number)))")
+  }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import Repositories
+import Snapshots
+
+/// A snapshot's file, open for reading by any task, in any order.
+final class SnapshotImage: Sendable {
+  private let descriptor: Int32
+  /// In bytes.
+  let length: Int
+
+  init(_ snapshot: Snapshot) throws {
+    descriptor = open(snapshot.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      throw OperationError(.failed, "cannot read the snapshot \(snapshot.path): \(String(cString: strerror(errno)))")
+    }
+    length = snapshot.pageSize * snapshot.pageCount
+  }
+
+  deinit { close(descriptor) }
+
+  /// The database image as a member of a version. Its name is the file's own; its mode that of the source.
+  func member(of database: DatabaseSource, _ snapshot: Snapshot) -> MemberSource {
+    let name = database.path.split(separator: "/").last.map(String.init) ?? database.name
+    return MemberSource(
+      content: .image(pageSize: snapshot.pageSize), path: name, mode: snapshot.source.mode & 0o777,
+      modified: UInt64(max(0, snapshot.takenAt)), length: length, read: { try self.read($0) })
+  }
+
+  private func read(_ range: Range<Int>) throws -> [UInt8] {
+    var problem: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      while count < range.count {
+        let got = pread(descriptor, buffer.baseAddress! + count, range.count - count, off_t(range.lowerBound + count))
+        if got < 0, errno == EINTR { continue }
+        if got <= 0 {
+          problem = got < 0 ? errno : EIO
+          return
+        }
+        count += got
+      }
+    }
+    guard problem == 0 else {
+      throw OperationError(.failed, "cannot read the snapshot: \(String(cString: strerror(problem)))")
+    }
+    return bytes
+  }
+}
+
+extension Progress {
+  init(_ progress: SnapshotProgress, subject: String) {
+    let total = progress.pagesTotal.flatMap { total in
+      progress.pagesDone > 0 ? progress.bytesDone / progress.pagesDone * total : nil
+    }
+    self.init(
+      progress.stage == .copying ? .copying : .checking, subject: subject, bytesDone: progress.bytesDone, bytesTotal: total)
+  }
+}

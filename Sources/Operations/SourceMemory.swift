@@ -1,0 +1,37 @@
+import FoundationEssentials
+import Repositories
+import Sealing
+import Snapshots
+
+/// What this machine remembers of the last push of one database to one target: enough to see, by `stat` alone, that
+/// nothing changed since, without a key and without a request.
+struct SourceMemory: Codable, Sendable {
+  var signature: SourceSignature
+  /// Hexadecimal repository and chain ids, and the object that says the version exists.
+  var repository: String
+  var chain: String
+  var object: String
+  var version: VersionSummary
+  /// When the target last showed that object: milliseconds since 1970 UTC.
+  var seenAt: UInt64
+
+  /// One file for each database, target and way of taking it.
+  static func path(_ world: World, _ database: DatabaseSource, host: String, location: String) -> String {
+    let identity = [
+      host, database.name, database.path, location, database.method.rawValue, "\(database.keepFreePages)", "\(database.fork)",
+    ].joined(separator: "\0")
+    return "\(world.stateFolder)/sources/\(Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)).json"
+  }
+
+  static func read(_ path: String) -> SourceMemory? {
+    guard let bytes = try? StateFiles.read(path) else { return nil }
+    return try? JSONDecoder().decode(SourceMemory.self, from: Data(bytes))
+  }
+
+  func write(_ path: String) {
+    // A memory that cannot be written costs a snapshot next time, nothing else.
+    guard let folder = path.lastIndex(of: "/"), let bytes = try? JSONEncoder().encode(self) else { return }
+    try? StateFiles.makeFolder(String(path[..<folder]))
+    try? StateFiles.write([UInt8](bytes), to: path)
+  }
+}

@@ -1,0 +1,83 @@
+import Sealing
+
+/// About a MiB of a member, read and fingerprinted on another core: the unit of work, so that no page hops between tasks.
+struct FingerprintedBlock: Sendable {
+  /// Index of the first unit in the member.
+  let first: Int
+  let bytes: [UInt8]
+  let unitSize: Int
+  let fingerprints: [Fingerprint]
+  /// Per unit: full length and nothing but zeros.
+  let zeros: [Bool]
+
+  /// The bytes of a unit inside `bytes`.
+  func range(of unit: Int) -> Range<Int> { unit * unitSize..<min((unit + 1) * unitSize, bytes.count) }
+}
+
+/// Reads a member ahead, a few blocks at once, and hands them out in order.
+struct BlockPipeline: ~Copyable {
+  private static let blockSize = 1 << 20
+  private static let ahead = 3
+
+  private let source: MemberSource
+  private let workers: WorkerPool<Fingerprinter>
+  private var nextOffset = 0
+  private var queue: [Task<FingerprintedBlock, any Error>] = []
+
+  init(_ source: MemberSource, workers: WorkerPool<Fingerprinter>) {
+    self.source = source
+    self.workers = workers
+  }
+
+  deinit { for task in queue { task.cancel() } }
+
+  /// The next block, or `nil` at the end.
+  mutating func next() async throws -> FingerprintedBlock? {
+    while queue.count < Self.ahead, nextOffset < source.length { startBlock() }
+    guard !queue.isEmpty else { return nil }
+    return try await queue.removeFirst().value
+  }
+
+  private mutating func startBlock() {
+    let size = max(source.unitSize, Self.blockSize / source.unitSize * source.unitSize)
+    let range = nextOffset..<min(nextOffset + size, source.length)
+    nextOffset = range.upperBound
+    queue.append(Task { [source, workers] in try Self.fingerprint(range, of: source, workers) })
+  }
+
+  private static func fingerprint(
+    _ range: Range<Int>, of source: MemberSource, _ workers: WorkerPool<Fingerprinter>
+  ) throws -> FingerprintedBlock {
+    try Task.checkCancellation()
+    let bytes = try source.read(range)
+    let unitSize = source.unitSize
+    var fingerprints: [Fingerprint] = []
+    var zeros: [Bool] = []
+    workers.with { fingerprinter in
+      bytes.withUnsafeBytes { all in
+        for start in stride(from: 0, to: all.count, by: unitSize) {
+          let unit = UnsafeRawBufferPointer(rebasing: all[start..<min(start + unitSize, all.count)])
+          fingerprints.append(fingerprinter.fingerprint(source.unitType, unit))
+          zeros.append(unit.count == unitSize && unit.isAllZeros)
+        }
+      }
+    }
+    return FingerprintedBlock(
+      first: range.lowerBound / unitSize, bytes: bytes, unitSize: unitSize, fingerprints: fingerprints, zeros: zeros)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  var isAllZeros: Bool {
+    var index = 0
+    while index + 8 <= count {
+      if loadUnaligned(fromByteOffset: index, as: UInt64.self) != 0 { return false }
+      index += 8
+    }
+    while index < count {
+      if self[index] != 0 { return false }
+      index += 1
+    }
+    return true
+  }
+}

@@ -1,0 +1,34 @@
+package import Sealing
+package import Storage
+
+/// What listings say of one chain, before anything is opened: names and sizes.
+package struct ChainListing: Sendable {
+  package let chain: ChainID
+  /// By sequence, then revision, ascending; objects shorter or longer than their name says are left out.
+  package let versions: [VersionName]
+
+  package init(chain: ChainID, objects: [ObjectInfo]) {
+    self.chain = chain
+    versions = objects.compactMap { info in
+      VersionName(info.name).flatMap { $0.length == info.size && $0.chain == chain ? $0 : nil }
+    }.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+  }
+
+  init(chain: ChainID, names: [VersionName]) {
+    self.chain = chain
+    versions = names
+  }
+
+  package var highestSequence: UInt64 { versions.last?.sequence ?? 0 }
+
+  func revisions(of sequence: UInt64) -> [VersionName] { versions.filter { $0.sequence == sequence } }
+
+  /// Splits a listing of `versions/` by chain.
+  package static func byChain(_ objects: [ObjectInfo]) -> [ChainListing] {
+    var groups: [ChainID: [ObjectInfo]] = [:]
+    for info in objects {
+      if let name = VersionName(info.name) { groups[name.chain, default: []].append(info) }
+    }
+    return groups.map { ChainListing(chain: $0.key, objects: $0.value) }.sorted { $0.chain.hex < $1.chain.hex }
+  }
+}

@@ -1,0 +1,51 @@
+import Sealing
+
+/// Whether the target shows at least what this machine has seen: a machine that has seen a version notices when it, or
+/// anything between, is gone, rolled back or replaced.
+struct Freshness {
+  let mark: HighWaterMark?
+  let listing: ChainListing
+  let history: ChainHistory
+
+  /// - Throws: `.rolledBack`, `.forked`, `.hole`.
+  func check(_ repository: Repository, state: StateFolder?) async throws {
+    if let fork = history.problems.first(where: { $0.code == .forked }) { throw fork }
+    guard let mark, let seen = Layout.digest(mark.id) else { return }
+    let newest = history.newest?.name.sequence ?? 0
+    if newest < mark.sequence, listing.highestSequence < mark.sequence || history.problems.isEmpty {
+      throw RepositoryError(
+        .rolledBack,
+        "the target shows version \(newest) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
+        hint: "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove mark.json of this chain from the state folder.")
+    }
+    if newest == mark.sequence, let version = history.newest, version.id != seen {
+      throw forked(at: mark.sequence)
+    }
+    if newest > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
+  }
+
+  /// The remote is ahead: it must continue what was seen, link by link.
+  private func checkContinuation(
+    of sequence: UInt64, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
+  ) async throws {
+    let later = listing.versions.filter { $0.sequence >= sequence }
+    let part = try await repository.history(
+      of: ChainListing(chain: listing.chain, names: later), state: state, after: (sequence, seen))
+    if let problem = part.problems.first(where: { $0.code != .damaged }) { throw problem }
+  }
+
+  private func forked(at sequence: UInt64) -> RepositoryError {
+    RepositoryError(
+      .forked, "version \(sequence) at the target is not the one this machine has seen: two machines push as one",
+      hint: "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them.")
+  }
+}
+
+extension Repository {
+  /// Whether a chain shows at least what this machine has seen of it.
+  /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`.
+  package func checkFreshness(of listing: ChainListing, history: ChainHistory, state: StateFolder) async throws {
+    let mark = try HighWaterMark.read(listing.chain, in: state)
+    try await Freshness(mark: mark, listing: listing, history: history).check(self, state: state)
+  }
+}

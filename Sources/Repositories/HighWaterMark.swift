@@ -1,0 +1,26 @@
+import FoundationEssentials
+package import Sealing
+
+/// The newest version of a chain that this machine pushed or accepted. It only rises, so that a target that loses
+/// versions, or puts an older state back, is noticed.
+package struct HighWaterMark: Codable, Sendable, Equatable {
+  package var sequence: UInt64
+  /// Hexadecimal core hash of that version: its id.
+  package var id: String
+
+  package init(sequence: UInt64, id: Digest) {
+    self.sequence = sequence
+    self.id = id.hex
+  }
+
+  /// The mark, or `nil` when this machine has not seen the chain (or its state was lost).
+  package static func read(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) -> HighWaterMark? {
+    guard let bytes = try StateFiles.read("\(state.folder(of: chain))/mark.json") else { return nil }
+    return try? JSONDecoder().decode(HighWaterMark.self, from: Data(bytes))
+  }
+
+  /// Durable when it returns.
+  package func write(_ chain: ChainID, in state: StateFolder) throws {
+    try StateFiles.write([UInt8](JSONEncoder().encode(self)), to: "\(state.folder(of: chain))/mark.json")
+  }
+}

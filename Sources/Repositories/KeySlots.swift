@@ -1,0 +1,81 @@
+package import Sealing
+package import Storage
+
+/// The slots of a repository: each wraps the one master key with another secret.
+package struct KeySlots: Sendable {
+  package struct Entry: Sendable {
+    package let name: NumberedName
+    package let derivation: KeySlot.Derivation
+    package let createdAt: UInt64
+    /// As people name it: the first 8 hexadecimal digits of its hash.
+    package var id: String { String(name.digest.hex.prefix(8)) }
+  }
+
+  let repository: Repository
+
+  package init(of repository: Repository) { self.repository = repository }
+
+  /// Every slot that belongs to this repository, oldest first.
+  package func list() async throws -> [Entry] {
+    var entries: [Entry] = []
+    for name in try await repository.store.list(prefix: Layout.slots).whole(below: Layout.slots) {
+      guard let bytes = try await repository.store.present(name.objectName),
+        let description = try? KeySlot.describe(bytes), description.repository == repository.id
+      else { continue }
+      entries.append(Entry(name: name, derivation: description.derivation, createdAt: description.createdAt))
+    }
+    return entries.sorted { ($0.name.number, $0.name.digest.hex) < ($1.name.number, $1.name.digest.hex) }
+  }
+
+  /// Adds a slot for another secret: written under a new name, read back, opened. Nothing that was there is touched.
+  /// - Parameter current: the secret that opened the repository; it opens the slot whose master key is wrapped anew.
+  package func add(_ secret: SlotSecret, current: SlotSecret, cost: SlotCost, now: UInt64) async throws -> Entry {
+    let held = try await repository.store.get(repository.slot.objectName, range: nil)
+    let master = try KeySlot.open(held, secret: current, repository: repository.id)
+    let bytes = try KeySlot.seal(
+      master: master, secret: secret, repository: repository.id, cost: cost, createdAt: now, random: repository.random)
+    let highest = try await list().map(\.name.number).max() ?? 0
+    let name = try await Self.store(
+      bytes, secret: secret, repository: repository.id, after: highest, at: repository.store)
+    return Entry(name: name, derivation: try KeySlot.describe(bytes).derivation, createdAt: now)
+  }
+
+  /// Removes the slot named by an unambiguous prefix of its id.
+  package func remove(_ prefix: String, force: Bool) async throws -> Entry {
+    let entries = try await list()
+    let matching = entries.filter { $0.name.digest.hex.hasPrefix(prefix.lowercased()) }
+    guard !prefix.isEmpty, let entry = matching.first, matching.count == 1 else {
+      throw RepositoryError(
+        .noSuchVersion, matching.isEmpty ? "no key slot is called '\(prefix)'" : "'\(prefix)' names \(matching.count) key slots",
+        hint: "`sealift key list` shows them.")
+    }
+    guard entries.count > 1 else {
+      throw RepositoryError(
+        .slotNeeded, "\(entry.id) is the only key slot: without it nothing can ever be read again",
+        hint: "Add another key first with `sealift key add`.")
+    }
+    guard force || entry.name != repository.slot else {
+      throw RepositoryError(
+        .slotNeeded, "\(entry.id) is the key slot in use",
+        hint: "Use another key to remove it, or say --force.")
+    }
+    try await repository.store.delete(entry.name.objectName)
+    return entry
+  }
+
+  /// Puts a slot, reads it back and opens it: only then may an old one go.
+  static func store(
+    _ bytes: [UInt8], secret: SlotSecret, repository: RepositoryID, after highest: UInt64, at store: any ObjectStore
+  ) async throws -> NumberedName {
+    let name = NumberedName(
+      prefix: Layout.slots, number: highest + 1, length: bytes.count, digest: .sha256(of: bytes))
+    try await store.put(ObjectBody(bytes), at: name.objectName, ifAbsent: false)
+    let back = try await store.get(name.objectName, range: nil)
+    guard back == bytes, (try? KeySlot.open(back, secret: secret, repository: repository)) != nil else {
+      throw RepositoryError(
+        .damaged, "the key slot just written to \(store.traits.location) cannot be read back",
+        hint: "Run `sealift doctor` on this target.")
+    }
+    return name
+  }
+}

@@ -1,0 +1,47 @@
+import Sealing
+import Storage
+
+/// Learns which packs a new version may refer to: those of the newest version, of partial manifests and of the journal,
+/// as far as they are there, whole, and in no condemned record.
+struct KnownPacksLoader {
+  private let repository: Repository
+  private let chain: ChainID
+  private let state: StateFolder
+  private let presence: Presence
+  private(set) var known = KnownPacks()
+  /// Above every number seen: a number is given once per chain.
+  private(set) var nextNumber: UInt32 = 1
+
+  init(_ repository: Repository, chain: ChainID, state: StateFolder, presence: Presence) {
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+    self.presence = presence
+  }
+
+  /// - Returns: whether every pack of the version is there.
+  mutating func add(versionIn manifest: StoredManifest?) async throws -> Bool {
+    guard let manifest else { return false }
+    let table = try await PackTable(of: manifest, repository: repository, state: state)
+    nextNumber = max(nextNumber, manifest.body.nextPackNumber)
+    try await add(table.all)
+    return presence.holds(table.all)
+  }
+
+  mutating func add(_ entries: [PackEntry]) async throws {
+    nextNumber = max(nextNumber, (entries.map(\.number).max() ?? 0) + 1)
+    let usable = entries.filter { presence.holds($0) && !known.contains($0.name) }
+    let directories = try await bounded(usable, atOnce: repository.store.traits.concurrency) {
+      [repository, chain, state] entry in
+      do {
+        return try await repository.directory(of: entry, chain: chain, state: state)
+      } catch is SealError {
+        // A pack that is damaged is no place to find content again; what it held is stored anew.
+        return nil as Directory?
+      }
+    }
+    for (entry, directory) in zip(usable, directories) {
+      if let directory { known.add(entry, directory) }
+    }
+  }
+}

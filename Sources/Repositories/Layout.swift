@@ -1,0 +1,143 @@
+package import Sealing
+package import Storage
+
+/// Every name in a repository, in one place (`Docs/Format.md` §5).
+///
+/// Names that a server lists are parsed here and nowhere else; what does not parse is not ours and is passed over.
+package enum Layout {
+  package static let repositories = "repo/"
+  package static let slots = "keys/"
+  package static let keyrings = "keyring/"
+  package static let configurations = "config/"
+  package static let versions = "versions/"
+
+  package static func versions(of chain: ChainID) -> String { "versions/\(chain.hex)/" }
+  package static func packs(of chain: ChainID) -> String { "packs/\(chain.hex)/" }
+  package static func tombstones(of chain: ChainID) -> String { "tomb/\(chain.hex)/" }
+  package static func condemned(of chain: ChainID) -> String { "gone/\(chain.hex)/" }
+  package static func annotations(of chain: ChainID) -> String { "notes/\(chain.hex)/" }
+
+  package static func pack(_ name: Digest, of chain: ChainID) -> ObjectName {
+    known(packs(of: chain) + name.hex)
+  }
+
+  /// The digest a listed pack is named by.
+  package static func packDigest(_ name: ObjectName) -> Digest? { digest(name.lastComponent) }
+
+  static func digest(_ text: some StringProtocol) -> Digest? { Hex.decode(text).flatMap { Digest($0) } }
+
+  /// A name that we composed ourselves from digits, hexadecimal and our own prefixes.
+  static func known(_ text: String) -> ObjectName {
+    guard let name = ObjectName(text) else { preconditionFailure("'\(text)' is no object name") }
+    return name
+  }
+
+  /// A decimal number as our names write it: digits only.
+  static func number<Value: FixedWidthInteger>(_ text: some StringProtocol) -> Value? {
+    guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+    return Value(text)
+  }
+
+  static func padded(_ value: UInt64, to width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}
+
+/// `repo/<id>-<length>-<sha256>`
+package struct RepositoryFileName: Sendable, Hashable {
+  package let repository: RepositoryID
+  package let length: Int
+  package let digest: Digest
+
+  package init(repository: RepositoryID, length: Int, digest: Digest) {
+    self.repository = repository
+    self.length = length
+    self.digest = digest
+  }
+
+  package init?(_ name: ObjectName) {
+    let parts = name.lastComponent.split(separator: "-", omittingEmptySubsequences: false)
+    guard name.text.hasPrefix(Layout.repositories), parts.count == 3, let repository = RepositoryID(hex: String(parts[0])),
+      let length: Int = Layout.number(parts[1]), let digest = Layout.digest(parts[2])
+    else { return nil }
+    self.init(repository: repository, length: length, digest: digest)
+  }
+
+  package var objectName: ObjectName { Layout.known("\(Layout.repositories)\(repository.hex)-\(length)-\(digest.hex)") }
+}
+
+/// `keys/<n>-<length>-<sha256>`, and the same below `keyring/` and `config/`.
+package struct NumberedName: Sendable, Hashable {
+  package let prefix: String
+  package let number: UInt64
+  package let length: Int
+  package let digest: Digest
+
+  package init(prefix: String, number: UInt64, length: Int, digest: Digest) {
+    self.prefix = prefix
+    self.number = number
+    self.length = length
+    self.digest = digest
+  }
+
+  package init?(_ name: ObjectName, prefix: String) {
+    let parts = name.text.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
+    guard name.text.hasPrefix(prefix), parts.count == 3, let number: UInt64 = Layout.number(parts[0]), number > 0,
+      let length: Int = Layout.number(parts[1]), let digest = Layout.digest(parts[2])
+    else { return nil }
+    self.init(prefix: prefix, number: number, length: length, digest: digest)
+  }
+
+  package var objectName: ObjectName { Layout.known("\(prefix)\(number)-\(length)-\(digest.hex)") }
+}
+
+/// `versions/<chain>/<sequence>-<revision>-<length>-<name>`
+package struct VersionName: Sendable, Hashable {
+  package let chain: ChainID
+  package let sequence: UInt64
+  package let revision: UInt32
+  package let length: Int
+  package let digest: Digest
+
+  package init(chain: ChainID, sequence: UInt64, revision: UInt32, length: Int, digest: Digest) {
+    self.chain = chain
+    self.sequence = sequence
+    self.revision = revision
+    self.length = length
+    self.digest = digest
+  }
+
+  package init?(_ name: ObjectName) {
+    let components = name.text.split(separator: "/", omittingEmptySubsequences: false)
+    guard components.count == 3, components[0] == "versions", let chain = ChainID(hex: String(components[1])) else { return nil }
+    let parts = components[2].split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0].utf8.count == 12, parts[1].utf8.count == 4,
+      let sequence: UInt64 = Layout.number(parts[0]), sequence > 0, let revision: UInt32 = Layout.number(parts[1]),
+      let length: Int = Layout.number(parts[2]), let digest = Layout.digest(parts[3])
+    else { return nil }
+    self.init(chain: chain, sequence: sequence, revision: revision, length: length, digest: digest)
+  }
+
+  package var objectName: ObjectName {
+    let place = "\(Layout.padded(sequence, to: 12))-\(Layout.padded(UInt64(revision), to: 4))"
+    return Layout.known("\(Layout.versions(of: chain))\(place)-\(length)-\(digest.hex)")
+  }
+}
+
+/// `tomb/<chain>/<length>-<name>`, and the same below `gone/` and `notes/`.
+package struct RecordName: Sendable, Hashable {
+  package let length: Int
+  package let digest: Digest
+  package let objectName: ObjectName
+
+  package init?(_ name: ObjectName, prefix: String) {
+    let parts = name.text.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
+    guard name.text.hasPrefix(prefix), parts.count == 2, let length: Int = Layout.number(parts[0]),
+      let digest = Layout.digest(parts[1])
+    else { return nil }
+    self.length = length
+    self.digest = digest
+    self.objectName = name
+  }
+}

@@ -1,0 +1,64 @@
+import Sealing
+import Storage
+
+/// Reads single frames of one pack by range: nodes of maps and tables, and the bases of delta frames.
+struct PackFrames: Sendable {
+  let entry: PackEntry
+  private let repository: Repository
+  private let chain: ChainID
+  private let state: StateFolder?
+
+  init(_ entry: PackEntry, repository: Repository, chain: ChainID, state: StateFolder?) {
+    self.entry = entry
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+  }
+
+  func directory() async throws -> Directory {
+    try await repository.directory(of: entry, chain: chain, state: state)
+  }
+
+  /// The sealed bytes of frames `first … last`, in one request.
+  func sealed(_ first: FrameRecord, through last: FrameRecord) async throws -> [UInt8] {
+    let range = first.offset..<last.offset + Int(last.sealedLength)
+    return try await repository.store.get(Layout.pack(entry.name, of: chain), range: range)
+  }
+
+  /// One unit of a frame that rests on nothing else, as nodes do.
+  func unit(_ unit: Int, ofFrame index: Int) async throws -> [UInt8] {
+    let directory = try await directory()
+    guard directory.frames.indices.contains(index) else { throw Self.missing(index, entry) }
+    let record = directory.frames[index]
+    let bytes = try await sealed(record, through: record)
+    let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
+    let plain = try FrameDecoder(keys: repository.keys).decode(
+      bytes[...], record: record, index: index, objectKeys: keys, prefix: nil)
+    return try record.slice(plain, unit: unit)
+  }
+
+  static func missing(_ index: Int, _ entry: PackEntry) -> RepositoryError {
+    RepositoryError(.damaged, "a map points at frame \(index) of pack \(entry.name.hex.prefix(12)), which has no such frame")
+  }
+}
+
+extension FrameRecord {
+  /// The bytes of one unit of the decoded frame.
+  func slice(_ plain: [UInt8], unit: Int) throws -> [UInt8] {
+    guard unitLengths.indices.contains(unit) else {
+      throw RepositoryError(.damaged, "a map points at unit \(unit) of a frame that has \(unitLengths.count)")
+    }
+    let start = unitOffset(unit)
+    return Array(plain[start..<start + unitLengths[unit]])
+  }
+}
+
+extension OpenedObject {
+  /// One unit of a frame inside this object.
+  func unit(_ unit: Int, ofFrame index: Int, with decoder: FrameDecoder) throws -> [UInt8] {
+    guard directory.frames.indices.contains(index) else {
+      throw RepositoryError(.damaged, "a manifest points at frame \(index) of its own, which it does not have")
+    }
+    return try directory.frames[index].slice(try decodeFrame(index, with: decoder), unit: unit)
+  }
+}

@@ -1,0 +1,114 @@
+import Sealing
+import Storage
+
+/// Turns frames into sealed packs and stores them: each is opened again through the read path before it leaves.
+///
+/// At most two packs are under way, so memory stays flat whatever the size of the database.
+struct PackStream: ~Copyable {
+  /// A pack is closed when it has come to this length.
+  static let packLength = 12 << 20
+  private static let underWay = 2
+
+  private let repository: Repository
+  private let chain: ChainID
+  private let state: StateFolder
+  /// Seals and counts, but stores nothing.
+  private let dryRun: Bool
+
+  private(set) var nextNumber: UInt32
+  /// By ordinal of the frame in this push: the pack and the frame's place in it.
+  private(set) var placed: [UnitLocation] = []
+  /// Packs that are safe at the target, in the order of their numbers, with the sizes of their frames.
+  private(set) var stored: [(entry: PackEntry, frames: [KnownPacks.Frame])] = []
+  private(set) var bytesStored = 0
+
+  private var open: [EncodedFrame] = []
+  private var openLength = 0
+  private var queue: [Task<(PackEntry, [KnownPacks.Frame]), any Error>] = []
+
+  init(_ repository: Repository, chain: ChainID, state: StateFolder, firstNumber: UInt32, dryRun: Bool) {
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+    self.dryRun = dryRun
+    nextNumber = firstNumber
+  }
+
+  deinit { for task in queue { task.cancel() } }
+
+  /// Sealed bytes gathered for the pack that is open.
+  var pendingLength: Int { openLength }
+
+  mutating func append(_ frame: EncodedFrame) async throws {
+    placed.append(UnitLocation(pack: nextNumber, frame: UInt32(open.count), unit: 0))
+    open.append(frame)
+    openLength += frame.payload.count + 16 + 16 * frame.fingerprints.count
+    if openLength >= Self.packLength { try await close() }
+  }
+
+  /// Frames too few for a pack: they ride in the manifest, as its first frames.
+  mutating func takeRiders() -> [EncodedFrame] {
+    for index in placed.indices where placed[index].pack == nextNumber { placed[index].pack = UnitLocation.thisObject }
+    defer {
+      open = []
+      openLength = 0
+    }
+    return open
+  }
+
+  /// Seals what is open and begins to store it.
+  mutating func close() async throws {
+    guard !open.isEmpty else { return }
+    while queue.count >= Self.underWay { try await settleOldest() }
+    let frames = open
+    let number = nextNumber
+    queue.append(
+      Task { [repository, chain, state, dryRun] in
+        let sealed = try Self.seal(frames, repository)
+        if !dryRun {
+          let name = Layout.pack(sealed.name, of: chain)
+          try await repository.store.put(
+            ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name, ifAbsent: false)
+          let end = sealed.bytes.count - 4
+          state.keep(Array(sealed.bytes[end - sealed.directoryLength..<end]), as: "\(sealed.name.hex).directory")
+        }
+        let sizes = frames.map {
+          KnownPacks.Frame(plaintextLength: $0.plaintextLength, sealedLength: $0.payload.count + 16)
+        }
+        return (sealed.packEntry(number: number), sizes)
+      })
+    nextNumber += 1
+    open = []
+    openLength = 0
+  }
+
+  /// Waits until everything closed is stored.
+  mutating func settle() async throws {
+    while !queue.isEmpty { try await settleOldest() }
+  }
+
+  private mutating func settleOldest() async throws {
+    let (entry, frames) = try await queue.removeFirst().value
+    stored.append((entry, frames))
+    bytesStored += Int(entry.length)
+  }
+
+  /// Seals, then opens what was sealed as a reader would: every unit's fingerprint is computed from what comes out.
+  private static func seal(_ frames: [EncodedFrame], _ repository: Repository) throws -> SealedObject {
+    var builder = ObjectBuilder(kind: .pack, keys: repository.keys, random: repository.random)
+    for frame in frames { builder.add(frame) }
+    let sealed = try builder.finish()
+    let opened = try OpenedObject.open(sealed.bytes, kind: .pack, name: sealed.name, keys: repository.keys)
+    guard opened.directory.frames.map(\.fingerprints) == frames.map(\.fingerprints) else {
+      throw RepositoryError(
+        .damaged, "a pack that was just sealed does not hold what was put in",
+        hint: "Nothing was stored. This machine's memory may be failing; run a memory test.")
+    }
+    let decoder = FrameDecoder(keys: repository.keys)
+    for index in opened.directory.frames.indices where opened.directory.frames[index].codec != .zstdWithPrefix {
+      try Task.checkCancellation()
+      _ = try opened.decodeFrame(index, with: decoder)
+    }
+    return sealed
+  }
+}

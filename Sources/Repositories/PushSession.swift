@@ -1,0 +1,142 @@
+package import Sealing
+package import Storage
+
+/// One push of one chain: what was there before, one or more attempts at a version, the checks, the acknowledgement.
+///
+/// The order is the protocol (`Docs/Design.md`, "Write order"): packs, then the manifest, then a fresh listing of
+/// condemned records, then a fresh listing of packs; only when both leave every pack of the version alone is the mark
+/// written and the version acknowledged. No locks at the target, no clocks.
+package struct PushSession: ~Copyable {
+  /// How often a version is written anew because prunes took its packs away.
+  private static let attempts = 5
+
+  private let repository: Repository
+  private let chain: ChainID
+  private let state: StateFolder
+  private let lock: ChainLock
+  private let policy: Policy
+  private var journal: PushJournal
+  private let history: ChainHistory
+  private let mark: HighWaterMark?
+  private let listing: ChainListing
+  private var known: KnownPacks
+  private var nextPackNumber: UInt32
+  /// Every pack of the newest version is there, whole and not condemned.
+  private let newestIsWhole: Bool
+
+  package struct Policy: Sendable {
+    /// A partial manifest protects a long push after so many packs …
+    package var packsPerPartial = 64
+    /// … or so many milliseconds.
+    package var millisecondsPerPartial: UInt64 = 600_000
+    package var now: @Sendable () -> UInt64
+
+    package init(now: @escaping @Sendable () -> UInt64) { self.now = now }
+  }
+
+  package struct Result: Sendable {
+    package let manifest: StoredManifest
+    /// The version was there already: nothing was stored.
+    package let unchanged: Bool
+    package let bytesNew: Int
+  }
+
+  /// The newest version there is, before this push.
+  package var newest: StoredManifest? { history.newest }
+
+  /// What the next version's draft must carry.
+  package var next: (sequence: UInt64, previous: Digest) {
+    let unreadable = history.problems.isEmpty ? 0 : listing.highestSequence
+    let last = max(newest?.name.sequence ?? 0, unreadable, mark?.sequence ?? 0)
+    if let mark, mark.sequence == last, let id = Layout.digest(mark.id) { return (last + 1, id) }
+    return (last + 1, newest?.id ?? .zero)
+  }
+
+  /// Locks the chain on this machine, reads what is at the target, and refuses a target that went back.
+  /// - Throws: `RepositoryError` `.locked`, `.rolledBack`, `.forked`, `.hole`, `.damaged`; `StoreError`.
+  package init(_ repository: Repository, chain: ChainID, state: StateFolder, policy: Policy) async throws {
+    let lock = try ChainLock(chain, in: state)
+    async let versions = repository.store.list(prefix: Layout.versions(of: chain))
+    async let presence = Presence(repository, chain: chain, state: state)
+    let listing = ChainListing(chain: chain, objects: try await versions)
+    let history = try await repository.newest(of: listing, state: state)
+    let mark = try HighWaterMark.read(chain, in: state)
+    try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
+
+    let journal = try PushJournal(chain, in: state)
+    var loader = KnownPacksLoader(repository, chain: chain, state: state, presence: try await presence)
+    let whole = try await loader.add(versionIn: history.newest)
+    for partial in history.partials { _ = try await loader.add(versionIn: partial) }
+    try await loader.add(journal.entries)
+
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+    self.lock = lock
+    self.policy = policy
+    self.journal = journal
+    self.history = history
+    self.mark = mark
+    self.listing = listing
+    known = loader.known
+    nextPackNumber = loader.nextNumber
+    newestIsWhole = whole
+  }
+
+  /// Writes the version and returns when it is acknowledged: restorable whatever happens afterwards.
+  /// - Parameters:
+  ///   - skipEqual: do nothing when the newest version has the same content.
+  ///   - onProgress: bytes of the members read so far.
+  package mutating func push(
+    _ draft: VersionDraft, skipEqual: Bool, dryRun: Bool, onProgress: (Int) -> Void
+  ) async throws -> Result {
+    let revisions = listing.revisions(of: draft.sequence).map(\.revision)
+    var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
+    for _ in 1...Self.attempts {
+      var stored: [PackEntry] = []
+      var writer = VersionWriter(
+        draft, repository: repository, state: state, known: known, nextPackNumber: nextPackNumber, partials: partials,
+        dryRun: dryRun)
+      let attempt = try await writer.write(
+        unlessEqual: skipEqual && newestIsWhole ? newest?.core : nil,
+        onPackStored: { entry in
+          stored.append(entry)
+          if !dryRun { try journal.add(entry) }
+        }, onProgress: onProgress)
+      guard let attempt else { return try acknowledgeUnchanged() }
+      if dryRun { return Result(manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew) }
+
+      let present = try await Presence(repository, chain: chain, state: state)
+      if present.holds(attempt.packs) { return try acknowledge(attempt) }
+      try await prepareNextAttempt(stored, present, nextPackNumber: attempt.nextPackNumber)
+      partials = PartialManifests(policy, nextRevision: attempt.manifest.name.revision + 1)
+    }
+    throw RepositoryError(
+      .conflict, "prunes took packs of this version away \(Self.attempts) times in a row",
+      hint: "Let the prune that is running end, then push again; what was stored is used again.")
+  }
+
+  /// Some packs were condemned or deleted while we wrote: what they held is stored anew, under new names.
+  private mutating func prepareNextAttempt(
+    _ stored: [PackEntry], _ present: Presence, nextPackNumber next: UInt32
+  ) async throws {
+    var loader = KnownPacksLoader(repository, chain: chain, state: state, presence: present)
+    _ = try await loader.add(versionIn: history.newest)
+    try await loader.add(stored)
+    known = loader.known
+    nextPackNumber = max(next, loader.nextNumber)
+  }
+
+  /// Durable before anyone is told.
+  private mutating func acknowledge(_ attempt: VersionWriter.Written) throws -> Result {
+    try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)
+    journal.clear()
+    return Result(manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew)
+  }
+
+  private func acknowledgeUnchanged() throws -> Result {
+    guard let newest else { throw RepositoryError(.noSuchVersion, "there is no version to be equal to") }
+    try HighWaterMark(sequence: newest.name.sequence, id: newest.id).write(chain, in: state)
+    return Result(manifest: newest, unchanged: true, bytesNew: 0)
+  }
+}

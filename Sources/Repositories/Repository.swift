@@ -1,0 +1,137 @@
+package import Sealing
+package import Storage
+
+/// A repository that a secret has opened: a store, and the keys to what lies in it.
+package struct Repository: Sendable {
+  package let store: any ObjectStore
+  package let keys: SealingKeys
+  package let random: RandomSource
+  /// The slot that the secret opened.
+  package let slot: NumberedName
+
+  package var id: RepositoryID { keys.repository }
+
+  /// Finds the repository at a store and opens it (`Docs/Format.md` §9, step 1).
+  /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`; `StoreError`.
+  package static func open(
+    at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom
+  ) async throws -> Repository {
+    async let slotListing = store.list(prefix: Layout.slots)
+    async let keyringListing = store.list(prefix: Layout.keyrings)
+    async let configurationListing = store.list(prefix: Layout.configurations)
+    let candidates = try await RepositoryFiles.read(from: store)
+    let slots = try await slotListing.whole(below: Layout.slots)
+    let keyrings = try await keyringListing.whole(below: Layout.keyrings)
+    let configurations = try await configurationListing.whole(below: Layout.configurations)
+    guard !candidates.isEmpty else {
+      throw RepositoryError(
+        .noRepository, "there is no repository at \(store.traits.location)",
+        hint: "Make one with `sealift init`, or check the target's address.")
+    }
+
+    var opened: [Repository] = []
+    for candidate in candidates {
+      guard let (master, slot) = try await openSlot(slots, with: secret, of: candidate, at: store) else { continue }
+      let keyring = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
+      let keys = SealingKeys(repository: candidate, keyring: keyring)
+      try await checkConfiguration(configurations, keys: keys, at: store)
+      opened.append(Repository(store: store, keys: keys, random: random, slot: slot))
+    }
+    return try await onlyOne(of: opened, at: store)
+  }
+
+  /// After a race of two inits several may open: the one with versions counts.
+  private static func onlyOne(of opened: [Repository], at store: any ObjectStore) async throws -> Repository {
+    guard let first = opened.first else {
+      throw RepositoryError(
+        .wrongKey, "no key slot of the repository at \(store.traits.location) opens with this key",
+        hint: "Check the passphrase or key file; every slot that exists is shown by `sealift key list` with a key that works.")
+    }
+    guard opened.count > 1 else { return first }
+    var used: [Repository] = []
+    for repository in opened where try await repository.hasVersions() { used.append(repository) }
+    guard used.count < 2 else {
+      throw RepositoryError(
+        .ambiguousRepository, "\(used.count) repositories with versions lie at \(store.traits.location)",
+        hint: "Move one of them to a target of its own: \(used.map(\.id.hex).joined(separator: ", ")).")
+    }
+    return used.first ?? opened.min { $0.id.hex < $1.id.hex } ?? first
+  }
+
+  private func hasVersions() async throws -> Bool {
+    for info in try await store.list(prefix: Layout.versions) {
+      guard let name = VersionName(info.name), name.length == info.size else { continue }
+      if (try? await readManifest(name)) != nil { return true }
+    }
+    return false
+  }
+
+  private static func openSlot(
+    _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore
+  ) async throws -> (MasterKey, NumberedName)? {
+    for name in slots.sorted(by: { $0.number > $1.number }) {
+      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest else { continue }
+      // A slot of another secret, another repository or a damaged one is passed over: one must open.
+      if let master = try? KeySlot.open(bytes, secret: secret, repository: repository) { return (master, name) }
+    }
+    return nil
+  }
+
+  private static func newestKeyring(
+    _ names: [NumberedName], master: MasterKey, repository: RepositoryID, at store: any ObjectStore
+  ) async throws -> Keyring {
+    var problem: (any Error)?
+    for name in names.sorted(by: { $0.number > $1.number }) {
+      guard let bytes = try await store.present(name.objectName) else { continue }
+      do {
+        return try Keyring.open(bytes, name: name.digest, master: master, repository: repository)
+      } catch {
+        problem = error
+      }
+    }
+    throw RepositoryError(
+      .damaged, "the key opens the repository, but no keyring can be read",
+      hint: "Bring back the objects below keyring/ from a copy of the target; without them nothing can be read.",
+      cause: problem)
+  }
+
+  private static func checkConfiguration(
+    _ names: [NumberedName], keys: SealingKeys, at store: any ObjectStore
+  ) async throws {
+    for name in names.sorted(by: { $0.number > $1.number }) {
+      guard let bytes = try await store.present(name.objectName) else { continue }
+      do {
+        let object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
+        _ = try RepositoryConfiguration(decoding: object.directory.meta)
+        return
+      } catch let error as SealError where error.code == .unsupported {
+        throw RepositoryError(
+          .unsupported, "the repository uses a feature this program does not know",
+          hint: "Install a newer sealift.", cause: error)
+      } catch is SealError {
+        continue
+      }
+    }
+    throw RepositoryError(
+      .damaged, "no configuration of repository \(keys.repository.hex) can be read",
+      hint: "Bring back the objects below config/ from a copy of the target.")
+  }
+}
+
+extension Array where Element == ObjectInfo {
+  /// The numbered names of a listing whose objects are whole: others are puts that never ended.
+  func whole(below prefix: String) -> [NumberedName] {
+    compactMap { info in NumberedName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil } }
+  }
+}
+
+extension ObjectStore {
+  /// The object, or `nil` when there is none (it may go between a listing and this).
+  func present(_ name: ObjectName) async throws(StoreError) -> [UInt8]? {
+    do {
+      return try await get(name, range: nil)
+    } catch where error.code == .notFound {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/// What is wrong with a repository, a chain or a version: code, message, hint, cause.
+package struct RepositoryError: Error, CustomStringConvertible {
+  package enum Code: String, Sendable, CaseIterable {
+    /// Nothing at the target looks like a repository.
+    case noRepository
+    /// There is one already.
+    case repositoryExists
+    /// Two repositories with versions at one target.
+    case ambiguousRepository
+    /// No slot opens with the secret given.
+    case wrongKey
+    /// An object is not what its name or its keys say.
+    case damaged
+    /// Written by a newer program.
+    case unsupported
+    /// Versions this machine has seen are gone, or an older state was put back.
+    case rolledBack
+    /// Two different versions claim the same place in the chain: a cloned machine.
+    case forked
+    /// Versions are missing in the middle, and no tombstone explains it.
+    case hole
+    /// A version whose packs are not all there; it was never acknowledged.
+    case incomplete
+    /// No version answers to the name.
+    case noSuchVersion
+    /// Prunes ran against this push again and again.
+    case conflict
+    /// Someone else on this machine is pushing this database.
+    case locked
+    /// A file of the state folder could not be read or written.
+    case stateFolder
+    /// The last slot, or the one in use, was to be removed.
+    case slotNeeded
+  }
+
+  package var code: Code
+  package var message: String
+  package var hint: String?
+  package var cause: (any Error)?
+
+  package init(_ code: Code, _ message: String, hint: String? = nil, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.cause = cause
+  }
+
+  package var description: String { hint.map { "\(message)\nhint: \($0)" } ?? message }
+}

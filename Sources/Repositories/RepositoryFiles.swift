@@ -1,0 +1,57 @@
+package import Sealing
+package import Storage
+
+/// Making a repository, and finding those that are there.
+package enum RepositoryFiles {
+  /// The ids of the repositories at a store, in the order of their names.
+  package static func read(from store: any ObjectStore) async throws -> [RepositoryID] {
+    var found: [RepositoryID] = []
+    for info in try await store.list(prefix: Layout.repositories).sorted(by: { $0.name < $1.name }) {
+      guard let name = RepositoryFileName(info.name), name.length == info.size,
+        let bytes = try await store.present(info.name), Digest.sha256(of: bytes) == name.digest
+      else { continue }
+      guard let file = try? RepositoryFile(decoding: bytes) else {
+        throw RepositoryError(
+          .unsupported, "\(info.name) was not written in a format this program knows", hint: "Install a newer sealift.")
+      }
+      if file.repository == name.repository, !found.contains(file.repository) { found.append(file.repository) }
+    }
+    return found
+  }
+
+  /// Makes a repository: keyring and configuration first, then the slot, read back and opened, and last the file that
+  /// says there is one. A machine that dies in between leaves nothing that another init would mind.
+  package static func create(
+    at store: any ObjectStore, with secret: SlotSecret, cost: SlotCost, now: UInt64,
+    random: @escaping RandomSource = systemRandom
+  ) async throws -> Repository {
+    guard try await read(from: store).isEmpty else {
+      throw RepositoryError(
+        .repositoryExists, "there is a repository at \(store.traits.location) already",
+        hint: "Use it, or name another prefix or folder; `sealift init --if-missing` is content with one that the key opens.")
+    }
+    guard let repository = RepositoryID(try random(16)) else { preconditionFailure("16 random bytes are an id") }
+    let master = MasterKey(try random(32))
+    let keyring = try Keyring.make(random: random)
+    let keys = SealingKeys(repository: repository, keyring: keyring)
+
+    let sealedKeyring = try keyring.seal(master: master, repository: repository, random: random)
+    try await put(sealedKeyring.bytes, below: Layout.keyrings, number: 1, at: store)
+    var builder = ObjectBuilder(kind: .configuration, keys: keys, random: random)
+    let configuration = try builder.finish(meta: RepositoryConfiguration(createdAt: now).encode())
+    try await put(configuration.bytes, below: Layout.configurations, number: 1, at: store)
+    let bytes = try KeySlot.seal(
+      master: master, secret: secret, repository: repository, cost: cost, createdAt: now, random: random)
+    _ = try await KeySlots.store(bytes, secret: secret, repository: repository, after: 0, at: store)
+
+    let file = RepositoryFile(repository: repository).encode()
+    let name = RepositoryFileName(repository: repository, length: file.count, digest: .sha256(of: file))
+    try await store.put(ObjectBody(file), at: name.objectName, ifAbsent: false)
+    return try await Repository.open(at: store, with: secret, random: random)
+  }
+
+  static func put(_ bytes: [UInt8], below prefix: String, number: UInt64, at store: any ObjectStore) async throws {
+    let name = NumberedName(prefix: prefix, number: number, length: bytes.count, digest: .sha256(of: bytes))
+    try await store.put(ObjectBody(bytes), at: name.objectName, ifAbsent: false)
+  }
+}

@@ -1,0 +1,78 @@
+import Glibc
+
+/// Small private files of the state folder: 0600 in 0700 folders, replaced whole, durable when written.
+///
+/// Nothing here is ever needed to restore: a lost or broken state file costs bytes or a remark, never a version.
+package enum StateFiles {
+  /// Makes the folder and its parents, 0700.
+  package static func makeFolder(_ path: String) throws(RepositoryError) {
+    var made = ""
+    for component in path.split(separator: "/", omittingEmptySubsequences: true) {
+      made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + component
+      if mkdir(made, 0o700) != 0, errno != EEXIST {
+        throw failure("cannot make the folder \(made)", errno)
+      }
+    }
+  }
+
+  /// The content, or `nil` when there is no such file. Refuses more than `limit` bytes.
+  package static func read(_ path: String, limit: Int = 64 << 20) throws(RepositoryError) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw failure("cannot read \(path)", errno)
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_size <= limit else {
+      throw failure("cannot read \(path)", errno == 0 ? EFBIG : errno)
+    }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    var done = 0
+    while done < bytes.count {
+      let got = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(done)) }
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { throw failure("cannot read \(path)", errno) }
+      done += got
+    }
+    return bytes
+  }
+
+  /// Replaces the file: a reader, or a machine that died in between, finds the old content or the new.
+  package static func write(_ bytes: [UInt8], to path: String, durably: Bool = true) throws(RepositoryError) {
+    let temporary = "\(path).\(getpid())-\(UInt32.random(in: 0...UInt32.max)).new"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure("cannot write \(path)", errno) }
+    var problem: Int32 = 0
+    var done = 0
+    while done < bytes.count, problem == 0 {
+      let put = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + done, $0.count - done) }
+      if put < 0, errno != EINTR { problem = errno }
+      done += max(0, put)
+    }
+    if problem == 0, durably, fsync(descriptor) != 0 { problem = errno }
+    if close(descriptor) != 0, problem == 0 { problem = errno }
+    if problem == 0, rename(temporary, path) != 0 { problem = errno }
+    guard problem == 0 else {
+      unlink(temporary)
+      throw failure("cannot write \(path)", problem)
+    }
+    if durably { try synchronizeFolder(of: path) }
+  }
+
+  package static func remove(_ path: String) { unlink(path) }
+
+  private static func synchronizeFolder(of path: String) throws(RepositoryError) {
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("cannot synchronise \(folder)", errno) }
+  }
+
+  private static func failure(_ message: String, _ number: Int32) -> RepositoryError {
+    RepositoryError(
+      .stateFolder, "\(message): \(String(cString: strerror(number)))",
+      hint: "Check space and permissions of the state folder, or name another one with SEALIFT_STATE.")
+  }
+}

@@ -1,0 +1,55 @@
+package import Sealing
+import Storage
+
+/// A manifest that was fetched, authenticated and decoded, with its riders (`Docs/Format.md` §6).
+package struct StoredManifest: Sendable {
+  package let name: VersionName
+  package let object: OpenedObject
+  package let body: ManifestBody
+  /// `nil` for a partial manifest.
+  package let core: Core?
+  /// The version id; of a partial manifest, zeros.
+  package let id: Digest
+
+  package var isComplete: Bool { core != nil }
+}
+
+extension Repository {
+  /// Fetches and opens one manifest, from `state`'s cache where it is kept.
+  /// - Throws: `.damaged` when it is not what its name says; `SealError`; `StoreError`.
+  package func readManifest(_ name: VersionName, state: StateFolder? = nil) async throws -> StoredManifest {
+    if let kept = state?.kept(name.digest.hex), let manifest = try? openManifest(kept, name: name) { return manifest }
+    let bytes = try await store.get(name.objectName, range: nil)
+    let manifest = try openManifest(bytes, name: name)
+    if bytes.count <= 256 << 10 { state?.keep(bytes, as: name.digest.hex) }
+    return manifest
+  }
+
+  func openManifest(_ bytes: [UInt8], name: VersionName) throws -> StoredManifest {
+    let object = try OpenedObject.open(bytes, kind: .manifest, name: name.digest, keys: keys)
+    let body = try ManifestBody(decoding: object.directory.meta)
+    guard body.chain == name.chain, body.sequence == name.sequence, body.revision == name.revision else {
+      throw RepositoryError(
+        .damaged, "the manifest at \(name.objectName) belongs to another place of the chain",
+        hint: "Somebody copied or renamed objects at the target.")
+    }
+    let core = try body.core.isEmpty ? nil : Core(decoding: body.core)
+    if let core {
+      guard core.chain == name.chain, core.sequence == name.sequence else {
+        throw RepositoryError(.damaged, "the manifest at \(name.objectName) does not agree with itself")
+      }
+      try refuseBeyondCut(core, epoch: object.epoch, name: name)
+    }
+    let id = core == nil ? Digest.zero : Digest.sha256(of: body.core)
+    return StoredManifest(name: name, object: object, body: body, core: core, id: id)
+  }
+
+  /// After a rotation of the root key, nothing of the old epoch may appear beyond the noted version (`Docs/Format.md` §5.1).
+  private func refuseBeyondCut(_ core: Core, epoch: UInt32, name: VersionName) throws {
+    for cut in keys.keyring.cuts where cut.chain == core.chain && epoch <= cut.epoch && core.sequence > cut.sequence {
+      throw RepositoryError(
+        .damaged, "the manifest at \(name.objectName) is sealed with a key that was retired before it",
+        hint: "Whoever held the retired key may have made it; it is not used.")
+    }
+  }
+}

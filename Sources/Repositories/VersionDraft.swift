@@ -1,0 +1,40 @@
+package import Sealing
+
+/// A version that is to be written: everything but where its content will lie.
+package struct VersionDraft: Sendable {
+  package var chain: ChainID
+  package var sequence: UInt64
+  /// Core hash of the version before it; zeros for the first.
+  package var previous: Digest
+  /// Milliseconds since 1970 UTC: when the snapshot was taken.
+  package var time: UInt64
+  package var host: String
+  package var database: String
+  package var method: Core.Method
+  package var flags: Core.Flags
+  /// The database first.
+  package var members: [MemberSource]
+  package var tags: [String]
+  package var note: String
+  /// zstd's level; 0 stores as is.
+  package var compressionLevel: Int
+
+  package init(
+    chain: ChainID, sequence: UInt64, previous: Digest, time: UInt64, host: String, database: String,
+    method: Core.Method, flags: Core.Flags, members: [MemberSource], tags: [String], note: String,
+    compressionLevel: Int
+  ) {
+    self.chain = chain
+    self.sequence = sequence
+    self.previous = previous
+    self.time = time
+    self.host = host
+    self.database = database
+    self.method = method
+    self.flags = flags
+    self.members = members
+    self.tags = tags
+    self.note = note
+    self.compressionLevel = compressionLevel
+  }
+}

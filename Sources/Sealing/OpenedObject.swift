@@ -1,0 +1,71 @@
+/// An object whose name, key, directory and layout were checked. Its frames are opened one by one.
+package struct OpenedObject: Sendable {
+  package let directory: Directory
+  package let epoch: UInt32
+  package let version: Int
+  private let bytes: [UInt8]
+  private let keys: ObjectKeys
+
+  /// - Parameter name: what the object is called at the target; `nil` where that was checked already.
+  /// - Throws: `SealError`, with the failure classes of `Docs/Format.md`.
+  package static func open(
+    _ bytes: [UInt8], kind: ObjectKind, name: Digest?, keys: SealingKeys
+  ) throws(SealError) -> OpenedObject {
+    if let name, Digest.sha256(of: bytes) != name {
+      throw SealError(.damaged, "an object is not what its name says: it was damaged or replaced")
+    }
+    return try open(bytes, kind: kind, repository: keys.repository) { epoch throws(SealError) in
+      try keys.kindKey(kind, epoch: epoch)
+    }
+  }
+
+  static func open(
+    _ bytes: [UInt8], kind: ObjectKind, repository: RepositoryID, wrongKey: SealError.Code = .damaged,
+    kindKey: (UInt32) throws(SealError) -> [UInt8]
+  ) throws(SealError) -> OpenedObject {
+    guard bytes.count >= Limits.objectMinimum else { throw SealError(.truncated, "an object of \(bytes.count) bytes is cut") }
+    guard bytes.count <= Limits.object else { throw SealError(.malformed, "an object of \(bytes.count) bytes is too long") }
+    let (header, commitment) = try Header.decode(bytes[...])
+    guard header.kind == kind else { throw SealError(.damaged, "an object of kind \(header.kind) stands where one of kind \(kind) belongs") }
+    guard header.repository == repository else { throw SealError(.damaged, "an object belongs to another repository") }
+    let keys = ObjectKeys(header: header, kindKey: try kindKey(header.epoch))
+    guard equalInConstantTime(keys.commitment, commitment) else {
+      throw SealError(wrongKey, "an object does not open with the key of this repository")
+    }
+    let directoryFrame = try directoryFrame(of: bytes)
+    let directory = try openDirectory(
+      bytes[directoryFrame], keys: keys, kind: kind, end: directoryFrame.lowerBound)
+    return OpenedObject(
+      directory: directory, epoch: header.epoch, version: Int(header.version), bytes: bytes, keys: keys)
+  }
+
+  /// Where the directory frame lies, by the length in the last four bytes.
+  private static func directoryFrame(of bytes: [UInt8]) throws(SealError) -> Range<Int> {
+    let end = bytes.count - 4
+    let length = bytes[end...].reduce(0) { $0 << 8 | Int($1) }
+    guard length >= 16 + 11, length <= end - Header.length else {
+      throw SealError(.damaged, "the object's end does not say where its directory is")
+    }
+    return end - length..<end
+  }
+
+  static func openDirectory(
+    _ sealed: ArraySlice<UInt8>, keys: ObjectKeys, kind: ObjectKind, end: Int
+  ) throws(SealError) -> Directory {
+    let length = sealed.count - AuthenticatedCipher.tagLength
+    guard length >= 0,
+      let plain = keys.cipher().open(
+        sealed, nonce: keys.nonce(ObjectKeys.directoryIndex, final: true),
+        additional: ObjectKeys.directoryAdditionalData(plaintextLength: length))
+    else { throw SealError(.damaged, "the directory of an object is damaged or forged") }
+    return try Directory(decoding: plain, kind: kind, end: end)
+  }
+
+  /// Opens, decodes and checks one frame.
+  /// - Parameter prefix: for a delta frame, its base units joined.
+  package func decodeFrame(_ index: Int, with decoder: FrameDecoder, prefix: [UInt8]? = nil) throws(SealError) -> [UInt8] {
+    let record = directory.frames[index]
+    let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
+    return try decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: prefix)
+  }
+}

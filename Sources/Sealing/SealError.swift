@@ -1,0 +1,27 @@
+/// Why bytes could not be sealed or opened. The first five cases are the failure classes of `Docs/Format.md`; a reader
+/// never merges them, for a person needs to know whether the key is wrong or the object is broken.
+package struct SealError: Error, CustomStringConvertible {
+  package enum Code: String, Sendable, CaseIterable {
+    case wrongKey
+    case damaged
+    case truncated
+    case unsupported
+    case malformed
+    /// A library refused to work (no memory, no randomness); says nothing about the bytes.
+    case failed
+  }
+
+  package var code: Code
+  package var message: String
+  package var hint: String?
+  package var cause: (any Error)?
+
+  package init(_ code: Code, _ message: String, hint: String? = nil, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.cause = cause
+  }
+
+  package var description: String { hint.map { "\(message)\nhint: \($0)" } ?? message }
+}
