@@ -1,5 +1,5 @@
 package import Sealing
-package import Storage
+import Storage
 
 /// The versions of one chain, authenticated and linked: what `list`, `show` and `pull` believe.
 package struct ChainHistory: Sendable {

@@ -1,4 +1,4 @@
-package import Sealing
+import Sealing
 
 /// Which unit lies where: the table that finds content, not position. 28 bytes a unit, open addressing.
 ///

@@ -1,5 +1,5 @@
 package import Sealing
-package import Storage
+import Storage
 
 /// The slots of a repository: each wraps the one master key with another secret.
 package struct KeySlots: Sendable {

@@ -32,12 +32,12 @@ struct KnownPacksLoader {
     nextNumber = max(nextNumber, (entries.map(\.number).max() ?? 0) + 1)
     let usable = entries.filter { presence.holds($0) && !known.contains($0.name) }
     let directories = try await bounded(usable, atOnce: repository.store.traits.concurrency) {
-      [repository, chain, state] entry in
+      [repository, chain, state] entry -> Directory? in
       do {
         return try await repository.directory(of: entry, chain: chain, state: state)
       } catch is SealError {
         // A pack that is damaged is no place to find content again; what it held is stored anew.
-        return nil as Directory?
+        return nil
       }
     }
     for (entry, directory) in zip(usable, directories) {

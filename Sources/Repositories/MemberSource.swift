@@ -1,4 +1,4 @@
-package import Sealing
+import Sealing
 
 /// A member that is about to be written: its metadata, and a way to read its bytes.
 package struct MemberSource: Sendable {

@@ -1,5 +1,5 @@
 package import Sealing
-package import Storage
+import Storage
 
 /// One push of one chain: what was there before, one or more attempts at a version, the checks, the acknowledgement.
 ///

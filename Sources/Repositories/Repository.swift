@@ -100,16 +100,15 @@ package struct Repository: Sendable {
   ) async throws {
     for name in names.sorted(by: { $0.number > $1.number }) {
       guard let bytes = try await store.present(name.objectName) else { continue }
-      do {
+      do throws(SealError) {
         let object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
         _ = try RepositoryConfiguration(decoding: object.directory.meta)
         return
-      } catch let error as SealError where error.code == .unsupported {
+      } catch {
+        guard error.code == .unsupported else { continue }
         throw RepositoryError(
           .unsupported, "the repository uses a feature this program does not know",
           hint: "Install a newer sealift.", cause: error)
-      } catch is SealError {
-        continue
       }
     }
     throw RepositoryError(

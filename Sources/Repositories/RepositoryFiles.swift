@@ -37,7 +37,7 @@ package enum RepositoryFiles {
 
     let sealedKeyring = try keyring.seal(master: master, repository: repository, random: random)
     try await put(sealedKeyring.bytes, below: Layout.keyrings, number: 1, at: store)
-    var builder = ObjectBuilder(kind: .configuration, keys: keys, random: random)
+    let builder = ObjectBuilder(kind: .configuration, keys: keys, random: random)
     let configuration = try builder.finish(meta: RepositoryConfiguration(createdAt: now).encode())
     try await put(configuration.bytes, below: Layout.configurations, number: 1, at: store)
     let bytes = try KeySlot.seal(

@@ -1,4 +1,4 @@
-package import Sealing
+import Sealing
 
 /// Where a unit lies, while a version is being written: in a pack that is stored already, or in a frame that this
 /// push is making, whose pack is not known yet.
@@ -21,6 +21,14 @@ struct UnitLocation: Sendable, Equatable {
 struct UnitRun: Sendable, Equatable {
   var location: UnitLocation
   var count: Int
+
+  /// A run whose frame was new when it was noted, now that the frame has its pack.
+  /// - Parameter placed: by ordinal of the frame in this push.
+  func resolved(_ placed: [UnitLocation]) -> UnitRun {
+    guard location.pack == UnitLocation.newFrame else { return self }
+    let place = placed[Int(location.frame)]
+    return UnitRun(location: UnitLocation(pack: place.pack, frame: place.frame, unit: location.unit), count: count)
+  }
 
   /// Whether `next`, the location of the unit after this run, continues it.
   func isContinued(by next: UnitLocation) -> Bool {

@@ -1,4 +1,4 @@
-package import Sealing
+import Sealing
 import Storage
 
 /// Writes one attempt at a version: new units to packs, then the map, the pack table and, last, the manifest.
@@ -63,7 +63,8 @@ struct VersionWriter: ~Copyable {
     if let newest, newest.flags == draft.flags, newest.hasContent(of: members.map(\.member)) { return nil }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
-    let resolved = members.map { $0.runs.runs.map(resolve) }
+    let placed = packs.placed
+    let resolved = members.map { $0.runs.runs.map { run in run.resolved(placed) } }
     let roots = try await placeMaps(resolved, &placer)
     try await packs.close()
     try await packs.settle()
@@ -145,14 +146,6 @@ struct VersionWriter: ~Copyable {
     if packs.pendingLength < Self.riderLimit { return packs.takeRiders() }
     try await packs.close()
     return []
-  }
-
-  /// A run whose frame was new when it was noted, now that the frame has its pack.
-  private func resolve(_ run: UnitRun) -> UnitRun {
-    guard run.location.pack == UnitLocation.newFrame else { return run }
-    let place = packs.placed[Int(run.location.frame)]
-    return UnitRun(
-      location: UnitLocation(pack: place.pack, frame: place.frame, unit: run.location.unit), count: run.count)
   }
 
   private mutating func placeMaps(
