@@ -83,7 +83,9 @@ actor BaseFrames {
 
 extension FrameRecord {
   /// Units of this decoded frame, joined, for the prefix of `other`: same type, for pages the same length.
-  fileprivate func units(_ first: Int, count: Int, of plain: [UInt8], like other: FrameRecord) throws -> ArraySlice<UInt8> {
+  fileprivate func units(_ first: Int, count: Int, of plain: [UInt8], like other: FrameRecord) throws -> ArraySlice<
+    UInt8
+  > {
     guard count > 0, first + count <= unitLengths.count, type == other.type,
       type != .page || unitLengths[first] == other.unitLengths[0]
     else { throw RepositoryError(.damaged, "a delta names bases that cannot be its own") }

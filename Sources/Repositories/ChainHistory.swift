@@ -115,14 +115,20 @@ private struct HistoryReader {
     let name = manifests.first?.core?.database ?? ""
     let ids = Set(manifests.map { String($0.id.hex.prefix(12)) }).sorted().joined(separator: " and ")
     return RepositoryError(
-      .forked, "version \(sequence) of '\(name)' exists twice with different content (\(ids)): two machines push as one",
-      hint: "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them.")
+      .forked,
+      "version \(sequence) of '\(name)' exists twice with different content (\(ids)): two machines push as one",
+      hint:
+        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
+    )
   }
 
   private func replaced(_ version: StoredManifest, _ core: Core) -> RepositoryError {
     RepositoryError(
-      .forked, "version \(core.sequence) of '\(core.database)' is not the one this machine has seen: two machines push as one",
-      hint: "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them.")
+      .forked,
+      "version \(core.sequence) of '\(core.database)' is not the one this machine has seen: two machines push as one",
+      hint:
+        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
+    )
   }
 
   /// Every version names the one before it; a gap is explained by a tombstone or reported.
@@ -147,7 +153,8 @@ private struct HistoryReader {
       if expected.sequence != core.sequence {
         problems.append(
           RepositoryError(
-            .hole, "versions \(expected.sequence) to \(core.sequence - 1) of '\(core.database)' are missing and were not forgotten",
+            .hole,
+            "versions \(expected.sequence) to \(core.sequence - 1) of '\(core.database)' are missing and were not forgotten",
             hint: "Somebody without the key deleted them, or the target lost them; what is listed is still whole."))
       } else if expected.hash != core.previous {
         problems.append(

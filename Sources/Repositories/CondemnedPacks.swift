@@ -36,7 +36,8 @@ extension Repository {
     } catch {
       throw RepositoryError(
         .damaged, "the condemned record \(name.objectName) cannot be read",
-        hint: "Somebody meddled with the target, or it lost data; nothing is pushed until that object is brought back or removed by hand.",
+        hint:
+          "Somebody meddled with the target, or it lost data; nothing is pushed until that object is brought back or removed by hand.",
         cause: error)
     }
   }

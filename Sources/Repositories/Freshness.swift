@@ -16,7 +16,9 @@ struct Freshness {
       throw RepositoryError(
         .rolledBack,
         "the target shows version \(newest) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
-        hint: "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove mark.json of this chain from the state folder.")
+        hint:
+          "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove mark.json of this chain from the state folder."
+      )
     }
     if newest == mark.sequence, let version = history.newest, version.id != seen {
       throw forked(at: mark.sequence)
@@ -37,7 +39,9 @@ struct Freshness {
   private func forked(at sequence: UInt64) -> RepositoryError {
     RepositoryError(
       .forked, "version \(sequence) at the target is not the one this machine has seen: two machines push as one",
-      hint: "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them.")
+      hint:
+        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
+    )
   }
 }
 

@@ -46,7 +46,8 @@ package struct KeySlots: Sendable {
     let matching = entries.filter { $0.name.digest.hex.hasPrefix(prefix.lowercased()) }
     guard !prefix.isEmpty, let entry = matching.first, matching.count == 1 else {
       throw RepositoryError(
-        .noSuchVersion, matching.isEmpty ? "no key slot is called '\(prefix)'" : "'\(prefix)' names \(matching.count) key slots",
+        .noSuchVersion,
+        matching.isEmpty ? "no key slot is called '\(prefix)'" : "'\(prefix)' names \(matching.count) key slots",
         hint: "`sealift key list` shows them.")
     }
     guard entries.count > 1 else {

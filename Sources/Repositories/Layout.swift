@@ -34,7 +34,9 @@ package enum Layout {
 
   /// A decimal number as our names write it: digits only.
   static func number<Value: FixedWidthInteger>(_ text: some StringProtocol) -> Value? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+    guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+      return nil
+    }
     return Value(text)
   }
 
@@ -58,7 +60,8 @@ package struct RepositoryFileName: Sendable, Hashable {
 
   package init?(_ name: ObjectName) {
     let parts = name.lastComponent.split(separator: "-", omittingEmptySubsequences: false)
-    guard name.text.hasPrefix(Layout.repositories), parts.count == 3, let repository = RepositoryID(hex: String(parts[0])),
+    guard name.text.hasPrefix(Layout.repositories), parts.count == 3,
+      let repository = RepositoryID(hex: String(parts[0])),
       let length: Int = Layout.number(parts[1]), let digest = Layout.digest(parts[2])
     else { return nil }
     self.init(repository: repository, length: length, digest: digest)
@@ -110,7 +113,9 @@ package struct VersionName: Sendable, Hashable {
 
   package init?(_ name: ObjectName) {
     let components = name.text.split(separator: "/", omittingEmptySubsequences: false)
-    guard components.count == 3, components[0] == "versions", let chain = ChainID(hex: String(components[1])) else { return nil }
+    guard components.count == 3, components[0] == "versions", let chain = ChainID(hex: String(components[1])) else {
+      return nil
+    }
     let parts = components[2].split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0].utf8.count == 12, parts[1].utf8.count == 4,
       let sequence: UInt64 = Layout.number(parts[0]), sequence > 0, let revision: UInt32 = Layout.number(parts[1]),

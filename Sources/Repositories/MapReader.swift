@@ -54,7 +54,8 @@ struct MapReader: Sendable {
     }
     let byPlace = Dictionary(uniqueKeysWithValues: zip(places, frames))
     return try locations.map { location in
-      guard let (record, plain) = byPlace[Place(pack: location.pack, frame: location.frame)], record.type == .node else {
+      guard let (record, plain) = byPlace[Place(pack: location.pack, frame: location.frame)], record.type == .node
+      else {
         throw broken("points at something that is no node")
       }
       return try record.slice(plain, unit: Int(location.unit))
@@ -63,7 +64,9 @@ struct MapReader: Sendable {
 
   private func frame(_ index: Int, ofPack number: UInt32) async throws -> (FrameRecord, [UInt8]) {
     if number == UnitLocation.thisObject {
-      guard manifest.object.directory.frames.indices.contains(index) else { throw broken("points outside the manifest") }
+      guard manifest.object.directory.frames.indices.contains(index) else {
+        throw broken("points outside the manifest")
+      }
       return (
         manifest.object.directory.frames[index],
         try manifest.object.decodeFrame(index, with: FrameDecoder(keys: repository.keys))

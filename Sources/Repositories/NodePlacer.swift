@@ -20,7 +20,9 @@ struct NodePlacer: ~Copyable {
 
   /// The places of `nodes`, in their order.
   mutating func place(_ nodes: [[UInt8]], known: KnownPacks, packs: inout PackStream) async throws -> [UnitLocation] {
-    let prints = fingerprints.with { worker in nodes.map { node in node.withUnsafeBytes { worker.fingerprint(.node, $0) } } }
+    let prints = fingerprints.with { worker in
+      nodes.map { node in node.withUnsafeBytes { worker.fingerprint(.node, $0) } }
+    }
     var missing: [(node: [UInt8], fingerprint: Fingerprint)] = []
     var seen: Set<Fingerprint> = []
     for (node, fingerprint) in zip(nodes, prints)

@@ -57,7 +57,9 @@ struct KnownPacks: Sendable {
     var all = used
     var open = Array(used)
     while let number = open.popLast() {
-      for base in (bases[number] ?? []).compactMap({ numbers[$0] }) where all.insert(base).inserted { open.append(base) }
+      for base in (bases[number] ?? []).compactMap({ numbers[$0] }) where all.insert(base).inserted {
+        open.append(base)
+      }
     }
     return all
   }

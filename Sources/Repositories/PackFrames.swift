@@ -38,7 +38,8 @@ struct PackFrames: Sendable {
   }
 
   static func missing(_ index: Int, _ entry: PackEntry) -> RepositoryError {
-    RepositoryError(.damaged, "a map points at frame \(index) of pack \(entry.name.hex.prefix(12)), which has no such frame")
+    RepositoryError(
+      .damaged, "a map points at frame \(index) of pack \(entry.name.hex.prefix(12)), which has no such frame")
   }
 }
 

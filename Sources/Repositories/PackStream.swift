@@ -18,21 +18,34 @@ struct PackStream: ~Copyable {
   private(set) var nextNumber: UInt32
   /// By ordinal of the frame in this push: the pack and the frame's place in it.
   private(set) var placed: [UnitLocation] = []
-  /// Packs that are safe at the target, in the order of their numbers, with the sizes of their frames.
-  private(set) var stored: [(entry: PackEntry, frames: [KnownPacks.Frame])] = []
-  private(set) var bytesStored = 0
+  /// Called as soon as a pack is safe at the target, from any task.
+  private let onStored: @Sendable (PackEntry) throws -> Void
+  private let finished = Locked<[StoredPack]>([])
 
   private var open: [EncodedFrame] = []
   private var openLength = 0
-  private var queue: [Task<(PackEntry, [KnownPacks.Frame]), any Error>] = []
+  private var queue: [Task<Void, any Error>] = []
 
-  init(_ repository: Repository, chain: ChainID, state: StateFolder, firstNumber: UInt32, dryRun: Bool) {
+  /// A pack that is safe at the target, with the sizes of its frames.
+  struct StoredPack: Sendable {
+    let entry: PackEntry
+    let frames: [KnownPacks.Frame]
+  }
+
+  init(
+    _ repository: Repository, chain: ChainID, state: StateFolder, firstNumber: UInt32, dryRun: Bool,
+    onStored: @escaping @Sendable (PackEntry) throws -> Void
+  ) {
     self.repository = repository
     self.chain = chain
     self.state = state
     self.dryRun = dryRun
+    self.onStored = onStored
     nextNumber = firstNumber
   }
+
+  /// Packs that are safe at the target by now, in the order they came to be.
+  var stored: [StoredPack] { finished.withLock { $0 } }
 
   deinit { for task in queue { task.cancel() } }
 
@@ -59,11 +72,11 @@ struct PackStream: ~Copyable {
   /// Seals what is open and begins to store it.
   mutating func close() async throws {
     guard !open.isEmpty else { return }
-    while queue.count >= Self.underWay { try await settleOldest() }
+    while queue.count >= Self.underWay { try await queue.removeFirst().value }
     let frames = open
     let number = nextNumber
     queue.append(
-      Task { [repository, chain, state, dryRun] in
+      Task { [repository, chain, state, dryRun, onStored, finished] in
         let sealed = try Self.seal(frames, repository)
         if !dryRun {
           let name = Layout.pack(sealed.name, of: chain)
@@ -71,11 +84,12 @@ struct PackStream: ~Copyable {
             ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name, ifAbsent: false)
           let end = sealed.bytes.count - 4
           state.keep(Array(sealed.bytes[end - sealed.directoryLength..<end]), as: "\(sealed.name.hex).directory")
+          try onStored(sealed.packEntry(number: number))
         }
         let sizes = frames.map {
           KnownPacks.Frame(plaintextLength: $0.plaintextLength, sealedLength: $0.payload.count + 16)
         }
-        return (sealed.packEntry(number: number), sizes)
+        finished.withLock { $0.append(StoredPack(entry: sealed.packEntry(number: number), frames: sizes)) }
       })
     nextNumber += 1
     open = []
@@ -84,13 +98,7 @@ struct PackStream: ~Copyable {
 
   /// Waits until everything closed is stored.
   mutating func settle() async throws {
-    while !queue.isEmpty { try await settleOldest() }
-  }
-
-  private mutating func settleOldest() async throws {
-    let (entry, frames) = try await queue.removeFirst().value
-    stored.append((entry, frames))
-    bytesStored += Int(entry.length)
+    while !queue.isEmpty { try await queue.removeFirst().value }
   }
 
   /// Seals, then opens what was sealed as a reader would: every unit's fingerprint is computed from what comes out.

@@ -15,7 +15,7 @@ package struct PushSession: ~Copyable {
   private let state: StateFolder
   private let lock: ChainLock
   private let policy: Policy
-  private var journal: PushJournal
+  private let journal: PushJournal
   private let history: ChainHistory
   private let mark: HighWaterMark?
   private let listing: ChainListing
@@ -93,22 +93,22 @@ package struct PushSession: ~Copyable {
     let revisions = listing.revisions(of: draft.sequence).map(\.revision)
     var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
     for _ in 1...Self.attempts {
-      var stored: [PackEntry] = []
+      let stored = Locked<[PackEntry]>([])
       var writer = VersionWriter(
         draft, repository: repository, state: state, known: known, nextPackNumber: nextPackNumber, partials: partials,
-        dryRun: dryRun)
+        dryRun: dryRun,
+        onPackStored: { [journal] entry in
+          stored.withLock { $0.append(entry) }
+          try journal.add(entry)
+        })
       let attempt = try await writer.write(
-        unlessEqual: skipEqual && newestIsWhole ? newest?.core : nil,
-        onPackStored: { entry in
-          stored.append(entry)
-          if !dryRun { try journal.add(entry) }
-        }, onProgress: onProgress)
+        unlessEqual: skipEqual && newestIsWhole ? newest?.core : nil, onProgress: onProgress)
       guard let attempt else { return try acknowledgeUnchanged() }
       if dryRun { return Result(manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew) }
 
       let present = try await Presence(repository, chain: chain, state: state)
       if present.holds(attempt.packs) { return try acknowledge(attempt) }
-      try await prepareNextAttempt(stored, present, nextPackNumber: attempt.nextPackNumber)
+      try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
       partials = PartialManifests(policy, nextRevision: attempt.manifest.name.revision + 1)
     }
     throw RepositoryError(

@@ -45,7 +45,9 @@ package struct Repository: Sendable {
     guard let first = opened.first else {
       throw RepositoryError(
         .wrongKey, "no key slot of the repository at \(store.traits.location) opens with this key",
-        hint: "Check the passphrase or key file; every slot that exists is shown by `sealift key list` with a key that works.")
+        hint:
+          "Check the passphrase or key file; every slot that exists is shown by `sealift key list` with a key that works."
+      )
     }
     guard opened.count > 1 else { return first }
     var used: [Repository] = []
@@ -70,7 +72,9 @@ package struct Repository: Sendable {
     _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore
   ) async throws -> (MasterKey, NumberedName)? {
     for name in slots.sorted(by: { $0.number > $1.number }) {
-      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest else { continue }
+      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest else {
+        continue
+      }
       // A slot of another secret, another repository or a damaged one is passed over: one must open.
       if let master = try? KeySlot.open(bytes, secret: secret, repository: repository) { return (master, name) }
     }
@@ -129,7 +133,7 @@ extension ObjectStore {
   func present(_ name: ObjectName) async throws(StoreError) -> [UInt8]? {
     do {
       return try await get(name, range: nil)
-    } catch where error.code == .notFound {
+    } catch  where error.code == .notFound {
       return nil
     }
   }

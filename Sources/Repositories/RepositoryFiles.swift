@@ -28,7 +28,9 @@ package enum RepositoryFiles {
     guard try await read(from: store).isEmpty else {
       throw RepositoryError(
         .repositoryExists, "there is a repository at \(store.traits.location) already",
-        hint: "Use it, or name another prefix or folder; `sealift init --if-missing` is content with one that the key opens.")
+        hint:
+          "Use it, or name another prefix or folder; `sealift init --if-missing` is content with one that the key opens."
+      )
     }
     guard let repository = RepositoryID(try random(16)) else { preconditionFailure("16 random bytes are an id") }
     let master = MasterKey(try random(32))

@@ -43,7 +43,9 @@ package struct StateFolder: Sendable {
   func kept(_ name: String) -> [UInt8]? { try? StateFiles.read("\(path)/objects/\(name)") }
 
   /// Keeps sealed bytes. A cache that cannot be written is no reason to fail.
-  func keep(_ bytes: [UInt8], as name: String) { try? StateFiles.write(bytes, to: "\(path)/objects/\(name)", durably: false) }
+  func keep(_ bytes: [UInt8], as name: String) {
+    try? StateFiles.write(bytes, to: "\(path)/objects/\(name)", durably: false)
+  }
 }
 
 /// The lock of one chain on this machine, released when the value goes, also when the process is killed.

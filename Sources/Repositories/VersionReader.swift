@@ -41,7 +41,8 @@ package struct VersionReader: Sendable {
     onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
     let files = core.members.indices.filter { core.members[$0].file != nil }
-    guard let file = core.members[index].file, let map = files.firstIndex(of: index), map < manifest.body.maps.count else {
+    guard let file = core.members[index].file, let map = files.firstIndex(of: index), map < manifest.body.maps.count
+    else {
       throw RepositoryError(.damaged, "member \(index) of the version has no content")
     }
     let maps = MapReader(manifest: manifest, table: table, repository: repository, state: state)
@@ -82,7 +83,8 @@ package struct VersionReader: Sendable {
         let start = record.offset - first.offset
         let prefix = try await bases.prefix(of: record, in: directory, entry)
         let plain = try decoder.decode(
-          sealed[start..<start + Int(record.sealedLength)], record: record, index: index, objectKeys: keys, prefix: prefix)
+          sealed[start..<start + Int(record.sealedLength)], record: record, index: index, objectKeys: keys,
+          prefix: prefix)
         try place(plain, record, wanted[UInt32(index)] ?? [], file, write, onProgress)
       }
     }

@@ -25,12 +25,14 @@ struct VersionWriter: ~Copyable {
   private let encoders: WorkerPool<FrameEncoder>
   private let fingerprinters: WorkerPool<Fingerprinter>
   private var partials: PartialManifests
-  private var reported = 0
+  private var noted = 0
 
-  /// - Parameter partials: when to publish what is stored so far; it also counts the revisions.
+  /// - Parameters:
+  ///   - partials: when to publish what is stored so far; it also counts the revisions.
+  ///   - onPackStored: called for every pack as soon as it is safe at the target.
   init(
     _ draft: VersionDraft, repository: Repository, state: StateFolder, known: KnownPacks, nextPackNumber: UInt32,
-    partials: PartialManifests, dryRun: Bool
+    partials: PartialManifests, dryRun: Bool, onPackStored: @escaping @Sendable (PackEntry) throws -> Void
   ) {
     self.draft = draft
     self.repository = repository
@@ -39,24 +41,24 @@ struct VersionWriter: ~Copyable {
     self.dryRun = dryRun
     self.partials = partials
     packs = PackStream(
-      repository, chain: draft.chain, state: state, firstNumber: nextPackNumber, dryRun: dryRun)
+      repository, chain: draft.chain, state: state, firstNumber: nextPackNumber, dryRun: dryRun,
+      onStored: onPackStored)
     let level = Int32(draft.compressionLevel)
     encoders = WorkerPool { FrameEncoder(level: level) }
     fingerprinters = WorkerPool { [keys = repository.keys] in Fingerprinter(keys) }
   }
 
-  /// The whole road. `onPackStored` is called for every pack that is safe at the target, in order; `onProgress` with
-  /// the bytes read so far.
+  /// The whole road.
+  /// - Parameter onProgress: bytes of the members read so far.
   /// - Returns: `nil` when the content is that of `newest`, and nothing was written.
   mutating func write(
-    unlessEqual newest: Core?, onPackStored: (PackEntry) throws -> Void, onProgress: (Int) -> Void
+    unlessEqual newest: Core?, onProgress: (Int) -> Void
   ) async throws -> Written? {
     var members: [(member: Core.Member, runs: RunList)] = []
     var bytesRead = 0
     for source in draft.members {
       var runs = RunList()
-      let member = try await read(
-        source, into: &runs, onPackStored: onPackStored, onProgress: { [bytesRead] in onProgress(bytesRead + $0) })
+      let member = try await read(source, into: &runs) { [bytesRead] in onProgress(bytesRead + $0) }
       bytesRead += source.length
       members.append((member, runs))
     }
@@ -68,32 +70,37 @@ struct VersionWriter: ~Copyable {
     let roots = try await placeMaps(resolved, &placer)
     try await packs.close()
     try await packs.settle()
-    try await report(onPackStored)
+    try await noteStored()
 
-    let used = known.closure(of: Set(resolved.joined().map(\.location.pack) + roots.used).subtracting([0, UnitLocation.zeros]))
+    let used = known.closure(
+      of: Set(resolved.joined().map(\.location.pack) + roots.used).subtracting([0, UnitLocation.zeros]))
     let table = try used.sorted().map { number in
-      guard let entry = known.entries[number] else { throw RepositoryError(.damaged, "pack number \(number) is not known") }
+      guard let entry = known.entries[number] else {
+        throw RepositoryError(.damaged, "pack number \(number) is not known")
+      }
       return entry
     }
-    let leaves = try await placeTable(table, &placer, onPackStored)
+    let leaves = try await placeTable(table, &placer)
     let cost = cost(of: resolved, nodes: roots.used, riders: riders)
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: draft.flags, members: members.map(\.member))
+    let bytesNew = packs.stored.reduce(0) { $0 + Int($1.entry.length) }
     let body = ManifestBody(
-      state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision, core: core.encode(),
-      bytesDecoded: UInt64(cost.decoded), bytesFetched: UInt64(cost.fetched), newBytes: UInt64(packs.bytesStored),
-      nextPackNumber: packs.nextNumber, tags: draft.tags, note: draft.note, packTable: leaves.references, maps: roots.maps)
+      state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
+      core: core.encode(),
+      bytesDecoded: UInt64(cost.decoded), bytesFetched: UInt64(cost.fetched), newBytes: UInt64(bytesNew),
+      nextPackNumber: packs.nextNumber, tags: draft.tags, note: draft.note, packTable: leaves.references,
+      maps: roots.maps)
     let manifest = try await storeManifest(body, riding: placer.riding)
     return Written(
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },
-      bytesNew: packs.bytesStored, nextPackNumber: packs.nextNumber)
+      bytesNew: bytesNew, nextPackNumber: packs.nextNumber)
   }
 
   /// Reads a member, finds what is known and gathers the rest into frames.
   private mutating func read(
-    _ source: MemberSource, into runs: inout RunList, onPackStored: (PackEntry) throws -> Void,
-    onProgress: (Int) -> Void
+    _ source: MemberSource, into runs: inout RunList, onProgress: (Int) -> Void
   ) async throws -> Core.Member {
     var frames = FrameMaker(source.unitType, encoders: encoders, firstOrdinal: UInt32(packs.placed.count))
     var blocks = BlockPipeline(source, workers: fingerprinters)
@@ -116,7 +123,7 @@ struct VersionWriter: ~Copyable {
         }
       }
       while frames.isBusy, let frame = try await frames.next() { try await packs.append(frame) }
-      try await report(onPackStored)
+      try await noteStored()
       onProgress(block.first * block.unitSize + block.bytes.count)
     }
     frames.endFrame()
@@ -129,15 +136,14 @@ struct VersionWriter: ~Copyable {
       content: source.unitType == .page ? .database(file) : .file(file))
   }
 
-  /// Tells of packs that have come to be stored, and publishes a partial manifest when it is time.
-  private mutating func report(_ onPackStored: (PackEntry) throws -> Void) async throws {
-    for (entry, frames) in packs.stored[reported...] {
-      known.addNew(entry, frames: frames)
-      try onPackStored(entry)
-    }
-    reported = packs.stored.count
-    if !dryRun, partials.isDue(packs: reported) {
-      try await storePartial(packs.stored.map(\.entry), revision: partials.begin(packs: reported))
+  /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.
+  private mutating func noteStored() async throws {
+    let stored = packs.stored
+    for pack in stored[noted...] { known.addNew(pack.entry, frames: pack.frames) }
+    noted = stored.count
+    if !dryRun, partials.isDue(packs: noted) {
+      let entries = stored.map(\.entry).sorted { $0.number < $1.number }
+      try await storePartial(entries, revision: partials.begin(packs: noted))
     }
   }
 
@@ -174,14 +180,14 @@ struct VersionWriter: ~Copyable {
 
   /// The pack table, in leaves cut by number so that a full leaf never changes again.
   private mutating func placeTable(
-    _ table: [PackEntry], _ placer: inout NodePlacer, _ onPackStored: (PackEntry) throws -> Void
+    _ table: [PackEntry], _ placer: inout NodePlacer
   ) async throws -> (references: [ManifestBody.LeafReference], holders: [PackEntry]) {
     let groups = Dictionary(grouping: table) { $0.number / 512 }
     let nodes = groups.keys.sorted().map { PackTableLeaf(entries: groups[$0] ?? []).encode() }
     let places = try await placer.place(nodes, known: known, packs: &packs)
     try await packs.close()
     try await packs.settle()
-    try await report(onPackStored)
+    try await noteStored()
     var holders: [PackEntry] = []
     let references = try places.map { place throws -> ManifestBody.LeafReference in
       if place.pack == UnitLocation.thisObject { return .here(frame: place.frame, unit: place.unit) }
@@ -200,7 +206,8 @@ struct VersionWriter: ~Copyable {
     var cost = (decoded: 0, fetched: 0)
     for run in members.joined() {
       let place = run.location
-      guard place.pack != UnitLocation.zeros, frames.insert(UInt64(place.pack) << 32 | UInt64(place.frame)).inserted else { continue }
+      guard place.pack != UnitLocation.zeros, frames.insert(UInt64(place.pack) << 32 | UInt64(place.frame)).inserted
+      else { continue }
       if place.pack == UnitLocation.thisObject {
         let rider = riders[Int(place.frame)]
         cost.decoded += rider.plaintextLength

@@ -49,7 +49,9 @@ final class AuthenticatedCipher {
     var authentic = false
     let plain = [UInt8](unsafeUninitializedCapacity: max(1, count)) { buffer, initialized in
       guard let base = buffer.baseAddress else { return }
-      let updated = sealed.withUnsafeBufferPointer { EVP_CipherUpdate(context, base, &length, $0.baseAddress, Int32(count)) }
+      let updated = sealed.withUnsafeBufferPointer {
+        EVP_CipherUpdate(context, base, &length, $0.baseAddress, Int32(count))
+      }
       var rest: Int32 = 0
       var end: UInt8 = 0
       authentic = updated == 1 && EVP_CipherFinal_ex(context, &end, &rest) == 1

@@ -13,7 +13,9 @@ struct ByteReader {
 
   var remaining: Int { bytes.endIndex - index }
 
-  mutating func read<Value: FixedWidthInteger & UnsignedInteger>(_ type: Value.Type = Value.self) throws(SealError) -> Value {
+  mutating func read<Value: FixedWidthInteger & UnsignedInteger>(_ type: Value.Type = Value.self) throws(SealError)
+    -> Value
+  {
     var value: Value = 0
     for byte in try read(count: Value.bitWidth / 8) { value = value << 8 | Value(byte) }
     return value
@@ -57,6 +59,8 @@ struct ByteReader {
   }
 
   func expectEnd() throws(SealError) {
-    guard remaining == 0 else { throw SealError(.malformed, "the \(subject) is followed by \(remaining) bytes too many") }
+    guard remaining == 0 else {
+      throw SealError(.malformed, "the \(subject) is followed by \(remaining) bytes too many")
+    }
   }
 }

@@ -87,7 +87,8 @@ package struct Core: Sendable, Equatable {
     let methodByte = try reader.read(UInt8.self)
     let flags = Flags(rawValue: try reader.read())
     guard let method = Method(rawValue: methodByte), flags.isSubset(of: .known) else {
-      throw SealError(.unsupported, "the version was made in a way this program does not know", hint: "Install a newer sealift.")
+      throw SealError(
+        .unsupported, "the version was made in a way this program does not know", hint: "Install a newer sealift.")
     }
     self.method = method
     self.flags = flags
@@ -104,7 +105,9 @@ package struct Core: Sendable, Equatable {
   }
 
   private static func check(_ members: [Member], _ method: Method) throws(SealError) {
-    guard Set(members.map(\.path)).count == members.count else { throw SealError(.malformed, "two members have one path") }
+    guard Set(members.map(\.path)).count == members.count else {
+      throw SealError(.malformed, "two members have one path")
+    }
     let images = members.filter(\.isImage)
     let fits = method.hasImage ? images.count == 1 && members[0].isImage : images.isEmpty && members[0].file != nil
     guard fits else { throw SealError(.malformed, "the first member is not the database, or not alone") }

@@ -4,7 +4,8 @@ import COpenSSL
 func hmac(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
   var output = [UInt8](repeating: 0, count: 32)
   var length = 0
-  guard EVP_Q_mac(nil, "HMAC", nil, "SHA256", nil, key, key.count, message, message.count, &output, 32, &length) != nil else {
+  guard EVP_Q_mac(nil, "HMAC", nil, "SHA256", nil, key, key.count, message, message.count, &output, 32, &length) != nil
+  else {
     preconditionFailure("OpenSSL has no HMAC-SHA-256")
   }
   return output

@@ -76,8 +76,12 @@ package struct Directory: Sendable {
     let sealedLength = try reader.read(UInt32.self)
     let codecByte = try reader.read(UInt8.self)
     let typeByte = try reader.read(UInt8.self)
-    guard let codec = Codec(rawValue: codecByte) else { throw SealError(.unsupported, "a frame is of codec \(codecByte)", hint: "Install a newer sealift.") }
-    guard let type = UnitType(rawValue: typeByte) else { throw SealError(.unsupported, "a frame holds units of type \(typeByte)", hint: "Install a newer sealift.") }
+    guard let codec = Codec(rawValue: codecByte) else {
+      throw SealError(.unsupported, "a frame is of codec \(codecByte)", hint: "Install a newer sealift.")
+    }
+    guard let type = UnitType(rawValue: typeByte) else {
+      throw SealError(.unsupported, "a frame holds units of type \(typeByte)", hint: "Install a newer sealift.")
+    }
     let count = try reader.readCount(UInt16.self, ofAtLeast: 16)
     guard count > 0 else { throw SealError(.malformed, "a frame has no units") }
     let lengths = try UnitLengths.decode(&reader, count: count, type: type)
@@ -101,10 +105,13 @@ package struct Directory: Sendable {
     for _ in 0..<count {
       let pack = try reader.read(UInt16.self)
       let run = BaseRun(
-        pack: pack == 0xFFFF ? nil : pack, frame: try reader.read(), firstUnit: try reader.read(), count: try reader.read())
+        pack: pack == 0xFFFF ? nil : pack, frame: try reader.read(), firstUnit: try reader.read(),
+        count: try reader.read())
       guard run.count > 0 else { throw SealError(.malformed, "a delta frame names no units of a base") }
       if let pack = run.pack {
-        guard Int(pack) < basePacks else { throw SealError(.malformed, "a delta frame names a base pack that is not listed") }
+        guard Int(pack) < basePacks else {
+          throw SealError(.malformed, "a delta frame names a base pack that is not listed")
+        }
       } else {
         guard Int(run.frame) < index else { throw SealError(.malformed, "a delta frame rests on a later one") }
       }

@@ -29,7 +29,8 @@ package final class FrameDecoder {
       throw SealError(.truncated, "frame \(index) has \(sealed.count) of \(record.sealedLength) bytes")
     }
     let additional = ObjectKeys.additionalData(
-      UInt32(index), final: false, plaintextLength: record.plaintextLength, codec: record.codec, frameID: record.frameID)
+      UInt32(index), final: false, plaintextLength: record.plaintextLength, codec: record.codec, frameID: record.frameID
+    )
     guard
       let payload = cipher(for: objectKeys).open(
         sealed, nonce: objectKeys.nonce(UInt32(index), final: false), additional: additional)
@@ -44,7 +45,9 @@ package final class FrameDecoder {
       }
       plain = try decompress(payload, record.plaintextLength, prefix: prefix)
     }
-    guard plain.count == record.plaintextLength else { throw SealError(.malformed, "frame \(index) has another length") }
+    guard plain.count == record.plaintextLength else {
+      throw SealError(.malformed, "frame \(index) has another length")
+    }
     try checkFingerprints(of: plain, record, index)
     return plain
   }

@@ -41,14 +41,21 @@ struct Header: Sendable, Equatable {
     let kem = try reader.read(UInt8.self)
     guard version == UInt8(ObjectFormat.version), aead == 1, kem == 0, let kind = ObjectKind(rawValue: kindByte) else {
       throw SealError(
-        .unsupported, "the object is of format version \(version), cipher \(aead), kind \(kindByte), key wrapping \(kem)",
+        .unsupported,
+        "the object is of format version \(version), cipher \(aead), kind \(kindByte), key wrapping \(kem)",
         hint: "Install a newer sealift.")
     }
     let epoch = try reader.read(UInt32.self)
-    guard (epoch == 0) == (kind == .keyring) else { throw SealError(.malformed, "the key epoch \(epoch) is impossible") }
-    guard let repository = RepositoryID(try reader.read(count: 16)) else { throw SealError(.truncated, "the header is cut") }
+    guard (epoch == 0) == (kind == .keyring) else {
+      throw SealError(.malformed, "the key epoch \(epoch) is impossible")
+    }
+    guard let repository = RepositoryID(try reader.read(count: 16)) else {
+      throw SealError(.truncated, "the header is cut")
+    }
     let salt = Array(try reader.read(count: 32))
-    guard try reader.read(count: 32).allSatisfy({ $0 == 0 }) else { throw SealError(.malformed, "the header has bytes where zeros must be") }
+    guard try reader.read(count: 32).allSatisfy({ $0 == 0 }) else {
+      throw SealError(.malformed, "the header has bytes where zeros must be")
+    }
     let header = Header(kind: kind, epoch: epoch, repository: repository, salt: salt)
     return (header, Array(try reader.read(count: 32)))
   }

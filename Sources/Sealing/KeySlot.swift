@@ -81,13 +81,17 @@ package enum KeySlot {
     _ slot: [UInt8], secret: SlotSecret, repository: RepositoryID
   ) throws(SealError) -> MasterKey {
     let description = try describe(slot)
-    guard description.repository == repository else { throw SealError(.damaged, "the key slot belongs to another repository") }
+    guard description.repository == repository else {
+      throw SealError(.damaged, "the key slot belongs to another repository")
+    }
     guard description.derivation == derivation(of: secret) else {
       throw SealError(.wrongKey, "the key slot opens with another kind of key")
     }
     let (wrappingKey, commitment) = try keys(
       secret, repository: repository, slot: Array(slot[..<96]), cost: description.cost, salt: description.salt)
-    guard equalInConstantTime(commitment, slot[96..<128]) else { throw SealError(.wrongKey, "the key slot does not open with this key") }
+    guard equalInConstantTime(commitment, slot[96..<128]) else {
+      throw SealError(.wrongKey, "the key slot does not open with this key")
+    }
     guard
       let master = AuthenticatedCipher(key: wrappingKey).open(
         slot[128...], nonce: [UInt8](repeating: 0, count: 12), additional: Array(slot[..<128]))
@@ -103,14 +107,16 @@ package enum KeySlot {
     guard try Array(reader.read(count: 8)) == magic else { throw SealError(.malformed, "this is no key slot") }
     let version = try reader.read(UInt8.self)
     guard version == 0, let derivation = Derivation(rawValue: try reader.read()) else {
-      throw SealError(.unsupported, "the key slot is of a kind this program does not know", hint: "Install a newer sealift.")
+      throw SealError(
+        .unsupported, "the key slot is of a kind this program does not know", hint: "Install a newer sealift.")
     }
     let cost = SlotCost(logN: try reader.read(), r: try reader.read(), p: try reader.read())
     let free = cost == SlotCost(logN: 0, r: 0, p: 0)
     guard derivation == .passphrase ? cost.isAcceptable : free else {
       throw SealError(.malformed, "the key slot asks for impossible work")
     }
-    guard try reader.read(count: 3).allSatisfy({ $0 == 0 }), let repository = RepositoryID(try reader.read(count: 16)) else {
+    guard try reader.read(count: 3).allSatisfy({ $0 == 0 }), let repository = RepositoryID(try reader.read(count: 16))
+    else {
       throw SealError(.malformed, "the key slot has bytes where zeros must be")
     }
     let salt = Array(try reader.read(count: 32))

@@ -49,7 +49,9 @@ package struct Keyring: Sendable {
     writer.write(database.utf8)
     writer.write([0])
     writer.write(fork)
-    guard let chain = ChainID(hmac(chainKey.bytes, writer.bytes).prefix(16)) else { preconditionFailure("16 bytes are an id") }
+    guard let chain = ChainID(hmac(chainKey.bytes, writer.bytes).prefix(16)) else {
+      preconditionFailure("16 bytes are an id")
+    }
     return chain
   }
 
@@ -85,7 +87,9 @@ package struct Keyring: Sendable {
       last = epoch
       roots[epoch] = SecretKey(try reader.read(count: 32))
     }
-    guard roots[currentEpoch] != nil else { throw SealError(.malformed, "the keyring lacks the key of its current epoch") }
+    guard roots[currentEpoch] != nil else {
+      throw SealError(.malformed, "the keyring lacks the key of its current epoch")
+    }
     self.roots = roots
     chainKey = SecretKey(try reader.read(count: 32))
     fingerprintKey = SecretKey(try reader.read(count: 32))

@@ -101,7 +101,8 @@ package struct ManifestBody: Sendable, Equatable {
     var reader = ByteReader(bytes, "manifest")
     try reader.expectVersionZero()
     guard let state = State(rawValue: try reader.read()), let chain = ChainID(try reader.read(count: 16)) else {
-      throw SealError(.unsupported, "the manifest is in a state this program does not know", hint: "Install a newer sealift.")
+      throw SealError(
+        .unsupported, "the manifest is in a state this program does not know", hint: "Install a newer sealift.")
     }
     self.state = state
     self.chain = chain
@@ -109,7 +110,9 @@ package struct ManifestBody: Sendable, Equatable {
     revision = try reader.read()
     let coreLength = Int(try reader.read(UInt32.self))
     core = Array(try reader.read(count: coreLength))
-    guard (state == .partial) == core.isEmpty else { throw SealError(.malformed, "a version without core, or a core without version") }
+    guard (state == .partial) == core.isEmpty else {
+      throw SealError(.malformed, "a version without core, or a core without version")
+    }
     bytesDecoded = try reader.read()
     bytesFetched = try reader.read()
     newBytes = try reader.read()

@@ -92,7 +92,9 @@ extension Core.Member {
     path = try reader.readString()
     mode = try reader.read()
     modified = try reader.read()
-    guard Self.isSafe(path), mode <= 0o7777 else { throw SealError(.malformed, "a member has an impossible path or mode") }
+    guard Self.isSafe(path), mode <= 0o7777 else {
+      throw SealError(.malformed, "a member has an impossible path or mode")
+    }
     switch type {
     case 1: content = .database(try Self.readFile(&reader, .page))
     case 2: content = .file(try Self.readFile(&reader, .block))
@@ -116,14 +118,18 @@ extension Core.Member {
       unitType: expected, unitSize: try reader.read(), unitCount: try reader.read(), length: try reader.read(),
       imageDigest: try reader.readDigest(), sha256: try reader.readDigest())
     let size = UInt64(file.unitSize)
-    guard type == expected.rawValue, file.unitCount < 1 << 32 else { throw SealError(.malformed, "a member has impossible units") }
+    guard type == expected.rawValue, file.unitCount < 1 << 32 else {
+      throw SealError(.malformed, "a member has impossible units")
+    }
     switch expected {
     case .page:
       guard (512...65_536).contains(size), size & (size - 1) == 0, file.unitCount * size == file.length else {
-        throw SealError(.malformed, "a database image of \(file.length) bytes cannot have \(file.unitCount) pages of \(size)")
+        throw SealError(
+          .malformed, "a database image of \(file.length) bytes cannot have \(file.unitCount) pages of \(size)")
       }
     default:
-      guard size == 65_536, file.length <= UInt64(Int.max) - size, file.unitCount == (file.length + size - 1) / size else {
+      guard size == 65_536, file.length <= UInt64(Int.max) - size, file.unitCount == (file.length + size - 1) / size
+      else {
         throw SealError(.malformed, "a file of \(file.length) bytes cannot have \(file.unitCount) blocks of \(size)")
       }
     }

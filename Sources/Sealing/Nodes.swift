@@ -60,11 +60,14 @@ package struct MapLeaf: Sendable, Equatable {
 
   package init(decoding bytes: [UInt8]) throws(SealError) {
     var reader = ByteReader(bytes, "map leaf")
-    guard try reader.read(UInt8.self) == 1 else { throw SealError(.malformed, "a map points at a node of another kind") }
+    guard try reader.read(UInt8.self) == 1 else {
+      throw SealError(.malformed, "a map points at a node of another kind")
+    }
     var runs: [Run] = []
     var units = 0
     for _ in 0..<(try reader.readCount(UInt16.self, ofAtLeast: 12)) {
-      let run = Run(pack: try reader.read(), frame: try reader.read(), firstUnit: try reader.read(), count: try reader.read())
+      let run = Run(
+        pack: try reader.read(), frame: try reader.read(), firstUnit: try reader.read(), count: try reader.read())
       let zeros = run.pack == 0xFFFF_FFFF
       guard run.count > 0, run.pack != 0xFFFF_FFFE, !zeros || (run.frame == 0 && run.firstUnit == 0),
         zeros || Int(run.firstUnit) + Int(run.count) <= 65_536
@@ -99,7 +102,9 @@ package struct MapBranch: Sendable, Equatable {
 
   package init(decoding bytes: [UInt8]) throws(SealError) {
     var reader = ByteReader(bytes, "map branch")
-    guard try reader.read(UInt8.self) == 2 else { throw SealError(.malformed, "a map points at a node of another kind") }
+    guard try reader.read(UInt8.self) == 2 else {
+      throw SealError(.malformed, "a map points at a node of another kind")
+    }
     level = try reader.read()
     let count = try reader.readCount(UInt16.self, ofAtLeast: 10)
     guard level > 0, (1...256).contains(count) else { throw SealError(.malformed, "a branch of a map is impossible") }
@@ -126,13 +131,19 @@ package struct PackTableLeaf: Sendable, Equatable {
 
   package init(decoding bytes: [UInt8]) throws(SealError) {
     var reader = ByteReader(bytes, "pack table")
-    guard try reader.read(UInt8.self) == 3 else { throw SealError(.malformed, "a pack table points at a node of another kind") }
+    guard try reader.read(UInt8.self) == 3 else {
+      throw SealError(.malformed, "a pack table points at a node of another kind")
+    }
     let count = try reader.readCount(UInt16.self, ofAtLeast: PackEntry.length)
-    guard (1...512).contains(count) else { throw SealError(.malformed, "a leaf of the pack table has \(count) entries") }
+    guard (1...512).contains(count) else {
+      throw SealError(.malformed, "a leaf of the pack table has \(count) entries")
+    }
     var entries: [PackEntry] = []
     for _ in 0..<count {
       let entry = try PackEntry(&reader)
-      guard entry.number > entries.last?.number ?? 0 else { throw SealError(.malformed, "the pack table is out of order") }
+      guard entry.number > entries.last?.number ?? 0 else {
+        throw SealError(.malformed, "the pack table is out of order")
+      }
       entries.append(entry)
     }
     self.entries = entries

@@ -51,7 +51,9 @@ package struct ObjectBuilder {
     var end = ByteWriter()
     end.write(UInt32(directoryLength))
     bytes += end.bytes
-    guard bytes.count <= Limits.object else { throw SealError(.malformed, "an object of \(bytes.count) bytes is too long") }
+    guard bytes.count <= Limits.object else {
+      throw SealError(.malformed, "an object of \(bytes.count) bytes is too long")
+    }
     return SealedObject(bytes: bytes, name: .sha256(of: bytes), header: header, directoryLength: directoryLength)
   }
 

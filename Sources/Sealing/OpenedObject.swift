@@ -23,10 +23,16 @@ package struct OpenedObject: Sendable {
     _ bytes: [UInt8], kind: ObjectKind, repository: RepositoryID, wrongKey: SealError.Code = .damaged,
     kindKey: (UInt32) throws(SealError) -> [UInt8]
   ) throws(SealError) -> OpenedObject {
-    guard bytes.count >= Limits.objectMinimum else { throw SealError(.truncated, "an object of \(bytes.count) bytes is cut") }
-    guard bytes.count <= Limits.object else { throw SealError(.malformed, "an object of \(bytes.count) bytes is too long") }
+    guard bytes.count >= Limits.objectMinimum else {
+      throw SealError(.truncated, "an object of \(bytes.count) bytes is cut")
+    }
+    guard bytes.count <= Limits.object else {
+      throw SealError(.malformed, "an object of \(bytes.count) bytes is too long")
+    }
     let (header, commitment) = try Header.decode(bytes[...])
-    guard header.kind == kind else { throw SealError(.damaged, "an object of kind \(header.kind) stands where one of kind \(kind) belongs") }
+    guard header.kind == kind else {
+      throw SealError(.damaged, "an object of kind \(header.kind) stands where one of kind \(kind) belongs")
+    }
     guard header.repository == repository else { throw SealError(.damaged, "an object belongs to another repository") }
     let keys = ObjectKeys(header: header, kindKey: try kindKey(header.epoch))
     guard equalInConstantTime(keys.commitment, commitment) else {
@@ -63,7 +69,9 @@ package struct OpenedObject: Sendable {
 
   /// Opens, decodes and checks one frame.
   /// - Parameter prefix: for a delta frame, its base units joined.
-  package func decodeFrame(_ index: Int, with decoder: FrameDecoder, prefix: [UInt8]? = nil) throws(SealError) -> [UInt8] {
+  package func decodeFrame(_ index: Int, with decoder: FrameDecoder, prefix: [UInt8]? = nil) throws(SealError)
+    -> [UInt8]
+  {
     let record = directory.frames[index]
     let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
     return try decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: prefix)

@@ -48,10 +48,12 @@ package struct PackEntry: Hashable, Sendable {
     epoch = try reader.read()
     salt = Array(try reader.read(count: 32))
     guard version == UInt8(ObjectFormat.version), aead == 1, kem == 0 else {
-      throw SealError(.unsupported, "a pack is of format version \(version), cipher \(aead)", hint: "Install a newer sealift.")
+      throw SealError(
+        .unsupported, "a pack is of format version \(version), cipher \(aead)", hint: "Install a newer sealift.")
     }
     let room = Int(length) - Header.length - 4
-    guard zero == 0, number > 0, number < 0xFFFF_FFFE, epoch > 0, (Limits.objectMinimum...Limits.object).contains(Int(length)),
+    guard zero == 0, number > 0, number < 0xFFFF_FFFE, epoch > 0,
+      (Limits.objectMinimum...Limits.object).contains(Int(length)),
       directoryLength >= 16 + 11, Int(directoryLength) <= room
     else { throw SealError(.malformed, "an entry of the pack table is impossible") }
   }

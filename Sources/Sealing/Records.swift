@@ -31,7 +31,8 @@ package struct CondemnedRecord: Sendable, Equatable {
     var packs: [Digest] = []
     for _ in 0..<(try reader.readCount(UInt32.self, ofAtLeast: 33)) {
       guard try reader.read(UInt8.self) == 1 else {
-        throw SealError(.unsupported, "a condemned record names things this program does not know", hint: "Install a newer sealift.")
+        throw SealError(
+          .unsupported, "a condemned record names things this program does not know", hint: "Install a newer sealift.")
       }
       packs.append(try reader.readDigest())
     }
@@ -93,7 +94,9 @@ package struct Tombstone: Sendable, Equatable {
         coreHashOfLast: try reader.readDigest())
       // Written so that no sum can overflow: a range begins at least two after the one before ends.
       let before = ranges.last?.last ?? 0
-      guard range.first > 0, range.last >= range.first, ranges.isEmpty || (range.first > before && range.first - before > 1) else {
+      guard range.first > 0, range.last >= range.first,
+        ranges.isEmpty || (range.first > before && range.first - before > 1)
+      else {
         throw SealError(.malformed, "the ranges of a tombstone are out of order")
       }
       ranges.append(range)
@@ -165,7 +168,8 @@ package struct Annotation: Sendable, Equatable {
     var items: [Item] = []
     for _ in 0..<(try reader.readCount(UInt16.self, ofAtLeast: 5)) {
       guard let kind = Kind(rawValue: try reader.read()) else {
-        throw SealError(.unsupported, "an annotation is of a kind this program does not know", hint: "Install a newer sealift.")
+        throw SealError(
+          .unsupported, "an annotation is of a kind this program does not know", hint: "Install a newer sealift.")
       }
       let length = Int(try reader.read(UInt32.self))
       let bytes = Array(try reader.read(count: length))

@@ -22,7 +22,9 @@ package enum RecoveryKey {
     var bits = 0
     for character in text.uppercased() where !character.isWhitespace && character != "-" {
       let written: Character = character == "0" ? "O" : character == "1" ? "I" : character == "8" ? "B" : character
-      guard let ascii = written.asciiValue, let value = alphabet.firstIndex(of: ascii) else { throw mistyped("'\(character)' is not a character of it") }
+      guard let ascii = written.asciiValue, let value = alphabet.firstIndex(of: ascii) else {
+        throw mistyped("'\(character)' is not a character of it")
+      }
       buffer = buffer << 5 | UInt64(value)
       bits += 5
       if bits >= 8 {
@@ -33,11 +35,14 @@ package enum RecoveryKey {
     }
     guard bytes.count == 35, bits == 0 else { throw mistyped("it has 56 characters in 14 groups") }
     let key = Array(bytes[..<32])
-    guard Array(Digest.sha256(of: key).bytes.prefix(3)) == Array(bytes[32...]) else { throw mistyped("its check does not fit") }
+    guard Array(Digest.sha256(of: key).bytes.prefix(3)) == Array(bytes[32...]) else {
+      throw mistyped("its check does not fit")
+    }
     return key
   }
 
   private static func mistyped(_ why: String) -> SealError {
-    SealError(.malformed, "the recovery key is mistyped: \(why)", hint: "Compare it with the printed one, group by group.")
+    SealError(
+      .malformed, "the recovery key is mistyped: \(why)", hint: "Compare it with the printed one, group by group.")
   }
 }

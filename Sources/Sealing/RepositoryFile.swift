@@ -18,9 +18,15 @@ package struct RepositoryFile: Sendable, Equatable {
 
   package init(decoding bytes: [UInt8]) throws(SealError) {
     guard bytes.count >= Self.length else { throw SealError(.truncated, "the repository file is cut") }
-    guard bytes.count == Self.length, Array(bytes[..<8]) == Self.magic else { throw SealError(.malformed, "this is no repository file") }
-    guard bytes[8] == 0 else { throw SealError(.unsupported, "the repository is of format version \(bytes[8])", hint: "Install a newer sealift.") }
-    guard bytes[9..<16].allSatisfy({ $0 == 0 }), bytes[32...].allSatisfy({ $0 == 0 }), let id = RepositoryID(bytes[16..<32]) else {
+    guard bytes.count == Self.length, Array(bytes[..<8]) == Self.magic else {
+      throw SealError(.malformed, "this is no repository file")
+    }
+    guard bytes[8] == 0 else {
+      throw SealError(.unsupported, "the repository is of format version \(bytes[8])", hint: "Install a newer sealift.")
+    }
+    guard bytes[9..<16].allSatisfy({ $0 == 0 }), bytes[32...].allSatisfy({ $0 == 0 }),
+      let id = RepositoryID(bytes[16..<32])
+    else {
       throw SealError(.malformed, "the repository file has bytes where zeros must be")
     }
     repository = id
@@ -50,7 +56,8 @@ package struct RepositoryConfiguration: Sendable, Equatable {
     let features = try reader.read(UInt64.self)
     let algorithms = Array(try reader.read(count: 3))
     guard features == 0, algorithms == [1, 1, 1] else {
-      throw SealError(.unsupported, "the repository uses features this program does not know", hint: "Install a newer sealift.")
+      throw SealError(
+        .unsupported, "the repository uses features this program does not know", hint: "Install a newer sealift.")
     }
     createdAt = try reader.read()
     try Extensions.skip(&reader)
