@@ -1,4 +1,5 @@
 import Repositories
+import Sealing
 
 /// A head code, noted elsewhere after a push: `<sequence>-<first 16 digits of the version id>`. A chain that contains it
 /// is at least as new as that push, and has the same past.
@@ -13,7 +14,8 @@ struct HeadCode: Sendable {
       parts[1].allSatisfy(\.isHexDigit)
     else {
       throw OperationError(
-        .usage, "'\(text)' is no head code", hint: "A head code looks like 12-0123456789abcdef; every push prints its own.")
+        .usage, "'\(text)' is no head code",
+        hint: "A head code looks like 12-0123456789abcdef; every push prints its own.")
     }
     self.sequence = sequence
     idPrefix = parts[1].lowercased()
@@ -29,7 +31,9 @@ struct HeadCode: Sendable {
       throw refusal("the chain cannot be followed: \(problem.message)")
     }
     if let version = history.versions.first(where: { $0.name.sequence == sequence }) {
-      guard version.id.hex.hasPrefix(idPrefix) else { throw refusal("version \(sequence) at the target is another one") }
+      guard version.id.hex.hasPrefix(idPrefix) else {
+        throw refusal("version \(sequence) at the target is another one")
+      }
       return
     }
     guard let range = history.tombstones.first(where: { $0.last == sequence }),

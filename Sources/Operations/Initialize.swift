@@ -22,7 +22,9 @@ package struct Initialize: Sendable {
         guard ifMissing else {
           throw RepositoryError(
             .repositoryExists, "there is a repository already",
-            hint: "Use it, or name another prefix or folder; `sealift init --if-missing` is content with one that the key opens.")
+            hint:
+              "Use it, or name another prefix or folder; `sealift init --if-missing` is content with one that the key opens."
+          )
         }
         return Outcome(repository: try await target.open().id.hex, created: false)
       }

@@ -37,9 +37,13 @@ package struct ListVersions: Sendable {
     do {
       let lookup = try await VersionLookup(at: target, world)
       let histories = try await lookup.histories()
-      var problems = (histories.flatMap(\.problems) + lookup.vanishedChains()).map { OperationError($0, doing: target.name) }
+      var problems = (histories.flatMap(\.problems) + lookup.vanishedChains()).map {
+        OperationError($0, doing: target.name)
+      }
       for history in histories {
-        do { try await lookup.freshness(of: history) } catch { problems.append(OperationError(error, doing: target.name)) }
+        do { try await lookup.freshness(of: history) } catch {
+          problems.append(OperationError(error, doing: target.name))
+        }
       }
       let versions = histories.flatMap(\.versions).compactMap { VersionSummary($0, target: target.name) }
         .filter { database == nil || $0.database == database }

@@ -48,7 +48,8 @@ package struct ManageKeys: Sendable {
   private func add(_ secret: SlotSecret, at target: TargetAccess) async throws -> Slot {
     let current = try await target.unlock().slotSecret()
     let repository = try await Repository.open(at: target.store, with: current)
-    let entry = try await KeySlots(of: repository).add(secret, current: current, cost: SlotCost.current, now: world.now())
+    let entry = try await KeySlots(of: repository).add(
+      secret, current: current, cost: SlotCost.current, now: world.now())
     return Slot(entry, in: repository)
   }
 

@@ -12,7 +12,8 @@ extension OperationError {
     case is CancellationError: self.init(.cancelled, "interrupted", cause: error)
     case let error as SnapshotError:
       self.init(
-        error.code == .cancelled ? .cancelled : .sourceUnreadable, code: "\(error.code)", error.message, hint: error.hint,
+        error.code == .cancelled ? .cancelled : .sourceUnreadable, code: "\(error.code)", error.message,
+        hint: error.hint,
         cause: error)
     case let error as StoreError:
       self.init(
@@ -20,7 +21,8 @@ extension OperationError {
         cause: error)
     case let error as SealError:
       self.init(
-        error.code == .wrongKey ? .wrongKey : .verificationFailed, code: "\(error.code)", error.message, hint: error.hint,
+        error.code == .wrongKey ? .wrongKey : .verificationFailed, code: "\(error.code)", error.message,
+        hint: error.hint,
         cause: error)
     case let error as RepositoryError:
       self.init(Self.kind(of: error.code), code: error.code.rawValue, error.message, hint: error.hint, cause: error)

@@ -101,7 +101,9 @@ package struct Pull: Sendable {
         world.reporter.progress(
           Progress(.fetching, subject: version.database, bytesDone: done.add(count), bytesTotal: version.size))
       })
-    guard let content = reader.core.members.first?.file else { throw RepositoryError(.damaged, "the version has no content") }
+    guard let content = reader.core.members.first?.file else {
+      throw RepositoryError(.damaged, "the version has no content")
+    }
     try MemberVerification(content, keys: repository.keys).verify(file) { done in
       world.reporter.progress(
         Progress(.verifying, subject: version.database, bytesDone: done, bytesTotal: version.size))

@@ -101,7 +101,8 @@ package struct Push: Sendable {
     guard var memory = SourceMemory.read(path), memory.signature == signature else { return nil }
     let now = world.now()
     if now < memory.seenAt + request.verifyRemoteEvery, now >= memory.seenAt { return memory.version }
-    guard let listed = try? await target.store.list(prefix: memory.object), listed.contains(where: { $0.name.text == memory.object })
+    guard let listed = try? await target.store.list(prefix: memory.object),
+      listed.contains(where: { $0.name.text == memory.object })
     else { return nil }
     memory.seenAt = now
     memory.write(path)
@@ -135,7 +136,8 @@ package struct Push: Sendable {
       world.reporter.notice("writers of '\(database.name)' may have waited up to \(stall) while the copy was taken")
     }
     if snapshot.walGrowth > 64 << 20 {
-      world.reporter.notice("the -wal of '\(database.name)' grew by \(snapshot.walGrowth >> 20) MiB while the copy was taken")
+      world.reporter.notice(
+        "the -wal of '\(database.name)' grew by \(snapshot.walGrowth >> 20) MiB while the copy was taken")
     }
     if case .notCheckable(let why) = snapshot.check {
       world.reporter.notice("'\(database.name)' could not be checked: \(why)")
@@ -162,7 +164,8 @@ package struct Push: Sendable {
     let place = session.next
     let draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: UInt64(snapshot.takenAt), host: host,
-      database: database.name, method: snapshot.method == .vacuum ? .vacuum : .pages, flags: flags(of: snapshot, database),
+      database: database.name, method: snapshot.method == .vacuum ? .vacuum : .pages,
+      flags: flags(of: snapshot, database),
       members: [image.member(of: database, snapshot)], tags: unique(database.tags + request.tags), note: request.note,
       compressionLevel: database.compressionLevel)
     let keepsEqual = request.force || !request.tags.isEmpty || !request.note.isEmpty

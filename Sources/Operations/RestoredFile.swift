@@ -90,11 +90,17 @@ final class RestoredFile: Sendable {
   }
 
   /// Gives the file its name, without replacing anything, and makes the name durable.
+  ///
+  /// By a hard link, which fails when the name is taken; where a file system has none, by a rename after a last look.
   func publish() throws {
     try synchronize()
     try Self.refuseIfPresent(path)
-    guard renameat2(AT_FDCWD, temporaryPath, AT_FDCWD, path, UInt32(RENAME_NOREPLACE)) == 0 else {
-      if errno == EEXIST { try Self.refuseIfPresent(path) }
+    if link(temporaryPath, path) == 0 {
+      unlink(temporaryPath)
+    } else if errno == EEXIST {
+      try Self.refuseIfPresent(path)
+      throw Self.failure("cannot name \(path)", EEXIST)
+    } else if rename(temporaryPath, path) != 0 {
       throw Self.failure("cannot name \(path)", errno)
     }
     let folderDescriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -52,6 +52,7 @@ extension Progress {
       progress.pagesDone > 0 ? progress.bytesDone / progress.pagesDone * total : nil
     }
     self.init(
-      progress.stage == .copying ? .copying : .checking, subject: subject, bytesDone: progress.bytesDone, bytesTotal: total)
+      progress.stage == .copying ? .copying : .checking, subject: subject, bytesDone: progress.bytesDone,
+      bytesTotal: total)
   }
 }

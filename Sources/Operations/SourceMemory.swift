@@ -18,7 +18,8 @@ struct SourceMemory: Codable, Sendable {
   /// One file for each database, target and way of taking it.
   static func path(_ world: World, _ database: DatabaseSource, host: String, location: String) -> String {
     let identity = [
-      host, database.name, database.path, location, database.method.rawValue, "\(database.keepFreePages)", "\(database.fork)",
+      host, database.name, database.path, location, database.method.rawValue, "\(database.keepFreePages)",
+      "\(database.fork)",
     ].joined(separator: "\0")
     return "\(world.stateFolder)/sources/\(Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)).json"
   }

@@ -8,7 +8,8 @@ extension VersionSummary {
     self.init(
       id: manifest.id.hex, database: core.database, host: core.host, target: target, time: core.time,
       size: Int(file.length), pageSize: Int(file.unitSize), pages: Int(file.unitCount), method: core.method.name,
-      bytesNew: Int(manifest.body.newBytes), sequence: core.sequence, tags: manifest.body.tags, note: manifest.body.note,
+      bytesNew: Int(manifest.body.newBytes), sequence: core.sequence, tags: manifest.body.tags,
+      note: manifest.body.note,
       damaged: core.flags.contains(.damaged), notCheckable: core.flags.contains(.notCheckable), sha256: file.sha256.hex,
       formatVersion: manifest.object.version)
   }
