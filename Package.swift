@@ -63,7 +63,10 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "OperationsTests",
-      dependencies: ["Operations", "Repositories", "Sealing", "Snapshots", "Storage", "Backends", "TestKit"],
+      dependencies: [
+        "Operations", "Repositories", "Sealing", "Snapshots", "Storage", "Backends", "TestKit",
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
       swiftSettings: house),
     .testTarget(
       name: "CommandTests", dependencies: ["sealift", "Operations", "Storage", "TestKit"],
