@@ -59,7 +59,7 @@ let package = Package(
     .testTarget(
       name: "BackendsTests", dependencies: ["Backends", "Storage", "TestKit"], swiftSettings: house),
     .testTarget(
-      name: "RepositoriesTests", dependencies: ["Repositories", "Sealing", "Storage", "TestKit"],
+      name: "RepositoriesTests", dependencies: ["Repositories", "Sealing", "Storage", "TestKit", "CZstd"],
       swiftSettings: house),
     .testTarget(
       name: "OperationsTests",

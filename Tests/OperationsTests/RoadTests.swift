@@ -24,7 +24,8 @@ import Testing
 
 func dump(_ path: String) async throws -> String {
   let result = try await run(
-    .name("sqlite3"), arguments: ["-readonly", path, ".dump"], output: .string(limit: 256 << 20), error: .string(limit: 1 << 20))
+    .name("sqlite3"), arguments: ["-readonly", path, ".dump"], output: .string(limit: 256 << 20),
+    error: .string(limit: 1 << 20))
   guard result.terminationStatus.isSuccess else { throw DumpError(text: result.standardError) }
   return result.standardOutput
 }

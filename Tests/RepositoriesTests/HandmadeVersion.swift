@@ -1,0 +1,103 @@
+import Storage
+import TestKit
+
+@testable import Repositories
+@testable import Sealing
+
+/// Versions put together by hand: what later writers will write and this reader must already read.
+final class HandmadeVersion {
+  let home: Home
+  private(set) var packs: [PackEntry] = []
+  private var runs: [UnitRun] = []
+  private let fingerprinter: Fingerprinter
+
+  init(_ home: Home) {
+    self.home = home
+    fingerprinter = Fingerprinter(home.repository.keys)
+  }
+
+  func fingerprints(_ pages: [[UInt8]], _ type: UnitType = .page) -> [Fingerprint] {
+    pages.map { page in page.withUnsafeBytes { fingerprinter.fingerprint(type, $0) } }
+  }
+
+  func raw(_ pages: [[UInt8]], _ type: UnitType = .page) -> EncodedFrame {
+    EncodedFrame(
+      codec: .raw, type: type, unitLengths: UnitLengths(pages.map(\.count)), fingerprints: fingerprints(pages, type),
+      payload: pages.flatMap { $0 })
+  }
+
+  /// A frame with prefix; `bases` say where the prefix lies, `prefix` what it is.
+  func delta(_ pages: [[UInt8]], on bases: [BaseRun], prefix: [UInt8]) -> EncodedFrame {
+    EncodedFrame(
+      codec: .zstdWithPrefix, type: .page, unitLengths: UnitLengths(pages.map(\.count)),
+      fingerprints: fingerprints(pages), bases: bases, payload: compress(pages.flatMap { $0 }, withPrefix: prefix))
+  }
+
+  /// Seals a pack, stores it and gives it the next number.
+  @discardableResult
+  func pack(_ frames: [EncodedFrame], basePacks: [Digest] = []) async throws -> PackEntry {
+    var builder = ObjectBuilder(
+      kind: .pack, keys: home.repository.keys, basePacks: basePacks, random: home.repository.random)
+    for frame in frames { builder.add(frame) }
+    let sealed = try builder.finish()
+    try await home.store.put(ObjectBody(sealed.bytes), at: Layout.pack(sealed.name, of: home.chain), ifAbsent: false)
+    packs.append(sealed.packEntry(number: UInt32(packs.count + 1)))
+    return packs[packs.count - 1]
+  }
+
+  /// Says that the next pages of the image are these units.
+  func place(pack: UInt32, frame: UInt32, unit: UInt16 = 0, count: Int) {
+    runs.append(UnitRun(location: UnitLocation(pack: pack, frame: frame, unit: unit), count: count))
+  }
+
+  /// Seals the manifest of a version whose database has that content, and further members.
+  func manifest(
+    image: [UInt8], companions: [(member: Core.Member, blocks: [[UInt8]])] = [], sequence: UInt64 = 1,
+    previous: Digest = .zero
+  ) async throws -> StoredManifest {
+    var builder = ObjectBuilder(kind: .manifest, keys: home.repository.keys, random: home.repository.random)
+    var frame: UInt32 = 0
+    func ride(_ units: [[UInt8]], _ type: UnitType) -> UInt32 {
+      builder.add(raw(units, type))
+      frame += 1
+      return frame - 1
+    }
+    let table = ride([PackTableLeaf(entries: packs).encode()], .node)
+    let leaves = PageMap.leaves(of: runs)
+    let leafFrame = ride(leaves, .node)
+    precondition(leaves.count == 1)
+    var maps = [ManifestBody.MapRoot(depth: 1, location: Location(pack: 0, frame: leafFrame, unit: 0))]
+    for (_, blocks) in companions where !blocks.isEmpty {
+      let content = ride(blocks, .block)
+      let run = UnitRun(location: UnitLocation(pack: 0, frame: content, unit: 0), count: blocks.count)
+      let map = ride(PageMap.leaves(of: [run]), .node)
+      maps.append(ManifestBody.MapRoot(depth: 1, location: Location(pack: 0, frame: map, unit: 0)))
+    }
+    let pages = stride(from: 0, to: image.count, by: 4096).map { Array(image[$0..<$0 + 4096]) }
+    let core = Core(
+      chain: home.chain, sequence: sequence, previous: previous, time: 1_700_000_000_000, host: "host", database: "app",
+      method: .pages, flags: [],
+      members: [
+        Core.Member(
+          path: "app.db", mode: 0o600, modified: 0, content: .database(content(pages, .page, 4096)))
+      ] + companions.map(\.member))
+    let body = ManifestBody(
+      state: .complete, chain: home.chain, sequence: sequence, revision: 0, core: core.encode(), bytesDecoded: 0,
+      bytesFetched: 0, newBytes: 0, nextPackNumber: UInt32(packs.count + 1), tags: [], note: "",
+      packTable: [.here(frame: table, unit: 0)], maps: maps)
+    let sealed = try builder.finish(meta: body.encode())
+    let name = VersionName(
+      chain: home.chain, sequence: sequence, revision: 0, length: sealed.bytes.count, digest: sealed.name)
+    try await home.store.put(ObjectBody(sealed.bytes), at: name.objectName, ifAbsent: false)
+    return try await home.repository.readManifest(name)
+  }
+
+  func content(_ units: [[UInt8]], _ type: UnitType, _ size: UInt32) -> Core.FileContent {
+    let digest = RunningDigest()
+    for fingerprint in fingerprints(units, type) { digest.update(fingerprint.bytes) }
+    let bytes = units.flatMap { $0 }
+    return Core.FileContent(
+      unitType: type, unitSize: size, unitCount: UInt64(units.count), length: UInt64(bytes.count),
+      imageDigest: digest.finish(), sha256: .sha256(of: bytes))
+  }
+}

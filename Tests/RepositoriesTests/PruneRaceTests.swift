@@ -1,0 +1,101 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// A prune that runs while a push does: whatever it takes, an acknowledged version restores.
+@Suite struct PruneRaceTests {
+  /// Does something to the target right after the first manifest was put: the moment the protocol is made for.
+  private final class Meddled: ObjectStore {
+    let base: MemoryStore
+    let traits: StoreTraits
+    private let meddle: @Sendable () async -> Void
+    private let done = Locked(false)
+
+    init(_ base: MemoryStore, _ meddle: @escaping @Sendable () async -> Void) {
+      self.base = base
+      self.meddle = meddle
+      traits = base.traits
+    }
+
+    func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+      try await base.put(body, at: name, ifAbsent: ifAbsent)
+      let first =
+        name.text.hasPrefix("versions/")
+        && done.withLock { done in
+          defer { done = true }
+          return !done
+        }
+      if first { await meddle() }
+    }
+
+    func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+      try await base.get(name, range: range)
+    }
+    func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+    func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+    func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+  }
+
+  @Test func `packs condemned after the manifest are noticed before the acknowledgement`() async throws {
+    let home = try await Home()
+    let image = home.image(pages: 500, seed: 1)
+    let store = Meddled(home.store) { try? await home.condemn(home.packs()) }
+    let result = try await home.push(image, at: store)
+    #expect(result.manifest.name.revision == 1)
+    for name in try await home.repository.condemnedPacks(of: home.chain, state: nil) {
+      try await home.store.delete(Layout.pack(name, of: home.chain))
+    }
+    #expect(try await home.read(result.manifest) == image)
+  }
+
+  @Test func `packs deleted after the manifest are noticed before the acknowledgement`() async throws {
+    let home = try await Home()
+    let image = home.image(pages: 500, seed: 2)
+    let store = Meddled(home.store) {
+      for name in home.packs() { try? await home.store.delete(Layout.pack(name, of: home.chain)) }
+    }
+    let result = try await home.push(image, at: store)
+    #expect(result.manifest.name.revision == 1)
+    #expect(try await home.read(result.manifest) == image)
+  }
+
+  @Test func `an older version's packs taken meanwhile are stored anew`() async throws {
+    let home = try await Home()
+    let image = home.image(pages: 500, seed: 3)
+    _ = try await home.push(image)
+    let old = home.packs()
+    let store = Meddled(home.store) {
+      for name in old { try? await home.store.delete(Layout.pack(name, of: home.chain)) }
+    }
+    let result = try await home.push(image + home.noise(4096, seed: 4), at: store)
+    #expect(Array(try await home.read(result.manifest).prefix(image.count)) == image)
+  }
+
+  @Test func `an unreadable condemned record stops a push`() async throws {
+    let home = try await Home()
+    _ = try await home.push(home.image(pages: 10, seed: 5))
+    try await home.condemn([Digest.sha256(of: [1])])
+    for (name, bytes) in home.store.content where name.text.hasPrefix("gone/") {
+      var broken = bytes
+      broken[2000] ^= 1
+      home.store.content[name] = broken
+    }
+    let error = await #expect(throws: RepositoryError.self) { try await home.push(home.image(pages: 11, seed: 6)) }
+    #expect(error?.code == .damaged)
+  }
+
+  @Test func `a condemned record that was cut condemns nothing`() async throws {
+    let home = try await Home()
+    let image = home.image(pages: 200, seed: 7)
+    _ = try await home.push(image)
+    try await home.condemn(home.packs())
+    for (name, bytes) in home.store.content where name.text.hasPrefix("gone/") {
+      home.store.content[name] = Array(bytes.dropLast())
+    }
+    let result = try await home.push(image + home.noise(4096, seed: 8))
+    #expect(result.bytesNew < 65_536)
+  }
+}
