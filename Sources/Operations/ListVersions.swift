@@ -36,21 +36,31 @@ package struct ListVersions: Sendable {
   package func run(at target: TargetAccess, database: String? = nil, tag: String? = nil) async throws -> Outcome {
     do {
       let lookup = try await VersionLookup(at: target, world)
+      let provable = lookup.isFreshnessProvable()
       let histories = try await lookup.histories()
       var problems = (histories.flatMap(\.problems) + lookup.vanishedChains()).map {
         OperationError($0, doing: target.name)
       }
       for history in histories {
-        do { try await lookup.freshness(of: history) } catch {
+        do {
+          try await lookup.freshness(of: history)
+          lookup.noteSeen(history)
+        } catch {
           problems.append(OperationError(error, doing: target.name))
         }
       }
-      let versions = histories.flatMap(\.versions).compactMap { VersionSummary($0, target: target.name) }
+      var versions: [VersionSummary] = []
+      for history in histories {
+        let annotations = try await lookup.annotations(of: history)
+        versions += history.versions.compactMap { VersionSummary($0, target: target.name, annotations: annotations) }
+      }
+      versions =
+        versions
         .filter { database == nil || $0.database == database }
         .filter { version in tag.map { version.tags.contains($0) } ?? true }
         .sorted { ($0.time, $0.database, $0.sequence) < ($1.time, $1.database, $1.sequence) }
       return Outcome(
-        versions: versions, problems: distinct(problems), freshnessProvable: lookup.isFreshnessProvable(),
+        versions: versions, problems: distinct(problems), freshnessProvable: provable,
         formatVersion: ObjectFormat.version)
     } catch {
       throw OperationError(error, doing: "listing \(target.name)")
@@ -63,7 +73,8 @@ package struct ListVersions: Sendable {
       let lookup = try await VersionLookup(at: target, world)
       let found = try await lookup.find(selector)
       let reader = try await VersionReader(found.manifest, repository: lookup.repository, state: lookup.state)
-      guard let summary = VersionSummary(found.manifest, target: target.name) else {
+      let annotations = try await lookup.annotations(of: found.history)
+      guard let summary = VersionSummary(found.manifest, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")
       }
       let body = found.manifest.body

@@ -58,6 +58,7 @@ struct VersionLookup: Sendable {
       found = newest
     }
     try await freshness(of: found.history)
+    noteSeen(found.history)
     return found
   }
 
@@ -65,6 +66,16 @@ struct VersionLookup: Sendable {
   func freshness(of history: ChainHistory) async throws {
     guard let listing = listings.first(where: { $0.chain == history.chain }) else { return }
     try await repository.checkFreshness(of: listing, history: history, state: state)
+  }
+
+  func annotations(of history: ChainHistory) async throws -> Annotations {
+    try await repository.annotations(of: history.chain, state: state)
+  }
+
+  /// This machine has seen the newest version of a chain: from now on it notices when that is gone.
+  func noteSeen(_ history: ChainHistory) {
+    guard history.problems.isEmpty, let newest = history.newest else { return }
+    HighWaterMark(sequence: newest.name.sequence, id: newest.id).raise(history.chain, in: state)
   }
 
   /// Whether this machine has a mark of every chain: then nothing newer can have been taken away unnoticed.

@@ -19,6 +19,15 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
     return try? JSONDecoder().decode(HighWaterMark.self, from: Data(bytes))
   }
 
+  /// Raises the mark of a chain that was only read. Best effort: while a push holds the chain, it writes the mark itself.
+  package func raise(_ chain: ChainID, in state: StateFolder) {
+    guard let lock = try? ChainLock(chain, in: state) else { return }
+    withExtendedLifetime(lock) {
+      let known = try? Self.read(chain, in: state)
+      if known.map({ $0.sequence < sequence }) ?? true { try? write(chain, in: state) }
+    }
+  }
+
   /// Durable when it returns.
   package func write(_ chain: ChainID, in state: StateFolder) throws {
     try StateFiles.write([UInt8](JSONEncoder().encode(self)), to: "\(state.folder(of: chain))/mark.json")

@@ -59,7 +59,7 @@ package final class ChainLock: Sendable {
     guard descriptor >= 0 else {
       throw RepositoryError(.stateFolder, "cannot open \(path): \(String(cString: strerror(errno)))")
     }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    guard Self.lock(descriptor) else {
       close(descriptor)
       throw RepositoryError(
         .locked, "another push of this database is running on this machine",
@@ -69,4 +69,13 @@ package final class ChainLock: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  /// A reader that raises the mark holds the lock for an instant; a push holds it for long: half a second tells them apart.
+  private static func lock(_ descriptor: Int32) -> Bool {
+    for _ in 0..<25 {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+      usleep(20_000)
+    }
+    return false
+  }
 }

@@ -1,0 +1,147 @@
+import FoundationEssentials
+import Operations
+import Storage
+import TestKit
+import Testing
+
+/// What a push does to several targets, to an unchanged database, and when things fail.
+@Suite struct PushTests {
+  @Test func `an unchanged database costs no key and no request`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 50)
+    // A file touched less than two seconds ago proves nothing by its times.
+    try await Task.sleep(for: .milliseconds(2200))
+    let database = DatabaseSource(name: "app", path: source)
+    let first = try await road.push(database).pushed[0]
+    #expect(!first.unchanged)
+    let counting = CountingStore(road.store)
+    let locked = TargetAccess(
+      name: "memory", store: counting, unlock: { throw OperationError(.wrongKey, "asked for a key") })
+    let second = try await Push(road.world).run(Push.Request(database: database, targets: [locked])).pushed[0]
+    #expect(second.unchanged)
+    #expect(second.version.id == first.version.id)
+    #expect(counting.requests == 0)
+
+    var request = Push.Request(database: database, targets: [locked])
+    request.verifyRemoteEvery = 0
+    #expect(try await Push(road.world).run(request).pushed.first?.unchanged == true)
+    #expect(counting.requests == 1)
+    road.store.content = [:]
+    let failed = try await Push(road.world).run(request)
+    #expect(failed.failures.count == 1)
+  }
+
+  @Test func `a change of one byte within the same second is pushed`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 50)
+    let database = DatabaseSource(name: "app", path: source)
+    let first = try await road.push(database).pushed[0].version
+    try await road.change(source)
+    #expect(try await road.push(database).pushed[0].version.id != first.id)
+  }
+
+  @Test func `a target that fails does not stop the others`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 50)
+    let bad = TargetAccess(name: "bad", store: MemoryStore(), unlock: { .keyFile([UInt8](repeating: 3, count: 64)) })
+    let outcome = try await Push(road.world).run(
+      Push.Request(database: DatabaseSource(name: "app", path: source), targets: [bad, road.target]))
+    #expect(outcome.pushed.map(\.version.target) == ["memory"])
+    #expect(outcome.failures.map(\.target) == ["bad"])
+    #expect(outcome.failures[0].error.kind == .noRepository)
+  }
+
+  @Test func `a dry run stores nothing and says how much it would`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 500)
+    let before = road.store.content
+    var request = Push.Request(database: DatabaseSource(name: "app", path: source), targets: [road.target])
+    request.dryRun = true
+    let outcome = try await Push(road.world).run(request)
+    #expect(outcome.pushed[0].version.bytesNew > 300_000)
+    #expect(road.store.content == before)
+  }
+
+  @Test func `a wrong key is a wrong key`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 5)
+    let wrong = TargetAccess(name: "memory", store: road.store, unlock: { .keyFile([UInt8](repeating: 4, count: 64)) })
+    let outcome = try await Push(road.world).run(
+      Push.Request(database: DatabaseSource(name: "app", path: source), targets: [wrong]))
+    #expect(outcome.failures.first?.error.kind == .wrongKey)
+  }
+
+  @Test func `no spool is left behind, whatever happened`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 50)
+    _ = try await road.push(DatabaseSource(name: "app", path: source))
+    try Data("no database, but long enough to be looked at".utf8).write(
+      to: URL(fileURLWithPath: road.scratch.file("x.db")))
+    let error = await #expect(throws: OperationError.self) {
+      try await road.push(DatabaseSource(name: "x", path: road.scratch.file("x.db")))
+    }
+    #expect(error?.kind == .sourceUnreadable)
+    #expect(road.files(in: "\(road.world.stateFolder)/spool").isEmpty)
+  }
+
+  @Test func `keys are added, listed and removed`() async throws {
+    let road = try await Road()
+    let keys = ManageKeys(road.world)
+    let added = try await keys.addRecoveryKey(at: road.target)
+    let recovered = TargetAccess(name: "memory", store: road.store, unlock: { .recoveryKey(added.text.lowercased()) })
+    let slots = try await keys.list(at: recovered)
+    #expect(slots.map(\.kind) == ["key file", "recovery key"])
+    #expect(slots.map(\.current) == [false, true])
+    let inUse = await #expect(throws: OperationError.self) {
+      try await keys.remove(slots[1].id, at: recovered, force: false)
+    }
+    #expect(inUse?.kind == .usage)
+    _ = try await keys.remove(slots[0].id, at: recovered, force: false)
+    let gone = await #expect(throws: OperationError.self) { try await keys.list(at: road.target) }
+    #expect(gone?.kind == .wrongKey)
+    let last = await #expect(throws: OperationError.self) {
+      try await keys.remove(slots[1].id, at: recovered, force: true)
+    }
+    #expect(last?.kind == .usage)
+  }
+}
+
+/// Counts every request that reaches the store.
+final class CountingStore: ObjectStore {
+  private let base: MemoryStore
+  private let count = Locked(0)
+  let traits: StoreTraits
+
+  init(_ base: MemoryStore) {
+    self.base = base
+    traits = base.traits
+  }
+
+  var requests: Int { count.withLock { $0 } }
+  private func note() { count.withLock { $0 += 1 } }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    note()
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    note()
+    return try await base.get(name, range: range)
+  }
+
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
+    note()
+    return try await base.head(name)
+  }
+
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    note()
+    return try await base.list(prefix: prefix)
+  }
+
+  func delete(_ name: ObjectName) async throws(StoreError) {
+    note()
+    try await base.delete(name)
+  }
+}

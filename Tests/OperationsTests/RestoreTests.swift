@@ -1,0 +1,104 @@
+import FoundationEssentials
+import Operations
+import Storage
+import TestKit
+import Testing
+
+/// Restore is the product: what it refuses, and what it leaves behind when it does.
+@Suite struct RestoreTests {
+  private func pushed() async throws -> (Road, String) {
+    let road = try await Road()
+    let source = try road.database(rows: 300)
+    let outcome = try await road.push(DatabaseSource(name: "app", path: source))
+    #expect(outcome.failures.isEmpty)
+    return (road, source)
+  }
+
+  private func refusal(_ road: Road, to path: String) async -> OperationError? {
+    await #expect(throws: OperationError.self) {
+      try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(path))
+    }
+  }
+
+  @Test(arguments: ["", "-wal", "-shm", "-journal"]) func `a destination or side file that exists is refused`(
+    suffix: String
+  ) async throws {
+    let (road, _) = try await pushed()
+    let path = road.scratch.file("out.db")
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: path + suffix))
+    let error = await refusal(road, to: path)
+    #expect(error?.kind == .usage)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path + suffix)) == Data("mine".utf8))
+    #expect(
+      road.files(in: road.scratch.path).filter { $0.hasPrefix("out.db") || $0.hasPrefix(".out") } == ["out.db" + suffix]
+    )
+  }
+
+  @Test func `every object flipped or missing is noticed, and nothing is left behind`() async throws {
+    let (road, source) = try await pushed()
+    let whole = road.store.content
+    let expected = try await dump(source)
+    var random = SeededRandom(5)
+    var refused = 0
+    for (name, bytes) in whole {
+      for attempt in 0..<3 {
+        var broken = whole
+        if attempt == 0 {
+          broken[name] = nil
+        } else {
+          var flipped = bytes
+          flipped[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+          broken[name] = flipped
+        }
+        road.store.content = broken
+        let folder = try Scratch()
+        let fresh = road.withoutState(folder)
+        let path = folder.file("out.db")
+        do {
+          _ = try await Pull(fresh).run(.latest(database: "app"), from: road.target, to: .file(path))
+          #expect(try await dump(path) == expected)
+        } catch let error as OperationError {
+          refused += 1
+          #expect(error.kind != .failed || error.code == "notFound", "\(name): \(error)")
+          #expect(road.files(in: folder.path).allSatisfy { $0 == "state" })
+        }
+      }
+    }
+    #expect(refused >= whole.count)
+  }
+
+  @Test func `a head code that the chain does not contain is refused`() async throws {
+    let (road, _) = try await pushed()
+    let list = try await ListVersions(road.world).run(at: road.target)
+    let head = try #require(list.versions.first?.head)
+    let pull = Pull(road.world)
+    _ = try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("a")), expect: head)
+    for wrong in ["2-0123456789abcdef", "1-0123456789abcdef"] {
+      let error = await #expect(throws: OperationError.self) {
+        try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("b")), expect: wrong)
+      }
+      #expect(error?.kind == .verificationFailed)
+    }
+  }
+
+  @Test func `versions are found by id, name and time`() async throws {
+    let (road, source) = try await pushed()
+    try await road.change(source)
+    let second = try await road.push(DatabaseSource(name: "app", path: source)).pushed[0].version
+    let list = try await ListVersions(road.world).run(at: road.target)
+    #expect(list.versions.map(\.sequence) == [1, 2])
+    #expect(list.problems.isEmpty)
+    let lister = ListVersions(road.world)
+    #expect(try await lister.show(.latest(database: "app"), at: road.target).summary.id == second.id)
+    #expect(
+      try await lister.show(.id(prefix: String(second.id.prefix(8))), at: road.target).previous == list.versions[0].id)
+    let first = list.versions[0]
+    #expect(try await lister.show(.notLater(database: "app", time: first.time), at: road.target).summary.id == first.id)
+    for missing in [
+      VersionSelector.latest(database: "other"), .id(prefix: "0000000000"), .notLater(database: "app", time: 5),
+    ] {
+      let error = await #expect(throws: OperationError.self) { try await lister.show(missing, at: road.target) }
+      #expect(error?.kind == .noSuchVersion)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import FoundationEssentials
+import Glibc
+import Operations
+import Storage
+import Subprocess
+import TestKit
+
+/// A world of its own: a state folder, a clock, a repository in memory.
+struct Road {
+  let scratch: Scratch
+  let world: World
+  let target: TargetAccess
+  let store = MemoryStore()
+  let notices = Notices()
+
+  init() async throws {
+    scratch = try Scratch()
+    world = World(
+      stateFolder: scratch.file("state"), host: "host", now: { UInt64(time(nil)) * 1000 }, reporter: notices)
+    let secret = UnlockSecret.keyFile([UInt8](repeating: 3, count: 64))
+    target = TargetAccess(name: "memory", store: store, unlock: { secret })
+    _ = try await Initialize(world).run(at: target, ifMissing: false)
+  }
+
+  /// The same world on a machine that has never seen it.
+  func withoutState(_ folder: Scratch) -> World {
+    var world = world
+    world.stateFolder = folder.file("state")
+    return world
+  }
+
+  func push(_ database: DatabaseSource) async throws -> Push.Outcome {
+    try await Push(world).run(Push.Request(database: database, targets: [target]))
+  }
+
+  /// Makes a database of random rows.
+  func database(rows: Int) throws -> String {
+    let path = scratch.file("app.db")
+    try SQLite.run("create table t(id integer primary key, body blob)", on: path)
+    try SQLite.run(
+      "with n(i) as (select 1 union all select i + 1 from n where i < \(rows)) insert into t(body) select randomblob(900) from n",
+      on: path)
+    return path
+  }
+
+  func change(_ path: String) async throws {
+    try SQLite.run("update t set body = randomblob(900) where id = 7", on: path)
+  }
+
+  func files(in folder: String) -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+  }
+}
+
+final class Notices: Reporter {
+  let said = Locked<[String]>([])
+  func progress(_ progress: Progress) {}
+  func notice(_ text: String) { said.withLock { $0.append(text) } }
+}
+
+/// The whole content of a database as text, by the sqlite3 program.
+func dump(_ path: String) async throws -> String {
+  let result = try await run(
+    .name("sqlite3"), arguments: ["-readonly", path, ".dump"], output: .string(limit: 256 << 20),
+    error: .string(limit: 1 << 20))
+  guard result.terminationStatus.isSuccess else { throw DumpError(text: result.standardError) }
+  return result.standardOutput
+}
+
+struct DumpError: Error { let text: String }
