@@ -6,6 +6,7 @@
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+source "$here/processes.bash"
 python=/usr/bin/python3
 
 # Reserves `count` free ports on 127.0.0.1 and prints them in one line.
@@ -25,12 +26,6 @@ launch() {
   shift
   setsid "$@" < /dev/null >> "$folder/log/$name" 2>&1 &
   echo "$! $name $(start_time $!)" >> "$folder/pids"
-}
-
-# When a process started, in clock ticks since boot; empty when there is no such process.
-start_time() {
-  # The second field, the program's name, may hold spaces and brackets: everything up to the last one goes.
-  sed -n 's/.*) //p' "/proc/$1/stat" 2> /dev/null | cut -d ' ' -f 20 || true
 }
 
 # wait_until WHAT COMMAND…: tries the command for a minute; gives up at once when one of our processes has died.
