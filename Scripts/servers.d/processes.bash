@@ -15,3 +15,18 @@ living() {
     [ -z "$started" ] || [ "$(start_time "$pid")" != "$started" ] || echo "$pid"
   done < "$1/pids"
 }
+
+# remaining FOLDER: the living, and what they started, also when the recorded process itself was killed.
+# Each recorded process leads a session. As long as that has members, the kernel gives its number to nobody else: so
+# either its leader is the one we know, or there is no leader and the members are ours.
+remaining() {
+  local pid name started now member
+  [ -e "$1/pids" ] || return 0
+  while read -r pid name started; do
+    now=$(start_time "$pid")
+    [ -z "$now" ] || [ "$now" = "$started" ] || continue
+    for member in $(pgrep -s "$pid" || true); do
+      [ -z "$(start_time "$member")" ] || echo "$member"
+    done
+  done < "$1/pids"
+}
