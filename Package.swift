@@ -71,6 +71,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests", dependencies: ["sealift", "Operations", "Storage", "TestKit"],
       swiftSettings: house),
-    .testTarget(name: "TidyTests", dependencies: ["TestKit"], swiftSettings: house),
+    .testTarget(
+      name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
+      swiftSettings: house),
   ]
 )

@@ -1,0 +1,31 @@
+import Testing
+
+/// The top of the package is its table of contents: a new entry is a decision, not an accident.
+@Suite struct LayoutTests {
+  static let required: Set<String> = ["Package.swift", "Sources", "Tests", "Scripts", "LICENSE"]
+  static let welcome: Set<String> = ["Docs", "README.md", "config.example.json"]
+  /// SwiftPM's own, which is not kept in the repository.
+  static let generated: Set<String> = ["Package.resolved"]
+
+  @Test func `the top level holds what it should and nothing else`() throws {
+    let entries = Set(try SourceTree.entries(in: "").filter { !$0.hasPrefix(".") })
+    #expect(Self.required.subtracting(entries).isEmpty)
+    #expect(entries.subtracting(Self.required).subtracting(Self.welcome).subtracting(Self.generated).isEmpty)
+  }
+
+  @Test func `the license is the whole Apache License 2.0`() throws {
+    let license = try SourceTree.text("LICENSE")
+    #expect(license.contains("Apache License\n                           Version 2.0, January 2004"))
+    #expect(license.contains("END OF TERMS AND CONDITIONS"))
+    #expect(license.utf8.count > 11_000)
+  }
+
+  @Test func `nothing is left for later in the sources`() throws {
+    let words = ["TO" + "DO", "FIX" + "ME", "X" + "XX"]
+    let sources = try ["Sources", "Tests"].flatMap { try SourceTree.files(below: $0, suffix: ".swift") }
+    for path in try sources + SourceTree.files(below: "Scripts") {
+      let text = try SourceTree.text(path)
+      for word in words { #expect(text.firstMatch(of: try Regex("\\b\(word)\\b")) == nil, "\(path) says \(word)") }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import Subprocess
+import Testing
+
+/// Scripts have no compiler; this is what stands in for one.
+@Suite struct ScriptsTests {
+  /// Everything that is run; a `.bash` file is sourced by others and not run itself.
+  static let commands: [String] = {
+    let scripts = (try? SourceTree.files(below: "Scripts")) ?? []
+    return scripts.filter { !$0.hasSuffix(".bash") } + [".ci/run"]
+  }()
+
+  static let bash: [String] = {
+    let sourced = (try? SourceTree.files(below: "Scripts", suffix: ".bash")) ?? []
+    return sourced + commands.filter { (try? SourceTree.text($0))?.hasPrefix("#!/bin/bash\n") == true }
+  }()
+
+  @Test func `the scripts that people are told of are there`() {
+    let expected = ["format", "install-packages", "quickstart", "servers", "test"].map { "Scripts/\($0)" }
+    #expect(Set(expected).isSubset(of: Self.commands))
+    #expect(Set(expected).isSubset(of: Self.bash))
+  }
+
+  @Test(arguments: commands)
+  func `a script can be run and says by what`(path: String) throws {
+    #expect(access("\(SourceTree.root)/\(path)", X_OK) == 0, "\(path) is not executable")
+    #expect(try SourceTree.text(path).hasPrefix("#!/"), "\(path) does not begin with #!")
+  }
+
+  @Test(arguments: bash)
+  func `bash understands it`(path: String) async throws {
+    let check = try await run(
+      .name("bash"), arguments: ["-n", "\(SourceTree.root)/\(path)"],
+      output: .discarded, error: .string(limit: 65536))
+    #expect(check.terminationStatus.isSuccess, "\(check.standardError)")
+  }
+
+  /// What a CI run does is what a person can do, to the letter.
+  @Test func `the CI entry calls Scripts test and nothing else`() throws {
+    let lines = try SourceTree.text(".ci/run").split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(lines.count == 1)
+    #expect(lines.first?.hasSuffix("/Scripts/test\"") == true)
+  }
+}
