@@ -1,0 +1,981 @@
+#!/usr/bin/env python3
+"""Read a Sealift repository without Sealift.
+
+    unseal.py REPOSITORY --passphrase-file FILE list [--json]
+    unseal.py REPOSITORY --passphrase-file FILE restore VERSION -o OUT
+    unseal.py REPOSITORY --passphrase-file FILE check
+
+REPOSITORY is a folder: a folder target itself, or a bucket or WebDAV collection fetched whole, names unchanged:
+
+    aws s3 cp --recursive s3://bucket/prefix ./repository
+    rclone copy remote:bucket/prefix ./repository
+
+VERSION is an unambiguous prefix of an id that `list` prints, `latest`, or `NAME:latest`. `restore` writes the database to
+OUT and what came with it into OUT.companions; neither may exist. Everything is verified before either gets its name.
+Instead of a passphrase: --key-file FILE, or --recovery-key-file FILE with the 56 characters of the printed recovery key.
+
+It needs Python 3.9 or later, `cryptography` and `zstandard` (Debian: python3-cryptography, python3-zstandard).
+It was written from Docs/Format.md alone; the sections below carry the numbers of that page, which says why.
+
+Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 no such version.
+"""
+import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, json, os, re, secrets, shutil, struct, sys, tempfile
+from collections import OrderedDict, namedtuple
+
+import zstandard
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+
+class Failure(Exception):
+    """What went wrong, and of which class: those of Docs/Format.md, or `failed`, `usage`, `no such version`."""
+
+    CODES = {"usage": 2, "wrong key": 12, "damaged": 13, "truncated": 13, "malformed": 13, "no such version": 14}
+
+    def __init__(self, kind, message):
+        super().__init__(f"{kind}: {message}")
+        self.kind, self.code = kind, self.CODES.get(kind, 1)
+
+
+def must(rule, message, kind="malformed"):
+    if not rule:
+        raise Failure(kind, message)
+
+
+# ---------------------------------------------------------------------------------------------- 1. Conventions
+
+class Reader:
+    """Reads the fields of a structure one after the other; `what` names the structure in errors."""
+
+    def __init__(self, data, what):
+        self.data, self.at, self.what = data, 0, what
+
+    def take(self, count):
+        must(count <= len(self.data) - self.at, f"{self.what} ends too early", "truncated")
+        self.at += count
+        return bytes(self.data[self.at - count:self.at])
+
+    def u8(self):
+        return self.take(1)[0]
+
+    def u16(self):
+        return int.from_bytes(self.take(2), "big")
+
+    def u32(self):
+        return int.from_bytes(self.take(4), "big")
+
+    def u64(self):
+        return int.from_bytes(self.take(8), "big")
+
+    def str16(self):
+        try:
+            return self.take(self.u16()).decode("utf-8")
+        except UnicodeDecodeError:
+            raise Failure("malformed", f"a text in {self.what} is not UTF-8") from None
+
+    def version(self):
+        """The `u8 0` that most structures begin with."""
+        must(self.u8() == 0, f"{self.what} has a version that this reader does not know", "unsupported")
+        return self
+
+    def extensions(self):
+        """§6.3: passes over what is optional, refuses what is critical."""
+        last = -1
+        for _ in range(self.u16()):
+            kind, _ = self.u16(), self.take(self.u32())
+            must(kind > last, f"the extensions of {self.what} are not ascending")
+            must(kind < 0x8000, f"{self.what} has critical extension {kind:#06x}", "unsupported")
+            last = kind
+
+    def end(self):
+        must(self.at == len(self.data), f"{self.what} goes on after its end")
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+def hkdf(ikm, salt, info, length):
+    return HKDF(algorithm=SHA256(), length=length, salt=salt, info=info).derive(ikm)
+
+
+def plain(text):
+    """A text from the repository, fit for a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def rfc3339(milliseconds):
+    try:
+        time = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=milliseconds)
+        return time.isoformat(timespec="milliseconds") + "Z"
+    except OverflowError:
+        return f"{milliseconds} ms"
+
+
+# ----------------------------------------------------------------------------------------------------- 2. Keys
+
+class Keys:
+    """The keys of one repository: the master key's, and what the keyring adds."""
+
+    def __init__(self, repository, master):
+        self.repository, self.master = repository, master
+        self.roots, self.fingerprint, self.cuts = {}, None, []
+
+    def of_kind(self, kind, epoch):
+        if kind == KEYRING:
+            return hkdf(self.master, self.repository, b"sealift keyring", 32)
+        must(epoch in self.roots, f"no root key for epoch {epoch}", "wrong key")
+        return hkdf(self.roots[epoch], self.repository, b"sealift kind" + bytes([kind]), 32)
+
+
+# ------------------------------------------------------------------------------------------------ 3. Key slots
+
+PASSPHRASE, KEY_FILE, RECOVERY_KEY = 1, 2, 3
+Secret = namedtuple("Secret", "derivation material")  # material: the passphrase's bytes, or the 32 bytes of secret 2 or 3
+
+
+def open_slot(slot, repository, secret):
+    """The master key; None when the slot is another repository's or for another kind of secret."""
+    field = Reader(slot, "the slot")
+    must(len(slot) == 176 and field.take(8) == b"\x89SLKS\r\n\x1a", "not a key slot")
+    field.version()
+    derivation, log_n, r, p = field.u8(), field.u8(), field.u8(), field.u8()
+    must(not any(slot[13:16]) and not any(slot[72:96]), "the slot has bytes that should be zero")
+    if derivation == PASSPHRASE:
+        must(15 <= log_n <= 20 and 1 <= r <= 16 and 1 <= p <= 4, "the slot's scrypt parameters are out of bounds")
+    else:
+        must(derivation in (KEY_FILE, RECOVERY_KEY), f"the slot has derivation {derivation}", "unsupported")
+        must(log_n == r == p == 0, "the slot has scrypt parameters without scrypt")
+    if slot[16:32] != repository or derivation != secret.derivation:
+        return None
+    material = secret.material
+    if derivation == PASSPHRASE:
+        memory = 128 * r * ((1 << log_n) + p + 2) + (1 << 20)
+        must(memory < 1 << 31, "the slot's scrypt needs more memory than this Python can give it", "unsupported")
+        material = hashlib.scrypt(material, salt=slot[32:64], n=1 << log_n, r=r, p=p, maxmem=memory, dklen=32)
+    okm = hkdf(material, repository, b"sealift slot" + slot[:96], 64)
+    must(hmac.compare_digest(okm[32:], slot[96:128]), "the secret does not fit the slot", "wrong key")
+    try:
+        return AESGCM(okm[:32]).decrypt(bytes(12), slot[128:], slot[:128])
+    except InvalidTag:
+        raise Failure("damaged", "the slot's sealed master key is not authentic") from None
+
+
+def recovery_key(text):
+    letters = re.sub(r"[\s-]", "", text).upper().translate(str.maketrans("018", "OIB"))
+    must(re.fullmatch("[A-Z2-7]{56}", letters), "a recovery key has 56 letters and digits", "wrong key")
+    key = base64.b32decode(letters)
+    must(sha256(key[:32])[:3] == key[32:], "the recovery key has a typing error: its check does not fit", "wrong key")
+    return key[:32]
+
+
+# -------------------------------------------------------------------------------------------- 4. Sealed object
+
+PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
+PAGE, BLOCK, NODE = 1, 2, 3
+SMALLEST, GREATEST = 4096, 67_108_864
+Frame = namedtuple("Frame", "index offset sealed codec type lengths length fingerprints id runs")
+# lengths: of its units; length: their sum; fingerprints: joined; runs: (base name or None, frame, first unit, count)
+
+
+class Sealed:
+    """An opened object: its frames' records and its meta. `read(offset, count)` gives its bytes."""
+
+    def __init__(self, keys, name, head, length, directory_length, read):
+        okm = hkdf(keys.of_kind(head[10], int.from_bytes(head[12:16], "big")), head[32:64], b"sealift object" + head, 76)
+        self.name, self.kind, self.read = name, head[10], read
+        self.aead, self.commitment, self.nonce = AESGCM(okm[:32]), okm[32:64], okm[64:]
+        self.directory_at, self.directory_length = length - 4 - directory_length, directory_length
+        must(16 <= directory_length and 128 <= self.directory_at, f"{name} has no room for its directory", "truncated")
+
+    @classmethod
+    def whole(cls, keys, kind, data):
+        """§4.1: opens an object of which all bytes are at hand."""
+        name = sha256(data).hex()
+        must(SMALLEST <= len(data) <= GREATEST, f"{name} has {len(data)} bytes",
+             "truncated" if len(data) < SMALLEST else "malformed")
+        must(data[:8] == b"\x89SLFT\r\n\x1a", f"{name} is not a sealed object", "damaged")
+        must(data[8] == 0 and data[9] == 1 and 1 <= data[10] <= 7 and data[11] == 0,
+             f"{name} has version {data[8]}, AEAD {data[9]}, kind {data[10]}, KEM {data[11]}", "unsupported")
+        must(data[16:32] == keys.repository, f"{name} belongs to another repository")
+        must((data[10] == KEYRING) == (data[12:16] == bytes(4)), f"{name} has an epoch that its kind cannot have")
+        self = cls(keys, name, data[:96], len(data), int.from_bytes(data[-4:], "big"), lambda at, n: data[at:at + n])
+        must(hmac.compare_digest(self.commitment, data[96:128]), f"the commitment of {name} does not fit", "damaged")
+        must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs")
+        must(not any(data[64:96]), f"the header of {name} has bytes that should be zero")
+        self.epoch = int.from_bytes(data[12:16], "big")
+        return self.open_directory()
+
+    def open_frame(self, i, final, at, sealed_length, plaintext_length, codec, frame_id):
+        """§4.2: reads, authenticates and decrypts; does not decompress."""
+        sealed = self.read(at, sealed_length)
+        must(len(sealed) == sealed_length, f"{self.name} ends within a frame", "truncated")
+        mask = struct.pack(">B7xI", final, i)
+        nonce = bytes(a ^ b for a, b in zip(self.nonce, mask))
+        try:
+            return self.aead.decrypt(nonce, sealed, struct.pack(">IBIB", i, final, plaintext_length, codec) + frame_id)
+        except InvalidTag:
+            part = "the directory" if final else f"frame {i}"
+            raise Failure("damaged", f"{part} of {self.name} is not authentic") from None
+
+    def open_directory(self):
+        """§4.3"""
+        plaintext = self.open_frame(0xFFFFFFFF, 1, self.directory_at, self.directory_length,
+                                    self.directory_length - 16, 0, bytes(32))
+        field = Reader(plaintext, f"the directory of {self.name}").version()
+        bases = [field.take(32) for _ in range(field.u16())]
+        self.frames, at = [], 128
+        for index in range(field.u32()):
+            self.frames.append(self.frame_record(field, index, at, bases))
+            at += self.frames[-1].sealed
+        must(at == self.directory_at, f"the frames of {self.name} do not end where its directory begins")
+        self.meta = field.take(field.u32())
+        must(not any(plaintext[field.at:]), f"the padding of {self.name} is not zero")
+        used = {base for frame in self.frames for base, *_ in frame.runs if base}
+        must(len(bases) == len(used), f"the base packs of {self.name} are not distinct and used")
+        must(not self.frames or self.kind in (PACK, MANIFEST), f"{self.name} has frames that its kind cannot have")
+        must(not self.meta or self.kind != PACK, f"the pack {self.name} has meta")
+        return self
+
+    def frame_record(self, field, index, at, bases):
+        what = f"frame {index} of {self.name}"
+        sealed, codec, kind, count, each = field.u32(), field.u8(), field.u8(), field.u16(), field.u32()
+        must(codec <= 2, f"{what} has codec {codec}", "unsupported")
+        must(kind in (PAGE, BLOCK, NODE), f"{what} has unit type {kind}", "unsupported")
+        must(count >= 1 and sealed >= 16, f"{what} is empty")
+        lengths = [each] * count if each else [field.u32() for _ in range(count)]
+        must(each or len(set(lengths)) > 1, f"{what} lists lengths that do not differ")
+        if kind == PAGE:
+            must(each in PAGE_SIZES, f"{what} has pages of {each} bytes")
+        must(1 <= min(lengths) and max(lengths) <= 65536 and sum(lengths) <= 262_144, f"{what} has impossible lengths")
+        must(codec != 0 or sealed == sum(lengths) + 16, f"{what} is stored with another length than its units have")
+        fingerprints, runs = field.take(16 * count), []
+        if codec == 2:
+            must(self.kind == PACK, f"{what} is a delta outside of a pack")
+            for _ in range(field.u16()):
+                base, frame, first, units = field.u16(), field.u32(), field.u16(), field.u16()
+                must(base < len(bases) or base == 0xFFFF and frame < index, f"{what} has a base that does not exist")
+                must(units >= 1, f"{what} has an empty run")
+                runs.append((None if base == 0xFFFF else bases[base], frame, first, units))
+            must(runs, f"{what} is a delta without a base")
+            must(len({run[:2] for run in runs}) <= 64, f"{what} has more than 64 base frames")
+        return Frame(index, at, sealed, codec, kind, lengths, sum(lengths), fingerprints, sha256(fingerprints), runs)
+
+
+PAGE_SIZES = [512 << k for k in range(8)]
+
+
+def unzstd(data, length, prefix):
+    """§4.4: one zstd frame of exactly `length` bytes once decompressed, with a raw prefix or none."""
+    try:
+        must(data[:4] == b"\x28\xb5\x2f\xfd", "a frame does not hold zstd")
+        facts, at, last = zstandard.get_frame_parameters(data), zstandard.frame_header_size(data), 0
+        must(facts.content_size == length, "a zstd frame does not state the length of its units")
+        must(data[4] & 3 == 0 and facts.window_size <= 1 << 21, "a zstd frame has a dictionary id or too large a window")
+        while not last:
+            must(at + 3 <= len(data), "a zstd frame ends too early")
+            block = int.from_bytes(data[at:at + 3], "little")
+            last, at = block & 1, at + 3 + (1 if block >> 1 & 3 == 1 else block >> 3)
+        must(at + (4 if data[4] & 4 else 0) == len(data), "a zstd frame does not end where its data ends")
+        base = zstandard.ZstdCompressionDict(prefix, dict_type=zstandard.DICT_TYPE_RAWCONTENT) if prefix else None
+        result = zstandard.ZstdDecompressor(dict_data=base).decompress(data, max_output_size=length)
+    except zstandard.ZstdError as error:
+        raise Failure("malformed", f"a frame cannot be decompressed ({error})") from None
+    must(len(result) == length, "a zstd frame has another length than it states")
+    return result
+
+
+def fingerprint(keys, kind, unit):
+    return hmac.digest(keys.fingerprint, struct.pack(">BI", kind, len(unit)) + unit, "sha256")[:16]
+
+
+# ----------------------------------------------------------------------------------------------- 5. Repository
+
+Problem = namedtuple("Problem", "text chain sequence grave")  # grave: something is lost or forged, not only left over
+
+
+class Repository:
+    """The objects of one repository id in a folder, and all its versions, as far as they are authentic."""
+
+    def __init__(self, root, repository, secret):
+        self.root, self.problems = root, []
+        self.keys = Keys(repository, self.master_key(repository, secret))
+        self.open_keyring(Reader(self.newest("keyring", KEYRING).meta, "the keyring").version())
+        self.open_configuration(Reader(self.newest("config", CONFIGURATION).meta, "the configuration").version())
+        self.versions, self.claims, self.ranges = [], {}, {}
+        for chain in self.names("versions", r"[0-9a-f]{32}", folders=True):
+            self.read_chain(chain)
+
+    def problem(self, text, chain=None, sequence=0, grave=True):
+        self.problems.append(Problem(text, chain, sequence, grave))
+
+    def names(self, folder, pattern, folders=False):
+        """The names in a folder that follow the pattern, in order. Whatever else lies there is not ours."""
+        path = os.path.join(self.root, folder)
+        right = os.path.isdir if folders else os.path.isfile
+        found = os.listdir(path) if os.path.isdir(path) else []
+        return sorted(n for n in found if re.fullmatch(pattern, n, re.ASCII) and right(os.path.join(path, n)))
+
+    def bytes_of(self, folder, name):
+        """The object, when it is what its name says; None when it is a PUT that never ended."""
+        path, (length, digest) = os.path.join(self.root, folder, name), name.split("-")[-2:]
+        if os.path.getsize(path) != int(length):
+            return self.problem(f"passed over {folder}/{name}: it was never sent whole", grave=False)
+        must(int(length) <= GREATEST, f"{folder}/{name} is too long")
+        with open(path, "rb") as file:
+            data = file.read()
+        must(sha256(data).hex() == digest, f"{folder}/{name} does not have the bytes of its name", "damaged")
+        return data
+
+    def authentic(self, folder, kind, pattern):
+        """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem."""
+        for name in self.names(folder, pattern + r"[0-9]{1,10}-[0-9a-f]{64}"):
+            sequence = int(name.split("-")[0]) if kind == MANIFEST else 0
+            try:
+                data = self.bytes_of(folder, name)
+                if data is None or data[16:32] != self.keys.repository and "/" not in folder:
+                    continue  # two machines made the repository at once: the other one's keyring or configuration
+                yield name, Sealed.whole(self.keys, kind, data)
+            except Failure as failure:
+                self.problem(f"{folder}/{name}: {failure}", folder.partition("/")[2], sequence)
+
+    def newest(self, folder, kind):
+        """The authentic one with the highest number, of a keyring or configuration."""
+        found = [(int(name.split("-")[0]), name, sealed) for name, sealed in self.authentic(folder, kind, r"[0-9]+-")]
+        must(found, f"nothing in {folder}/ can be read", "damaged")
+        return max(found, key=lambda item: item[:2])[2]
+
+    def master_key(self, repository, secret):
+        failures, names = [], self.names("keys", r"[0-9]+-176-[0-9a-f]{64}")
+        for name in names:
+            try:
+                slot = self.bytes_of("keys", name)
+                master = slot and open_slot(slot, repository, secret)
+                if master:
+                    return master
+            except Failure as failure:  # one damaged slot must not keep the others from opening
+                failures.append(failure)
+                self.problem(f"keys/{name}: {failure}", grave=failure.kind != "wrong key")
+        wrong = [f for f in failures if f.kind == "wrong key"]
+        raise (wrong + failures + [Failure("wrong key", "the repository has no key slot for this kind of secret")])[0]
+
+    def open_keyring(self, field):
+        """§5.1"""
+        current, last = field.u32(), 0
+        for _ in range(field.u16()):
+            epoch = field.u32()
+            must(epoch > last, "the keyring's epochs are not ascending")
+            self.keys.roots[epoch], last = field.take(32), epoch
+        must(current in self.keys.roots, "the keyring lacks its current epoch")
+        _, self.keys.fingerprint, _ = field.take(32), field.take(32), field.take(32)
+        self.keys.cuts = [(field.u32(), field.take(16).hex(), field.u64(), field.take(32)) for _ in range(field.u32())]
+        field.end()
+
+    def open_configuration(self, field):
+        """§5.2"""
+        must(field.u64() == 0, "the repository uses features that this reader does not know", "unsupported")
+        must(field.take(3) == b"\1\1\1", "the repository uses algorithms that this reader does not know", "unsupported")
+        field.u64()
+        field.extensions()
+        field.end()
+
+    def refuse_beyond_cut(self, chain, epoch, sequence, core_hash):
+        for cut_epoch, cut_chain, cut_sequence, cut_hash in self.keys.cuts:
+            if chain == cut_chain and epoch <= cut_epoch:
+                must(sequence <= cut_sequence, f"sequence {sequence} is beyond the keyring's cut: not genuine")
+                must(sequence != cut_sequence or core_hash == cut_hash, f"sequence {sequence} is not the keyring's")
+
+    def read_chain(self, chain):
+        """§9.2: the versions of a chain, each by its highest revision, with tombstones and annotations."""
+        newest = {}
+        for name, sealed in self.authentic(f"versions/{chain}", MANIFEST, r"[0-9]{12}-[0-9]{4}-"):
+            sequence, revision = (int(part) for part in name.split("-")[:2])
+            try:
+                manifest = Manifest(sealed, chain, sequence, revision)
+                if manifest.complete:
+                    self.refuse_beyond_cut(chain, sealed.epoch, sequence, manifest.id)
+                    newest[sequence, manifest.id] = manifest  # names come in order: the highest revision stays
+            except Failure as failure:
+                cut = "keyring" in str(failure)
+                self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence, grave=not cut)
+        versions = list(newest.values())
+        ranges = self.read_tombstones(chain)
+        self.check_hash_chain(chain, versions, ranges)
+        for version in versions:
+            version.forgotten = any(first <= version.sequence <= last for first, last, *_ in ranges)
+        self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
+        self.versions += versions
+
+    def check_hash_chain(self, chain, versions, ranges):
+        """§6.2: all that versions and tombstones say about the core hash at a sequence must agree, without a hole."""
+        claims = {0: {bytes(32)}}
+        for v in versions:
+            claims.setdefault(v.sequence, set()).add(v.id)
+            claims.setdefault(v.sequence - 1, set()).add(v.previous)
+        for first, last, previous, core_hash in ranges:
+            claims.setdefault(last, set()).add(core_hash)
+            claims.setdefault(first - 1, set()).add(previous)
+        for sequence in (s for s, hashes in claims.items() if len(hashes) > 1):
+            self.problem(f"chain {chain} is forked or forged at sequence {sequence}", chain, sequence)
+        expected = 1
+        for first, last in sorted([(v.sequence, v.sequence) for v in versions] + [r[:2] for r in ranges]):
+            if first > expected:
+                self.problem(f"chain {chain} lacks sequences {expected} to {first - 1}", chain, first - 1)
+            expected = max(expected, last + 1)
+
+    # §8.2 and §8.3 are read here; the format's §8.1, condemned records, matters to writers and to `check` only.
+
+    def read_tombstones(self, chain):
+        ranges = []
+        for name, sealed in self.authentic(f"tomb/{chain}", TOMBSTONE, ""):
+            with self.noting(f"tomb/{chain}/{name}", chain):
+                field = Reader(sealed.meta, "the tombstone").version()
+                must(field.take(16).hex() == chain, "the tombstone is another chain's")
+                field.u64()
+                found = [(field.u64(), field.u64(), field.take(32), field.take(32)) for _ in range(field.u32())]
+                field.end()
+                must(all(1 <= r[0] <= r[1] for r in found), "the tombstone has an impossible range")
+                must(all(a[1] + 1 < b[0] for a, b in zip(found, found[1:])), "the tombstone's ranges are not ascending")
+                ranges += found
+        return ranges
+
+    def read_annotations(self, chain, versions):
+        notes = []
+        for name, sealed in self.authentic(f"notes/{chain}", ANNOTATION, ""):
+            with self.noting(f"notes/{chain}/{name}", chain):
+                field = Reader(sealed.meta, "the annotation").version()
+                must(field.take(16).hex() == chain, "the annotation is another chain's")
+                sequence, core_hash, time = field.u64(), field.take(32), field.u64()
+                entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
+                field.end()
+                self.refuse_beyond_cut(chain, sealed.epoch, sequence, core_hash)
+                texts = [(kind, Reader(struct.pack(">H", len(t)) + t, "the annotation").str16()) for kind, t in entries]
+                notes.append((time, name.split("-")[1], versions.get((sequence, core_hash)), texts))
+        for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
+            for kind, text in texts:
+                version.annotate(kind, text)
+
+    @contextlib.contextmanager
+    def noting(self, what, chain):
+        try:
+            yield
+        except Failure as failure:
+            self.problem(f"{what}: {failure}", chain)
+
+
+def open_repository(root, secret):
+    """§5: of several repository files the one whose slot opens and that has versions."""
+    folder = os.path.join(root, "repo")
+    must(os.path.isdir(folder), f"there is no Sealift repository in {root}", "failed")
+    opened, failures = [], []
+    for name in sorted(os.listdir(folder)):
+        try:
+            match = re.fullmatch(r"([0-9a-f]{32})-64-([0-9a-f]{64})", name, re.ASCII)
+            if match and os.path.getsize(os.path.join(folder, name)) == 64:
+                with open(os.path.join(folder, name), "rb") as file:
+                    data = file.read()
+                must(sha256(data).hex() == match[2], f"repo/{name} does not have the bytes of its name", "damaged")
+                must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file", "damaged")
+                must(data[8] == 0, f"the repository has format {data[8]}", "unsupported")
+                must(not any(data[9:16]) and not any(data[32:]), f"repo/{name} has bytes that should be zero")
+                must(data[16:32].hex() == match[1], f"repo/{name} is another repository's")
+                opened.append(Repository(root, data[16:32], secret))
+        except Failure as failure:
+            failures.append(failure)
+    if len(opened) > 1:
+        opened = [repository for repository in opened if repository.versions] or opened[:1]
+        must(len(opened) == 1, "two repositories with versions lie in this folder", "failed")
+    if not opened:
+        raise (failures + [Failure("damaged", "no file in repo/ was ever sent whole")])[0]
+    return opened[0]
+
+
+# ------------------------------------------------------------------------------------------------- 6. Manifest
+
+IMAGE, FILE, FOLDER, LINK = 1, 2, 3, 4
+Member = namedtuple("Member", "type path mode modified unit_type unit_size units length digest sha256 target")
+
+
+class Manifest:
+    """What a version is (its core) and where its content lies (its body)."""
+
+    def __init__(self, sealed, chain, sequence, revision):
+        self.sealed, self.chain, self.sequence, self.revision = sealed, chain, sequence, revision
+        field = Reader(sealed.meta, "the manifest's body").version()
+        state = field.u8()
+        must(state in (1, 2), f"the manifest has state {state}", "unsupported")
+        self.complete = state == 1
+        must((field.take(16).hex(), field.u64(), field.u32()) == (chain, sequence, revision),
+             "the manifest's chain, sequence or revision is not that of its name")
+        core = field.take(field.u32())
+        must(bool(core) == self.complete, "the manifest's core does not go with its state")
+        self.members = []
+        if core:
+            self.id = sha256(core)
+            self.read_core(Reader(core, "the version's core").version())
+        self.decoded, self.fetched, self.new_bytes, self.next_pack = field.u64(), field.u64(), field.u64(), field.u32()
+        self.tags, self.note, self.pinned = [field.str16() for _ in range(field.u16())], field.str16(), False
+        self.leaves = [self.leaf_reference(field) for _ in range(field.u32())]
+        self.maps = [(field.u8(), location(field)) for _ in range(field.u32())]
+        field.extensions()
+        field.end()
+        self.stored = [member for member in self.members if member.type in (IMAGE, FILE)]
+        must(len(self.maps) == len(self.stored), "the manifest does not have one map for each member with content")
+
+    def read_core(self, field):
+        """§6.1"""
+        must((field.take(16).hex(), field.u64()) == (self.chain, self.sequence),
+             "the core's chain or sequence is not that of the manifest")
+        self.previous, self.time, self.host, self.database = field.take(32), field.u64(), field.str16(), field.str16()
+        method, self.flags, count = field.u8(), field.u32(), field.u32()
+        must(1 <= method <= 4, f"the version was made by method {method}", "unsupported")
+        must(self.flags < 8, "the version has flags that should be zero")
+        must(1 <= count <= 1_000_000, f"the version has {count} members")
+        self.members = [read_member(field) for _ in range(count)]
+        field.extensions()
+        field.end()
+        must(self.members[0].type == (IMAGE if method <= 2 else FILE), "the version's first member is not its database")
+        must(not any(m.type == IMAGE for m in self.members[1:]), "the version has more than one database")
+        must(len({m.path for m in self.members}) == count, "two members of the version have one path")
+
+    @staticmethod
+    def leaf_reference(field):
+        """(pack entry or None for this object, frame, unit)"""
+        place = field.u8()
+        must(place <= 1, f"a pack table leaf lies in place {place}")
+        return (pack_entry(field) if place else None, field.u32(), field.u16())
+
+    def annotate(self, kind, text):
+        """§8.3: 1 add tag, 2 remove tag, 3 note, 4 pin, 5 unpin, 7 found damaged"""
+        if kind in (1, 2):
+            self.tags = [tag for tag in self.tags if tag != text] + ([text] if kind == 1 else [])
+        elif kind == 3:
+            self.note = text
+        elif kind in (4, 5):
+            self.pinned = kind == 4
+
+    @property
+    def size(self):
+        return self.members[0].length
+
+
+def read_member(field):
+    kind, path, mode, modified = field.u8(), field.str16(), field.u32(), field.u64()
+    must(1 <= kind <= 4, f"a member is of type {kind}", "unsupported")
+    must(len(path.encode()) <= 4096 and "\0" not in path and not {"", ".", ".."} & set(path.split("/")),
+         "a member's path is not a safe relative path")
+    must(mode <= 0o7777, "a member's mode is more than permission bits")
+    unit_type = unit_size = units = length = 0
+    digest = sha = b""
+    if kind in (IMAGE, FILE):
+        unit_type, unit_size, units, length = field.u8(), field.u32(), field.u64(), field.u64()
+        digest, sha = field.take(32), field.take(32)
+        must(units < 1 << 32, "a member has too many units")
+        if kind == IMAGE:
+            must(unit_type == PAGE and unit_size in PAGE_SIZES and units * unit_size == length,
+                 "the database's page size, pages and length do not agree")
+        else:
+            must(unit_type == BLOCK and unit_size == 65536 and units == -(-length // 65536),
+                 "a file's block size, blocks and length do not agree")
+    target = field.str16() if kind == LINK else ""
+    must(bool(target) == (kind == LINK) and "\0" not in target, "a link has an impossible target")
+    return Member(kind, path, mode, modified, unit_type, unit_size, units, length, digest, sha, target)
+
+
+# -------------------------------------------------------------------------------------- 7. Nodes and locations
+
+THE_MANIFEST, ZEROS = 0, 0xFFFFFFFF
+Location = namedtuple("Location", "number frame unit")
+Entry = namedtuple("Entry", "number name length directory_length epoch salt")
+Piece = namedtuple("Piece", "start count number frame first")  # units start … of a member are units first … of a frame
+
+
+def location(field):
+    return Location(field.u32(), field.u32(), field.u16())
+
+
+def pack_entry(field):
+    """§7.3"""
+    entry = (field.u32(), field.take(32), field.u32(), field.u32())
+    must(field.take(3) == b"\0\1\0", "a pack has a version, AEAD or KEM that this reader does not know", "unsupported")
+    must(field.u8() == 0, "a pack entry has a byte that should be zero")
+    must(SMALLEST <= entry[2] <= GREATEST, "a pack entry has an impossible length")
+    return Entry(*entry, field.u32(), field.take(32))
+
+
+class Version:
+    """Reads the content of one version: nodes, packs, frames, units."""
+
+    CACHED_FRAMES = 512  # decoded, at most 256 KiB each
+
+    def __init__(self, repository, manifest):
+        self.keys, self.manifest = repository.keys, manifest
+        self.folder = os.path.join(repository.root, "packs", manifest.chain)
+        self.packs, self.decoded, self.depths = {}, OrderedDict(), {}
+        self.by_name = {entry.name: entry for entry, *_ in manifest.leaves if entry}
+        self.table = {}
+        self.table = self.read_table()
+        self.by_name.update({entry.name: entry for entry in self.table.values()})
+
+    def read_table(self):
+        table, last = {}, 0
+        for entry, frame, unit in self.manifest.leaves:
+            field = self.node(self.pack(entry.name) if entry else self.manifest.sealed, frame, unit, 3)
+            count = field.u16()
+            must(count <= 512, "a pack table leaf has more than 512 entries")
+            for _ in range(count):
+                entry = pack_entry(field)
+                must(last < entry.number < self.manifest.next_pack, "the pack table's numbers are not ascending")
+                table[entry.number], last = entry, entry.number
+            field.end()
+        return table
+
+    def object(self, number):
+        if number == THE_MANIFEST:
+            return self.manifest.sealed
+        must(number in self.table, f"pack number {number} is not in the pack table")
+        return self.pack(self.table[number].name)
+
+    def pack(self, name):
+        """A pack by its name, through its entry: header and other frames are not needed."""
+        if name not in self.packs:
+            must(name in self.by_name, f"the base pack {name.hex()} is not in the pack table")
+            entry, path = self.by_name[name], os.path.join(self.folder, name.hex())
+            must(os.path.isfile(path), f"the pack {name.hex()} is missing", "damaged")
+            must(os.path.getsize(path) == entry.length, f"the pack {name.hex()} has another length", "damaged")
+
+            def read(at, count):
+                with open(path, "rb") as file:
+                    file.seek(at)
+                    return file.read(count)
+
+            head = b"\x89SLFT\r\n\x1a\0\1\1\0" + struct.pack(">I", entry.epoch) + self.keys.repository + entry.salt + bytes(32)
+            sealed = Sealed(self.keys, name.hex(), head, entry.length, entry.directory_length, read)
+            must(read(entry.length - 4, 4) == struct.pack(">I", entry.directory_length),
+                 f"the pack {name.hex()} has a directory of another length", "damaged")
+            self.packs[name] = sealed.open_directory()
+        return self.packs[name]
+
+    def frame(self, sealed, index):
+        must(index < len(sealed.frames), f"{sealed.name} has no frame {index}")
+        return sealed.frames[index]
+
+    def base(self, sealed, run):
+        return sealed if run[0] is None else self.pack(run[0])
+
+    def depth(self, sealed, index, above=0):
+        """§4.4: how many deltas lie below each other, refused above 8."""
+        frame, key = self.frame(sealed, index), (sealed.name, index)
+        if key not in self.depths:
+            must(frame.codec < 2 or above < 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
+            self.depths[key] = max((1 + self.depth(self.base(sealed, r), r[1], above + 1) for r in frame.runs), default=0)
+        must(self.depths[key] + above <= 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
+        return self.depths[key]
+
+    def decode(self, sealed, index):
+        """The units of a frame, joined, every fingerprint checked."""
+        key = (sealed.name, index)
+        if key in self.decoded:
+            self.decoded.move_to_end(key)
+            return self.decoded[key]
+        self.depth(sealed, index)
+        frame = self.frame(sealed, index)
+        for base, number, first, count in frame.runs:
+            other = self.frame(self.base(sealed, (base,)), number)
+            must(first + count <= len(other.lengths), f"frame {index} of {sealed.name} has a base that does not exist")
+            must(other.type == frame.type and (frame.type != PAGE or other.lengths[0] == frame.lengths[0]),
+                 f"frame {index} of {sealed.name} has a base of another type or page size")
+        sizes = (sum(self.frame(self.base(sealed, r), r[1]).lengths[r[2]:r[2] + r[3]]) for r in frame.runs)
+        must(sum(sizes) <= 1_048_576, f"frame {index} of {sealed.name} has more than 1 MiB of bases")
+        prefix = b"".join(self.units(self.base(sealed, r), *r[1:]) for r in frame.runs)
+        data = sealed.open_frame(index, 0, frame.offset, frame.sealed, frame.length, frame.codec, frame.id)
+        if frame.codec:
+            data = unzstd(data, frame.length, prefix)
+        at = 0
+        for i, length in enumerate(frame.lengths):
+            must(fingerprint(self.keys, frame.type, data[at:at + length]) == frame.fingerprints[16 * i:16 * i + 16],
+                 f"unit {i} of frame {index} of {sealed.name} has another fingerprint", "damaged")
+            at += length
+        self.decoded[key] = data
+        if len(self.decoded) > self.CACHED_FRAMES:
+            self.decoded.popitem(last=False)
+        return data
+
+    def units(self, sealed, index, first, count):
+        frame = self.frame(sealed, index)
+        must(first + count <= len(frame.lengths), f"frame {index} of {sealed.name} has no unit {first + count - 1}")
+        start = sum(frame.lengths[:first])
+        return self.decode(sealed, index)[start:start + sum(frame.lengths[first:first + count])]
+
+    def node(self, sealed, index, unit, kind):
+        must(self.frame(sealed, index).type == NODE, f"frame {index} of {sealed.name} does not hold nodes")
+        field = Reader(self.units(sealed, index, unit, 1), f"a node in {sealed.name}")
+        found = field.u8()
+        must(found == kind, f"a node in {sealed.name} is of type {found} where {kind} belongs")
+        return field
+
+    def pieces(self, member, depth, root):
+        """§7.1, §7.2: where the units of a member lie, in order."""
+        least = 0 if member.units == 0 else 1
+        while least and member.units > 1024 * 256 ** (least - 1):
+            least += 1
+        must(depth == least and (depth or root == (0, 0, 0)), "a map has another depth than its member needs")
+        return list(self.walk(root, depth - 1, 0, member.units)) if depth else []
+
+    def walk(self, place, level, start, end):
+        field = self.node(self.object(place.number), place.frame, place.unit, 2 if level else 1)
+        if level == 0:
+            for _ in range(field.u16()):
+                number, frame, first, count = field.u32(), field.u32(), field.u16(), field.u16()
+                must(1 <= count <= end - start, "a map leaf covers another number of units")
+                must(number != ZEROS or frame == first == 0, "a run of zeros has a place")
+                yield Piece(start, count, number, frame, first)
+                start += count
+            must(start == end, "a map leaf covers another number of units")
+        else:
+            must(field.u8() == level, "a map branch has another level than its place")
+            children, span = field.u16(), 1024 * 256 ** (level - 1)
+            must(children == -(-(end - start) // span) <= 256, "a map branch has another number of children")
+            for child in [location(field) for _ in range(children)]:
+                yield from self.walk(child, level - 1, start, min(start + span, end))
+                start += span
+        field.end()
+
+    # ------------------------------------------------------------------------------- 9. Reading a version, in order
+
+    def write(self, member, a_map, file):
+        """§9.5: writes a member into an empty file, frame by frame, then verifies the whole."""
+        pieces, name = self.pieces(member, *a_map), plain(member.path)
+        file.truncate(member.length)
+        for piece in sorted((p for p in pieces if p.number != ZEROS), key=lambda p: (p.number, p.frame)):
+            sealed = self.object(piece.number)
+            frame = self.frame(sealed, piece.frame)
+            data = self.units(sealed, piece.frame, piece.first, piece.count)
+            lengths = [min(member.unit_size, member.length - (piece.start + i) * member.unit_size) for i in range(piece.count)]
+            must(frame.type == member.unit_type and frame.lengths[piece.first:piece.first + piece.count] == lengths,
+                 f"a unit of {name} is of another type or length than its map says")
+            file.seek(piece.start * member.unit_size)
+            file.write(data)
+        digest = hashlib.sha256()
+        for piece in pieces:
+            if piece.number == ZEROS:
+                digest.update(self.fingerprints_of_zeros(member, piece))
+            else:
+                first, last = 16 * piece.first, 16 * (piece.first + piece.count)
+                digest.update(self.object(piece.number).frames[piece.frame].fingerprints[first:last])
+        must(digest.digest() == member.digest, f"the image digest of {name} does not fit", "damaged")
+        file.seek(0)
+        whole = hashlib.sha256()
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            whole.update(chunk)
+        must(whole.digest() == member.sha256, f"the SHA-256 of {name} does not fit", "damaged")
+
+    def fingerprints_of_zeros(self, member, piece):
+        last = min(member.unit_size, member.length - (piece.start + piece.count - 1) * member.unit_size)
+        full = fingerprint(self.keys, member.unit_type, bytes(member.unit_size)) if piece.count > 1 else b""
+        return full * (piece.count - 1) + fingerprint(self.keys, member.unit_type, bytes(last))
+
+
+def restore(version, out):
+    """Writes the database to `out` and the companions to `out`.companions; names them when all is verified."""
+    companions = out + ".companions"
+    for path in (out, companions, out + "-wal", out + "-shm", out + "-journal"):
+        must(not os.path.lexists(path), f"{path} exists", "failed")
+    mark = f".unseal-{secrets.token_hex(6)}"
+    folder, image, members = companions + mark, out + mark, version.manifest.members
+    try:
+        maps = dict(zip((m.path for m in version.manifest.stored), version.manifest.maps))
+        create(version, members[0], maps, image)
+        if members[1:]:
+            os.mkdir(folder, 0o700)
+            extract(version, members[1:], maps, folder)
+            os.mkdir(companions, 0o700)  # refuses what came to be there meanwhile; rename replaces this empty folder only
+            os.rename(folder, companions)
+        os.link(image, out)  # refuses, too
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(image)
+
+
+def create(version, member, maps, path):
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w+b") as file:
+        version.write(member, maps[member.path], file)
+        file.flush()
+        os.fsync(file.fileno())
+    finish(member, path)
+
+
+def extract(version, members, maps, folder):
+    """The folder is new and ours, and links come last: there is nothing to follow. Folders' modes and times come
+    when they are full, the deepest first."""
+    folders = [m for m in members if m.type == FOLDER]
+    for member in (m for m in members if m.type == FILE):
+        path = os.path.join(folder, member.path)
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        create(version, member, maps, path)
+    for member in folders:
+        os.makedirs(os.path.join(folder, member.path), 0o700, exist_ok=True)
+    for member in (m for m in members if m.type == LINK):
+        path = os.path.join(folder, member.path)
+        must(not any(m.path.startswith(member.path + "/") for m in members), "a link has members below it")
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        os.symlink(member.target, path)
+    for member in sorted(folders, key=lambda m: -m.path.count("/")):
+        finish(member, os.path.join(folder, member.path))
+
+
+def finish(member, path):
+    """Permission bits (never set-user-id and the like) and time of modification."""
+    os.chmod(path, member.mode & 0o777)
+    with contextlib.suppress(OverflowError, OSError):
+        os.utime(path, ns=(member.modified * 1_000_000,) * 2)
+
+
+# ------------------------------------------------------------------------------------------------ Command line
+
+def prefix_of(version, versions):
+    """The shortest unambiguous prefix of an id, of at least 8 digits."""
+    others = [v.id.hex() for v in versions if v.id != version.id]
+    return next(version.id.hex()[:n] for n in range(8, 65) if not any(o.startswith(version.id.hex()[:n]) for o in others))
+
+
+def command_list(repository, options):
+    versions = sorted(repository.versions, key=lambda v: (v.time, v.sequence))
+    if options.json:
+        rows = [{"id": v.id.hex(), "database": v.database, "host": v.host, "time": rfc3339(v.time), "size": v.size,
+                 "sequence": v.sequence, "revision": v.revision, "chain": v.chain, "members": len(v.members),
+                 "tags": v.tags, "note": v.note, "pinned": v.pinned, "forgotten": v.forgotten,
+                 "damaged": bool(v.flags & 1), "notCheckable": bool(v.flags & 2)} for v in versions]
+        problems = [problem.text for problem in repository.problems]
+        print(json.dumps({"format": 0, "repository": repository.keys.repository.hex(), "versions": rows, "problems": problems}))
+    else:
+        print(f"repository {repository.keys.repository.hex()}, format 0 (may still change), {len(versions)} versions")
+        for v in versions:
+            marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
+            line = f"{prefix_of(v, versions)}  {rfc3339(v.time)}  {plain(v.database)}  {v.size}  {plain(', '.join(marks))}"
+            print(line.rstrip())
+    return 13 if any(problem.grave for problem in repository.problems) else 0
+
+
+def choose(repository, text):
+    """VERSION: an id's prefix, `latest`, `NAME:latest`."""
+    if text != "latest" and not text.endswith(":latest"):
+        must(re.fullmatch("[0-9a-fA-F]{1,64}", text), f"{text} is not a version", "usage")
+        found = [v for v in repository.versions if v.id.hex().startswith(text.lower())]
+        must(found, f"{text} is in no list", "no such version")
+        must(len(found) == 1, f"{text} is the beginning of {len(found)} ids", "usage")
+        return found[0]
+    name = text[:-len(":latest")] if ":" in text else None
+    found = [v for v in repository.versions if (name is None or v.database == name) and not v.forgotten]
+    must(found, f"there is no version of {name or 'any database'}", "no such version")
+    must(len({v.chain for v in found}) == 1, f"{text} could be one of several databases: use NAME:latest or an id", "usage")
+    newest = max(found, key=lambda v: v.sequence)
+    later = [p for p in repository.problems if p.grave and p.chain == newest.chain and p.sequence >= newest.sequence]
+    later = [p for p in later if p.sequence > newest.sequence or "forked" in p.text]
+    must(not later, f"the latest version cannot be told ({later[0].text if later else ''}): choose one by its id", "damaged")
+    return newest
+
+
+def command_restore(repository, options):
+    manifest = choose(repository, options.version)
+    restore(Version(repository, manifest), options.output)
+    print(f"restored {prefix_of(manifest, repository.versions)} of {rfc3339(manifest.time)} to {options.output}")
+    return 0
+
+
+def command_check(repository, options):
+    """Reads everything: all that every version needs, and all bytes of all packs."""
+    failed = [problem.text for problem in repository.problems if problem.grave]
+    for manifest in repository.versions:
+        try:
+            version = Version(repository, manifest)
+            for member, a_map in zip(manifest.stored, manifest.maps):
+                with tempfile.TemporaryFile() as file:
+                    version.write(member, a_map, file)
+            print(f"{manifest.id.hex()}  sound")
+        except Failure as failure:
+            failed.append(f"version {manifest.id.hex()}: {failure}")
+    packs = 0
+    for chain in repository.names("packs", r"[0-9a-f]{32}", folders=True):
+        for name in repository.names(f"packs/{chain}", r"[0-9a-f]{64}"):
+            with open(os.path.join(repository.root, "packs", chain, name), "rb") as file:
+                data = file.read(GREATEST + 1)
+            try:
+                must(sha256(data).hex() == name, "it does not have the bytes of its name", "damaged")
+                Sealed.whole(repository.keys, PACK, data)
+                packs += 1
+            except Failure as failure:
+                failed.append(f"packs/{chain}/{name}: {failure}")
+    before = len(repository.problems)
+    for chain in repository.names("gone", r"[0-9a-f]{32}", folders=True):
+        for name, sealed in repository.authentic(f"gone/{chain}", CONDEMNED, ""):
+            with repository.noting(f"gone/{chain}/{name}", chain):
+                field = Reader(sealed.meta, "the condemned record").version()
+                must(field.take(16).hex() == chain, "the condemned record is another chain's")
+                field.u64()
+                must(all(field.u8() == 1 and field.take(32) for _ in range(field.u32())), "not the name of a pack")
+                field.end()
+    failed += [problem.text for problem in repository.problems[before:] if problem.grave]
+    print(f"{len(repository.versions)} versions and {packs} packs read, {len(failed)} problems")
+    must(not failed, "; ".join(failed), "damaged")
+    return 0
+
+
+def read_secret(options):
+    if options.key_file:
+        with open(options.key_file, "rb") as file:
+            content = file.read()
+        must(len(content) >= 32, "a key file has at least 32 bytes", "usage")
+        return Secret(KEY_FILE, sha256(content))
+    if options.recovery_key_file:
+        with open(options.recovery_key_file, encoding="utf-8", errors="replace") as file:
+            return Secret(RECOVERY_KEY, recovery_key(file.read()))
+    if options.passphrase_file:
+        with open(options.passphrase_file, "rb") as file:
+            content = file.read()
+        return Secret(PASSPHRASE, content[:-1] if content.endswith(b"\n") else content)
+    must(sys.stdin.isatty(), "name a secret: --passphrase-file, --key-file or --recovery-key-file", "usage")
+    return Secret(PASSPHRASE, getpass.getpass("passphrase: ").encode())
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="Read a Sealift repository without Sealift.")
+    parser.add_argument("repository", help="folder that holds the repository")
+    secret = parser.add_mutually_exclusive_group()
+    secret.add_argument("--passphrase-file", metavar="FILE")
+    secret.add_argument("--key-file", metavar="FILE")
+    secret.add_argument("--recovery-key-file", metavar="FILE")
+    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
+    commands = parser.add_subparsers(required=True, metavar="list | restore | check")
+    listing = commands.add_parser("list", help="print one line for each version")
+    listing.add_argument("--json", action="store_true")
+    listing.set_defaults(run=command_list)
+    restoring = commands.add_parser("restore", help="write a version's database and companions")
+    restoring.add_argument("version", help="beginning of an id, latest, or NAME:latest")
+    restoring.add_argument("-o", "--output", metavar="OUT", required=True)
+    restoring.set_defaults(run=command_restore)
+    commands.add_parser("check", help="read and verify everything").set_defaults(run=command_check)
+    return parser
+
+
+def main(argv=None):
+    options = arguments().parse_args(argv)
+    try:
+        repository = open_repository(options.repository, read_secret(options))
+        for problem in repository.problems:
+            print(f"unseal: {plain(problem.text)}", file=sys.stderr)
+        return options.run(repository, options)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"unseal: {error if isinstance(error, (Failure, OSError)) else f'failed: {error!r}'}", file=sys.stderr)
+        return error.code if isinstance(error, Failure) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
