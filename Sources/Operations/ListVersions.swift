@@ -52,7 +52,9 @@ package struct ListVersions: Sendable {
       var versions: [VersionSummary] = []
       for history in histories {
         let annotations = try await lookup.annotations(of: history)
-        versions += history.versions.compactMap { VersionSummary($0, target: target.name, annotations: annotations) }
+        versions += history.versions.filter { !history.isForgotten($0) }.compactMap {
+          VersionSummary($0, target: target.name, annotations: annotations)
+        }
       }
       versions =
         versions

@@ -35,7 +35,12 @@ struct VersionLookup: Sendable {
   func find(_ selector: VersionSelector) async throws -> Found {
     let histories = try await histories()
     let all = histories.flatMap { history in history.versions.map { Found(manifest: $0, history: history) } }
-    let matching = all.filter { selector.matches($0.manifest) }
+    let matching = all.filter { found in
+      guard selector.matches(found.manifest) else { return false }
+      // Only its id still names a version that was forgotten.
+      if case .id = selector { return true }
+      return !found.history.isForgotten(found.manifest)
+    }
     let found: Found
     switch selector {
     case .id(let prefix):

@@ -13,6 +13,11 @@ package struct ChainHistory: Sendable {
   package let problems: [RepositoryError]
 
   package var newest: StoredManifest? { versions.last }
+
+  /// A tombstone covers it: it is still there until a prune, but does not count any more.
+  package func isForgotten(_ version: StoredManifest) -> Bool {
+    tombstones.contains { $0.first <= version.name.sequence && version.name.sequence <= $0.last }
+  }
 }
 
 extension Repository {

@@ -1,0 +1,140 @@
+import FoundationEssentials
+import Operations
+import Storage
+import Subprocess
+import TestKit
+import Testing
+
+/// The program against a decoder and an encoder that were written from Docs/Format.md alone, in another language.
+///
+/// They need an interpreter with `cryptography` and `zstandard`: Scripts/test names one in SEALIFT_PYTHON.
+@Suite(.enabled(if: Reference.python != nil)) struct ReferenceTests {
+  @Test func `what another encoder wrote is listed and comes back`() async throws {
+    let reference = try Reference()
+    try await reference.python(
+      "\(SourceTree.root)/Tests/ReferenceTests/make_repository.py", reference.scratch.file("made"), "--cheap-scrypt")
+    let expected = try JSONDecoder().decode(
+      Expected.self, from: Data(contentsOf: URL(fileURLWithPath: reference.scratch.file("made/expected.json"))))
+    let store = MemoryStore()
+    try reference.load("made/repository", into: store)
+    let world = reference.world
+    for secret in [
+      UnlockSecret.passphrase(Array(expected.passphrase.utf8)), .recoveryKey(expected.recoveryKey),
+      .keyFile([UInt8](try Data(contentsOf: URL(fileURLWithPath: reference.scratch.file("made/\(expected.keyFile)"))))),
+    ] {
+      let target = TargetAccess(name: "made", store: store, unlock: { secret })
+      let list = try await ListVersions(world).run(at: target)
+      #expect(list.problems.isEmpty, "\(list.problems)")
+      #expect(Set(list.versions.map(\.id)) == Set(expected.versions.filter { !$0.forgotten }.map(\.id)))
+    }
+    let target = TargetAccess(name: "made", store: store, unlock: { .passphrase(Array(expected.passphrase.utf8)) })
+    let list = try await ListVersions(world).run(at: target)
+    for version in expected.versions {
+      let path = reference.scratch.file("out-\(version.id.prefix(12))")
+      let pulled = try await Pull(world).run(.id(prefix: version.id), from: target, to: .file(path))
+      #expect(pulled.version.sha256 == version.sha256)
+      #expect([UInt8](try Data(contentsOf: URL(fileURLWithPath: path))).count == version.size)
+      #expect((pulled.companionsFolder != nil) == (version.members.count > 1))
+      for member in version.members.dropFirst() where member.type == 2 {
+        let companion = try Data(contentsOf: URL(fileURLWithPath: "\(path).companions/\(member.path)"))
+        #expect(companion.count == member.size)
+      }
+      guard let listed = list.versions.first(where: { $0.id == version.id }) else { continue }
+      #expect(listed.tags.sorted() == version.tags.sorted())
+      #expect(listed.note == version.note)
+      #expect(listed.time == version.milliseconds)
+    }
+    for (database, id) in expected.latest {
+      #expect(try await ListVersions(world).show(.latest(database: database), at: target).summary.id == id)
+    }
+  }
+
+  @Test func `what the program wrote is listed and restored by another decoder`() async throws {
+    let reference = try Reference()
+    let road = try await Road()
+    let source = try road.database(rows: 400)
+    _ = try await road.push(DatabaseSource(name: "app", path: source, tags: ["nightly"]))
+    try await road.change(source)
+    let second = try await road.push(DatabaseSource(name: "app", path: source, method: .pages)).pushed[0].version
+    _ = try await road.push(DatabaseSource(name: "proj", path: "/usr/share/proj/proj.db"))
+    try reference.save(road.store, as: "written")
+    let key = reference.scratch.file("key")
+    try Data([UInt8](repeating: 3, count: 64)).write(to: URL(fileURLWithPath: key))
+    let unseal = ["\(SourceTree.root)/Scripts/unseal.py", reference.scratch.file("written"), "--key-file", key]
+    let list = try await reference.python(unseal + ["list"])
+    #expect(list.contains(second.id.prefix(8)))
+    #expect(list.contains("nightly"))
+    for (version, original) in [(second.id, source), ("proj:latest", "/usr/share/proj/proj.db")] {
+      let out = reference.scratch.file("restored-\(version.prefix(6))")
+      _ = try await reference.python(unseal + ["restore", version, "-o", out])
+      #expect(try await dump(out) == dump(original))
+    }
+    _ = try await reference.python(unseal + ["check"])
+  }
+}
+
+/// A scratch folder, the repository's root, and the interpreter.
+struct Reference {
+  static let python = Environment.value("SEALIFT_PYTHON")
+  let scratch: Scratch
+  let world: World
+
+  init() throws {
+    scratch = try Scratch()
+    world = World(stateFolder: scratch.file("state"), host: "reader", now: { 0 }, reporter: Notices())
+  }
+
+  @discardableResult
+  func python(_ arguments: [String]) async throws -> String {
+    let result = try await run(
+      .name("env"), arguments: Arguments([Self.python ?? "/usr/bin/python3"] + arguments),
+      output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+    guard result.terminationStatus.isSuccess else { throw DumpError(text: result.standardError) }
+    return result.standardOutput
+  }
+
+  @discardableResult
+  func python(_ arguments: String...) async throws -> String { try await python(arguments) }
+
+  func load(_ folder: String, into store: MemoryStore) throws {
+    let root = scratch.file(folder)
+    for path in try FileManager.default.subpathsOfDirectory(atPath: root) {
+      guard let name = ObjectName(path), let bytes = try? Data(contentsOf: URL(fileURLWithPath: "\(root)/\(path)"))
+      else { continue }
+      store.content[name] = [UInt8](bytes)
+    }
+  }
+
+  func save(_ store: MemoryStore, as folder: String) throws {
+    for (name, bytes) in store.content {
+      let path = "\(scratch.file(folder))/\(name)"
+      let parent = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+      try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+      try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+  }
+}
+
+/// What Tests/ReferenceTests/make_repository.py says a reader must find.
+private struct Expected: Decodable {
+  struct Member: Decodable {
+    let type: Int
+    let path: String
+    let size: Int?
+  }
+  struct Version: Decodable {
+    let id: String
+    let milliseconds: UInt64
+    let size: Int
+    let sha256: String
+    let members: [Member]
+    let tags: [String]
+    let note: String
+    let forgotten: Bool
+  }
+  let passphrase: String
+  let recoveryKey: String
+  let keyFile: String
+  let latest: [String: String]
+  let versions: [Version]
+}
