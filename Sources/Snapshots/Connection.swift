@@ -1,98 +1,99 @@
 import CSQLite
 
-/// One connection to SQLite, closed exactly once. One thread at a time.
+/// One SQLite connection, owned by one thread, closed exactly once.
+///
+/// No function, collation or module is ever registered here: what a database needs from its application stays
+/// unknown, and the copy falls back to pages instead of computing with stubs.
 final class Connection {
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
+  private var watch: Watch?
 
-  /// - Parameter name: a path, or a `file:` URI when `flags` say so.
+  /// - Parameter name: an absolute path (which can never be taken for a URI), or a URI with `SQLITE_OPEN_URI`.
   init(_ name: String, flags: Int32) throws(SQLiteFailure) {
     var opened: OpaquePointer?
-    let result = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
-    guard result == SQLITE_OK, let opened else {
+    let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    guard code == SQLITE_OK, let opened else {
       let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
       sqlite3_close_v2(opened)
-      throw SQLiteFailure(code: result, message: message)
+      throw SQLiteFailure(code: code, message: message)
     }
     handle = opened
   }
 
   deinit { sqlite3_close_v2(handle) }
 
-  func execute(_ statement: String) throws(SQLiteFailure) { _ = try rows(statement) }
+  /// Runs SQL to its end; `texts` are bound in order.
+  func execute(_ sql: String, _ texts: String...) throws(SQLiteFailure) {
+    _ = try rows(sql, texts, limit: .max)
+  }
 
-  /// The first column of every row, as text.
-  @discardableResult
-  func rows(_ text: String, binding values: [String] = []) throws(SQLiteFailure) -> [String] {
+  /// The first column of the first row as a number; 0 when there is no row.
+  func integer(_ sql: String) throws(SQLiteFailure) -> Int {
+    Int(try rows(sql, [], limit: 1).first ?? "0") ?? 0
+  }
+
+  /// The first column of at most `limit` rows, as text.
+  func rows(_ sql: String, _ texts: [String] = [], limit: Int) throws(SQLiteFailure) -> [String] {
     var statement: OpaquePointer?
-    try check(sqlite3_prepare_v2(handle, text, -1, &statement, nil))
+    try demand(sqlite3_prepare_v2(handle, sql, -1, &statement, nil))
     defer { sqlite3_finalize(statement) }
-    for (index, value) in values.enumerated() {
-      try check(sqlite3_bind_text(statement, Int32(index + 1), value, -1, sl_transient()))
+    for (index, text) in texts.enumerated() {
+      try demand(sqlite3_bind_text(statement, Int32(index + 1), text, -1, sl_transient()))
     }
-    var rows: [String] = []
+    var found: [String] = []
     while true {
-      let result = sqlite3_step(statement)
-      guard result == SQLITE_ROW else {
-        try check(result)
-        return rows
+      let code = sqlite3_step(statement)
+      guard code == SQLITE_ROW else {
+        try demand(code == SQLITE_DONE ? SQLITE_OK : code)
+        return found
       }
-      rows.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
+      found.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
+      if found.count >= limit { return found }
     }
   }
 
-  func integer(_ text: String) throws(SQLiteFailure) -> Int { Int(try rows(text).first ?? "") ?? 0 }
+  /// Throws what this connection says went wrong, unless `code` is `SQLITE_OK`.
+  func demand(_ code: Int32) throws(SQLiteFailure) {
+    guard code != SQLITE_OK else { return }
+    throw SQLiteFailure(code: code, message: String(cString: sqlite3_errmsg(handle)))
+  }
 
-  func set(_ option: Int32, to value: Bool) { sl_db_config_int(handle, option, value ? 1 : 0, nil) }
-
-  func wait(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
-
-  /// Calls `onStep` every so many steps of SQLite's machine; it ends the statement by returning false.
-  func withProgress<Result>(_ onStep: @escaping () -> Bool, _ body: () throws -> Result) rethrows -> Result {
-    let box = Box(onStep)
+  /// Lets `watch` interrupt long statements and decide how long to wait for a lock.
+  func obey(_ watch: Watch) {
+    self.watch = watch
+    let context = Unmanaged.passUnretained(watch).toOpaque()
+    // 4000 operations take about 1 ms; the cost of the callback cannot be measured.
     sqlite3_progress_handler(
-      handle, 10_000,
-      { context in
-        guard let context else { return 0 }
-        return Unmanaged<Box>.fromOpaque(context).takeUnretainedValue().call() ? 0 : 1
-      }, Unmanaged.passUnretained(box).toOpaque())
-    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
-    return try withExtendedLifetime(box) { try body() }
+      handle, 4000, { Unmanaged<Watch>.fromOpaque($0.unsafelyUnwrapped).takeUnretainedValue().goesOn() ? 0 : 1 },
+      context)
+    sqlite3_busy_handler(
+      handle,
+      { context, count in
+        Unmanaged<Watch>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue().waitsForLock(count) ? 1 : 0
+      }, context)
   }
 
-  private final class Box {
-    let call: () -> Bool
-    init(_ call: @escaping () -> Bool) { self.call = call }
+  /// SQLite's own open file of the database, through which bytes can be read without a second `open`: closing
+  /// a second descriptor would drop every POSIX lock this process holds on the file.
+  var mainFile: UnsafeMutablePointer<sqlite3_file>? { file(SQLITE_FCNTL_FILE_POINTER) }
+
+  /// SQLite's open -wal or -journal; nil before the first read.
+  var journalFile: UnsafeMutablePointer<sqlite3_file>? { file(SQLITE_FCNTL_JOURNAL_POINTER) }
+
+  private func file(_ operation: Int32) -> UnsafeMutablePointer<sqlite3_file>? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(handle, "main", operation, &file) == SQLITE_OK else { return nil }
+    return file?.pointee.pMethods == nil ? nil : file
   }
 
-  /// Copies all pages of `main` to another connection's. See: sqlite.org/c3ref/backup_finish.html
-  /// - Parameter onStep: pages done and in total; ends the copy by throwing.
-  func copy(to destination: Connection, pagesPerStep: Int32, onStep: (Int, Int) throws -> Void) throws {
-    guard let backup = sqlite3_backup_init(destination.handle, "main", handle, "main") else {
-      throw destination.failure()
-    }
-    var result = SQLITE_OK
-    do {
-      while result == SQLITE_OK {
-        result = sqlite3_backup_step(backup, pagesPerStep)
-        let total = Int(sqlite3_backup_pagecount(backup))
-        try onStep(total - Int(sqlite3_backup_remaining(backup)), total)
-      }
-    } catch {
-      sqlite3_backup_finish(backup)
-      throw error
-    }
-    let finished = sqlite3_backup_finish(backup)
-    guard result == SQLITE_DONE, finished == SQLITE_OK else {
-      throw SQLiteFailure(
-        code: result == SQLITE_DONE ? finished : result, message: String(cString: sqlite3_errstr(result)))
-    }
-  }
-
-  private func check(_ result: Int32) throws(SQLiteFailure) {
-    guard result == SQLITE_OK || result == SQLITE_ROW || result == SQLITE_DONE else { throw failure() }
-  }
-
-  private func failure() -> SQLiteFailure {
-    SQLiteFailure(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+  /// The first `count` bytes of the database file, without its -wal; fewer when it is shorter.
+  func leadingBytes(_ count: Int) -> [UInt8] {
+    guard let file = mainFile, let methods = file.pointee.pMethods else { return [] }
+    var size: sqlite3_int64 = 0
+    guard methods.pointee.xFileSize(file, &size) == SQLITE_OK else { return [] }
+    let wanted = min(count, Int(size))
+    var bytes = [UInt8](repeating: 0, count: wanted)
+    guard wanted > 0, methods.pointee.xRead(file, &bytes, Int32(wanted), 0) == SQLITE_OK else { return [] }
+    return bytes
   }
 }

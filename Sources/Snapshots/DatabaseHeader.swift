@@ -1,34 +1,46 @@
-import Glibc
-
-/// The first 100 bytes of a database file. See: sqlite.org/fileformat2.html#the_database_header
-struct DatabaseHeader: Equatable {
-  static let length = 100
-  static let magic = Array("SQLite format 3\0".utf8)
+/// The 100 bytes at the start of every SQLite database. See: sqlite.org/fileformat2.html, section 1.3.
+struct DatabaseHeader {
+  static let size = 100
+  /// "SQLite format 3" and a zero byte.
+  static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
 
   let bytes: [UInt8]
 
-  /// `nil` when these are not the first bytes of a database.
+  /// Nil when `bytes` are too few or do not begin as a database does.
   init?(_ bytes: [UInt8]) {
-    guard bytes.count >= Self.length, Array(bytes[..<16]) == Self.magic else { return nil }
-    self.bytes = Array(bytes[..<Self.length])
-    guard (512...65_536).contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
+    guard bytes.count >= Self.size, bytes.starts(with: Self.magic) else { return nil }
+    self.bytes = Array(bytes.prefix(Self.size))
   }
 
-  var pageSize: Int {
-    let value = Int(bytes[16]) << 8 | Int(bytes[17])
-    return value == 1 ? 65_536 : value
+  /// Bytes a page, 512 to 65536; nil when the field holds anything else than a power of two in that range.
+  var pageSize: Int? {
+    let field = Int(bytes[16]) << 8 | Int(bytes[17])
+    let size = field == 1 ? 65536 : field
+    return size >= 512 && size & (size - 1) == 0 ? size : nil
   }
 
-  /// Write and read version: 1 is a rollback journal, 2 a write-ahead log.
-  var journalBytes: [UInt8] { Array(bytes[18...19]) }
-  var firstFreelistTrunk: UInt32 { integer(at: 32) }
+  /// Whether the file says that it is read through a write-ahead log.
+  var isWAL: Bool { bytes[19] == 2 }
+  /// Unused bytes at the end of each page.
+  var reservedBytes: Int { Int(bytes[20]) }
+  var firstFreelistTrunk: Int { number(at: 32) }
+  var freelistCount: Int { number(at: 36) }
+  /// 1 UTF-8, 2 UTF-16le, 3 UTF-16be; 0 while nothing was ever created.
+  var encoding: Int { number(at: 56) }
 
-  /// The same header with another schema cookie: SQLite says it for the transaction that is open.
-  func withSchemaCookie(_ cookie: UInt32) -> DatabaseHeader {
-    var bytes = bytes
-    for index in 0..<4 { bytes[40 + index] = UInt8(truncatingIfNeeded: cookie >> UInt32(24 - 8 * index)) }
-    return DatabaseHeader(bytes) ?? self
-  }
+  private func number(at offset: Int) -> Int { bigEndian(bytes, at: offset) }
 
-  func integer(at offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+  /// What the backup API overwrites in the copy of page 1: change counter, schema cookie, and "version valid
+  /// for" with the number of the SQLite that wrote it.
+  static let counters: [Range<Int>] = [24..<28, 40..<44, 92..<100]
+  /// Write and read version: 1 for a rollback journal, 2 for a write-ahead log.
+  static let journalMode = 18..<20
 }
+
+/// A 32-bit number, most significant byte first.
+func bigEndian(_ bytes: [UInt8], at offset: Int) -> Int {
+  bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+}
+
+/// The number of the page that holds SQLite's lock bytes at 1 GiB; never used for content.
+func lockBytePage(pageSize: Int) -> Int { 0x4000_0000 / pageSize + 1 }

@@ -1,49 +1,36 @@
 import Glibc
-import Synchronization
 
-/// Runs blocking work on a thread of its own, so that the tasks of the rest of the program keep their threads.
-/// - Parameter body: asks `Cancellation` now and then; a cancelled task sets it.
-func onOwnThread<Result: Sendable>(
-  _ body: @escaping @Sendable (Cancellation) throws -> Result
-) async throws -> Result {
-  let cancellation = Cancellation()
+/// Runs blocking work on a thread of its own, so that no thread of the cooperative pool waits for a disk or a
+/// lock. Cancelling the task raises the signal; the work must look at it often.
+func onOwnThread<Value: Sendable>(_ work: @escaping @Sendable (StopSignal) throws -> Value) async throws -> Value {
+  let stop = StopSignal()
   return try await withTaskCancellationHandler {
-    try await withCheckedThrowingContinuation { continuation in
-      let work = Work { continuation.resume(with: Swift.Result { try body(cancellation) }) }
-      var thread = pthread_t()
-      let failed = pthread_create(
-        &thread, nil,
-        { context in
-          guard let context else { return nil }
-          Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
-          return nil
-        }, Unmanaged.passRetained(work).toOpaque())
-      guard failed == 0 else {
-        Unmanaged.passUnretained(work).release()
-        continuation.resume(
-          throwing: SnapshotError(.sqlite, "no thread could be started: \(String(cString: strerror(failed)))"))
-        return
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+      let code = startThread { continuation.resume(with: Result { try work(stop) }) }
+      if code != 0 {
+        continuation.resume(throwing: SnapshotError(.spool, "no thread could be started (error \(code))"))
       }
-      pthread_detach(thread)
     }
   } onCancel: {
-    cancellation.cancel()
+    stop.raise()
   }
 }
 
-/// Says to another thread that its work is not wanted any more.
-final class Cancellation: Sendable {
-  private let flag = Atomic(false)
-
-  var isCancelled: Bool { flag.load(ordering: .relaxed) }
-  func cancel() { flag.store(true, ordering: .relaxed) }
-
-  func check() throws {
-    if isCancelled { throw SnapshotError(.cancelled, "interrupted") }
-  }
-}
-
-private final class Work: Sendable {
+private final class ThreadBody {
   let run: @Sendable () -> Void
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+/// Returns 0, or the error number of `pthread_create`; the body does not run then.
+private func startThread(_ run: @escaping @Sendable () -> Void) -> Int32 {
+  let body = Unmanaged.passRetained(ThreadBody(run))
+  var thread = pthread_t()
+  let code = pthread_create(
+    &thread, nil,
+    { context in
+      Unmanaged<ThreadBody>.fromOpaque(context.unsafelyUnwrapped).takeRetainedValue().run()
+      return nil
+    }, body.toOpaque())
+  if code == 0 { pthread_detach(thread) } else { body.release() }
+  return code
 }

@@ -1,29 +1,73 @@
 import CSQLite
 
-/// What SQLite itself said: its extended result code and message.
-struct SQLiteFailure: Error, CustomStringConvertible {
+/// What SQLite answered: its extended result code and its own words.
+struct SQLiteFailure: Error {
   let code: Int32
   let message: String
 
-  var primary: Int32 { code & 0xFF }
-  var description: String { "\(message) (SQLite result \(code))" }
+  /// The low byte, which says what kind of failure it is.
+  var primary: Int32 { code & 0xff }
+}
 
-  // Extended codes are macros that Swift does not import. See: sqlite.org/rescode.html
-  static let readOnlyRecovery: Int32 = SQLITE_READONLY | (1 << 8)
-  static let readOnlyCannotLock: Int32 = SQLITE_READONLY | (2 << 8)
-  static let readOnlyRollback: Int32 = SQLITE_READONLY | (3 << 8)
-  static let readOnlyCannotInit: Int32 = SQLITE_READONLY | (5 << 8)
-  static let readOnlyDirectory: Int32 = SQLITE_READONLY | (6 << 8)
+/// Extended codes that are macros over other macros, which Swift does not import.
+enum ExtendedCode {
+  static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
+  static let readOnlyDirectory = SQLITE_READONLY | (6 << 8)
+  static let shortRead = SQLITE_IOERR | (2 << 8)
+}
 
-  var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
-
-  /// The schema names a collation, function or module that only the application has.
-  /// See: sqlite.org/lang_vacuum.html; the texts are those of SQLite's parser.
-  var needsTheApplication: Bool {
-    primary == SQLITE_ERROR
-      && ["no such collation sequence", "no such function", "unknown function", "no such module", "unknown tokenizer"]
-        .contains { message.contains($0) }
+extension SQLiteFailure {
+  /// The database needs a collation, a function or a module that only its application has. These are the
+  /// words SQLite uses; all of them come with the plain `SQLITE_ERROR`.
+  var needsApplicationCode: Bool {
+    guard primary == SQLITE_ERROR else { return false }
+    return [
+      "no such collation sequence", "no such function", "no such module", "no such tokenizer", "unknown tokenizer",
+    ]
+    .contains { message.contains($0) }
   }
 
-  var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+  /// The database contradicts itself. A broken constraint counts too: rows that are copied exactly as they
+  /// were can break one only when an index and its table already disagree.
+  var meansDamage: Bool {
+    [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT].contains(primary)
+  }
+
+  /// The same failure as a person should hear it.
+  func explained(of path: String) -> SnapshotError {
+    func error(_ code: SnapshotError.Code, _ message: String, _ hint: String?) -> SnapshotError {
+      SnapshotError(code, message, hint: hint, cause: self)
+    }
+    switch (primary, code) {
+    case (_, ExtendedCode.readOnlyRollback):
+      return error(
+        .hotJournal, "\(path) was left in the middle of a transaction by a writer that died",
+        "Let its application open it once, or allow recovery with --allow-recovery, which rolls that transaction back.")
+    case (_, ExtendedCode.readOnlyDirectory):
+      return error(
+        .readOnlyFolder, "\(path) is in WAL mode, and SQLite may not make its -wal and -shm files in this folder",
+        "Run as the user who owns the database, or try again when its application has it open.")
+    case (SQLITE_CANTOPEN, _), (SQLITE_PERM, _), (SQLITE_AUTH, _), (SQLITE_READONLY, _):
+      return error(
+        .unreadable, "\(path), or a file beside it, cannot be opened (\(message))",
+        "Run as the user who owns the database; with a -wal beside it SQLite must be able to read and make the -shm too."
+      )
+    case (SQLITE_BUSY, _), (SQLITE_LOCKED, _):
+      return error(
+        .busy, "\(path) stayed locked by another process",
+        "Try again when no long transaction is running, or wait longer with a larger busy timeout.")
+    case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _):
+      return error(
+        .damaged, "\(path) is damaged so badly that SQLite cannot read it (\(message))",
+        "Keep the file as it is, and restore the newest version that was taken before the damage.")
+    case (SQLITE_FULL, _):
+      return error(.noSpace, "the disk became full while \(path) was copied", "Free space, or move the state folder.")
+    case (SQLITE_IOERR, _):
+      return error(
+        .unreadable, "the disk failed while \(path) was copied (\(message), SQLite code \(code))",
+        "Look at the kernel's log for errors of this disk.")
+    default:
+      return error(.sqlite, "SQLite refused to copy \(path): \(message) (code \(code))", nil)
+    }
+  }
 }

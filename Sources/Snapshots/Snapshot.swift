@@ -1,33 +1,44 @@
-/// How a copy is made.
-package enum SnapshotMethod: String, Codable, Sendable, CaseIterable {
-  /// `VACUUM INTO`: the smallest file; refuses a damaged source.
+/// How the copy is made.
+package enum SnapshotMethod: String, Sendable, CaseIterable, Codable {
+  /// `VACUUM INTO`: the smallest copy, repacked; refuses a damaged source.
   case vacuum
-  /// The exact pages, by SQLite's backup interface; needs nothing of the application.
+  /// The backup API inside a held read transaction: the exact pages, needing no code of the application.
   case pages
 }
 
-/// What to copy, and how far to go for it.
+/// What to take a snapshot of, and how.
 package struct SnapshotRequest: Sendable {
+  /// Path of the database, as given; symbolic links are followed once.
   package var source: String
-  package var method: SnapshotMethod = .vacuum
-  /// An existing private folder; the copy is made in it.
+  package var method: SnapshotMethod
+  /// An existing folder that only we can read, see `Spool`.
   package var spoolFolder: String
-  package var busyTimeout: Duration = .seconds(30)
-  /// Open for writing where a crash left work half done, so that SQLite can finish or undo it.
-  package var allowRecovery = false
-  /// Carry the content of free pages along (`pages` only).
-  package var keepFreePages = false
-  /// Bytes; `nil` is no limit.
+  /// How long to wait for another process's lock.
+  package var busyTimeout: Duration
+  /// Opens a database with a hot journal for writing once, so that SQLite rolls it back. It changes the source.
+  package var allowRecovery: Bool
+  /// Carries along what free pages still hold of deleted rows (only with `pages`).
+  package var keepFreePages: Bool
+  /// Bytes by which the -wal may grow while we hold its readers' mark; nil for no limit.
   package var maxWalGrowth: Int?
-  package var check = true
+  /// Whether the finished copy is checked.
+  package var check: Bool
 
-  package init(source: String, spoolFolder: String) {
+  package init(
+    source: String, method: SnapshotMethod = .vacuum, spoolFolder: String, busyTimeout: Duration = .seconds(30),
+    allowRecovery: Bool = false, keepFreePages: Bool = false, maxWalGrowth: Int? = nil, check: Bool = true
+  ) {
     self.source = source
+    self.method = method
     self.spoolFolder = spoolFolder
+    self.busyTimeout = busyTimeout
+    self.allowRecovery = allowRecovery
+    self.keepFreePages = keepFreePages
+    self.maxWalGrowth = maxWalGrowth
+    self.check = check
   }
 }
 
-/// How far a snapshot is.
 package struct SnapshotProgress: Sendable {
   package enum Stage: Sendable {
     case copying
@@ -36,48 +47,52 @@ package struct SnapshotProgress: Sendable {
 
   package var stage: Stage
   package var pagesDone: Int
-  /// `nil` when it cannot be known, as with `vacuum`.
+  /// Nil where it cannot be known: `VACUUM INTO` writes as many pages as it needs.
   package var pagesTotal: Int?
   package var bytesDone: Int
 }
 
-/// What SQLite's own check says of a copy.
-package enum CheckOutcome: Sendable, Equatable {
-  case ok
-  /// It needs a collation or function of the application.
-  case notCheckable(String)
-  case damaged([String])
-
-  package var isDamaged: Bool {
-    if case .damaged = self { return true }
-    return false
-  }
-}
-
-/// A finished copy in the spool folder.
+/// A finished copy of a database at one moment: a single file without side files.
 package struct Snapshot: Sendable {
+  /// The image, mode 0600, in the spool folder; whoever asked for it removes it.
   package var path: String
+  /// Bytes.
   package var pageSize: Int
   package var pageCount: Int
+  /// The method really used.
   package var method: SnapshotMethod
-  /// Why the copy was made page by page when a vacuum was asked for.
+  /// Why it is `pages` although `vacuum` was asked for.
   package var fallback: String?
   package var check: CheckOutcome
-  /// When the read transaction began: milliseconds since 1970 UTC.
+  /// Milliseconds since 1970, UTC: when the read transaction began.
   package var takenAt: Int64
-  /// How long writers could not commit, at most; `nil` in WAL mode, where they can.
+  /// How long a writer had to wait at most; nil in WAL mode, where none has to.
   package var longestWriterStall: Duration?
   /// Bytes by which the -wal grew meanwhile.
   package var walGrowth: Int
-  /// Side files that SQLite made while reading.
+  /// Paths of files beside the database that are there only since we opened it.
   package var sideFilesAppeared: [String]
-  /// Read before the copy began.
+  /// The state of the source before the read transaction began: as long as `stat` says the same, and it is
+  /// settled, there is nothing newer to copy.
   package var source: SourceSignature
   package var freePagesZeroed: Int
-}
 
-/// The name of a snapshot's file where a person sees it: `<base name>-<UTC yyyyMMdd'T'HHmmss'Z'>.sqlite`.
-/// - Parameter takenAt: milliseconds since 1970 UTC.
-package func snapshotFileName(database baseName: String, takenAt: Int64) -> String {
-  "\(baseName)-\(UTCTime(milliseconds: takenAt).compact).sqlite"
+  package init(
+    path: String, pageSize: Int, pageCount: Int, method: SnapshotMethod, fallback: String? = nil,
+    check: CheckOutcome, takenAt: Int64, longestWriterStall: Duration? = nil, walGrowth: Int = 0,
+    sideFilesAppeared: [String] = [], source: SourceSignature, freePagesZeroed: Int = 0
+  ) {
+    self.path = path
+    self.pageSize = pageSize
+    self.pageCount = pageCount
+    self.method = method
+    self.fallback = fallback
+    self.check = check
+    self.takenAt = takenAt
+    self.longestWriterStall = longestWriterStall
+    self.walGrowth = walGrowth
+    self.sideFilesAppeared = sideFilesAppeared
+    self.source = source
+    self.freePagesZeroed = freePagesZeroed
+  }
 }

@@ -1,31 +1,44 @@
-/// Why a database could not be read: code, message, hint, cause.
+/// What kept a snapshot from being taken: a code for programs, a message for the log, a hint for the person.
 package struct SnapshotError: Error, CustomStringConvertible {
   package enum Code: String, Sendable, CaseIterable {
+    /// There is nothing at this path.
     case missing
-    case notAFile
+    /// The path leads to a folder.
+    case isDirectory
+    /// A file of zero bytes: nearly always a mistake, so it is never taken for an empty database.
     case empty
+    /// The file does not begin as SQLite databases do.
     case notADatabase
+    /// The file looks like random bytes: SQLCipher, SEE, or something else that only its own library can read.
     case encrypted
-    /// A journal holds changes that a crash left half done; only recovery makes the file readable.
+    /// A writer was killed in mid-transaction; the database must be rolled back before it can be read.
     case hotJournal
-    /// SQLite would have to write beside the database, and may not.
+    /// SQLite needs files beside the database that it may not make here.
     case readOnlyFolder
+    /// This user may not read the database or a file beside it, or the disk gave an error.
     case unreadable
-    /// A writer held its lock for longer than the busy timeout.
+    /// Another process held its lock for longer than the busy timeout.
     case busy
+    /// The database is damaged so badly that not even its pages can be copied.
     case damaged
+    /// The spool's disk is too small, or became full.
     case noSpace
-    /// The -wal grew beyond the limit while the copy was taken.
+    /// The -wal grew beyond `maxWalGrowth` while the read transaction was held.
     case walGrowth
-    /// The file changed while it was read without locks.
+    /// The file changed although nothing could have been writing to it.
     case changedMeanwhile
-    case spool
+    /// The task was cancelled.
     case cancelled
+    /// The spool folder or a file in it could not be made, read or written.
+    case spool
+    /// Any other refusal by SQLite; the message has its words and its result code.
     case sqlite
   }
 
   package var code: Code
+  /// What happened to what; lower case, no full stop.
   package var message: String
+  /// What to do, as a whole sentence.
   package var hint: String?
   package var cause: (any Error)?
 

@@ -1,59 +1,104 @@
 import FoundationEssentials
 import Glibc
 
-/// A private folder (0700) for plaintext that exists only while a command runs. It is locked while we live: what a killed
-/// process left behind is found by its free lock and removed by the next one.
-package final class Spool: Sendable {
+/// A private folder for the copies of one run, `<state>/spool/<random>`, readable by nobody else.
+///
+/// While the run lives it holds a lock on a file in there. The lock dies with the process, however that ends,
+/// and a folder whose lock can be taken is a dead run's: the next `sweep` removes it.
+package final class Spool: @unchecked Sendable {
+  /// Absolute; mode 0700.
   package let path: String
   private let lock: Int32
+  private let removal = StopSignal()
 
   private init(path: String, lock: Int32) {
     self.path = path
     self.lock = lock
   }
 
-  deinit {
-    remove()
-    close(lock)
-  }
+  deinit { remove() }
 
-  /// Makes `<state>/spool/<random>`.
-  package static func open(in state: String) throws(SnapshotError) -> Spool {
-    let parent = "\(state)/spool"
-    for folder in [state, parent] where mkdir(folder, 0o700) != 0 && errno != EEXIST { throw failure(folder, errno) }
-    let path = "\(parent)/\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
-    guard mkdir(path, 0o700) == 0 else { throw failure(path, errno) }
-    let lock = Glibc.open("\(path)/lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw failure(path, errno) }
-    return Spool(path: path, lock: lock)
-  }
-
-  /// Removes the folders of dead processes.
-  package static func sweep(in state: String) {
-    let parent = "\(state)/spool"
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
-      let folder = "\(parent)/\(name)"
-      let lock = Glibc.open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-      if lock >= 0 {
-        if flock(lock, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: folder) }
-        close(lock)
-      } else if isOld(folder) {
-        // No lock file: killed between making the folder and its lock. One that is being made is younger.
-        try? FileManager.default.removeItem(atPath: folder)
+  /// Makes a spool below `stateFolder`; that folder is made too (0700), but not its parents.
+  /// - Throws: `.spool`.
+  package static func open(in stateFolder: String) throws(SnapshotError) -> Spool {
+    let hall = try SpoolHall.enter(stateFolder)
+    defer { hall.leave() }
+    let folder = "\(hall.path)/\(randomName())"
+    guard mkdir(folder, 0o700) == 0 else { throw spoolError("the folder \(folder) cannot be made", errno) }
+    do throws(SnapshotError) {
+      guard let lock = try lockFile("\(folder)/lock", waiting: false) else {
+        throw SnapshotError(.spool, "the folder \(folder), just made, is locked by someone else")
       }
+      return Spool(path: folder, lock: lock)
+    } catch {
+      rmdir(folder)
+      throw error
     }
   }
 
-  package func remove() { try? FileManager.default.removeItem(atPath: path) }
-
-  private static func isOld(_ folder: String) -> Bool {
-    var status = stat()
-    return lstat(folder, &status) == 0 && status.st_mtim.tv_sec < time(nil) - 60
+  /// Removes the folder and all in it. Doing it twice is harmless.
+  package func remove() {
+    guard !removal.isRaised else { return }
+    removal.raise()
+    try? FileManager.default.removeItem(atPath: path)
+    close(lock)
   }
 
-  private static func failure(_ path: String, _ number: Int32) -> SnapshotError {
-    SnapshotError(
-      .spool, "cannot make the spool folder \(path): \(String(cString: strerror(number)))",
-      hint: "Check space and permissions of the state folder, or name another one with SEALIFT_STATE.")
+  /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What cannot be
+  /// removed stays for the next time: old copies must not stand in the way of a new one.
+  @discardableResult
+  package static func sweep(in stateFolder: String) -> Int {
+    guard let hall = try? SpoolHall.enter(stateFolder) else { return 0 }
+    defer { hall.leave() }
+    var removed = 0
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: hall.path)) ?? [] where name != SpoolHall.lockName
+    {
+      let folder = "\(hall.path)/\(name)"
+      // A run that died between making its folder and its lock file left one without: it is made here.
+      guard let lock = try? lockFile("\(folder)/lock", waiting: false) else { continue }
+      defer { close(lock) }
+      if (try? FileManager.default.removeItem(atPath: folder)) != nil { removed += 1 }
+    }
+    return removed
   }
+}
+
+/// The folder of all spools. Its lock is held for moments only, while a spool is made or dead ones are swept,
+/// so that no sweep finds a folder whose owner had no time yet to lock it.
+private struct SpoolHall {
+  static let lockName = "lock"
+  let path: String
+  let lock: Int32
+
+  static func enter(_ stateFolder: String) throws(SnapshotError) -> SpoolHall {
+    let path = "\(stateFolder)/spool"
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw spoolError("the folder \(path) cannot be made", errno)
+    }
+    guard let lock = try lockFile("\(path)/\(lockName)", waiting: true) else {
+      throw SnapshotError(.spool, "the folder \(path) cannot be locked")
+    }
+    return SpoolHall(path: path, lock: lock)
+  }
+
+  func leave() { close(lock) }
+}
+
+/// Opens and locks a file that children do not inherit; nil when another has the lock and `waiting` is false.
+private func lockFile(_ path: String, waiting: Bool) throws(SnapshotError) -> Int32? {
+  let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+  guard file >= 0 else { throw spoolError("the file \(path) cannot be opened", errno) }
+  while flock(file, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+    if errno == EINTR { continue }
+    let number = errno
+    close(file)
+    if number == EWOULDBLOCK { return nil }
+    throw spoolError("the file \(path) cannot be locked", number)
+  }
+  return file
+}
+
+private func spoolError(_ what: String, _ number: Int32) -> SnapshotError {
+  SnapshotError(
+    .spool, "\(what): \(words(number))", hint: "Check who owns the state folder and that its disk is writable.")
 }

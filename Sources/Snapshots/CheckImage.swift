@@ -1,0 +1,90 @@
+import CSQLite
+
+/// What `quick_check` made of an image.
+package enum CheckOutcome: Sendable, Equatable {
+  case ok
+  /// Why it could not be looked at as a whole: it needs a collation or a function of its application. What
+  /// could be looked at was sound.
+  case notCheckable(String)
+  /// What is wrong, in SQLite's words, at most 100 lines.
+  case damaged([String])
+
+  package var isDamaged: Bool {
+    if case .damaged = self { return true }
+    return false
+  }
+}
+
+/// Checks a private, finished image.
+///
+/// It is opened as immutable, so that no file appears beside it; nobody may be writing to it.
+/// - Throws: `.missing`, `.unreadable`, `.cancelled`.
+package func checkImage(at path: String) async throws -> CheckOutcome {
+  try await onOwnThread { stop in
+    guard exists(path) else { throw SnapshotError(.missing, "there is no file \(path)") }
+    return try quickCheck(path, Watch(stop, busyTimeout: .seconds(1)))
+  }
+}
+
+func quickCheck(_ path: String, _ watch: Watch) throws -> CheckOutcome {
+  do {
+    let connection = try Connection(immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+    connection.obey(watch)
+    try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+    try connection.execute("PRAGMA cell_size_check=1")
+    return try outcome(connection, "PRAGMA quick_check", watch) ?? checkTables(connection, watch)
+  } catch let failure as SQLiteFailure {
+    if failure.meansDamage { return .damaged([failure.message]) }
+    throw failure.explained(of: path)
+  }
+}
+
+/// Nil when the check needs what only the application has.
+private func outcome(_ connection: Connection, _ sql: String, _ watch: Watch) throws -> CheckOutcome? {
+  do throws(SQLiteFailure) {
+    let lines = try connection.rows(sql, limit: 100)
+    return lines == ["ok"] ? .ok : .damaged(lines)
+  } catch {
+    if let refusal = watch.refusal { throw refusal }
+    if error.meansDamage { return .damaged([error.message]) }
+    if error.needsApplicationCode { return nil }
+    throw error
+  }
+}
+
+/// Table by table, because one that cannot be checked must not hide damage in another.
+private func checkTables(_ connection: Connection, _ watch: Watch) throws -> CheckOutcome {
+  let names = try connection.rows(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0", limit: .max)
+  var unchecked: [String] = []
+  var damage: [String] = []
+  for name in names {
+    let quoted = name.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+    switch try outcome(connection, "PRAGMA quick_check('\(quoted)')", watch) {
+    case .damaged(let lines): damage += lines
+    case nil: unchecked.append(name)
+    default: break
+    }
+  }
+  if !damage.isEmpty { return .damaged(Array(damage.prefix(100))) }
+  let tables = unchecked.isEmpty ? "" : ": \(unchecked.joined(separator: ", "))"
+  return .notCheckable(
+    "\(unchecked.count) of \(names.count) tables need collations or functions of their application\(tables)")
+}
+
+/// A URI by which SQLite opens a file without looking for side files. Every byte outside the plainest ones is
+/// escaped, so that `?`, `#` and `%` in names mean themselves.
+func immutableURI(_ path: String) -> String {
+  let digits = Array("0123456789ABCDEF")
+  var escaped = ""
+  for byte in path.utf8 {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      escaped.unicodeScalars.append(Unicode.Scalar(byte))
+    default:
+      escaped += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+    }
+  }
+  return "file:\(escaped)?immutable=1"
+}

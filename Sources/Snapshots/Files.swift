@@ -1,0 +1,67 @@
+import Glibc
+
+/// The real path of a file, with every symbolic link resolved; nil, and `errno`, when it cannot be.
+func realPath(_ path: String) -> String? {
+  guard !path.utf8.contains(0) else {
+    errno = ENOENT
+    return nil
+  }
+  guard let resolved = realpath(path, nil) else { return nil }
+  defer { free(resolved) }
+  return String(cString: resolved)
+}
+
+func unreadable(_ path: String, _ number: Int32) -> SnapshotError {
+  SnapshotError(
+    .unreadable, "\(path) cannot be read: \(words(number))",
+    hint: "Run as a user who may read the database and search its folder.")
+}
+
+/// The system's words for an error number, in lower case.
+func words(_ number: Int32) -> String { String(cString: strerror(number)).lowercased() }
+
+/// Size in bytes, or nil when there is no such file.
+func fileSize(_ path: String) -> Int? {
+  var status = stat()
+  return stat(path, &status) == 0 ? Int(status.st_size) : nil
+}
+
+func exists(_ path: String) -> Bool { faccessat(AT_FDCWD, path, F_OK, 0) == 0 }
+
+/// The folder part of an absolute path.
+func folder(of path: String) -> String {
+  let end = path.lastIndex(of: "/") ?? path.startIndex
+  return end == path.startIndex ? "/" : String(path[..<end])
+}
+
+/// The endings of the files that SQLite keeps beside a database.
+let sideFileEndings = ["-journal", "-wal", "-shm"]
+
+func sideFiles(of path: String) -> [String] { sideFileEndings.map { path + $0 }.filter(exists) }
+
+/// Throws `.noSpace` unless the disk of `folder` has room for `bytes`, with both numbers in the message.
+func demandSpace(_ bytes: Int, in folder: String) throws(SnapshotError) {
+  var facts = statvfs()
+  guard statvfs(folder, &facts) == 0 else {
+    throw SnapshotError(.spool, "the free space of \(folder) cannot be read: \(words(errno))")
+  }
+  let free = Int(facts.f_bavail) * Int(facts.f_frsize)
+  guard free >= bytes else {
+    throw SnapshotError(
+      .noSpace, "the snapshot needs \(bytes) bytes in \(folder), where \(free) are free",
+      hint: "Free space there, or move the state folder to a larger disk.")
+  }
+}
+
+/// Milliseconds since 1970, UTC.
+func millisecondsSince1970() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+}
+
+/// 16 lowercase hexadecimal digits that nobody can guess.
+func randomName() -> String {
+  let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+  return String(repeating: "0", count: 16 - digits.count) + digits
+}

@@ -1,0 +1,110 @@
+import CSQLite
+import Glibc
+
+/// What a file is, as far as it can be told without locking it or making files beside it.
+package enum FileKind: Sendable, Hashable {
+  case database(DatabaseFacts)
+  /// Zero bytes.
+  case empty
+  case notADatabase
+  /// Whole sectors of what looks like random bytes, which is how SQLCipher's and SEE's databases look.
+  case probablyEncrypted
+  case directory
+  case missing
+  /// A socket, a pipe, a device.
+  case special
+}
+
+/// What the header of a database says.
+package struct DatabaseFacts: Sendable, Hashable {
+  /// Bytes; nil when the header is damaged there.
+  package var pageSize: Int?
+  /// Bytes left free at the end of each page.
+  package var reservedBytes: Int
+  /// As in `PRAGMA encoding`; nil when no table was ever made.
+  package var encoding: String?
+  package var isWAL: Bool
+  /// Bytes, without the -wal.
+  package var size: Int
+}
+
+package struct Identity: Sendable, Hashable {
+  /// The real file, with every symbolic link resolved; the path as given when nothing is there.
+  package var path: String
+  package var kind: FileKind
+}
+
+/// Looks at what `path` leads to.
+///
+/// The file is read through SQLite's own door: in a process that has this database open elsewhere, opening
+/// and closing it by other means would drop its locks.
+/// - Throws: `.unreadable`.
+package func identify(_ path: String) throws(SnapshotError) -> Identity {
+  guard let real = realPath(path) else {
+    if errno == ENOENT || errno == ENOTDIR { return Identity(path: path, kind: .missing) }
+    throw unreadable(path, errno)
+  }
+  var status = stat()
+  guard stat(real, &status) == 0 else { throw unreadable(path, errno) }
+  switch status.st_mode & S_IFMT {
+  case S_IFDIR: return Identity(path: real, kind: .directory)
+  case S_IFREG: break
+  default: return Identity(path: real, kind: .special)
+  }
+  guard faccessat(AT_FDCWD, real, R_OK, AT_EACCESS) == 0 else { throw unreadable(path, errno) }
+  if status.st_size == 0 { return Identity(path: real, kind: .empty) }
+  return Identity(path: real, kind: try kind(ofFileAt: real, size: Int(status.st_size)))
+}
+
+extension Identity {
+  /// The same answer as an error, when it is not a database.
+  func demandDatabase(named path: String) throws(SnapshotError) -> DatabaseFacts {
+    switch kind {
+    case .database(let facts): return facts
+    case .missing:
+      throw SnapshotError(.missing, "there is no file \(path)", hint: "Look for a typing mistake in the path.")
+    case .directory:
+      throw SnapshotError(.isDirectory, "\(path) is a folder", hint: "Name the database file inside it.")
+    case .empty:
+      throw SnapshotError(
+        .empty, "\(path) is empty (0 bytes)",
+        hint: "An empty file is usually a mistyped path that some program created; check that this is the database.")
+    case .probablyEncrypted:
+      throw SnapshotError(
+        .encrypted, "\(path) is no plain SQLite database; it looks encrypted",
+        hint: "Export it with its own library first (SQLCipher: sqlcipher_export), or copy it as a companion file.")
+    case .notADatabase, .special:
+      throw SnapshotError(
+        .notADatabase, "\(path) is not an SQLite database",
+        hint: "SQLite databases begin with the words \"SQLite format 3\"; check the path.")
+    }
+  }
+}
+
+private func kind(ofFileAt path: String, size: Int) throws(SnapshotError) -> FileKind {
+  let start: [UInt8]
+  do {
+    start = try Connection(path, flags: SQLITE_OPEN_READONLY).leadingBytes(4096)
+  } catch {
+    throw error.explained(of: path)
+  }
+  guard let header = DatabaseHeader(start) else {
+    return size.isMultiple(of: 512) && looksRandom(start) ? .probablyEncrypted : .notADatabase
+  }
+  let encodings = [1: "UTF-8", 2: "UTF-16le", 3: "UTF-16be"]
+  return .database(
+    DatabaseFacts(
+      pageSize: header.pageSize, reservedBytes: header.reservedBytes, encoding: encodings[header.encoding],
+      isWAL: header.isWAL, size: size))
+}
+
+/// A chi-square test over byte values. Random bytes give 255 ± 23 whatever their number; text, pictures'
+/// headers and page structures give thousands.
+private func looksRandom(_ bytes: [UInt8]) -> Bool {
+  guard bytes.count >= 512 else { return false }
+  var counts = [Double](repeating: 0, count: 256)
+  for byte in bytes { counts[Int(byte)] += 1 }
+  let expected = Double(bytes.count) / 256
+  let chiSquare = counts.reduce(0) { $0 + ($1 - expected) * ($1 - expected) / expected }
+  return chiSquare < 400
+}

@@ -1,0 +1,143 @@
+import Glibc
+
+/// The finished copy in the spool, when SQLite has let go of it: a file whose bytes we may set right.
+final class Image {
+  let path: String
+  private let file: Int32
+  /// Bytes a page.
+  let pageSize: Int
+  let pageCount: Int
+
+  /// - Throws: `.spool`; `.damaged` when its header makes no sense.
+  init(_ path: String) throws(SnapshotError) {
+    self.path = path
+    file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { throw imageError(path, errno) }
+    guard let header = DatabaseHeader(try readBytes(file, path, at: 0, DatabaseHeader.size)), let size = header.pageSize
+    else {
+      close(file)
+      throw SnapshotError(.damaged, "the header of the copy \(path) makes no sense")
+    }
+    pageSize = size
+    pageCount = ((fileSize(path) ?? 0) + size - 1) / size
+  }
+
+  deinit { close(file) }
+
+  /// Puts the counters back that the backup API changed in its copy of page 1.
+  func restoreCounters(of header: DatabaseHeader) throws(SnapshotError) {
+    for range in DatabaseHeader.counters { try write(Array(header.bytes[range]), at: range.lowerBound) }
+  }
+
+  /// Makes the image say what its source says: whether it is to be read through a -wal.
+  func restoreJournalMode(isWAL: Bool) throws(SnapshotError) {
+    let version: UInt8 = isWAL ? 2 : 1
+    try write([version, version], at: DatabaseHeader.journalMode.lowerBound)
+  }
+
+  /// Fills the pages that hold nothing but remains of deleted rows, and the page of lock bytes, with zeros.
+  ///
+  /// A trunk page of the free list keeps its list; what lies behind that is zeroed too. Remains inside pages
+  /// that are in use stay: only a vacuum removes those.
+  ///
+  /// The whole list of free pages is read and doubted first: when anything in it cannot be right, nothing is
+  /// touched.
+  /// - Returns: how many free pages were filled.
+  func zeroFreePages() throws(SnapshotError) -> Int {
+    let lockPage = lockBytePage(pageSize: pageSize)
+    let zeros = [UInt8](repeating: 0, count: pageSize)
+    if pageCount >= lockPage { try write(zeros, at: (lockPage - 1) * pageSize) }
+    guard try freelistIsSound() else { return 0 }
+    var zeroed = 0
+    try eachTrunk { (trunk: Int, leaves: [Int]) throws(SnapshotError) -> Bool in
+      for leaf in leaves { try write(zeros, at: (leaf - 1) * pageSize) }
+      let used = 8 + 4 * leaves.count
+      try write(Array(zeros.dropFirst(used)), at: (trunk - 1) * pageSize + used)
+      zeroed += leaves.count
+      return true
+    }
+    return zeroed
+  }
+
+  private func freelistIsSound() throws(SnapshotError) -> Bool {
+    var seen = [UInt8](repeating: 0, count: pageCount / 8 + 1)
+    let lockPage = lockBytePage(pageSize: pageSize)
+    func isNew(_ page: Int) -> Bool {
+      guard page > 1, page <= pageCount, page != lockPage, seen[page / 8] & 1 << (page % 8) == 0 else { return false }
+      seen[page / 8] |= 1 << (page % 8)
+      return true
+    }
+    var count = 0
+    let sound = try eachTrunk { (trunk: Int, leaves: [Int]) throws(SnapshotError) -> Bool in
+      count += 1 + leaves.count
+      return isNew(trunk) && leaves.allSatisfy(isNew)
+    }
+    return sound ? try readHeader().freelistCount == count : false
+  }
+
+  /// Walks the trunk pages of the freelist with the leaves each of them names, until `body` says no.
+  /// - Returns: false when it said so, or when a trunk lies outside the file or names too many leaves.
+  @discardableResult
+  private func eachTrunk(
+    _ body: (_ trunk: Int, _ leaves: [Int]) throws(SnapshotError) -> Bool
+  ) throws(SnapshotError) -> Bool {
+    var trunk = try readHeader().firstFreelistTrunk
+    while trunk != 0 {
+      guard trunk <= pageCount else { return false }
+      let page = try readBytes(file, path, at: (trunk - 1) * pageSize, pageSize)
+      let leafCount = bigEndian(page, at: 4)
+      guard leafCount <= pageSize / 4 - 2 else { return false }
+      let leaves = (0..<leafCount).map { bigEndian(page, at: 8 + 4 * $0) }
+      guard try body(trunk, leaves) else { return false }
+      trunk = bigEndian(page, at: 0)
+    }
+    return true
+  }
+
+  private func readHeader() throws(SnapshotError) -> DatabaseHeader {
+    guard let header = DatabaseHeader(try readBytes(file, path, at: 0, DatabaseHeader.size)) else {
+      throw SnapshotError(.damaged, "the header of the copy \(path) makes no sense")
+    }
+    return header
+  }
+
+  private func write(_ bytes: [UInt8], at offset: Int) throws(SnapshotError) {
+    var done = 0
+    while done < bytes.count {
+      let written = bytes.withUnsafeBytes {
+        pwrite(file, $0[done...].rebased, bytes.count - done, off_t(offset + done))
+      }
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else { throw imageError(path, errno) }
+      done += written
+    }
+  }
+}
+
+private func readBytes(_ file: Int32, _ path: String, at offset: Int, _ count: Int) throws(SnapshotError) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0, count: count)
+  var done = 0
+  while done < count {
+    let found = bytes.withUnsafeMutableBytes { pread(file, $0[done...].rebased, count - done, off_t(offset + done)) }
+    if found < 0, errno == EINTR { continue }
+    guard found >= 0 else { throw imageError(path, errno) }
+    if found == 0 { break }
+    done += found
+  }
+  return bytes
+}
+
+private func imageError(_ path: String, _ number: Int32) -> SnapshotError {
+  if number == ENOSPC {
+    return SnapshotError(.noSpace, "the disk became full while \(path) was written", hint: "Free space there.")
+  }
+  return SnapshotError(.spool, "the copy \(path) cannot be read or written: \(words(number))")
+}
+
+extension Slice where Base == UnsafeRawBufferPointer {
+  fileprivate var rebased: UnsafeRawPointer? { UnsafeRawBufferPointer(rebasing: self).baseAddress }
+}
+
+extension Slice where Base == UnsafeMutableRawBufferPointer {
+  fileprivate var rebased: UnsafeMutableRawPointer? { UnsafeMutableRawBufferPointer(rebasing: self).baseAddress }
+}

@@ -1,0 +1,62 @@
+import CSQLite
+
+/// Copies `source` page by page into the empty file `image`, inside one read transaction.
+///
+/// Without the held transaction a copy in steps starts again at every commit of another process, for ever
+/// under a busy writer; with it the copy is the state at its beginning, and needs no schema.
+/// - Parameter stepDone: called after each step with the pages done and the pages in all.
+/// - Returns: page 1's header as the transaction saw it, nil if it could not be seen.
+/// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`, or what `stepDone` throws.
+func copyByPages(
+  _ source: Source, into image: String, _ request: SnapshotRequest, _ transaction: ReadTransaction, _ watch: Watch,
+  stepDone: (Int, Int) throws -> Void
+) throws -> DatabaseHeader? {
+  let connection = source.connection
+  try connection.execute("PRAGMA query_only=1")
+  let capture = HeaderCapture(connection)
+  defer { capture.end() }
+  try connection.execute("BEGIN")
+  transaction.begins()
+  // Reads page 1 and nothing else: a schema that cannot be parsed is copied like any other page.
+  _ = try connection.integer("PRAGMA schema_version")
+  capture.end()
+  defer {
+    try? connection.execute("COMMIT")
+    transaction.ends()
+  }
+
+  let copy = try Connection(image, flags: SQLITE_OPEN_READWRITE)
+  for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=100"] {
+    try copy.execute("PRAGMA \(pragma)")
+  }
+  guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
+    throw SQLiteFailure(
+      code: sqlite3_extended_errcode(copy.handle), message: String(cString: sqlite3_errmsg(copy.handle)))
+  }
+  var finished = false
+  defer { if !finished { sqlite3_backup_finish(backup) } }
+
+  // A step of no pages: it only tells how many there are.
+  try demandStep(sqlite3_backup_step(backup, 0), copy)
+  let total = Int(sqlite3_backup_pagecount(backup))
+  let pageSize = capture.header?.pageSize ?? 65536
+  try demandSpace(total * pageSize + spaceToSpare, in: request.spoolFolder)
+
+  let pagesPerStep = Int32(max(1, (1 << 20) / pageSize))
+  while true {
+    let code = sqlite3_backup_step(backup, pagesPerStep)
+    if code == SQLITE_DONE { break }
+    try demandStep(code, copy)
+    try watch.check()
+    try transaction.demandModestWal()
+    try stepDone(total - Int(sqlite3_backup_remaining(backup)), total)
+  }
+  finished = true
+  try demandStep(sqlite3_backup_finish(backup), copy)
+  return capture.header
+}
+
+private func demandStep(_ code: Int32, _ copy: Connection) throws(SQLiteFailure) {
+  guard code != SQLITE_OK else { return }
+  throw SQLiteFailure(code: code, message: String(cString: sqlite3_errstr(code)))
+}

@@ -1,0 +1,128 @@
+import CSQLite
+import Glibc
+
+/// A live database, opened so that nothing we do can change it: read-only, never checkpointing, never
+/// recovering (unless that was asked for).
+final class Source {
+  let path: String
+  let connection: Connection
+  /// Taken before anything was read.
+  let signature: SourceSignature
+  /// The file promises that it is read through a -wal.
+  let isWAL: Bool
+  /// Opened without locks, because SQLite can make no -shm in this folder and nobody can be writing.
+  let isImmutable: Bool
+  /// SQLite calls the file malformed before it even reads a table; only its pages can be copied.
+  let damage: String?
+
+  /// - Parameter path: the real path, without symbolic links.
+  /// - Throws: `SnapshotError`.
+  static func open(_ path: String, _ request: SnapshotRequest, _ watch: Watch) throws -> Source {
+    do {
+      return try Source(path, as: .live, watch)
+    } catch let failure as SQLiteFailure {
+      if let refusal = watch.refusal { throw refusal }
+      if failure.code == ExtendedCode.readOnlyRollback, request.allowRecovery {
+        try recover(path, watch)
+        return try open(path, request.withoutRecovery, watch)
+      }
+      if failure.primary == SQLITE_CORRUPT {
+        return try explaining(path) { try Source(path, as: .damaged(failure.message), watch) }
+      }
+      guard failure.primary == SQLITE_CANTOPEN || failure.code == ExtendedCode.readOnlyDirectory,
+        !isWritable(folder(of: path))
+      else { throw failure.explained(of: path) }
+      try demandNoWriter(path, failure, watch)
+      return try explaining(path) { try Source(path, as: .immutable, watch) }
+    }
+  }
+
+  private enum Opening {
+    case live
+    case immutable
+    case damaged(String)
+  }
+
+  private init(_ path: String, as opening: Opening, _ watch: Watch) throws {
+    self.path = path
+    signature = try SourceSignature.read(path)
+    switch opening {
+    case .live: (isImmutable, damage) = (false, nil)
+    case .immutable: (isImmutable, damage) = (true, nil)
+    case .damaged(let message): (isImmutable, damage) = (false, message)
+    }
+    connection =
+      isImmutable
+      ? try Connection(immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+      : try Connection(path, flags: SQLITE_OPEN_READONLY)
+    try connection.configure(watch)
+    // A file shorter than its header says is only readable while the schema counts as writable; the
+    // connection remains read-only.
+    if damage != nil { try connection.execute("PRAGMA writable_schema=1") }
+    // The first read, which opens the -wal and finds every reason not to.
+    _ = try connection.integer("PRAGMA schema_version")
+    isWAL = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
+  }
+
+  /// Throws `.changedMeanwhile` when a file that was read without locks is not what it was.
+  func demandUnchanged() throws(SnapshotError) {
+    guard isImmutable else { return }
+    guard try SourceSignature.read(path) == signature, !exists(path + "-journal") else {
+      throw SnapshotError(
+        .changedMeanwhile, "\(path) changed while it was copied from a folder that we may not write to",
+        hint: "Run as the user who owns the database, so that SQLite can lock it.")
+    }
+  }
+}
+
+/// Lets SQLite roll back what a dead writer left. Its -wal, if it has one, is not checkpointed.
+private func recover(_ path: String, _ watch: Watch) throws {
+  try explaining(path) {
+    let connection = try Connection(path, flags: SQLITE_OPEN_READWRITE)
+    try connection.configure(watch)
+    _ = try connection.integer("PRAGMA schema_version")
+  }
+}
+
+/// The rule for reading without locks: the folder cannot be written to (the caller knows), there is no journal
+/// and no -wal with content, and nothing was touched for two seconds. Waits for those.
+private func demandNoWriter(_ path: String, _ failure: SQLiteFailure, _ watch: Watch) throws {
+  let refusal = SnapshotError(
+    .readOnlyFolder, "\(path) is in use, and SQLite may not make the files it needs in this folder",
+    hint: "Run as the user who owns the database.", cause: failure)
+  for _ in 0..<30 {
+    try watch.check()
+    let signature = try SourceSignature.read(path)
+    guard !exists(path + "-journal"), signature.wal == nil else { throw refusal }
+    if signature.isSettled { return }
+    usleep(100_000)
+  }
+  throw refusal
+}
+
+private func isWritable(_ folder: String) -> Bool { faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0 }
+
+func explaining<Value>(_ path: String, _ work: () throws -> Value) throws -> Value {
+  do { return try work() } catch let failure as SQLiteFailure { throw failure.explained(of: path) }
+}
+
+extension Connection {
+  /// What every connection to a live database must have before its first read.
+  fileprivate func configure(_ watch: Watch) throws(SQLiteFailure) {
+    obey(watch)
+    // SQLite's WAL-reset bug (3.7.0 to 3.51.2) needs a second process that checkpoints: never be that one.
+    try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil))
+    try demand(sqlite3_wal_autocheckpoint(handle, 0))
+    try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+    try execute("PRAGMA mmap_size=0")
+    try execute("PRAGMA cell_size_check=1")
+  }
+}
+
+extension SnapshotRequest {
+  fileprivate var withoutRecovery: SnapshotRequest {
+    var request = self
+    request.allowRecovery = false
+    return request
+  }
+}

@@ -1,0 +1,198 @@
+import CSQLite
+import Glibc
+
+/// Takes a consistent copy of a live database, and changes nothing of it.
+///
+/// Runs on a thread of its own. Cancelling the task, or throwing from `progress`, ends it within moments and
+/// removes what was written; once the copy is complete both are ignored.
+/// - Parameter progress: called on that thread, at most some fifty times a second.
+/// - Throws: `SnapshotError`, or what `progress` threw.
+package func takeSnapshot(
+  _ request: SnapshotRequest, progress: @escaping @Sendable (SnapshotProgress) throws -> Void = { _ in }
+) async throws -> Snapshot {
+  try await onOwnThread { stop in
+    try SnapshotRun(request, Watch(stop, busyTimeout: request.busyTimeout), progress).take()
+  }
+}
+
+/// One snapshot, from the first look at the source to the finished image.
+private final class SnapshotRun {
+  private let request: SnapshotRequest
+  private let watch: Watch
+  private let progress: (SnapshotProgress) throws -> Void
+  private let image: String
+  /// Bytes; for progress, before the copy's own header can be read.
+  private var pageSize = 4096
+  private var lastReport = ContinuousClock.now
+
+  init(_ request: SnapshotRequest, _ watch: Watch, _ progress: @escaping (SnapshotProgress) throws -> Void) {
+    self.request = request
+    self.watch = watch
+    self.progress = progress
+    image = "\(request.spoolFolder)/\(randomName()).sqlite"
+  }
+
+  func take() throws -> Snapshot {
+    try watch.check()
+    let identity = try identify(request.source)
+    pageSize = try identity.demandDatabase(named: request.source).pageSize ?? pageSize
+    let sideFilesBefore = Set(sideFiles(of: identity.path))
+
+    try makeImageFile()
+    do {
+      let copy = try copySource(identity.path)
+      let check = try checkCopy(copy)
+      let finished = try Image(image)
+      let zeroed = try normalise(finished, copy, check)
+      let snapshot = Snapshot(
+        path: image, pageSize: finished.pageSize, pageCount: finished.pageCount, method: copy.method,
+        fallback: copy.fallback, check: check, takenAt: copy.transaction.takenAt,
+        longestWriterStall: copy.blocksWriters ? copy.transaction.held : nil, walGrowth: copy.transaction.walGrowth,
+        sideFilesAppeared: sideFiles(of: identity.path).filter { !sideFilesBefore.contains($0) },
+        source: copy.signature, freePagesZeroed: zeroed)
+      // Complete: from here on nobody can stop it.
+      try? progress(report(.checking, finished.pageCount, finished.pageCount))
+      return snapshot
+    } catch {
+      removeImage()
+      throw error
+    }
+  }
+
+  // MARK: Copying
+
+  private struct Copy {
+    var method: SnapshotMethod
+    var fallback: String?
+    /// What SQLite complained of while copying, if that means damage.
+    var damage: String?
+    var transaction: ReadTransaction
+    var signature: SourceSignature
+    /// The source is in WAL mode.
+    var isWAL: Bool
+    var blocksWriters: Bool
+    /// Page 1's header as it was in the source; only with `pages`.
+    var header: DatabaseHeader?
+  }
+
+  private func copySource(_ path: String) throws -> Copy {
+    let source = try Source.open(path, request, watch)
+    let transaction = ReadTransaction(of: path, maxWalGrowth: request.maxWalGrowth)
+    watch.afterLockWait = { transaction.begins() }
+    var copy = Copy(
+      method: request.method, damage: source.damage, transaction: transaction, signature: source.signature,
+      isWAL: source.isWAL, blocksWriters: !source.isWAL && !source.isImmutable)
+
+    if request.method == .vacuum, let failure = try vacuum(source, transaction) {
+      copy.method = .pages
+      copy.fallback = failure.message
+      if failure.meansDamage { copy.damage = failure.message }
+      try emptyImageFile()
+    }
+    if copy.method == .pages {
+      copy.header = try refusing(path) {
+        try copyByPages(source, into: image, request, transaction, watch) { done, total in
+          try occasionally { try progress(report(.copying, done, total)) }
+        }
+      }
+    }
+    try source.demandUnchanged()
+    return copy
+  }
+
+  /// - Returns: why pages must be copied instead, or nil when the copy is made.
+  private func vacuum(_ source: Source, _ transaction: ReadTransaction) throws -> SQLiteFailure? {
+    if let damage = source.damage { return SQLiteFailure(code: SQLITE_CORRUPT, message: damage) }
+    watch.whileWorking = { [self] in
+      try occasionally {
+        try transaction.demandModestWal()
+        try progress(report(.copying, (fileSize(image) ?? 0) / pageSize, nil))
+      }
+    }
+    defer { watch.whileWorking = {} }
+    do {
+      try copyByVacuum(source, into: image, request, transaction)
+      return nil
+    } catch let failure as SQLiteFailure where watch.refusal == nil {
+      if failure.needsApplicationCode || failure.meansDamage { return failure }
+      throw failure.explained(of: source.path)
+    } catch {
+      throw watch.refusal ?? error
+    }
+  }
+
+  /// Runs work that SQLite may interrupt at our own wish, and throws our reason then, not SQLite's.
+  private func refusing<Value>(_ path: String, _ work: () throws -> Value) throws -> Value {
+    do {
+      return try explaining(path, work)
+    } catch {
+      throw watch.refusal ?? error
+    }
+  }
+
+  // MARK: Finishing
+
+  private func checkCopy(_ copy: Copy) throws -> CheckOutcome {
+    try watch.check()
+    let damage = copy.damage.map { CheckOutcome.damaged([$0]) }
+    guard request.check || damage != nil else { return .notCheckable("no check was asked for") }
+    watch.whileWorking = { [self] in
+      try occasionally { try progress(report(.checking, 0, (fileSize(image) ?? 0) / pageSize)) }
+    }
+    defer { watch.whileWorking = {} }
+    let outcome = try refusing(image) { try quickCheck(image, watch) }
+    if case .damaged = outcome { return outcome }
+    return damage ?? outcome
+  }
+
+  /// - Returns: how many free pages became zeros.
+  private func normalise(_ finished: Image, _ copy: Copy, _ check: CheckOutcome) throws -> Int {
+    switch copy.method {
+    case .vacuum:
+      try finished.restoreJournalMode(isWAL: copy.isWAL)
+      return 0
+    case .pages:
+      if let header = copy.header { try finished.restoreCounters(of: header) }
+      // In a damaged database a "free" page may be a live one.
+      if case .damaged = check { return 0 }
+      return request.keepFreePages ? 0 : try finished.zeroFreePages()
+    }
+  }
+
+  // MARK: Progress
+
+  private func report(
+    _ stage: SnapshotProgress.Stage, _ pagesDone: Int, _ pagesTotal: Int?
+  ) -> SnapshotProgress {
+    SnapshotProgress(
+      stage: stage, pagesDone: pagesDone, pagesTotal: pagesTotal, bytesDone: pagesDone * pageSize)
+  }
+
+  private func occasionally(_ work: () throws -> Void) rethrows {
+    guard .now - lastReport > .milliseconds(20) else { return }
+    lastReport = .now
+    try work()
+  }
+
+  // MARK: The image file
+
+  /// Made by us with mode 0600 whatever the umask is; SQLite then writes into it, and gives its -journal the
+  /// same mode.
+  private func makeImageFile() throws(SnapshotError) {
+    let file = open(image, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      throw SnapshotError(
+        .spool, "the file \(image) cannot be made: \(words(errno))", hint: "Check that the state folder is writable.")
+    }
+    close(file)
+  }
+
+  private func emptyImageFile() throws(SnapshotError) {
+    removeImage()
+    try makeImageFile()
+  }
+
+  private func removeImage() {
+    for ending in sideFileEndings + [""] { unlink(image + ending) }
+  }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import Snapshots
+import TestKit
+import Testing
+
+/// Every kind of database, by both methods.
+@Suite struct ZooTests {
+  @Test(arguments: SampleDatabase.allCases, SnapshotMethod.allCases)
+  func `the copy says what the source says, and the source stays as it was`(
+    _ kind: SampleDatabase, _ method: SnapshotMethod
+  ) async throws {
+    let desk = try Desk()
+    try kind.make(at: desk.source)
+    let before = try SourceBytes(desk.source)
+    let expected = try desk.contents()
+
+    let snapshot = try await desk.take(method)
+
+    #expect(try SourceBytes(desk.source) == before)
+    #expect(try names(in: desk.spool).map { "\(desk.spool)/\($0)" } == [snapshot.path])
+    #expect(mode(of: snapshot.path) == 0o600)
+    #expect(snapshot.method == (kind.needsApplicationCode ? .pages : method))
+    #expect((snapshot.fallback != nil) == (kind.needsApplicationCode && method == .vacuum))
+    #expect(try fileBytes(snapshot.path).count == snapshot.pageSize * snapshot.pageCount)
+    #expect((snapshot.longestWriterStall == nil) == kind.isWAL)
+    #expect(try contents(ofImage: snapshot.path) == expected)
+  }
+
+  @Test(arguments: SampleDatabase.allCases, SnapshotMethod.allCases)
+  func `a sound copy is found sound, as far as it can be looked at`(
+    _ kind: SampleDatabase, _ method: SnapshotMethod
+  ) async throws {
+    let desk = try Desk()
+    try kind.make(at: desk.source)
+    let snapshot = try await desk.take(method)
+    switch kind {
+    case .applicationCollation:
+      guard case .notCheckable = snapshot.check else {
+        Issue.record("\(snapshot.check)")
+        return
+      }
+    case .applicationFunctionInCheck, .applicationFunctionInIndex, .applicationFunctionInColumn:
+      // It depends on SQLite's version whether quick_check calls these functions.
+      #expect(!snapshot.check.isDamaged)
+    default: #expect(snapshot.check == .ok)
+    }
+    #expect(try await checkImage(at: snapshot.path) == snapshot.check)
+    #expect(try names(in: desk.spool).count == 1, "checking must leave no file beside the image")
+  }
+
+  @Test(arguments: SampleDatabase.allCases)
+  func `pages are the source's own, byte for byte, except free ones`(_ kind: SampleDatabase) async throws {
+    let desk = try Desk()
+    try kind.make(at: desk.source)
+    let expected = try desk.mergedBytes()
+    let snapshot = try await desk.take(.pages)
+    let image = try fileBytes(snapshot.path)
+    #expect(image.count == expected.count)
+    let differing = zip(pages(image, size: snapshot.pageSize), pages(expected, size: snapshot.pageSize)).filter {
+      $0 != $1
+    }
+    #expect(differing.allSatisfy { copy, original in zip(copy, original).allSatisfy { $0 == 0 || $0 == $1 } })
+    let free = try TestDatabase(snapshot.path).number("PRAGMA freelist_count")
+    #expect(differing.count <= free)
+    #expect(snapshot.freePagesZeroed <= free)
+  }
+
+  @Test(arguments: SampleDatabase.allCases, SnapshotMethod.allCases)
+  func `the copy keeps the journal mode its source had`(_ kind: SampleDatabase, _ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try kind.make(at: desk.source)
+    let snapshot = try await desk.take(method)
+    let version: UInt8 = kind.isWAL ? 2 : 1
+    #expect(try Array(fileBytes(snapshot.path)[18..<20]) == [version, version])
+  }
+
+  @Test(arguments: [SampleDatabase.freePages, .freePagesInWal])
+  func `deleted rows are not carried along, unless asked for`(_ kind: SampleDatabase) async throws {
+    let desk = try Desk()
+    try kind.make(at: desk.source)
+    let words = Array(SampleDatabase.deletedWords.utf8)
+    #expect(contains(try fileBytes(desk.source), words), "the source must still hold them")
+
+    for method in SnapshotMethod.allCases {
+      let snapshot = try await desk.take(method)
+      #expect(!contains(try fileBytes(snapshot.path), words), "\(method)")
+      #expect((snapshot.freePagesZeroed > 50) == (method == .pages))
+    }
+    var keeping = desk.request(.pages)
+    keeping.keepFreePages = true
+    let snapshot = try await takeSnapshot(keeping)
+    #expect(contains(try fileBytes(snapshot.path), words))
+    #expect(snapshot.freePagesZeroed == 0)
+    #expect(try fileBytes(snapshot.path) == desk.mergedBytes())
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a real database`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    let request = SnapshotRequest(source: "/usr/share/proj/proj.db", method: method, spoolFolder: desk.spool)
+    let snapshot = try await takeSnapshot(request)
+    #expect(snapshot.check == .ok)
+    #expect(snapshot.fallback == nil)
+    let expected = try TestDatabase(request.source, readOnly: true).dump()
+    #expect(try contents(ofImage: snapshot.path) == expected)
+    #expect(expected.count > 10_000)
+  }
+
+  private func contains(_ bytes: [UInt8], _ words: [UInt8]) -> Bool {
+    bytes.indices.dropLast(words.count).contains {
+      bytes[$0] == words[0] && bytes[$0..<$0 + words.count].elementsEqual(words)
+    }
+  }
+}
