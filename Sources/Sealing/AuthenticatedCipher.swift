@@ -7,12 +7,12 @@ final class AuthenticatedCipher {
 
   private let context: OpaquePointer
 
-  init(key: [UInt8]) {
-    precondition(key.count == 32)
+  init(key: SecretKey) {
     guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
     self.context = context
     // Both directions set the same key schedule; the direction is chosen per message.
-    EVP_EncryptInit_ex2(context, Algorithms.gcm, key, nil, nil)
+    let ready = key.withBytes { EVP_EncryptInit_ex2(context, Algorithms.gcm, $0.baseAddress, nil, nil) }
+    precondition(ready == 1, "OpenSSL has no AES-256-GCM")
   }
 
   deinit { EVP_CIPHER_CTX_free(context) }
@@ -55,6 +55,8 @@ final class AuthenticatedCipher {
       var rest: Int32 = 0
       var end: UInt8 = 0
       authentic = updated == 1 && EVP_CipherFinal_ex(context, &end, &rest) == 1
+      // What is not authentic must not be read by anybody, not even from freed memory.
+      if !authentic { OPENSSL_cleanse(base, buffer.count) }
       initialized = authentic ? count : 0
     }
     return authentic ? plain : nil

@@ -8,11 +8,16 @@ struct ByteWriter {
 
   mutating func write(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
-  /// Cut to what `u16` can count; callers check lengths where that would lose something.
+  /// Cut, between characters, to what `u16` can count; callers check lengths where that would lose something.
   mutating func write(string: String) {
-    let text = Array(string.utf8.prefix(Int(UInt16.max)))
-    write(UInt16(text.count))
-    write(text)
+    var text = string.unicodeScalars[...]
+    while Substring(text).utf8.count > Int(UInt16.max) {
+      // A scalar has at most four bytes, so at least this many have to go.
+      text = text.dropLast(max(1, (Substring(text).utf8.count - Int(UInt16.max)) / 4))
+    }
+    let bytes = Array(Substring(text).utf8)
+    write(UInt16(bytes.count))
+    write(bytes)
   }
 
   mutating func writeZeros(_ count: Int) { bytes.append(contentsOf: repeatElement(0, count: count)) }

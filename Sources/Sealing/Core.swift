@@ -93,6 +93,9 @@ package struct Core: Sendable, Equatable {
     self.method = method
     self.flags = flags
     let count = try reader.readCount(UInt32.self, ofAtLeast: 15)
+    guard Self.isName(host), Self.isName(database) else {
+      throw SealError(.malformed, "the core names no host, or no database")
+    }
     guard sequence > 0, (sequence == 1) == (previous == .zero), (1...1_000_000).contains(count) else {
       throw SealError(.malformed, "the core is impossible")
     }
@@ -104,9 +107,16 @@ package struct Core: Sendable, Equatable {
     try reader.expectEnd()
   }
 
+  /// Host and database name are joined by zero bytes to make a chain id, so they hold none.
+  private static func isName(_ text: String) -> Bool { !text.isEmpty && !text.utf8.contains(0) }
+
   private static func check(_ members: [Member], _ method: Method) throws(SealError) {
-    guard Set(members.map(\.path)).count == members.count else {
+    guard Set(members.map { Array($0.path.utf8) }).count == members.count else {
       throw SealError(.malformed, "two members have one path")
+    }
+    let leaves = Set(members.lazy.filter { $0.content != .folder }.map { Array($0.path.utf8) })
+    for member in members where member.isBelow(leaves) {
+      throw SealError(.malformed, "a member lies below one that is no folder")
     }
     let images = members.filter(\.isImage)
     let fits = method.hasImage ? images.count == 1 && members[0].isImage : images.isEmpty && members[0].file != nil

@@ -1,5 +1,8 @@
 /// What an object holds: the last frame of every object (`Docs/Format.md` §4.3).
 package struct Directory: Sendable {
+  /// A directory that lists nothing, and its tag.
+  static let shortestFrame = 11 + AuthenticatedCipher.tagLength
+
   package let basePacks: [Digest]
   package let frames: [FrameRecord]
   package let meta: [UInt8]
@@ -46,6 +49,7 @@ package struct Directory: Sendable {
     let frameCount = try reader.readCount(UInt32.self, ofAtLeast: 28)
     guard frameCount == 0 || kind.hasFrames else { throw SealError(.malformed, "an object of this kind has no frames") }
     var frames: [FrameRecord] = []
+    var depths: [Int] = []
     var offset = Header.length
     for index in 0..<frameCount {
       let frame = try Self.decodeFrame(&reader, at: offset, index: index, basePacks: baseCount)
@@ -54,6 +58,7 @@ package struct Directory: Sendable {
       }
       offset += Int(frame.sealedLength)
       guard offset <= end else { throw SealError(.malformed, "frames run into the directory") }
+      depths.append(try Self.depth(of: frame, on: frames, depths))
       frames.append(frame)
     }
     guard offset == end else { throw SealError(.malformed, "there is a gap before the directory") }
@@ -68,6 +73,27 @@ package struct Directory: Sendable {
     }
     self.basePacks = basePacks
     self.frames = frames
+  }
+
+  /// Checks the runs of a delta frame as far as this object alone can tell: what lies in other packs is checked when
+  /// their directories are known.
+  /// - Returns: the least depth the frame can have.
+  private static func depth(
+    of frame: FrameRecord, on earlier: [FrameRecord], _ depths: [Int]
+  ) throws(SealError) -> Int {
+    guard frame.codec == .zstdWithPrefix else { return 0 }
+    var depth = 1
+    for run in frame.bases where run.pack == nil {
+      let base = earlier[Int(run.frame)]
+      guard base.type == frame.type, Int(run.firstUnit) + Int(run.count) <= base.unitLengths.count,
+        base.type != .page || base.unitLengths[0] == frame.unitLengths[0]
+      else { throw SealError(.malformed, "a delta frame names bases that cannot be its own") }
+      depth = max(depth, depths[Int(run.frame)] + 1)
+    }
+    guard depth <= Limits.depth else { throw SealError(.malformed, "a delta frame has depth \(depth)") }
+    guard frame.type != .page || frame.bases.reduce(0, { $0 + Int($1.count) }) * frame.unitLengths[0] <= Limits.prefix
+    else { throw SealError(.malformed, "the prefix of a delta frame is too long") }
+    return depth
   }
 
   private static func decodeFrame(
@@ -85,7 +111,7 @@ package struct Directory: Sendable {
     let count = try reader.readCount(UInt16.self, ofAtLeast: 16)
     guard count > 0 else { throw SealError(.malformed, "a frame has no units") }
     let lengths = try UnitLengths.decode(&reader, count: count, type: type)
-    guard sealedLength >= AuthenticatedCipher.tagLength,
+    guard sealedLength > AuthenticatedCipher.tagLength,
       codec != .raw || Int(sealedLength) == lengths.total + AuthenticatedCipher.tagLength
     else { throw SealError(.malformed, "a frame cannot be \(sealedLength) bytes long") }
     var fingerprints: [Fingerprint] = []

@@ -28,17 +28,23 @@ package struct EncodedFrame: Sendable {
 package final class FrameEncoder {
   private let context: OpaquePointer
   private let level: Int32
+  /// What zstd writes into, so that a frame keeps no more memory than its payload needs.
+  private let output: UnsafeMutableRawBufferPointer
 
   /// - Parameter level: zstd's; 0 stores everything as it is.
   package init(level: Int32) {
     guard let context = ZSTD_createCCtx() else { preconditionFailure("out of memory") }
     self.context = context
     self.level = level
+    output = .allocate(byteCount: ZSTD_compressBound(Limits.framePlaintext), alignment: 16)
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)
     ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0)
   }
 
-  deinit { ZSTD_freeCCtx(context) }
+  deinit {
+    ZSTD_freeCCtx(context)
+    output.deallocate()
+  }
 
   /// Units that do not shrink are stored as they are.
   /// - Parameters:
@@ -47,19 +53,14 @@ package final class FrameEncoder {
   package func encode(
     type: UnitType, units: UnsafeRawBufferPointer, unitLengths: [Int], fingerprints: [Fingerprint]
   ) throws(SealError) -> EncodedFrame {
-    precondition(units.count <= Limits.framePlaintext && unitLengths.count == fingerprints.count)
     let lengths = UnitLengths(unitLengths)
+    precondition(
+      units.count <= Limits.framePlaintext && lengths.total == units.count && lengths.count == fingerprints.count)
     var compressed: [UInt8]?
     if level != 0 {
-      let bound = ZSTD_compressBound(units.count)
-      var failed = false
-      let output = [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
-        let result = ZSTD_compress2(context, buffer.baseAddress, bound, units.baseAddress, units.count)
-        failed = ZSTD_isError(result) != 0
-        count = failed ? 0 : result
-      }
-      guard !failed else { throw SealError(.failed, "zstd could not compress") }
-      compressed = output.count < units.count ? output : nil
+      let result = ZSTD_compress2(context, output.baseAddress, output.count, units.baseAddress, units.count)
+      guard ZSTD_isError(result) == 0 else { throw SealError(.failed, "zstd could not compress") }
+      if result < units.count { compressed = Array(output[..<result]) }
     }
     return EncodedFrame(
       codec: compressed == nil ? .raw : .zstd, type: type, unitLengths: lengths, fingerprints: fingerprints,

@@ -5,7 +5,7 @@ package final class FrameDecoder {
   private let fingerprinter: Fingerprinter
   private let context: OpaquePointer
   /// The cipher of the object whose frames come now: they mostly come in rows.
-  private var cipher: (key: [UInt8], cipher: AuthenticatedCipher)?
+  private var cipher: (key: SecretKey, cipher: AuthenticatedCipher)?
 
   package init(keys: SealingKeys) {
     fingerprinter = Fingerprinter(keys)
@@ -53,7 +53,7 @@ package final class FrameDecoder {
   }
 
   private func cipher(for keys: ObjectKeys) -> AuthenticatedCipher {
-    if let cipher, cipher.key == keys.key { return cipher.cipher }
+    if let cipher, cipher.key === keys.key { return cipher.cipher }
     let made = keys.cipher()
     cipher = (keys.key, made)
     return made
@@ -61,12 +61,9 @@ package final class FrameDecoder {
 
   /// One zstd frame, its header checked before a byte is allocated for what it claims.
   private func decompress(_ payload: [UInt8], _ length: Int, prefix: [UInt8]?) throws(SealError) -> [UInt8] {
-    let known = payload.withUnsafeBytes { bytes in
-      ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count) == UInt64(length)
-        && ZSTD_getDictID_fromFrame(bytes.baseAddress, bytes.count) == 0
-        && ZSTD_findFrameCompressedSize(bytes.baseAddress, bytes.count) == bytes.count
+    guard payload.withUnsafeBytes({ ZstdFrame.isAllowed($0, length: length) }) else {
+      throw SealError(.malformed, "a compressed frame does not say what its record says")
     }
-    guard known else { throw SealError(.malformed, "a compressed frame does not say what its record says") }
     var result = 0
     let plain = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
       payload.withUnsafeBytes { bytes in

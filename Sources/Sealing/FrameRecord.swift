@@ -109,5 +109,6 @@ package enum Limits {
   package static let unit = 65_536
   package static let prefix = 1_048_576
   package static let prefixFrames = 64
+  package static let depth = 8
   package static let windowLog: Int32 = 21
 }

@@ -10,6 +10,8 @@ struct Header: Sendable, Equatable {
   let epoch: UInt32
   let repository: RepositoryID
   let salt: [UInt8]
+  /// Zeros, while the KEM is 0. Kept as read, because the commitment is over what stands there.
+  private var reserved = [UInt8](repeating: 0, count: 32)
 
   init(kind: ObjectKind, epoch: UInt32, repository: RepositoryID, salt: [UInt8]) {
     self.kind = kind
@@ -26,15 +28,25 @@ struct Header: Sendable, Equatable {
     writer.write(epoch)
     writer.write(repository.bytes)
     writer.write(salt)
-    writer.writeZeros(32)
+    writer.write(reserved)
     return writer.bytes
   }
 
-  /// Reads a header and its commitment. What it says is a claim until the commitment fits.
+  /// Checked once the commitment fits, for until then a byte there may just be damage.
+  /// - Throws: `.malformed`.
+  func checkReserved() throws(SealError) {
+    guard reserved.allSatisfy({ $0 == 0 }) else {
+      throw SealError(.malformed, "the header has bytes where zeros must be")
+    }
+  }
+
+  /// Reads a header and its commitment. What it says is a claim until the commitment fits, so a breach of form is
+  /// damage here, not malformation.
+  /// - Throws: `.truncated`, `.damaged`, `.unsupported`.
   static func decode(_ bytes: ArraySlice<UInt8>) throws(SealError) -> (header: Header, commitment: [UInt8]) {
     guard bytes.count >= length else { throw SealError(.truncated, "the object is shorter than a header") }
     var reader = ByteReader(bytes.prefix(length), "header")
-    guard try Array(reader.read(count: 8)) == magic else { throw SealError(.malformed, "this is no sealed object") }
+    guard try Array(reader.read(count: 8)) == magic else { throw SealError(.damaged, "this is no sealed object") }
     let version = try reader.read(UInt8.self)
     let aead = try reader.read(UInt8.self)
     let kindByte = try reader.read(UInt8.self)
@@ -47,16 +59,14 @@ struct Header: Sendable, Equatable {
     }
     let epoch = try reader.read(UInt32.self)
     guard (epoch == 0) == (kind == .keyring) else {
-      throw SealError(.malformed, "the key epoch \(epoch) is impossible")
+      throw SealError(.damaged, "the key epoch \(epoch) is impossible")
     }
     guard let repository = RepositoryID(try reader.read(count: 16)) else {
       throw SealError(.truncated, "the header is cut")
     }
     let salt = Array(try reader.read(count: 32))
-    guard try reader.read(count: 32).allSatisfy({ $0 == 0 }) else {
-      throw SealError(.malformed, "the header has bytes where zeros must be")
-    }
-    let header = Header(kind: kind, epoch: epoch, repository: repository, salt: salt)
+    var header = Header(kind: kind, epoch: epoch, repository: repository, salt: salt)
+    header.reserved = Array(try reader.read(count: 32))
     return (header, Array(try reader.read(count: 32)))
   }
 }

@@ -57,6 +57,9 @@ package enum KeySlot {
     master: MasterKey, secret: SlotSecret, repository: RepositoryID, cost: SlotCost, createdAt: UInt64,
     random: RandomSource
   ) throws(SealError) -> [UInt8] {
+    if case .passphrase = secret, !cost.isAcceptable {
+      throw SealError(.malformed, "no reader would do the work that this key slot would ask for")
+    }
     let salt = try random(32)
     var writer = ByteWriter()
     writer.write(magic)
@@ -138,8 +141,8 @@ package enum KeySlot {
 
   private static func keys(
     _ secret: SlotSecret, repository: RepositoryID, slot: [UInt8], cost: SlotCost, salt: [UInt8]
-  ) throws(SealError) -> (wrappingKey: [UInt8], commitment: [UInt8]) {
-    let derived: [UInt8]
+  ) throws(SealError) -> (wrappingKey: SecretKey, commitment: [UInt8]) {
+    var derived: [UInt8]
     switch secret {
     case .passphrase(let bytes): derived = try scrypt(bytes, salt: salt, cost: cost)
     case .keyFile(let content):
@@ -149,9 +152,15 @@ package enum KeySlot {
           hint: "A key file holds at least 32 random bytes: `head -c 32 /dev/urandom > FILE` makes one.")
       }
       derived = Digest.sha256(of: content).bytes
-    case .recoveryKey(let bytes): derived = bytes
+    case .recoveryKey(let bytes):
+      guard bytes.count == 32 else { throw SealError(.malformed, "a recovery key has 32 bytes, not \(bytes.count)") }
+      derived = bytes
     }
-    let material = hkdf(derived, salt: repository.bytes, info: Array("sealift slot".utf8) + slot, count: 64)
-    return (Array(material[..<32]), Array(material[32...]))
+    var material = hkdf(derived, salt: repository.bytes, info: Array("sealift slot".utf8) + slot, count: 64)
+    defer {
+      wipe(&derived)
+      wipe(&material)
+    }
+    return (SecretKey(material[..<32]), Array(material[32...]))
   }
 }

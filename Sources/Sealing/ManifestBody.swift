@@ -133,6 +133,54 @@ package struct ManifestBody: Sendable, Equatable {
     self.maps = maps
     try Extensions.skip(&reader)
     try reader.expectEnd()
+    try checkNumbers()
+    try checkCore()
+  }
+
+  /// Packs are counted from 1; the last two numbers mean something else.
+  private func checkNumbers() throws(SealError) {
+    guard sequence > 0, (1...0xFFFF_FFFE).contains(nextPackNumber) else {
+      throw SealError(.malformed, "the manifest counts versions or packs impossibly")
+    }
+    let named = packTable.compactMap { reference in
+      if case .inPack(let entry, _, _) = reference { return entry.number }
+      return nil
+    }
+    guard (named + maps.map(\.location.pack)).allSatisfy({ $0 < nextPackNumber }) else {
+      throw SealError(.malformed, "the manifest names a pack beyond its own next one")
+    }
+    let none = Location(pack: 0, frame: 0, unit: 0)
+    guard maps.allSatisfy({ $0.depth > 0 || $0.location == none }) else {
+      throw SealError(.malformed, "a map of nothing lies somewhere")
+    }
+  }
+
+  /// The core must be of this version, and there is one map for each member that has content.
+  private func checkCore() throws(SealError) {
+    guard state == .complete else {
+      guard maps.isEmpty else { throw SealError(.malformed, "a partial manifest has maps") }
+      return
+    }
+    let core = try Core(decoding: core)
+    guard core.chain == chain, core.sequence == sequence else {
+      throw SealError(.malformed, "the manifest and its core are of different versions")
+    }
+    let files = core.members.compactMap(\.file)
+    guard files.map({ Self.mapDepth(units: $0.unitCount) }) == maps.map(\.depth) else {
+      throw SealError(.malformed, "the maps of the manifest do not fit its members")
+    }
+  }
+
+  /// The least depth of a map that holds so many units: 1,024 in a leaf, 256 children in a branch.
+  private static func mapDepth(units: UInt64) -> UInt8 {
+    guard units > 0 else { return 0 }
+    var depth: UInt8 = 1
+    var capacity: UInt64 = 1024
+    while capacity < units {
+      capacity *= 256
+      depth += 1
+    }
+    return depth
   }
 
   private static func readReference(_ reader: inout ByteReader) throws(SealError) -> LeafReference {

@@ -99,7 +99,12 @@ extension Core.Member {
     case 1: content = .database(try Self.readFile(&reader, .page))
     case 2: content = .file(try Self.readFile(&reader, .block))
     case 3: content = .folder
-    case 4: content = .link(target: try reader.readString())
+    case 4:
+      let target = try reader.readString()
+      guard !target.isEmpty, !target.utf8.contains(0) else {
+        throw SealError(.malformed, "a link has an impossible target")
+      }
+      content = .link(target: target)
     default: throw SealError(.unsupported, "a member is of type \(type)", hint: "Install a newer sealift.")
     }
   }
@@ -110,6 +115,13 @@ extension Core.Member {
     return path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { component in
       !component.isEmpty && !component.elementsEqual(".".utf8) && !component.elementsEqual("..".utf8)
     }
+  }
+
+  /// Whether one of these paths is a folder on the way to this member: a link there would lead the restored file out of
+  /// the folder that it is restored to.
+  func isBelow(_ paths: Set<[UInt8]>) -> Bool {
+    let bytes = Array(path.utf8)
+    return bytes.indices.contains { bytes[$0] == UInt8(ascii: "/") && paths.contains(Array(bytes[..<$0])) }
   }
 
   private static func readFile(_ reader: inout ByteReader, _ expected: UnitType) throws(SealError) -> Core.FileContent {

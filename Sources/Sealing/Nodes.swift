@@ -107,7 +107,9 @@ package struct MapBranch: Sendable, Equatable {
     }
     level = try reader.read()
     let count = try reader.readCount(UInt16.self, ofAtLeast: 10)
-    guard level > 0, (1...256).contains(count) else { throw SealError(.malformed, "a branch of a map is impossible") }
+    guard (1...3).contains(level), (1...256).contains(count) else {
+      throw SealError(.malformed, "a branch of a map is impossible")
+    }
     var children: [Location] = []
     for _ in 0..<count { children.append(try Location(&reader)) }
     self.children = children

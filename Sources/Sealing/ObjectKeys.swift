@@ -1,18 +1,19 @@
 /// The keys of one object: never used for another one (`Docs/Format.md` §4.2).
-package struct ObjectKeys: @unchecked Sendable {
+package struct ObjectKeys: Sendable {
   /// The index of the directory frame.
   static let directoryIndex: UInt32 = 0xFFFF_FFFF
 
-  let key: [UInt8]
+  let key: SecretKey
   let commitment: [UInt8]
   private let baseNonce: [UInt8]
 
   init(header: Header, kindKey: [UInt8]) {
-    let material = hkdf(
+    var material = hkdf(
       kindKey, salt: header.salt, info: Array("sealift object".utf8) + header.encodedForKeys, count: 76)
-    key = Array(material[0..<32])
+    key = SecretKey(material[0..<32])
     commitment = Array(material[32..<64])
     baseNonce = Array(material[64..<76])
+    wipe(&material)
   }
 
   func cipher() -> AuthenticatedCipher { AuthenticatedCipher(key: key) }

@@ -38,6 +38,7 @@ package struct OpenedObject: Sendable {
     guard equalInConstantTime(keys.commitment, commitment) else {
       throw SealError(wrongKey, "an object does not open with the key of this repository")
     }
+    try header.checkReserved()
     let directoryFrame = try directoryFrame(of: bytes)
     let directory = try openDirectory(
       bytes[directoryFrame], keys: keys, kind: kind, end: directoryFrame.lowerBound)
@@ -49,7 +50,10 @@ package struct OpenedObject: Sendable {
   private static func directoryFrame(of bytes: [UInt8]) throws(SealError) -> Range<Int> {
     let end = bytes.count - 4
     let length = bytes[end...].reduce(0) { $0 << 8 | Int($1) }
-    guard length >= 16 + 11, length <= end - Header.length else {
+    guard length <= end - Header.length else {
+      throw SealError(.truncated, "the object ends before its directory does")
+    }
+    guard length >= Directory.shortestFrame else {
       throw SealError(.damaged, "the object's end does not say where its directory is")
     }
     return end - length..<end

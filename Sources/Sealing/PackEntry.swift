@@ -54,7 +54,7 @@ package struct PackEntry: Hashable, Sendable {
     let room = Int(length) - Header.length - 4
     guard zero == 0, number > 0, number < 0xFFFF_FFFE, epoch > 0,
       (Limits.objectMinimum...Limits.object).contains(Int(length)),
-      directoryLength >= 16 + 11, Int(directoryLength) <= room
+      directoryLength >= Directory.shortestFrame, Int(directoryLength) <= room
     else { throw SealError(.malformed, "an entry of the pack table is impossible") }
   }
 

@@ -17,12 +17,22 @@ package final class SecretKey: @unchecked Sendable, CustomStringConvertible, Cus
 
   var bytes: [UInt8] { Array(storage) }
 
+  func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    body(UnsafeBufferPointer(storage.bindMemory(to: UInt8.self)))
+  }
+
   package var description: String { "(key)" }
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The key that slots wrap and that opens the keyring.
 package typealias MasterKey = SecretKey
+
+/// Overwrites an array that held a secret. Copies made before are the caller's business.
+func wipe(_ bytes: inout [UInt8]) {
+  let count = bytes.count
+  bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, count) }
+}
 
 /// Compares in time that does not depend on where they differ.
 func equalInConstantTime(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
