@@ -1,0 +1,33 @@
+import Subprocess
+import TestKit
+import Testing
+
+/// The campaigns of Scripts/campaigns, at the size that CI has time for. They take minutes and need strace and servers:
+/// Scripts/test says so by SEALIFT_CAMPAIGNS.
+@Suite(.serialized, .enabled(if: Environment.value("SEALIFT_CAMPAIGNS") != nil)) struct CampaignTests {
+  private func campaign(_ name: String, _ arguments: String...) async throws {
+    let python = Environment.value("SEALIFT_PYTHON") ?? "/usr/bin/python3"
+    let binary = try #require(Environment.value("SEALIFT_BINARY"), "Scripts/test names the program in SEALIFT_BINARY")
+    let result = try await run(
+      .name("env"),
+      arguments: Arguments([python, "\(SourceTree.root)/Scripts/campaigns/\(name)", "--binary", binary] + arguments),
+      output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+    #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
+    #expect(!result.standardOutput.isEmpty)
+    // Said aloud, so that the run's log shows what was asserted over how much.
+    print(result.standardOutput, terminator: "")
+  }
+
+  @Test func `killed at any call, an acknowledged version restores and nothing is torn`() async throws {
+    try await campaign("kill-points", "--push", "200", "--restore", "100")
+  }
+
+  @Test func `no plaintext is where none may be`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign("canary", "--targets", targets)
+  }
+
+  @Test func `databases beyond 1 and 4 GiB come back`() async throws {
+    try await campaign("large")
+  }
+}
