@@ -70,6 +70,9 @@ package struct ObjectInfo: Sendable, Hashable {
 
 /// What is to be stored: bytes, and their SHA-256 where it is known already (S3 signs it).
 package struct ObjectBody: Sendable {
+  /// No object is larger, in bytes: what every store must be able to hold in memory and to take in one piece.
+  package static let largest = 64 << 20
+
   package let bytes: [UInt8]
   /// 32 bytes.
   package let sha256: [UInt8]?

@@ -1,0 +1,29 @@
+import Glibc
+import Storage
+
+extension StoreError {
+  /// What a failed system call means.
+  /// - Parameters:
+  ///   - number: errno, read at once after the call.
+  ///   - what: what was to be done to what: "packs/x could not be read".
+  static func system(_ number: Int32, _ what: String) -> StoreError {
+    let message = "\(what): \(String(cString: strerror(number)).lowercased())"
+    switch number {
+    case ENOSPC, EDQUOT, EFBIG:
+      return StoreError(.full, message, hint: "Free space at the target, or give it a larger quota.")
+    case EACCES, EPERM, EROFS:
+      return StoreError(
+        .forbidden, message, hint: "Check owner and mode of the target folder; this user must be able to write there.")
+    case ENOENT: return StoreError(.notFound, message)
+    case ESTALE, EAGAIN, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EMFILE, ENFILE:
+      return StoreError(.unavailable, message, retry: .later(after: nil))
+    default: return StoreError(.fileSystem, message)
+    }
+  }
+
+  static func symbolicLink(_ path: String) -> StoreError {
+    StoreError(
+      .badAnswer, "\(path) is a symbolic link, and those are not followed inside a target folder",
+      hint: "Put the real folder or file in its place; to keep everything elsewhere, link the target folder itself.")
+  }
+}

@@ -1,0 +1,180 @@
+import Glibc
+package import Storage
+
+/// Objects as files below a folder: a disk, a mounted share. The reference among the stores.
+///
+/// Written to `tmp/`, made durable, moved to the name, and the move made durable too. Names that are no object
+/// names (hidden files, capitals) belong to somebody else and are left alone.
+package struct FolderStore: ObjectStore {
+  package let traits: StoreTraits
+  private let root: String
+  /// Folders whose own names are known to be durable.
+  private let durable = Locked<Set<String>>([])
+
+  /// - Parameters:
+  ///   - path: absolute.
+  ///   - create: make the folder (0700) when it is missing; else a missing one is an error, because it is more
+  ///     likely a disk that is not mounted.
+  /// - Throws: `.noTarget` when the folder is missing.
+  package init(path: String, create: Bool = false) throws(StoreError) {
+    root = path
+    traits = StoreTraits(location: "file://\(path)", concurrency: 4, conditionalPut: true)
+    if create { try Self.make(path) }
+    _ = try OpenFolder.target(path)
+  }
+
+  package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await onOwnThread { () throws(StoreError) in
+      let top = try OpenFolder.target(root)
+      let temporaries = try reach(["tmp"], from: top)
+      let temporary = TemporaryName.random()
+      do throws(StoreError) {
+        try OpenFile.creating(temporary, in: temporaries).write(durably: body.bytes)
+        let folder = try reach(name.parents, from: top)
+        if ifAbsent {
+          try link(temporary, in: temporaries, to: name, in: folder, holding: body.bytes)
+        } else {
+          try move(temporary, in: temporaries, to: name, in: folder)
+        }
+        try folder.synchronize()
+      } catch {
+        unlinkat(temporaries.descriptor, String(temporary), 0)
+        throw error
+      }
+    }
+  }
+
+  package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try await onOwnThread { () throws(StoreError) in
+      guard let folder = try find(name.parents), let file = try OpenFile.reading(name.lastComponent, in: folder) else {
+        throw StoreError(.notFound, "there is no \(name) in \(root)")
+      }
+      let size = try file.status().size
+      guard size <= ObjectBody.largest || range != nil else { throw .tooLarge(name, size: size) }
+      let range = range ?? 0..<size
+      guard range.lowerBound >= 0, range.upperBound <= size else { throw .outside(range, of: name, size: size) }
+      return try file.read(range)
+    }
+  }
+
+  package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
+    try await onOwnThread { () throws(StoreError) in
+      guard let folder = try find(name.parents), let entry = try folder.entry(name.lastComponent) else { return nil }
+      if entry.isLink { throw .symbolicLink(name.text) }
+      return entry.isFile ? ObjectInfo(name: name, size: entry.size) : nil
+    }
+  }
+
+  package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    try await onOwnThread { () throws(StoreError) in
+      let parents = prefix.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+      // A prefix that no object name can begin with: nothing is there, and nothing outside is looked at.
+      guard parents.isEmpty || ObjectName(parents.joined(separator: "/")) != nil else { return [] }
+      guard let folder = try find(Array(parents)) else { return [] }
+      var found: [ObjectInfo] = []
+      try collect(in: folder, below: parents.map { $0 + "/" }.joined(), prefix: prefix, into: &found)
+      return found
+    }
+  }
+
+  package func delete(_ name: ObjectName) async throws(StoreError) {
+    try await onOwnThread { () throws(StoreError) in
+      guard let folder = try find(name.parents) else { return }
+      guard unlinkat(folder.descriptor, String(name.lastComponent), 0) != 0, errno != ENOENT else { return }
+      throw .system(errno, "\(name) could not be deleted")
+    }
+  }
+}
+
+extension FolderStore {
+  /// The folder at the end of these steps, or `nil` when one is missing.
+  private func find(_ steps: [Substring]) throws(StoreError) -> OpenFolder? {
+    var folder = try OpenFolder.target(root)
+    for step in steps {
+      guard let next = try folder.folder(step) else { return nil }
+      folder = next
+    }
+    return folder
+  }
+
+  /// The folder at the end of these steps, made where it is missing, with the names of all of them durable.
+  private func reach(_ steps: [Substring], from top: borrowing OpenFolder) throws(StoreError) -> OpenFolder {
+    guard let first = steps.first else { return try OpenFolder.target(root) }
+    var folder = try makeDurably(first, in: top)
+    for step in steps.dropFirst() { folder = try makeDurably(step, in: folder) }
+    return folder
+  }
+
+  private func makeDurably(_ step: Substring, in parent: borrowing OpenFolder) throws(StoreError) -> OpenFolder {
+    let folder = try parent.makeFolder(step)
+    let path = folder.path
+    // Also when it was there already: whoever made it may not have come to the fsync.
+    if !durable.withLock({ $0.contains(path) }) {
+      try parent.synchronize()
+      _ = durable.withLock { $0.insert(path) }
+    }
+    return folder
+  }
+
+  private func move(
+    _ temporary: Substring, in temporaries: borrowing OpenFolder, to name: ObjectName, in folder: borrowing OpenFolder
+  ) throws(StoreError) {
+    let outcome = renameat(
+      temporaries.descriptor, String(temporary), folder.descriptor, String(name.lastComponent))
+    guard outcome == 0 else { throw .system(errno, "\(name) could not be moved to its name") }
+  }
+
+  /// A second link instead of a move, because that one step fails when the name is taken.
+  private func link(
+    _ temporary: Substring, in temporaries: borrowing OpenFolder, to name: ObjectName,
+    in folder: borrowing OpenFolder, holding bytes: [UInt8]
+  ) throws(StoreError) {
+    let last = String(name.lastComponent)
+    let outcome = linkat(temporaries.descriptor, String(temporary), folder.descriptor, last, 0)
+    let number = outcome == 0 ? 0 : errno
+    switch number {
+    case 0, EEXIST: unlinkat(temporaries.descriptor, String(temporary), 0)
+    case EPERM, EOPNOTSUPP, ENOSYS:
+      // A file system without hard links (FAT, some shares): look, then move.
+      if try folder.entry(last) == nil { return try move(temporary, in: temporaries, to: name, in: folder) }
+      unlinkat(temporaries.descriptor, String(temporary), 0)
+    default: throw .system(number, "\(name) could not be moved to its name")
+    }
+    if number == 0 { return }
+    guard let file = try OpenFile.reading(name.lastComponent, in: folder), try file.status().size == bytes.count,
+      sameBytes(try file.read(0..<bytes.count), bytes)
+    else { throw .taken(name) }
+  }
+
+  private func collect(
+    in folder: borrowing OpenFolder, below path: String, prefix: String, into found: inout [ObjectInfo]
+  ) throws(StoreError) {
+    for entryName in try folder.names() {
+      let text = path + entryName
+      guard let name = ObjectName(text), text.hasPrefix(prefix) || prefix.hasPrefix(text + "/") else { continue }
+      // Our own leftovers, unless asked for.
+      if text == "tmp", !prefix.hasPrefix("tmp") { continue }
+      // Gone since the folder was read: not there any more.
+      guard let entry = try folder.entry(entryName) else { continue }
+      if entry.isLink { throw .symbolicLink(text) }
+      if entry.isFile { found.append(ObjectInfo(name: name, size: entry.size)) }
+      if entry.isFolder, let inner = try folder.folder(Substring(entryName)) {
+        try collect(in: inner, below: text + "/", prefix: prefix, into: &found)
+      }
+    }
+  }
+
+  /// Makes the folder and those above it, durably.
+  private static func make(_ path: String) throws(StoreError) {
+    var made = path.hasPrefix("/") ? "/" : "."
+    for step in path.split(separator: "/") {
+      let parent = made
+      made += (made.hasSuffix("/") ? "" : "/") + step
+      if mkdir(made, 0o700) == 0 {
+        try OpenFolder.target(parent).synchronize()
+      } else if errno != EEXIST {
+        throw .system(errno, "the folder \(made) could not be made")
+      }
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import Glibc
+import Storage
+
+/// A folder held open, closed with the value. Everything below the target's own folder is reached step by step
+/// from such a handle, so that no symbolic link planted there leads anywhere else.
+struct OpenFolder: ~Copyable {
+  let descriptor: Int32
+  /// For messages, relative to the target.
+  let path: String
+
+  private init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  /// The target's own folder; this one may be a link.
+  /// - Throws: `.noTarget` when there is none.
+  static func target(_ path: String) throws(StoreError) -> OpenFolder {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor < 0 else { return OpenFolder(descriptor: descriptor, path: "") }
+    switch errno {
+    case ENOENT:
+      throw StoreError(
+        .noTarget, "there is no folder \(path)",
+        hint: "Check that the disk is mounted; `sealift init` makes the folder of a new target.")
+    case ENOTDIR: throw StoreError(.noTarget, "\(path) is not a folder")
+    case let number: throw .system(number, "\(path) could not be opened")
+    }
+  }
+
+  /// The folder `name` in this one, or `nil` when there is none.
+  /// - Throws: `.badAnswer` when it is a symbolic link.
+  func folder(_ name: Substring) throws(StoreError) -> OpenFolder? {
+    let child = path.isEmpty ? String(name) : "\(path)/\(name)"
+    let descriptor = openat(self.descriptor, String(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor < 0 else { return OpenFolder(descriptor: descriptor, path: child) }
+    switch errno {
+    case ENOENT: return nil
+    case ENOTDIR, ELOOP:
+      if try entry(name)?.isLink == true { throw .symbolicLink(child) }
+      return nil
+    case let number: throw .system(number, "\(child) could not be opened")
+    }
+  }
+
+  /// The folder `name` in this one, made (0700) when it is missing.
+  func makeFolder(_ name: Substring) throws(StoreError) -> OpenFolder {
+    if mkdirat(descriptor, String(name), 0o700) != 0, errno != EEXIST {
+      throw .system(errno, "the folder \(path)/\(name) could not be made")
+    }
+    guard let made = try folder(name) else {
+      throw StoreError(.fileSystem, "\(path)/\(name) is in the way: a folder is needed there")
+    }
+    return made
+  }
+
+  /// What stands under `name`, without following it; `nil` when nothing does.
+  func entry(_ name: some StringProtocol) throws(StoreError) -> Entry? {
+    var status = stat()
+    guard fstatat(descriptor, String(name), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      if errno == ENOENT { return nil }
+      throw .system(errno, "\(path)/\(name) could not be looked at")
+    }
+    return Entry(kind: status.st_mode & S_IFMT, size: Int(status.st_size))
+  }
+
+  struct Entry {
+    let kind: mode_t
+    /// In bytes.
+    let size: Int
+    var isFile: Bool { kind == S_IFREG }
+    var isFolder: Bool { kind == S_IFDIR }
+    var isLink: Bool { kind == S_IFLNK }
+  }
+
+  /// All names in it but `.` and `..`.
+  func names() throws(StoreError) -> [String] {
+    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard copy >= 0 else { throw .system(errno, "\(path) could not be read") }
+    guard let stream = fdopendir(copy) else {
+      let number = errno
+      close(copy)
+      throw .system(number, "\(path) could not be read")
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        // A listing that ends in an error is no short listing.
+        if errno != 0 { throw .system(errno, "\(path) could not be read to its end") }
+        return names
+      }
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+  }
+
+  /// Makes its names durable.
+  func synchronize() throws(StoreError) {
+    guard fsync(descriptor) == 0 else { throw .system(errno, "\(path) could not be made durable") }
+  }
+}

@@ -1,0 +1,146 @@
+import FoundationEssentials
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Backends
+
+@Suite struct FolderStoreTests {
+  private let scratch: Scratch
+  private let root: String
+  private let store: FolderStore
+  private let name = ObjectName("packs/chain/one")!
+
+  init() throws {
+    scratch = try Scratch()
+    root = scratch.file("target")
+    store = try FolderStore(path: root, create: true)
+  }
+
+  private func mode(_ path: String) -> mode_t {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+  }
+
+  private func code(_ work: () async throws -> Void) async -> StoreError.Code? {
+    do { try await work() } catch { return (error as? StoreError)?.code }
+    return nil
+  }
+
+  @Test func `it keeps every promise`() async {
+    let broken = await brokenPromises(of: store)
+    #expect(broken == [])
+  }
+
+  @Test func `a missing folder is refused unless it may be made`() throws {
+    let path = scratch.file("not/mounted")
+    let error = #expect(throws: StoreError.self) { _ = try FolderStore(path: path) }
+    #expect(error?.code == .noTarget)
+    #expect(error?.hint?.contains("mounted") == true)
+    _ = try FolderStore(path: path, create: true)
+    #expect(mode(path) == 0o700)
+    let file = scratch.file("file")
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    #expect(throws: StoreError.self) { _ = try FolderStore(path: file) }
+  }
+
+  @Test func `a folder that goes away later is no empty target`() async throws {
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    try FileManager.default.removeItem(atPath: root)
+    #expect(await code { _ = try await store.list(prefix: "") } == .noTarget)
+    #expect(await code { _ = try await store.head(name) } == .noTarget)
+    #expect(await code { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) } == .noTarget)
+  }
+
+  @Test func `files are for their owner alone and nothing is left in tmp`() async throws {
+    for ifAbsent in [true, false] {
+      try await store.put(ObjectBody([1, 2]), at: name, ifAbsent: ifAbsent)
+      #expect(mode("\(root)/packs/chain/one") == 0o600)
+      #expect(mode("\(root)/packs") == 0o700)
+      #expect(mode("\(root)/packs/chain") == 0o700)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/tmp") == [])
+    }
+    #expect(await code { try await store.put(ObjectBody([9]), at: name, ifAbsent: true) } == .exists)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/tmp") == [])
+  }
+
+  @Test func `leftovers in tmp are listed only when asked for`() async throws {
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    #expect(FileManager.default.createFile(atPath: "\(root)/tmp/0123", contents: Data([1, 2, 3])))
+    #expect(try await store.list(prefix: "").map(\.name) == [name])
+    #expect(try await store.list(prefix: "tmp/").map(\.name.text) == ["tmp/0123"])
+  }
+
+  @Test func `files of others are not listed`() async throws {
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    for foreign in [".DS_Store", "packs/.hidden", "packs/README.TXT", "lost+found"] {
+      #expect(FileManager.default.createFile(atPath: "\(root)/\(foreign)", contents: Data([1])))
+    }
+    #expect(mkfifo("\(root)/packs/pipe", 0o600) == 0)
+    #expect(try await store.list(prefix: "").map(\.name) == [name])
+    #expect(await code { _ = try await store.get(ObjectName("packs/pipe")!, range: nil) } == .notFound)
+  }
+
+  @Test func `symbolic links inside are never followed, and never taken for absence`() async throws {
+    let outside = scratch.file("outside")
+    try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
+    #expect(FileManager.default.createFile(atPath: "\(outside)/secret", contents: Data([42])))
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    try FileManager.default.createSymbolicLink(atPath: "\(root)/linked", withDestinationPath: outside)
+    try FileManager.default.createSymbolicLink(atPath: "\(root)/packs/file", withDestinationPath: "\(outside)/secret")
+    let throughFolder = ObjectName("linked/secret")!
+    let throughFile = ObjectName("packs/file")!
+    for link in [throughFolder, throughFile] {
+      #expect(await code { _ = try await store.get(link, range: nil) } == .badAnswer)
+      #expect(await code { _ = try await store.head(link) } == .badAnswer)
+    }
+    #expect(await code { try await store.put(ObjectBody([7]), at: throughFolder, ifAbsent: false) } == .badAnswer)
+    #expect(await code { _ = try await store.list(prefix: "") } == .badAnswer)
+    #expect(await code { _ = try await store.list(prefix: "../") } == nil)
+    #expect(try await store.list(prefix: "../outside/").isEmpty)
+    // A put to the name of a link replaces the link, not what it leads to.
+    try await store.put(ObjectBody([8]), at: throughFile, ifAbsent: false)
+    #expect(try await store.get(throughFile, range: nil) == [8])
+    #expect(FileManager.default.contents(atPath: "\(outside)/secret") == Data([42]))
+  }
+
+  @Test func `an unwritable folder is explained`() async throws {
+    guard getuid() != 0 else {
+      #expect(StoreError.system(EACCES, "x").code == .forbidden)
+      return
+    }
+    chmod(root, 0o500)
+    defer { chmod(root, 0o700) }
+    #expect(await code { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) } == .forbidden)
+  }
+
+  @Test(arguments: [
+    (ENOSPC, StoreError.Code.full), (EDQUOT, .full), (EROFS, .forbidden), (EIO, .fileSystem), (ESTALE, .unavailable),
+  ])
+  func `what the system says gets its meaning`(_ number: Int32, _ code: StoreError.Code) {
+    let error = StoreError.system(number, "packs/x could not be written")
+    #expect(error.code == code)
+    #expect(error.message.hasPrefix("packs/x could not be written: "))
+    #expect((error.retry != .never) == (code == .unavailable))
+  }
+
+  @Test func `a full disk is said to be full and leaves nothing under the name`() async throws {
+    // A limit on file size is the one full disk a test can have without being root.
+    await #expect(processExitsWith: .success) { () async throws -> Void in
+      let scratch = try Scratch()
+      let store = try FolderStore(path: scratch.path)
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
+      setrlimit(__rlimit_resource_t(1), &limit)
+      let name = ObjectName("packs/big")!
+      do throws(StoreError) {
+        try await store.put(ObjectBody([UInt8](repeating: 1, count: 50_000)), at: name, ifAbsent: false)
+        exit(2)
+      } catch {
+        guard error.code == .full, try await store.head(name) == nil else { exit(3) }
+        guard try await store.list(prefix: "tmp/").isEmpty else { exit(4) }
+      }
+    }
+  }
+}

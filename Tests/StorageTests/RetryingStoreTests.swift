@@ -1,0 +1,102 @@
+import Storage
+import TestKit
+import Testing
+
+@Suite struct RetryingStoreTests {
+  private let clock = ManualClock()
+  private let memory = MemoryStore()
+  private let busy = StoreError(.unavailable, "busy", retry: .later(after: nil))
+  private let name = ObjectName("packs/a")!
+
+  private func retrying(_ base: any ObjectStore, tries: Int = 5, random: Double = 1) -> RetryingStore {
+    var policy = RetryingStore.Policy()
+    policy.tries = tries
+    policy.firstPause = .seconds(1)
+    policy.longestPause = .seconds(5)
+    return RetryingStore(base, policy: policy, clock: clock.storeClock, random: { random })
+  }
+
+  @Test(arguments: FaultyStore.Call.allCases)
+  func `every call is tried again until it succeeds`(_ call: FaultyStore.Call) async throws {
+    let faulty = FaultyStore(memory)
+    memory.content = [name: [1, 2, 3]]
+    faulty.plan(call, .failure(busy), times: 3)
+    let store = retrying(faulty)
+    switch call {
+    case .put: try await store.put(ObjectBody([4]), at: name, ifAbsent: false)
+    case .get: #expect(try await store.get(name, range: 1..<2) == [2])
+    case .head: #expect(try await store.head(name)?.size == 3)
+    case .list: #expect(try await store.list(prefix: "packs/").count == 1)
+    case .delete: try await store.delete(name)
+    }
+    #expect(faulty.count(call) == 4)
+    #expect(faulty.unfiredFaults.isEmpty)
+    #expect(clock.waits == [.seconds(1), .seconds(2), .seconds(4)])
+  }
+
+  @Test func `it gives up with the last error after its tries`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.get, .failure(busy), times: 4)
+    faulty.plan(.get, .failure(StoreError(.throttled, "the last one", retry: .later(after: nil))))
+    let error = await #expect(throws: StoreError.self) { _ = try await retrying(faulty).get(name, range: nil) }
+    #expect(error?.message == "the last one")
+    #expect(faulty.count(.get) == 5)
+    #expect(clock.waits == [.seconds(1), .seconds(2), .seconds(4), .seconds(5)])
+  }
+
+  @Test func `what cannot get better is not tried again`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.put, .failure(StoreError(.full, "no space")))
+    let error = await #expect(throws: StoreError.self) {
+      try await retrying(faulty).put(ObjectBody([]), at: name, ifAbsent: false)
+    }
+    #expect(error?.code == .full)
+    #expect(faulty.count(.put) == 1)
+    #expect(clock.waits.isEmpty)
+  }
+
+  @Test func `pauses are jittered fully, and a time named by the server is kept`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.list, .failure(busy))
+    faulty.plan(.list, .failure(StoreError(.throttled, "slow down", retry: .later(after: .seconds(20)))))
+    _ = try await retrying(faulty, random: 0.25).list(prefix: "")
+    #expect(clock.waits == [.milliseconds(250), .milliseconds(20_500)])
+  }
+
+  @Test func `a server that asks for hours gets its error passed on`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.list, .failure(StoreError(.throttled, "tomorrow", retry: .later(after: .seconds(86_400)))))
+    await #expect(throws: StoreError.self) { _ = try await retrying(faulty).list(prefix: "") }
+    #expect(clock.waits.isEmpty)
+  }
+
+  @Test func `an answer that was lost does not make a conditional put fail`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.put, .lostAnswer(busy))
+    try await retrying(faulty).put(ObjectBody([7]), at: name, ifAbsent: true)
+    #expect(memory.content == [name: [7]])
+    #expect(faulty.count(.put) == 2)
+  }
+
+  @Test func `each retry is told, with its error and pause`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.delete, .failure(busy), times: 2)
+    let told = Locked<[String]>([])
+    let store = RetryingStore(faulty, clock: clock.storeClock, random: { 0.5 }) { retry in
+      told.withLock { $0.append("\(retry.failures) \(retry.error.message) \(retry.pause)") }
+    }
+    try await store.delete(name)
+    #expect(told.withLock { $0 } == ["1 busy 0.15 seconds", "2 busy 0.3 seconds"])
+  }
+
+  @Test func `a cancelled task stops waiting`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.get, .failure(busy), times: 100)
+    let store = RetryingStore(faulty, clock: .system, random: { 1 })
+    let task = Task { try await store.get(name, range: nil) }
+    task.cancel()
+    let error = await #expect(throws: StoreError.self) { _ = try await task.value }
+    #expect(error?.code == .cancelled)
+    #expect(faulty.count(.get) == 1)
+  }
+}
