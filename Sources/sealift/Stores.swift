@@ -41,7 +41,9 @@ struct Stores: Sendable {
       }
       return try FolderStore(path: path, create: create)
     } catch let error as StoreError {
-      throw OperationError(.failed, code: error.code.rawValue, error.message, hint: error.hint, cause: error)
+      throw OperationError(
+        error.code == .noTarget ? .noRepository : .failed, code: error.code.rawValue, error.message, hint: error.hint,
+        cause: error)
     }
   }
 

@@ -28,13 +28,7 @@ struct ConfigCheck: SealiftCommand {
     let lines = try Self.effective(configuration, session.options)
     _ = try Stores(session.options, configuration, session.terminal)
     guard !session.options.json else {
-      let settings = lines.map { line in
-        Json.object([("key", .string(line.key)), ("value", .string(line.value)), ("from", .string(line.from))])
-      }
-      try session.terminal.result(
-        Json.object([
-          ("configuration", .object([("file", .optional(configuration.file)), ("settings", .array(settings))]))
-        ]))
+      try session.terminal.result(Documents.configuration(configuration.file, lines))
       return .success
     }
     try session.terminal.result("configuration: \(configuration.file ?? "none")")

@@ -71,7 +71,7 @@ struct KeyAdd: SealiftCommand {
     let (keys, target) = try session.keys()
     let slot = try await keys.add(try secret(for: target.name), at: target)
     guard !session.options.json else {
-      try session.terminal.result(Json.object([("key", Documents.key(slot))]))
+      try session.terminal.result(Documents.changed(slot))
       return .success
     }
     try session.terminal.result("\(printable(target.name)): added \(slot.kind) \(slot.id)")
@@ -101,7 +101,7 @@ struct KeyRemove: SealiftCommand {
     let (keys, target) = try session.keys()
     let slot = try await keys.remove(id, at: target, force: force)
     guard !session.options.json else {
-      try session.terminal.result(Json.object([("key", Documents.key(slot))]))
+      try session.terminal.result(Documents.changed(slot))
       return .success
     }
     try session.terminal.result("\(printable(target.name)): removed \(slot.kind) \(slot.id)")

@@ -41,6 +41,15 @@ final class ConfigurationSection {
     return note(key, text, node)
   }
 
+  /// A text that may hold a secret, such as a command line: `config check` only says that it is there.
+  func hiddenText(_ key: String) throws -> String? {
+    guard let node = node(key) else { return nil }
+    guard case .string(let text) = node.value else { throw wrongType(key, node, "a text") }
+    guard !text.isEmpty else { throw wrong(key, node, "must not be empty") }
+    note(key, "(not shown)", node)
+    return text
+  }
+
   func flag(_ key: String, default standard: Bool) throws -> Bool {
     guard let node = node(key) else {
       note(key, "\(standard)")

@@ -40,6 +40,11 @@ struct TargetSettings: Sendable {
     guard let url = try section.text("url") else {
       throw section.wrong("url", "is missing: a target needs a URL such as s3://bucket/prefix or file:///path")
     }
+    if Self.hasPassword(url) {
+      throw section.wrong(
+        "url", "has a password in it",
+        hint: "Write the user as 'user', and the password as passwordFile or passwordCommand.")
+    }
     self.name = name
     self.url = url
     caFile = try section.text("caFile").map(Paths.expanded)
@@ -61,9 +66,17 @@ struct TargetSettings: Sendable {
     try section.finish()
   }
 
+  /// `scheme://user:password@host`: a URL is shown in messages and by `ps`.
+  static func hasPassword(_ url: String) -> Bool {
+    guard let scheme = url.firstRange(of: "://") else { return false }
+    let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    guard let at = authority.lastIndex(of: "@") else { return false }
+    return authority[..<at].contains(":")
+  }
+
   private static func secret(_ section: ConfigurationSection, file: String, command: String) throws -> SecretSource? {
     let path = try section.text(file).map { SecretSource.file(Paths.expanded($0)) }
-    let program = try section.text(command).map(SecretSource.command)
+    let program = try section.hiddenText(command).map(SecretSource.command)
     if path != nil, program != nil { throw section.wrong(command, "and '\(file)' exclude each other") }
     return path ?? program
   }

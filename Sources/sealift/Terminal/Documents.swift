@@ -1,4 +1,5 @@
 import Operations
+import Storage
 
 /// The documents of `--json`, each described in `Docs/Json.md`. Members are only ever added.
 enum Documents {
@@ -97,6 +98,35 @@ enum Documents {
   static func recovery(_ slot: ManageKeys.Slot, _ text: String) -> Json {
     .object([("key", key(slot)), ("recoveryKey", .string(text))])
   }
+
+  static func doctor(_ examinations: [Examination]) -> Json {
+    let targets = examinations.map { examination in
+      let findings = examination.findings.map { finding in
+        let note: String? =
+          switch finding.verdict {
+          case .kept: nil
+          case .noted(let text), .broken(let text): text
+          }
+        return Json.object([
+          ("promise", .string(finding.promise)), ("kept", .bool(!finding.isBroken)), ("note", .optional(note)),
+        ])
+      }
+      return Json.object([
+        ("target", .string(examination.target)), ("location", .string(examination.location)),
+        ("findings", .array(findings)),
+      ])
+    }
+    return .object([("targets", .array(targets))])
+  }
+
+  static func configuration(_ file: String?, _ lines: [SettingLine]) -> Json {
+    let settings = lines.map { line in
+      Json.object([("key", .string(line.key)), ("value", .string(line.value)), ("from", .string(line.from))])
+    }
+    return .object([("configuration", .object([("file", .optional(file)), ("settings", .array(settings))]))])
+  }
+
+  static func changed(_ slot: ManageKeys.Slot) -> Json { .object([("key", key(slot))]) }
 
   private static func members(_ version: VersionSummary) -> [(String, Json)] {
     [
