@@ -8,8 +8,42 @@ package enum VersionSelector: Sendable, Equatable {
   /// The newest of that database not later than the time (milliseconds since 1970 UTC).
   case notLater(database: String, time: UInt64)
 
+  /// Database names may themselves contain `:` and `@`: what counts is the last one.
+  ///
+  /// A time without a fraction means up to the end of that second, because tables show whole seconds: what was read
+  /// there must find the version it stood beside.
   /// - Throws: `OperationError` of kind `.usage` that says what a version looks like.
   package init(parsing text: String) throws {
-    throw OperationError(.usage, "'\(text)' does not name a version")
+    if text == "latest" {
+      self = .latest(database: nil)
+    } else if text.hasSuffix(":latest"), text.utf8.count > ":latest".utf8.count {
+      self = .latest(database: String(text.dropLast(":latest".count)))
+    } else if let at = text.lastIndex(of: "@"), at != text.startIndex {
+      self = .notLater(database: String(text[..<at]), time: try Self.time(String(text[text.index(after: at)...])))
+    } else if (4...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isHexadecimal) {
+      self = .id(prefix: text.lowercased())
+    } else {
+      throw Self.refusal("'\(text)' does not name a version")
+    }
+  }
+
+  private static func time(_ text: String) throws -> UInt64 {
+    guard let time = Times.milliseconds(text) else { throw refusal("'\(text)' is not a time") }
+    return text.contains(".") ? time : time + 999
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"):
+      true
+    default: false
+    }
+  }
+
+  private static func refusal(_ message: String) -> OperationError {
+    OperationError(
+      .usage, code: "badVersion", message,
+      hint: "A version is an id or at least 4 digits of it, latest, NAME:latest, or NAME@2026-11-20T12:00:00Z.")
   }
 }

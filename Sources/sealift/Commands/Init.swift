@@ -1,0 +1,38 @@
+import ArgumentParser
+import Operations
+
+struct Init: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a repository at a target.",
+    discussion: """
+      Makes the keys, seals them with your passphrase (typed twice, or from a file) and writes the repository. Without \
+      the passphrase nobody can read it again, so note it, and print a recovery key with `sealift key recovery`.
+
+        sealift --target file:///srv/backup init
+        sealift --target nas init --if-missing
+      """)
+
+  @Flag(help: "Be content when there is a repository already and the key opens it.")
+  var ifMissing = false
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration, isNew: true)
+    let world = try session.world(configuration)
+    var tries = Tries<Initialize.Outcome>()
+    for target in try targets.all() {
+      try await tries.attempt(target.name, session.terminal) {
+        let access = try targets.access(target, create: true)
+        let outcome = try await Initialize(world).run(at: access, ifMissing: ifMissing)
+        guard !session.options.json else { return outcome }
+        try session.terminal.result(
+          "\(printable(target.name)): \(outcome.created ? "made" : "found") repository \(outcome.repository)")
+        return outcome
+      }
+    }
+    if session.options.json { try session.terminal.result(Documents.repositories(tries.done)) }
+    return try tries.status("repositories", session.terminal)
+  }
+}

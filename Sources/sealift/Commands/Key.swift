@@ -1,0 +1,144 @@
+import ArgumentParser
+import Operations
+
+struct Key: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List, add and remove the keys that open a repository.",
+    discussion: """
+      A repository may be opened by several passphrases, key files and printed recovery keys. A removed key that was \
+      copied before, together with the repository's files, opens what was stored until then.
+
+        sealift key list
+        sealift key add --new-passphrase-file ./new-passphrase
+        sealift key recovery
+      """, subcommands: [KeyList.self, KeyAdd.self, KeyRemove.self, KeyRecovery.self])
+
+  func run() throws {
+    throw ValidationError("'key' needs one of: list, add, remove, recovery")
+  }
+}
+
+struct KeyList: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the keys of a repository.", discussion: "  sealift --target nas key list")
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let (keys, target) = try session.keys()
+    let slots = try await keys.list(at: target)
+    guard !session.options.json else {
+      try session.terminal.result(Documents.keys(slots))
+      return .success
+    }
+    var table = Table([("ID", .left), ("KIND", .left), ("CREATED", .left), ("", .left)])
+    for slot in slots {
+      table.add([slot.id, slot.kind, Times.seconds(slot.created), slot.current ? "in use now" : ""])
+    }
+    for line in table.lines { try session.terminal.result(line) }
+    return .success
+  }
+}
+
+struct KeyAdd: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add a passphrase or a key file.",
+    discussion: """
+      Without an option the new passphrase is asked for at the terminal, twice. The present key comes from where it \
+      always comes from.
+
+        sealift key add
+        sealift key add --new-key-file ./sealift.key
+      """)
+
+  @Option(
+    help: ArgumentHelp("The new key: the whole content of this file (mode 600).", valueName: "file"),
+    completion: .file())
+  var newKeyFile: String?
+
+  @Option(help: ArgumentHelp("The new passphrase, in this file (mode 600).", valueName: "file"), completion: .file())
+  var newPassphraseFile: String?
+
+  @OptionGroup var global: GlobalOptions
+
+  func validate() throws {
+    if newKeyFile != nil, newPassphraseFile != nil {
+      throw ValidationError("--new-key-file and --new-passphrase-file exclude each other")
+    }
+  }
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let (keys, target) = try session.keys()
+    let slot = try await keys.add(try secret(for: target.name), at: target)
+    guard !session.options.json else {
+      try session.terminal.result(Documents.changed(slot))
+      return .success
+    }
+    try session.terminal.result("\(printable(target.name)): added \(slot.kind) \(slot.id)")
+    return .success
+  }
+
+  private func secret(for target: String) throws -> UnlockSecret {
+    if let newKeyFile { return try SecretSource.keyFile(newKeyFile).unlockSecret() }
+    if let newPassphraseFile { return try SecretSource.file(newPassphraseFile).unlockSecret() }
+    return .passphrase(try Prompt.passphrase("additional passphrase for \(target)", twice: true))
+  }
+}
+
+struct KeyRemove: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Remove a key by its id.", discussion: "  sealift key remove 1f0c52ab")
+
+  @Argument(help: "The id that `key list` shows, or an unambiguous prefix of it.")
+  var id: String
+
+  @Flag(help: "Remove even the key in use now.")
+  var force = false
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let (keys, target) = try session.keys()
+    let slot = try await keys.remove(id, at: target, force: force)
+    guard !session.options.json else {
+      try session.terminal.result(Documents.changed(slot))
+      return .success
+    }
+    try session.terminal.result("\(printable(target.name)): removed \(slot.kind) \(slot.id)")
+    return .success
+  }
+}
+
+struct KeyRecovery: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "recovery", abstract: "Make a recovery key to print.",
+    discussion: """
+      The key is shown once and kept nowhere. Print it, and lock it away: it opens the repository with \
+      --recovery-key-file.
+
+        sealift key recovery
+      """)
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let (keys, target) = try session.keys()
+    let (slot, text) = try await keys.addRecoveryKey(at: target)
+    guard !session.options.json else {
+      try session.terminal.result(Documents.recovery(slot, text))
+      return .success
+    }
+    try session.terminal.result(text)
+    session.terminal.notice("\(target.name): recovery key \(slot.id); it is shown this once: print it and lock it away")
+    return .success
+  }
+}
+
+extension Session {
+  fileprivate func keys() throws -> (ManageKeys, TargetAccess) {
+    let configuration = try configuration()
+    let targets = try Targets(self, configuration)
+    let target = try targets.access(try targets.one())
+    return (ManageKeys(try world(configuration)), target)
+  }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Operations
+
+/// What one target holds.
+struct Listing {
+  var target: String
+  var outcome: ListVersions.Outcome
+}
+
+struct List: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List the versions at the targets.",
+    discussion: """
+      Oldest first. Any version can be named by the digits shown, or by latest, NAME:latest, NAME@2026-11-20T12:00:00Z.
+
+        sealift list
+        sealift list app --tag before-upgrade --json
+      """)
+
+  @Argument(help: "Only versions of this database.")
+  var name: String?
+
+  @Option(help: "Only versions with this tag.")
+  var tag: String?
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let chosen = try targets.all()
+    let world = try session.world(configuration)
+    var tries = Tries<Listing>()
+    for target in chosen {
+      try await tries.attempt(target.name, session.terminal) {
+        let outcome = try await ListVersions(world).run(at: try targets.access(target), database: name, tag: tag)
+        return Listing(target: target.name, outcome: outcome)
+      }
+    }
+    let listings = tries.done.map(\.outcome)
+    if session.options.json {
+      try session.terminal.result(Documents.list(listings, notices: session.terminal.notices))
+    } else {
+      for listing in listings { try show(listing, isOneOfMany: chosen.count > 1, session.terminal) }
+    }
+    let status = try tries.status("targets", session.terminal)
+    let problem = listings.flatMap(\.outcome.problems).first
+    for problem in listings.flatMap(\.outcome.problems) { session.terminal.tell(problem) }
+    guard let problem, status == .success else { return status }
+    session.terminal.tellDocument(problem)
+    return ExitStatus(problem.kind)
+  }
+
+  private func show(_ listing: Listing, isOneOfMany: Bool, _ terminal: Terminal) throws {
+    if isOneOfMany { try terminal.result("\(printable(listing.target)):") }
+    for line in VersionTable.lines(listing.outcome.versions) { try terminal.result(line) }
+    if listing.outcome.versions.isEmpty { terminal.notice("\(listing.target): no versions") }
+    if listing.outcome.formatVersion == 0 {
+      terminal.notice("\(listing.target): format 0, which is not frozen yet: later releases may not read it")
+    }
+    if !listing.outcome.freshnessProvable {
+      terminal.notice(
+        "\(listing.target): this machine has not seen all of it before, so it cannot prove that nothing newer was taken away; "
+          + "compare with a head noted elsewhere (pull --expect HEAD)")
+    }
+  }
+}
+
+/// Versions as `list` shows them, in 80 columns.
+enum VersionTable {
+  static func lines(_ versions: [VersionSummary]) -> [String] {
+    guard !versions.isEmpty else { return [] }
+    var table = Table([
+      ("ID", .left), ("TIME", .left), ("DATABASE", .left), ("SIZE", .right), ("NEW", .right), ("TAGS", .left),
+    ])
+    let digits = shortestDigits(versions.map(\.id))
+    for version in versions {
+      let marks = (version.damaged ? ["(damaged)"] : []) + (version.notCheckable ? ["(not checkable)"] : [])
+      table.add([
+        String(version.id.prefix(digits)), Times.seconds(version.time), shortened(printable(version.database), to: 14),
+        ByteCount.text(version.size), ByteCount.text(version.bytesNew), (marks + version.tags).joined(separator: ","),
+      ])
+    }
+    return table.lines
+  }
+
+  /// The number of digits, at least 8, that tells all of them apart.
+  static func shortestDigits(_ ids: [String]) -> Int {
+    let distinct = Set(ids)
+    var digits = 8
+    while digits < 64, Set(distinct.map { $0.prefix(digits) }).count < distinct.count { digits += 1 }
+    return digits
+  }
+}

@@ -1,0 +1,119 @@
+import ArgumentParser
+import Operations
+
+/// `push`; the operation is called `Push`.
+struct PushCommand: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "push",
+    abstract: "Take a copy of databases, seal it and store it.",
+    discussion: """
+      An argument with a '/' in it is the path of a database file, any other is a name from the configuration. Without \
+      arguments all configured databases are pushed. Applications may go on writing meanwhile.
+
+        sealift push
+        sealift push app --tag before-upgrade --note "schema 12"
+        sealift --target file:///srv/backup push ./app.db
+      """)
+
+  @Argument(help: ArgumentHelp("Names from the configuration, or paths.", valueName: "name|path"), completion: .file())
+  var databases: [String] = []
+
+  @Option(name: .customLong("tag"), parsing: .singleValue, help: "A tag for the version; may be given more than once.")
+  var tags: [String] = []
+
+  @Option(help: ArgumentHelp("A note for the version.", valueName: "text"))
+  var note = ""
+
+  @Option(
+    help: "How to copy: vacuum (smallest) or pages (exact).", completion: .list(["vacuum", "pages"]))
+  var method: DatabaseSource.Method?
+
+  @Flag(name: [.long, .customShort("n")], help: "Take the copy and count what would be new; store nothing.")
+  var dryRun = false
+
+  @Option(help: "The database's name, when it is given as a path.")
+  var name: String?
+
+  @Flag(help: "Let SQLite roll back a hot journal, which changes the database file.")
+  var allowRecovery = false
+
+  @OptionGroup var global: GlobalOptions
+
+  func validate() throws {
+    if name != nil, databases.count != 1 { throw ValidationError("--name needs exactly one database, given as a path") }
+    if tags.contains("") { throw ValidationError("a tag must not be empty") }
+  }
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let pushes = try chosen(configuration).map { ($0, try targets.all(for: $0)) }
+    let world = try session.world(configuration)
+    var report = PushReport()
+    for (database, settings) in pushes {
+      let opened = open(settings, of: database, targets, &report)
+      guard !opened.isEmpty else { continue }
+      var request = Push.Request(database: database.source, targets: opened)
+      (request.tags, request.note, request.dryRun) = (tags, note, dryRun)
+      request.verifyRemoteEvery = configuration.verifyRemote
+      try await report.push(request, world, session.terminal)
+    }
+    return try report.end(session.terminal)
+  }
+
+  /// A target that cannot even be opened fails like one that breaks later: the others go on.
+  private func open(
+    _ settings: [TargetSettings], of database: Configuration.DatabaseSettings, _ targets: Targets,
+    _ report: inout PushReport
+  ) -> [TargetAccess] {
+    settings.compactMap { target in
+      do {
+        return try targets.access(target)
+      } catch {
+        report.failed(database.source.name, target.name, Session.known(error))
+        return nil
+      }
+    }
+  }
+
+  private func chosen(_ configuration: Configuration) throws -> [Configuration.DatabaseSettings] {
+    if databases.isEmpty, configuration.databases.isEmpty {
+      throw OperationError(
+        .usage, code: "noDatabase", "no database is named, and none is configured",
+        hint: "Give the path of one, such as `sealift push ./app.db`, or write a configuration.")
+    }
+    var chosen = databases.isEmpty ? configuration.databases : try databases.map { try database($0, configuration) }
+    for index in chosen.indices {
+      if let method { chosen[index].source.method = method }
+      if allowRecovery { chosen[index].source.allowRecovery = true }
+    }
+    return chosen
+  }
+
+  private func database(_ text: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {
+    guard text.contains("/") else { return try configured(text, configuration) }
+    guard let name = name ?? Paths.databaseName(text), isDatabaseName(name) else {
+      throw OperationError(
+        .usage, code: "badName", "the database at '\(text)' needs a name", hint: "Give it one with --name.")
+    }
+    return Configuration.DatabaseSettings(source: DatabaseSource(name: name, path: Paths.absolute(text)), targets: nil)
+  }
+
+  private func configured(_ name: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {
+    if self.name != nil {
+      throw OperationError(
+        .usage, "--name is for paths, and '\(name)' has no '/' in it",
+        hint: "Write ./\(name) for a file in this folder.")
+    }
+    if let known = configuration.databases.first(where: { $0.source.name == name }) { return known }
+    let nearest = Nearest.match(for: name, among: configuration.databases.map(\.source.name))
+    throw OperationError(
+      .usage, code: "unknownDatabase", "'\(name)' is not a configured database",
+      hint: nearest.map { "Did you mean '\($0)'?" } ?? "A file in this folder is written with a slash: ./\(name)")
+  }
+
+  /// What a path gives may have any character but a slash; only nothing at all is no name.
+  private func isDatabaseName(_ name: String) -> Bool { !name.isEmpty && !name.contains("/") && name.utf8.count <= 255 }
+}
+
+extension DatabaseSource.Method: ExpressibleByArgument {}

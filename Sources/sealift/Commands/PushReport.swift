@@ -1,0 +1,64 @@
+import Operations
+
+/// What became of all pushes of one run: each database at each target.
+struct PushReport {
+  private(set) var pushed: [Push.Pushed] = []
+  private(set) var failures: [(database: String, target: String?, error: OperationError)] = []
+  private var damages: [OperationError] = []
+
+  /// Pushes one database. Its failure is kept, and the next one is pushed all the same.
+  /// - Throws: only when the work was cancelled.
+  mutating func push(_ request: Push.Request, _ world: World, _ terminal: Terminal) async throws {
+    let name = request.database.name
+    do {
+      let outcome = try await Push(world).run(request)
+      pushed += outcome.pushed
+      if !terminal.manner.json { for one in outcome.pushed { try terminal.result(Self.line(one)) } }
+      for failure in outcome.failures { failed(name, failure.target, failure.error) }
+      if let damage = outcome.damage { damages.append(damage) }
+    } catch {
+      let error = Session.known(error)
+      if error.kind == .cancelled { throw error }
+      failed(name, nil, error)
+    }
+  }
+
+  mutating func failed(_ database: String, _ target: String?, _ error: OperationError) {
+    failures.append((database, target, error))
+  }
+
+  /// Says what is left to say.
+  /// - Throws: the first failure when nothing is safe.
+  func end(_ terminal: Terminal) throws -> ExitStatus {
+    if terminal.manner.json { try terminal.result(Documents.push(self, notices: terminal.notices)) }
+    for damage in damages { terminal.tell(damage) }
+    guard let first = failures.first else {
+      if let damage = damages.first { terminal.tellDocument(damage) }
+      return damages.isEmpty ? .success : .verificationFailed
+    }
+    guard !pushed.isEmpty else {
+      for failure in failures.dropFirst() { terminal.tell(failure.error) }
+      throw first.error
+    }
+    for failure in failures { terminal.tell(failure.error) }
+    terminal.tellDocument(
+      OperationError(
+        .partlyDone, "\(failures.count) of \(failures.count + pushed.count) pushes failed: \(first.error.message)",
+        hint: first.error.hint))
+    return .partlyDone
+  }
+
+  /// `app -> nas: version 3f2a91c0, 8.4 MiB, 120.0 KiB new, head 12-0123456789abcdef`.
+  static func line(_ pushed: Push.Pushed) -> String {
+    let version = pushed.version
+    let place = "\(printable(version.database)) -> \(printable(version.target))"
+    if pushed.dryRun {
+      return "\(place): would store \(ByteCount.text(version.bytesNew)) of \(ByteCount.text(version.size))"
+    }
+    let facts =
+      pushed.unchanged
+      ? "unchanged since \(Times.seconds(version.time))"
+      : "\(ByteCount.text(version.size)), \(ByteCount.text(version.bytesNew)) new"
+    return "\(place): version \(version.id.prefix(8)), \(facts), head \(version.head)"
+  }
+}

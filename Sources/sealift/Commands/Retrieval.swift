@@ -1,0 +1,67 @@
+import Glibc
+import Operations
+
+/// What `pull` and `restore` share: a version back, into a file or to standard output.
+struct Retrieval {
+  private let version: String
+  /// `nil` is standard output.
+  private let path: String?
+  private let expect: String?
+
+  init(_ version: String, _ path: String?, _ expect: String?) {
+    self.version = version
+    self.path = path
+    self.expect = expect
+  }
+
+  func run(in session: Session) async throws -> ExitStatus {
+    let selector = try VersionSelector(parsing: version)
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let target = try targets.access(try targets.one())
+    let world = try session.world(configuration)
+    guard let path else {
+      let outcome = try await Pull(world).run(selector, from: target, to: .descriptor(STDOUT_FILENO), expect: expect)
+      tell(outcome, session.terminal)
+      return .success
+    }
+    let (exact, file) = try await destination(path, selector, target, world)
+    let outcome = try await Pull(world).run(exact, from: target, to: .file(file), expect: expect)
+    if session.options.json {
+      try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
+    } else {
+      try session.terminal.result(outcome.path ?? file)
+      tell(outcome, session.terminal)
+    }
+    return .success
+  }
+
+  /// In a folder the file is named after the database and the time of the version, which must be known first.
+  private func destination(
+    _ path: String, _ selector: VersionSelector, _ target: TargetAccess, _ world: World
+  ) async throws -> (VersionSelector, String) {
+    guard path.hasSuffix("/") || Paths.isFolder(path) else { return (selector, path) }
+    guard Paths.isFolder(path) else {
+      throw OperationError(
+        .usage, code: "noFolder", "there is no folder \(path)",
+        hint: "Make it, or name a file without the slash at its end.")
+    }
+    let version = try await ListVersions(world).show(selector, at: target).summary
+    let folder = path.hasSuffix("/") ? path : path + "/"
+    return (.id(prefix: version.id), folder + Self.fileName(version))
+  }
+
+  /// `<basename>-<UTC yyyyMMdd'T'HHmmss'Z'>.sqlite`.
+  static func fileName(_ version: VersionSummary) -> String {
+    let name = String(version.database.map { $0 == "/" || $0 == "\0" ? "_" : $0 })
+    return "\(name)-\(Times.compact(version.time)).sqlite"
+  }
+
+  private func tell(_ outcome: Pull.Outcome, _ terminal: Terminal) {
+    let version = outcome.version
+    terminal.notice(
+      "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)"
+    )
+    if let folder = outcome.companionsFolder { terminal.notice("its companion files are in \(folder)") }
+  }
+}

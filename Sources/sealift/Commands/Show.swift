@@ -1,0 +1,49 @@
+import ArgumentParser
+import Operations
+
+struct Show: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show everything about one version.",
+    discussion: """
+        sealift show latest
+        sealift --target nas show 3f2a91c0 --json
+      """)
+
+  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
+  var version: String
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let selector = try VersionSelector(parsing: version)
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let target = try targets.one()
+    let detail = try await ListVersions(try session.world(configuration)).show(selector, at: try targets.access(target))
+    guard !session.options.json else {
+      try session.terminal.result(Documents.show(detail))
+      return .success
+    }
+    for (name, value) in Self.facts(detail) where !value.isEmpty {
+      let space = String(repeating: " ", count: max(1, 11 - name.count))
+      try session.terminal.result("\(name)\(space)\(printable(value))")
+    }
+    return .success
+  }
+
+  static func facts(_ detail: ListVersions.Detail) -> [(String, String)] {
+    let version = detail.summary
+    let check = version.damaged ? "damaged" : version.notCheckable ? "not checkable here" : "ok"
+    let companions = detail.members.filter { $0.kind != "database" }
+    return [
+      ("version", version.id), ("head", version.head), ("database", version.database), ("host", version.host),
+      ("target", version.target), ("time", Times.text(version.time)),
+      ("size", "\(ByteCount.text(version.size)) (\(version.pages) pages of \(version.pageSize) bytes)"),
+      ("new", ByteCount.text(version.bytesNew)), ("method", version.method), ("check", check),
+      ("sha256", version.sha256), ("tags", version.tags.joined(separator: ", ")), ("note", version.note),
+      ("previous", detail.previous ?? ""), ("revision", "\(detail.revision)"),
+      ("stored", "\(detail.packs) packs; a restore fetches \(ByteCount.text(detail.bytesFetched))"),
+      ("members", companions.map { "\($0.path) (\(ByteCount.text($0.size)))" }.joined(separator: ", ")),
+    ]
+  }
+}

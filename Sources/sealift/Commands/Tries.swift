@@ -1,0 +1,34 @@
+import Operations
+
+/// The same thing done for several targets: the failure of one does not stop the others.
+struct Tries<Outcome> {
+  private(set) var done: [(target: String, outcome: Outcome)] = []
+  private(set) var failures: [(target: String, error: OperationError)] = []
+
+  /// Failures are told when they happen; the run goes on.
+  /// - Throws: only when the work was cancelled.
+  mutating func attempt(_ target: String, _ terminal: Terminal, _ work: () async throws -> Outcome) async throws {
+    do {
+      done.append((target, try await work()))
+    } catch {
+      let error = Session.known(error)
+      if error.kind == .cancelled { throw error }
+      failures.append((target, error))
+    }
+  }
+
+  /// - Throws: the first failure when nothing was done.
+  func status(_ what: String, _ terminal: Terminal) throws -> ExitStatus {
+    guard let first = failures.first else { return .success }
+    guard !done.isEmpty else {
+      for failure in failures.dropFirst() { terminal.tell(failure.error) }
+      throw first.error
+    }
+    for failure in failures { terminal.tell(failure.error) }
+    terminal.tellDocument(
+      OperationError(
+        .partlyDone, "\(failures.count) of \(failures.count + done.count) \(what) failed: \(first.error.message)",
+        hint: first.error.hint))
+    return .partlyDone
+  }
+}

@@ -1,0 +1,84 @@
+import Operations
+
+/// Everything the configuration file says, decoded and checked.
+struct Configuration: Sendable {
+  /// `nil` when there is no file.
+  var file: String?
+  var host: String?
+  var stateFolder: String?
+  var targets: [TargetSettings] = []
+  var databases: [DatabaseSettings] = []
+  /// Bytes a second.
+  var limitUpload: Int?
+  var limitDownload: Int?
+  /// Milliseconds.
+  var verifyRemote: UInt64 = 24 * 3_600_000
+  var lines: [SettingLine] = []
+
+  struct DatabaseSettings: Sendable {
+    var source: DatabaseSource
+    /// Names of targets; `nil` is all of them.
+    var targets: [String]?
+  }
+
+  /// - Throws: `OperationError` of kind `.usage`: not JSON, an unknown key, a wrong type, a secret.
+  init(json bytes: [UInt8], file: String) throws {
+    let root: JSONNode
+    do {
+      root = try JSONReader.read(bytes)
+    } catch {
+      throw ConfigurationSection.mistake(
+        "notJSON", file, error.line, error.message, hint: "The file must be one JSON object, without comments.")
+    }
+    let provenance = ConfigurationSection.Provenance()
+    let top = try ConfigurationSection(root, file: file, path: "", provenance: provenance)
+    self.file = file
+    host = try top.text("host")
+    stateFolder = try top.text("stateFolder").map(Paths.expanded)
+    verifyRemote = UInt64(try top.value("verifyRemote", default: "24h", "a time such as 24h", TimeSpan.parse) ?? 0)
+    if let limits = try top.section("limits") {
+      limitUpload = try limits.value("upload", "bytes a second such as 5MiB/s", ByteCount.parseRate)
+      limitDownload = try limits.value("download", "bytes a second such as 5MiB/s", ByteCount.parseRate)
+      try limits.finish()
+    }
+    targets = try top.namedSections("targets").map { try TargetSettings(name: $0.name, $0.section) }
+    databases = try top.namedSections("databases").map { named in
+      try DatabaseSettings(name: named.name, named.section, targets: targets.map(\.name))
+    }
+    try top.finish()
+    lines = provenance.entries
+  }
+
+  /// Without a file.
+  init() {}
+}
+
+extension Configuration.DatabaseSettings {
+  init(name: String, _ section: ConfigurationSection, targets known: [String]) throws {
+    guard let path = try section.text("path") else {
+      throw section.wrong("path", "is missing: a database needs the path of its file")
+    }
+    let method = try section.value(
+      "method", default: "vacuum", "vacuum or pages", DatabaseSource.Method.init(rawValue:))
+    let tags = try section.texts("tags") ?? []
+    let targets = try section.texts("targets")
+    let wait = try section.value("busyTimeout", default: "30s", "a time such as 30s", TimeSpan.parse)
+    source = DatabaseSource(
+      name: name, path: Paths.absolute(Paths.expanded(path)), method: method ?? .vacuum,
+      busyTimeoutMilliseconds: wait ?? 30_000,
+      maxWalGrowth: try section.value("maxWalGrowth", "a number of bytes such as 1GiB", ByteCount.parse),
+      allowRecovery: try section.flag("allowRecovery", default: false),
+      keepFreePages: try section.flag("keepFreePages", default: false),
+      compressionLevel: try section.integer("compression", in: 0...19, default: 1), tags: tags)
+    source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))
+    self.targets = targets
+    try section.finish()
+    if let stray = targets?.first(where: { !known.contains($0) }) {
+      throw section.wrong(
+        "targets", "names '\(stray)', which is not a target",
+        hint: Nearest.match(for: stray, among: known).map { "Did you mean '\($0)'?" }
+          ?? "Targets here: \(known.joined(separator: ", ")).")
+    }
+    if targets?.isEmpty == true { throw section.wrong("targets", "is empty: leave it out to mean all targets") }
+  }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import Operations
+
+/// Finds the configuration file and reads it.
+enum ConfigurationFile {
+  /// - Parameter named: the value of `--config`.
+  /// - Throws: `OperationError` of kind `.usage` when a file that was named is not there, or when the file is wrong. No
+  ///   file in any of the usual places is no error: a URL on the command line needs none.
+  static func load(named: String?) throws -> Configuration {
+    if let named { return try read(named, because: "--config") }
+    if let variable = Environment.filled("SEALIFT_CONFIG") { return try read(variable, because: "SEALIFT_CONFIG") }
+    for path in usualPlaces where access(path, F_OK) == 0 { return try read(path, because: nil) }
+    return Configuration()
+  }
+
+  /// In the order they are looked at.
+  static var usualPlaces: [String] {
+    [
+      Environment.filled("XDG_CONFIG_HOME").map { "\($0)/sealift/config.json" },
+      Environment.filled("HOME").map { "\($0)/.config/sealift/config.json" }, "/etc/sealift/config.json",
+    ].compactMap { $0 }
+  }
+
+  private static func read(_ path: String, because reason: String?) throws -> Configuration {
+    let bytes: [UInt8]
+    do {
+      bytes = try FileContent.read(Paths.expanded(path), limit: 1 << 20)
+    } catch {
+      throw OperationError(
+        .usage, code: "configurationUnreadable",
+        "cannot read the configuration \(path)\(reason.map { " named by \($0)" } ?? ""): \(error.reason)",
+        hint:
+          "Without a configuration a target can be given as a URL: `sealift --target file:///srv/backup push ./app.db`."
+      )
+    }
+    return try Configuration(json: bytes, file: path)
+  }
+}
+
+/// Paths as people write them.
+enum Paths {
+  /// `~/` is the home folder.
+  static func expanded(_ path: String) -> String {
+    guard path.hasPrefix("~/"), let home = Environment.filled("HOME") else { return path }
+    return home + path.dropFirst()
+  }
+
+  /// From the root, without `.` parts; links and `..` are left to the system.
+  static func absolute(_ path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let buffer = getcwd(nil, 0) else { return path }
+    defer { free(buffer) }
+    var relative = path[...]
+    while relative.hasPrefix("./") { relative = relative.dropFirst(2).drop { $0 == "/" } }
+    let folder = String(cString: buffer)
+    return folder == "/" ? "/\(relative)" : "\(folder)/\(relative)"
+  }
+
+  /// The database's name for a path: its file without folder and extension.
+  static func databaseName(_ path: String) -> String? {
+    let file = path.split(separator: "/").last.map(String.init) ?? ""
+    guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return file.isEmpty ? nil : file }
+    return String(file[..<dot])
+  }
+
+  static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+}

@@ -1,0 +1,38 @@
+import Glibc
+import Operations
+
+/// The folder where this machine remembers what it pushed and saw: by the configuration, `SEALIFT_STATE`,
+/// `$XDG_STATE_HOME/sealift`, `~/.local/state/sealift`, the first that is given.
+struct StatePlace {
+  let path: String
+  /// As `config check` shows it.
+  let from: String
+
+  init(_ configuration: Configuration) throws {
+    if let path = configuration.stateFolder {
+      (self.path, from) = (Paths.absolute(path), configuration.file ?? "configuration")
+    } else if let path = Environment.filled("SEALIFT_STATE") {
+      (self.path, from) = (Paths.absolute(path), "environment SEALIFT_STATE")
+    } else if let path = Environment.filled("XDG_STATE_HOME") {
+      (self.path, from) = ("\(path)/sealift", "environment XDG_STATE_HOME")
+    } else if let path = Environment.filled("HOME") {
+      (self.path, from) = ("\(path)/.local/state/sealift", "default")
+    } else {
+      throw OperationError(
+        .usage, code: "noStateFolder", "no folder is known for the state of this machine",
+        hint: "Set HOME or SEALIFT_STATE, or stateFolder in the configuration.")
+    }
+  }
+
+  /// Makes the folder and its parents, for the owner only.
+  static func make(_ path: String) throws {
+    var made = ""
+    for part in path.split(separator: "/") {
+      made += "/\(part)"
+      guard mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR, !Paths.isFolder(made) else { continue }
+      throw OperationError(
+        .usage, code: "stateFolder", "cannot make the state folder \(made): \(String(cString: strerror(errno)))",
+        hint: "Name a folder that can be written: stateFolder in the configuration, or SEALIFT_STATE.")
+    }
+  }
+}

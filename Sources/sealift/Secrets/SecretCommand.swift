@@ -1,0 +1,77 @@
+@preconcurrency import Glibc
+import Operations
+
+/// Runs a command of the configuration that prints a secret, such as `pass show sealift`.
+enum SecretCommand {
+  private static let limit = 64 << 10
+
+  /// What `/bin/sh -c line` wrote to its standard output. Its standard error goes to ours.
+  /// - Throws: `.usage` when it cannot be run, fails, or writes more than 64 KiB.
+  static func output(of line: String) throws -> [UInt8] {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw failure("cannot be run: \(String(cString: strerror(errno)))") }
+    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+    _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
+    let child: pid_t
+    do {
+      defer { close(ends[1]) }
+      child = try spawn(line, output: ends[1])
+    }
+    defer { close(ends[0]) }
+    do {
+      let bytes = try FileContent.readAll(ends[0], limit: limit)
+      let status = wait(child)
+      guard status == 0 else { throw failure("ended with status \(status)") }
+      return bytes
+    } catch let error as FileContent.Failure {
+      kill(child, SIGKILL)
+      _ = wait(child)
+      throw failure("wrote no secret: \(error.reason)")
+    }
+  }
+
+  private static func spawn(_ line: String, output: Int32) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+
+    // The signals we wait for on a thread are blocked here; the child must not inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    var usual = sigset_t()
+    sigemptyset(&usual)
+    sigaddset(&usual, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &usual)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+
+    var arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", line].map { (text: String) in strdup(text) }
+    arguments.append(nil)
+    defer { arguments.forEach { free($0) } }
+    var child: pid_t = 0
+    let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, &arguments, environ)
+    guard result == 0 else { throw failure("cannot be run: \(String(cString: strerror(result)))") }
+    return child
+  }
+
+  /// The exit status, or 128 and the signal.
+  private static func wait(_ child: pid_t) -> Int32 {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0 {
+      guard errno == EINTR else { return -1 }
+    }
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  }
+
+  /// The command line itself is not shown: people put secrets where they should not.
+  private static func failure(_ what: String) -> OperationError {
+    OperationError(
+      .usage, code: "secretCommandFailed", "the command that prints the secret \(what)",
+      hint: "Try it in a shell: it must print the secret alone to its standard output, and end with status 0.")
+  }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Operations
+
+/// Where a secret comes from. Never an argument, never a value in the configuration: others can read both.
+enum SecretSource: Sendable, Hashable {
+  /// A file with a passphrase or password in it.
+  case file(String)
+  /// A command for `/bin/sh -c` that prints it.
+  case command(String)
+  /// An open descriptor, read to its end.
+  case descriptor(Int32)
+  /// A file whose whole content is the key.
+  case keyFile(String)
+  /// A file with a printed recovery key typed into it.
+  case recoveryKeyFile(String)
+
+  /// What opens a repository.
+  /// - Throws: `OperationError` of kind `.usage` that names the source and what is wrong with it, never the content.
+  func unlockSecret() throws -> UnlockSecret {
+    switch self {
+    case .file, .command, .descriptor: return .passphrase(try text())
+    case .keyFile(let path): return .keyFile(try SecretFile.read(path))
+    case .recoveryKeyFile(let path):
+      let text = withoutNewline(try SecretFile.read(path))
+      return .recoveryKey(String(decoding: text, as: UTF8.self))
+    }
+  }
+
+  /// The bytes of a passphrase or password, without the one newline that editors and `echo` leave at the end.
+  func text() throws -> [UInt8] {
+    let bytes: [UInt8]
+    switch self {
+    case .file(let path), .keyFile(let path), .recoveryKeyFile(let path):
+      bytes = withoutNewline(try SecretFile.read(path))
+    case .command(let line): bytes = withoutNewline(try SecretCommand.output(of: line))
+    case .descriptor(let number): bytes = withoutNewline(try SecretFile.read(descriptor: number))
+    }
+    guard !bytes.isEmpty else {
+      throw OperationError(
+        .usage, code: "secretEmpty", "the secret from \(place) is empty",
+        hint: "An empty passphrase protects nothing. Write one line of text there.")
+    }
+    return bytes
+  }
+
+  /// How messages call it.
+  var place: String {
+    switch self {
+    case .file(let path), .keyFile(let path), .recoveryKeyFile(let path): path
+    case .command: "the command"
+    case .descriptor(let number): "descriptor \(number)"
+    }
+  }
+
+  private func withoutNewline(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.last == UInt8(ascii: "\n") ? Array(bytes.dropLast()) : bytes
+  }
+}
+
+/// Files that hold secrets: only their owner may read them.
+enum SecretFile {
+  private static let limit = 64 << 10
+
+  static func read(_ path: String) throws -> [UInt8] {
+    let bytes: [UInt8]
+    do {
+      bytes = try FileContent.read(path, limit: limit) { (status) throws(FileContent.Failure) in
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
+        throw FileContent.Failure(reason: exposed)
+      }
+    } catch  where error.reason == exposed {
+      throw OperationError(
+        .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
+        hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too.")
+    } catch {
+      throw OperationError(
+        .usage, code: "secretUnreadable", "cannot read the secret in \(path): \(error.reason)",
+        hint: "Check the path in the configuration or on the command line.")
+    }
+    guard !bytes.isEmpty else {
+      throw OperationError(
+        .usage, code: "secretEmpty", "\(path) is empty",
+        hint: "An empty key protects nothing. Write the secret into it.")
+    }
+    return bytes
+  }
+
+  static func read(descriptor: Int32) throws -> [UInt8] {
+    do {
+      defer { close(descriptor) }
+      return try FileContent.readAll(descriptor, limit: limit)
+    } catch {
+      throw OperationError(
+        .usage, code: "secretUnreadable", "cannot read the passphrase from descriptor \(descriptor): \(error.reason)",
+        hint: "Open it in the shell: `sealift --passphrase-fd 3 list 3<passphrase.txt`.")
+    }
+  }
+
+  private static let exposed = "open to others"
+}

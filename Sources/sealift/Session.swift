@@ -1,0 +1,82 @@
+import Glibc
+import Logging
+import Operations
+
+/// One run of one command: its terminal, its configuration, its world, and how it ends.
+final class Session: Sendable {
+  let options: GlobalOptions
+  let terminal: Terminal
+  private let signals: Signals
+
+  init(_ options: GlobalOptions, _ signals: Signals) {
+    self.options = options
+    self.signals = signals
+    let terminal = Terminal(Terminal.Manner(options))
+    self.terminal = terminal
+    LoggingSystem.bootstrap { label in TerminalLog(terminal, label: label) }
+  }
+
+  /// Performs the command and returns the exit status. A first signal cancels the work, which then cleans up.
+  func run(_ command: any SealiftCommand) async -> Int32 {
+    let work = Task { try await command.perform(in: self) }
+    signals.onFirst { work.cancel() }
+    let result = await work.result
+    terminal.clearBar()
+    switch result {
+    case .success(let status): return status.rawValue
+    case .failure(let error): return told(error)
+    }
+  }
+
+  private func told(_ error: any Error) -> Int32 {
+    if let signal = signals.received {
+      let error = OperationError(
+        .cancelled, code: "cancelled", signal == SIGINT ? "interrupted" : "terminated", cause: error)
+      terminal.tell(error)
+      terminal.tellDocument(error)
+      return 128 + signal
+    }
+    let known = Self.known(error)
+    terminal.tell(known)
+    terminal.tellDocument(known)
+    return ExitStatus(known.kind).rawValue
+  }
+
+  /// Everything below throws `OperationError`; what does not is told as it is.
+  static func known(_ error: any Error) -> OperationError {
+    if let error = error as? OperationError { return error }
+    if error is CancellationError { return OperationError(.cancelled, "interrupted", cause: error) }
+    return OperationError(.failed, "\(error)", cause: error)
+  }
+
+  func configuration() throws -> Configuration {
+    let configuration = try ConfigurationFile.load(named: options.config)
+    terminal.debug("configuration: \(configuration.file ?? "none")")
+    return configuration
+  }
+
+  /// The machine as operations see it. Makes the state folder.
+  func world(_ configuration: Configuration) throws -> World {
+    let folder = try StatePlace(configuration).path
+    try StatePlace.make(folder)
+    terminal.debug("state: \(folder)")
+    return World(
+      stateFolder: folder, host: configuration.host, now: { UInt64(max(0, wallMilliseconds())) },
+      reporter: TerminalReporter(terminal))
+  }
+}
+
+/// Milliseconds since 1970 by the system's clock.
+func wallMilliseconds() -> Int {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+}
+
+/// Operations report here.
+private struct TerminalReporter: Reporter {
+  private let terminal: Terminal
+  init(_ terminal: Terminal) { self.terminal = terminal }
+  func progress(_ progress: Progress) { terminal.progress(progress) }
+  func notice(_ text: String) { terminal.notice(text) }
+}

@@ -1,0 +1,77 @@
+import Operations
+import Storage
+
+/// Which targets a command works on, and how they are opened.
+struct Targets: Sendable {
+  let configuration: Configuration
+  private let stores: Stores
+  private let keyholder: Keyholder
+  private let asked: [String]
+
+  /// - Parameter isNew: a repository or a key is being made: a typed passphrase is asked for twice.
+  init(_ session: Session, _ configuration: Configuration, isNew: Bool = false) throws {
+    self.configuration = configuration
+    stores = try Stores(session.options, configuration, session.terminal)
+    keyholder = Keyholder(sourceForAll: SecretSource.forAll(session.options), isNew: isNew)
+    asked = session.options.targets
+  }
+
+  /// The targets named on the command line, else all of the configuration.
+  /// - Throws: `.usage` when there are none.
+  func all() throws -> [TargetSettings] {
+    guard asked.isEmpty else { return try distinct(asked.map(settings)) }
+    guard !configuration.targets.isEmpty else {
+      throw OperationError(
+        .usage, code: "noTarget", "no target is named, and none is configured",
+        hint: "Give one, such as --target file:///srv/backup, or write a configuration: config.example.json shows how.")
+    }
+    return configuration.targets
+  }
+
+  /// The targets of one database: those of the command line, else its own, else all.
+  func all(for database: Configuration.DatabaseSettings) throws -> [TargetSettings] {
+    guard asked.isEmpty, let names = database.targets else { return try all() }
+    return try names.map(settings)
+  }
+
+  /// The one target a version is read from.
+  /// - Throws: `.usage` when there are several: which one is meant is for the person to say.
+  func one() throws -> TargetSettings {
+    let all = try all()
+    guard all.count == 1 else {
+      throw OperationError(
+        .usage, code: "severalTargets", "there are \(all.count) targets: \(all.map(\.name).joined(separator: ", "))",
+        hint: "Name the one to read from, such as --target \(all[0].name).")
+    }
+    return all[0]
+  }
+
+  /// A target ready for an operation. Nothing is asked of it or of the person yet.
+  func access(_ target: TargetSettings, create: Bool = false) throws -> TargetAccess {
+    let store = try stores.store(for: target, create: create)
+    return TargetAccess(name: target.name, store: store) { [keyholder] in try await keyholder.secret(for: target) }
+  }
+
+  private func settings(_ text: String) throws -> TargetSettings {
+    if let named = configuration.targets.first(where: { $0.name == text }) { return named }
+    if TargetSettings.hasPassword(text) {
+      throw OperationError(
+        .usage, code: "inlineSecret",
+        "the URL of a target has a password in it, which everybody can see in the process table",
+        hint: "Write the target into a configuration, with 'user' and passwordFile, and change the password.")
+    }
+    if text.contains("://") || text.hasPrefix("/") { return TargetSettings(url: text) }
+    let known = configuration.targets.map(\.name)
+    throw OperationError(
+      .usage, code: "unknownTarget", "'\(text)' is neither a configured target nor a URL",
+      hint: Nearest.match(for: text, among: known).map { "Did you mean '\($0)'?" }
+        ?? (known.isEmpty
+          ? "A target is a URL such as file:///srv/backup, s3://bucket/prefix or webdavs://host/folder."
+          : "Configured: \(known.joined(separator: ", "))."))
+  }
+
+  private func distinct(_ targets: [TargetSettings]) -> [TargetSettings] {
+    var seen: Set<String> = []
+    return targets.filter { seen.insert($0.name).inserted }
+  }
+}

@@ -1,0 +1,143 @@
+import Operations
+import Storage
+
+/// The documents of `--json`, each described in `Docs/Json.md`. Members are only ever added.
+enum Documents {
+  static func error(_ error: OperationError) -> Json {
+    .object([
+      (
+        "error",
+        .object([
+          ("code", .string(error.code)), ("message", .string(error.message)), ("hint", .optional(error.hint)),
+        ])
+      )
+    ])
+  }
+
+  static func version(_ version: VersionSummary) -> Json { .object(members(version)) }
+
+  static func pushed(_ pushed: Push.Pushed) -> Json {
+    .object(
+      members(pushed.version) + [("unchanged", .bool(pushed.unchanged)), ("dryRun", .bool(pushed.dryRun))])
+  }
+
+  static func push(_ report: PushReport, notices: [String]) -> Json {
+    let failures = report.failures.map { failure in
+      Json.object([
+        ("database", .string(failure.database)), ("target", .optional(failure.target)),
+        ("code", .string(failure.error.code)), ("message", .string(failure.error.message)),
+        ("hint", .optional(failure.error.hint)),
+      ])
+    }
+    return .object([
+      ("versions", .array(report.pushed.map(pushed))), ("failures", .array(failures)), ("notices", .strings(notices)),
+    ])
+  }
+
+  static func list(_ listings: [Listing], notices: [String]) -> Json {
+    let targets = listings.map { listing in
+      Json.object([
+        ("target", .string(listing.target)), ("formatVersion", .number(listing.outcome.formatVersion)),
+        ("freshnessProvable", .bool(listing.outcome.freshnessProvable)),
+      ])
+    }
+    let problems = listings.flatMap { listing in
+      listing.outcome.problems.map { problem in
+        Json.object([
+          ("target", .string(listing.target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
+          ("hint", .optional(problem.hint)),
+        ])
+      }
+    }
+    return .object([
+      ("versions", .array(listings.flatMap(\.outcome.versions).map(version))), ("targets", .array(targets)),
+      ("problems", .array(problems)), ("notices", .strings(notices)),
+    ])
+  }
+
+  static func show(_ detail: ListVersions.Detail) -> Json {
+    let files = detail.members.map { member in
+      Json.object([
+        ("kind", .string(member.kind)), ("path", .string(member.path)), ("size", .number(member.size)),
+      ])
+    }
+    return .object([
+      ("version", version(detail.summary)), ("previous", .optional(detail.previous)),
+      ("revision", .number(detail.revision)), ("packs", .number(detail.packs)),
+      ("bytesDecoded", .number(detail.bytesDecoded)), ("bytesFetched", .number(detail.bytesFetched)),
+      ("members", .array(files)),
+    ])
+  }
+
+  static func pull(_ outcome: Pull.Outcome, notices: [String]) -> Json {
+    .object([
+      ("version", version(outcome.version)), ("path", .optional(outcome.path)), ("check", .string(outcome.check)),
+      ("companionsFolder", .optional(outcome.companionsFolder)), ("notices", .strings(notices)),
+    ])
+  }
+
+  static func repositories(_ made: [(target: String, outcome: Initialize.Outcome)]) -> Json {
+    let repositories = made.map { one in
+      Json.object([
+        ("target", .string(one.target)), ("repository", .string(one.outcome.repository)),
+        ("created", .bool(one.outcome.created)),
+      ])
+    }
+    return .object([("repositories", .array(repositories))])
+  }
+
+  static func keys(_ slots: [ManageKeys.Slot]) -> Json { .object([("keys", .array(slots.map(key)))]) }
+
+  static func key(_ slot: ManageKeys.Slot) -> Json {
+    .object([
+      ("id", .string(slot.id)), ("kind", .string(slot.kind)), ("created", .string(Times.text(slot.created))),
+      ("current", .bool(slot.current)),
+    ])
+  }
+
+  static func recovery(_ slot: ManageKeys.Slot, _ text: String) -> Json {
+    .object([("key", key(slot)), ("recoveryKey", .string(text))])
+  }
+
+  static func doctor(_ examinations: [Examination]) -> Json {
+    let targets = examinations.map { examination in
+      let findings = examination.findings.map { finding in
+        let note: String? =
+          switch finding.verdict {
+          case .kept: nil
+          case .noted(let text), .broken(let text): text
+          }
+        return Json.object([
+          ("promise", .string(finding.promise)), ("kept", .bool(!finding.isBroken)), ("note", .optional(note)),
+        ])
+      }
+      return Json.object([
+        ("target", .string(examination.target)), ("location", .string(examination.location)),
+        ("findings", .array(findings)),
+      ])
+    }
+    return .object([("targets", .array(targets))])
+  }
+
+  static func configuration(_ file: String?, _ lines: [SettingLine]) -> Json {
+    let settings = lines.map { line in
+      Json.object([("key", .string(line.key)), ("value", .string(line.value)), ("from", .string(line.from))])
+    }
+    return .object([("configuration", .object([("file", .optional(file)), ("settings", .array(settings))]))])
+  }
+
+  static func changed(_ slot: ManageKeys.Slot) -> Json { .object([("key", key(slot))]) }
+
+  private static func members(_ version: VersionSummary) -> [(String, Json)] {
+    [
+      ("id", .string(version.id)), ("database", .string(version.database)), ("host", .string(version.host)),
+      ("target", .string(version.target)), ("time", .string(Times.text(version.time))),
+      ("size", .number(version.size)), ("bytesNew", .number(version.bytesNew)), ("bytesTotal", .number(version.size)),
+      ("pages", .number(version.pages)), ("pageSize", .number(version.pageSize)), ("method", .string(version.method)),
+      ("sequence", .number(Int(clamping: version.sequence))), ("head", .string(version.head)),
+      ("tags", .strings(version.tags)), ("note", .string(version.note)), ("damaged", .bool(version.damaged)),
+      ("notCheckable", .bool(version.notCheckable)), ("sha256", .string(version.sha256)),
+      ("formatVersion", .number(version.formatVersion)),
+    ]
+  }
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+extension Terminal.Manner {
+  /// How to speak here: by the options, by what the standard streams are, by `NO_COLOR` (https://no-color.org) and `TERM`.
+  init(_ options: GlobalOptions) {
+    json = options.json
+    quiet = options.quiet
+    verbose = options.verbose
+    let onTerminal = isatty(STDERR_FILENO) == 1 && Environment["TERM"] != "dumb"
+    colours = onTerminal && (Environment["NO_COLOR"] ?? "").isEmpty && !options.json
+    if options.json || options.quiet || options.noProgress {
+      progress = .silent
+    } else {
+      progress = onTerminal ? .bar : .lines
+    }
+  }
+}
+
+/// The environment variables of this process.
+enum Environment {
+  static subscript(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+  /// A variable that is set to nothing counts as not set.
+  static func filled(_ name: String) -> String? {
+    guard let value = self[name], !value.isEmpty else { return nil }
+    return value
+  }
+}

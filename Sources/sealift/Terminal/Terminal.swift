@@ -1,0 +1,141 @@
+import Glibc
+import Operations
+import Storage
+
+/// How the program speaks. The rules:
+///
+/// - Results go to standard output, and nothing else does.
+/// - Everything else goes to standard error, each line beginning with `sealift: `. What went wrong is `error: …`, the way
+///   out is `hint: …`. Messages begin small and end without a full stop; hints are whole sentences.
+/// - Questions are asked at the terminal itself (`/dev/tty`), never on the standard streams: see `Prompt`.
+/// - Text from elsewhere (names, tags, notes, a server's words) has its control characters escaped.
+/// - Colours and the progress bar appear on a terminal only; `NO_COLOR` and `--no-progress` are honoured.
+/// - With `--json` standard output carries one document, standard error one `{"error": …}`, and remarks are kept for the
+///   document.
+final class Terminal: Sendable {
+  struct Manner: Sendable {
+    var json = false
+    var quiet = false
+    var verbose = false
+    var progress = ProgressMeter.Manner.silent
+    var colours = false
+  }
+
+  let manner: Manner
+  private struct State {
+    var meter: ProgressMeter
+    var barIsShown = false
+    var notices: [String] = []
+  }
+  private let state: Locked<State>
+
+  init(_ manner: Manner) {
+    self.manner = manner
+    state = Locked(State(meter: ProgressMeter(manner.progress)))
+  }
+
+  /// Remarks made so far, for the documents of `--json`.
+  var notices: [String] { state.withLock { $0.notices } }
+
+  /// A line of the result.
+  /// - Throws: `OperationError` when standard output cannot be written, such as a pipe that was closed.
+  func result(_ text: String) throws {
+    clearBar()
+    guard Self.write(Array((text + "\n").utf8), to: STDOUT_FILENO) else {
+      throw OperationError(
+        .failed, code: "outputFailed", "cannot write to standard output: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  func result(_ document: Json) throws { try result(document.text) }
+
+  /// A remark a person should see even when all goes well.
+  func notice(_ text: String) {
+    state.withLock { $0.notices.append(text) }
+    guard !manner.quiet, !manner.json else { return }
+    say(printable(text))
+  }
+
+  func debug(_ text: String) {
+    guard manner.verbose else { return }
+    say("\(dim("debug:")) \(printable(text))")
+  }
+
+  /// What went wrong, for people. In `--json` the session tells it once, at the end.
+  func tell(_ error: OperationError) {
+    guard !manner.json else { return }
+    say("\(red("error:")) \(printable(error.message))")
+    if let hint = error.hint { say("\(dim("hint:")) \(printable(hint))") }
+    guard manner.verbose else { return }
+    var cause = error.cause
+    while let known = cause {
+      say("\(dim("cause:")) \(printable("\(known)"))")
+      cause = (known as? OperationError)?.cause ?? (known as? StoreError)?.cause
+    }
+  }
+
+  /// The last word of a failed run in `--json`.
+  func tellDocument(_ error: OperationError) {
+    guard manner.json else { return }
+    _ = Self.write(Array((Documents.error(error).text + "\n").utf8), to: STDERR_FILENO)
+  }
+
+  func progress(_ progress: Progress) {
+    state.withLock { state in
+      guard let output = state.meter.update(progress, at: monotonicSeconds()) else { return }
+      switch output {
+      case .bar(let text):
+        state.barIsShown = true
+        _ = Self.write(Array("\r\(text)\u{1B}[K".utf8), to: STDERR_FILENO)
+      case .line(let text): _ = Self.write(Array("sealift: \(text)\n".utf8), to: STDERR_FILENO)
+      }
+    }
+  }
+
+  /// Takes the progress bar off the screen, before anything else is said and when the work has ended.
+  func clearBar() {
+    state.withLock { state in
+      guard state.barIsShown else { return }
+      state.barIsShown = false
+      _ = Self.write(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
+    }
+  }
+
+  private func say(_ text: String) {
+    clearBar()
+    _ = Self.write(Array("sealift: \(text)\n".utf8), to: STDERR_FILENO)
+  }
+
+  private func red(_ text: String) -> String { manner.colours ? "\u{1B}[1;31m\(text)\u{1B}[0m" : text }
+  private func dim(_ text: String) -> String { manner.colours ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+
+  /// False when not everything could be written; `errno` says why.
+  static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+}
+
+/// The same text with its control characters made visible: nothing a server or a repository holds may drive a terminal.
+func printable(_ text: String) -> String {
+  guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+  return text.unicodeScalars.reduce(into: "") { result, scalar in
+    if scalar.properties.generalCategory == .control {
+      result += scalar.escaped(asASCII: true)
+    } else {
+      result.unicodeScalars.append(scalar)
+    }
+  }
+}
+
+func monotonicSeconds() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Operations
+
+/// What ArgumentParser has to say: help and versions to standard output, mistakes as ours, with our status.
+struct UsageReport {
+  private let isClean: Bool
+  private let text: String
+  private let manner: Terminal.Manner
+
+  /// - Parameter arguments: the line as it was typed: when it cannot be parsed, `--json` must be looked for by hand.
+  init(_ error: any Error, arguments: [String]) {
+    isClean = Sealift.exitCode(for: error) == .success
+    text = isClean ? Sealift.fullMessage(for: error) : Sealift.message(for: error)
+    var options = GlobalOptions()
+    options.targets = []
+    options.config = nil
+    options.json = arguments.prefix { $0 != "--" }.contains("--json")
+    options.quiet = false
+    options.verbose = false
+    options.noProgress = true
+    manner = Terminal.Manner(options)
+  }
+
+  /// Says it.
+  /// - Returns: the exit status.
+  func tell() -> Int32 {
+    let terminal = Terminal(manner)
+    if isClean {
+      let isWritten = (try? terminal.result(text)) != nil
+      return (isWritten ? ExitStatus.success : .failed).rawValue
+    }
+    let error = OperationError(.usage, message, hint: hint)
+    terminal.tell(error)
+    terminal.tellDocument(error)
+    return ExitStatus.usage.rawValue
+  }
+
+  /// ArgumentParser writes sentences, the second of them advice; our messages begin small and end without a full stop.
+  private var message: String {
+    let sentence = sentences[0]
+    let begun = sentence.prefix(1).lowercased() + sentence.dropFirst()
+    return begun.hasSuffix(".") ? String(begun.dropLast()) : begun
+  }
+
+  private var hint: String {
+    sentences.count > 1 ? sentences[1] : "`sealift --help` and `sealift help COMMAND` show what there is."
+  }
+
+  private var sentences: [String] {
+    let line = text.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? text
+    guard let advice = line.firstRange(of: ". Did you mean") else { return [line] }
+    return [String(line[..<advice.lowerBound]), String(line[advice.lowerBound...].dropFirst(2))]
+  }
+}

@@ -1,0 +1,21 @@
+/// Our own version, and those of the libraries in use: the first thing a bug report needs.
+enum Versions {
+  static let sealift = "0.1.0"
+
+  static var line: String {
+    let libraries = [
+      LoadedSymbol.text("sqlite3_libversion").map { "SQLite \($0)" },
+      LoadedSymbol.text("curl_version").flatMap { $0.split(separator: " ").first }.map(String.init),
+      openSSL,
+    ]
+    let known = libraries.compactMap { $0 }
+    return "sealift \(sealift)" + (known.isEmpty ? "" : " (\(known.joined(separator: ", ")))")
+  }
+
+  private static var openSSL: String? {
+    typealias Version = @convention(c) (Int32) -> UnsafePointer<CChar>?
+    guard let address = LoadedSymbol.address("OpenSSL_version") else { return nil }
+    return unsafeBitCast(address, to: Version.self)(0)
+      .map { String(cString: $0).split(separator: " ").prefix(2).joined(separator: " ") }
+  }
+}
