@@ -22,11 +22,14 @@ Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 
 import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, json, os, re, secrets, shutil, struct, sys, tempfile
 from collections import OrderedDict, namedtuple
 
-import zstandard
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+try:
+    import zstandard
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+except ImportError as error:
+    sys.exit(f"unseal: {error}: install the Python packages cryptography and zstandard for {sys.executable}")
 
 
 class Failure(Exception):
@@ -357,7 +360,8 @@ class Repository:
                     return master
             except Failure as failure:  # one damaged slot must not keep the others from opening
                 failures.append(failure)
-                self.problem(f"keys/{name}: {failure}", grave=failure.kind != "wrong key")
+                if failure.kind != "wrong key":
+                    self.problem(f"keys/{name}: {failure}")
         wrong = [f for f in failures if f.kind == "wrong key"]
         raise (wrong + failures + [Failure("wrong key", "the repository has no key slot for this kind of secret")])[0]
 
@@ -381,11 +385,10 @@ class Repository:
         field.extensions()
         field.end()
 
-    def refuse_beyond_cut(self, chain, epoch, sequence, core_hash):
-        for cut_epoch, cut_chain, cut_sequence, cut_hash in self.keys.cuts:
-            if chain == cut_chain and epoch <= cut_epoch:
-                must(sequence <= cut_sequence, f"sequence {sequence} is beyond the keyring's cut: not genuine")
-                must(sequence != cut_sequence or core_hash == cut_hash, f"sequence {sequence} is not the keyring's")
+    def genuine(self, chain, epoch, sequence, core_hash):
+        """§5.1: False beyond a cut of the keyring, or at it with another core hash."""
+        cuts = [cut for cut in self.keys.cuts if cut[1] == chain and epoch <= cut[0]]
+        return all(sequence < cut[2] or (sequence, core_hash) == cut[2:] for cut in cuts)
 
     def read_chain(self, chain):
         """§9.2: the versions of a chain, each by its highest revision, with tombstones and annotations."""
@@ -394,12 +397,12 @@ class Repository:
             sequence, revision = (int(part) for part in name.split("-")[:2])
             try:
                 manifest = Manifest(sealed, chain, sequence, revision)
-                if manifest.complete:
-                    self.refuse_beyond_cut(chain, sealed.epoch, sequence, manifest.id)
+                if manifest.complete and self.genuine(chain, sealed.epoch, sequence, manifest.id):
                     newest[sequence, manifest.id] = manifest  # names come in order: the highest revision stays
+                elif manifest.complete:
+                    self.problem(f"passed over versions/{chain}/{name}: malformed: beyond the keyring's cut", grave=False)
             except Failure as failure:
-                cut = "keyring" in str(failure)
-                self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence, grave=not cut)
+                self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence)
         versions = list(newest.values())
         ranges = self.read_tombstones(chain)
         self.check_hash_chain(chain, versions, ranges)
@@ -450,7 +453,7 @@ class Repository:
                 sequence, core_hash, time = field.u64(), field.take(32), field.u64()
                 entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
                 field.end()
-                self.refuse_beyond_cut(chain, sealed.epoch, sequence, core_hash)
+                must(self.genuine(chain, sealed.epoch, sequence, core_hash), "it is beyond the keyring's cut")
                 texts = [(kind, Reader(struct.pack(">H", len(t)) + t, "the annotation").str16()) for kind, t in entries]
                 notes.append((time, name.split("-")[1], versions.get((sequence, core_hash)), texts))
         for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
@@ -792,9 +795,17 @@ def restore(version, out):
             os.mkdir(folder, 0o700)
             extract(version, members[1:], maps, folder)
             os.mkdir(companions, 0o700)  # refuses what came to be there meanwhile; rename replaces this empty folder only
+        try:
+            os.link(image, out)  # refuses, too
+        except OSError:
+            with contextlib.suppress(FileNotFoundError):
+                os.rmdir(companions)
+            raise
+        if members[1:]:
             os.rename(folder, companions)
-        os.link(image, out)  # refuses, too
     finally:
+        for inner, _, _ in os.walk(folder):
+            os.chmod(inner, 0o700)
         shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             os.remove(image)

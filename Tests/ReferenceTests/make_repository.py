@@ -436,10 +436,14 @@ class Database:
         os.remove(path)
         return image
 
+    def __del__(self):
+        self.db.close()
+        self.folder.cleanup()
+
 
 def zeroed_database(free_bytes):
-    """A database of 512-byte pages most of which are free and zeroed, as the method `pages` leaves them (§3 of no page:
-    a trunk page of the free list is: u32 next trunk, u32 count, count × u32 leaf)."""
+    """A database of 512-byte pages most of which are free and zeroed, as the method `pages` leaves them: a trunk page of
+    the free list is u32 next trunk, u32 count, count × u32 leaf."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "image")
         db = sqlite3.connect(path, isolation_level=None)
