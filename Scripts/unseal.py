@@ -10,16 +10,17 @@ REPOSITORY is a folder: a folder target itself, or a bucket or WebDAV collection
     aws s3 cp --recursive s3://bucket/prefix ./repository
     rclone copy remote:bucket/prefix ./repository
 
-VERSION is an unambiguous prefix of an id that `list` prints, `latest`, or `NAME:latest`. `restore` writes the database to
-OUT and what came with it into OUT.companions; neither may exist. Everything is verified before either gets its name.
-Instead of a passphrase: --key-file FILE, or --recovery-key-file FILE with the 56 characters of the printed recovery key.
+VERSION is an unambiguous prefix of an id that `list` prints, `latest`, or `NAME:latest`. `restore` writes the database
+to OUT and what came with it into OUT.companions; neither may exist. All is verified before either gets its name.
+Instead of a passphrase: --key-file FILE, or --recovery-key-file FILE with the 56 characters of the printed key.
 
 It needs Python 3.9 or later, `cryptography` and `zstandard` (Debian: python3-cryptography, python3-zstandard).
 It was written from Docs/Format.md alone; the sections below carry the numbers of that page, which says why.
 
 Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 no such version.
 """
-import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, json, os, re, secrets, shutil, struct, sys, tempfile
+import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, json, os, re, secrets, shutil, struct, sys
+import tempfile
 from collections import OrderedDict, namedtuple
 
 try:
@@ -136,7 +137,7 @@ class Keys:
 # ------------------------------------------------------------------------------------------------ 3. Key slots
 
 PASSPHRASE, KEY_FILE, RECOVERY_KEY = 1, 2, 3
-Secret = namedtuple("Secret", "derivation material")  # material: the passphrase's bytes, or the 32 bytes of secret 2 or 3
+Secret = namedtuple("Secret", "derivation material")  # material: the passphrase's bytes, or secret 2 or 3 itself
 
 
 def open_slot(slot, repository, secret):
@@ -187,7 +188,8 @@ class Sealed:
     """An opened object: its frames' records and its meta. `read(offset, count)` gives its bytes."""
 
     def __init__(self, keys, name, head, length, directory_length, read):
-        okm = hkdf(keys.of_kind(head[10], int.from_bytes(head[12:16], "big")), head[32:64], b"sealift object" + head, 76)
+        kind_key = keys.of_kind(head[10], int.from_bytes(head[12:16], "big"))
+        okm = hkdf(kind_key, head[32:64], b"sealift object" + head, 76)
         self.name, self.kind, self.read = name, head[10], read
         self.aead, self.commitment, self.nonce = AESGCM(okm[:32]), okm[32:64], okm[64:]
         self.directory_at, self.directory_length = length - 4 - directory_length, directory_length
@@ -202,13 +204,13 @@ class Sealed:
         must(data[:8] == b"\x89SLFT\r\n\x1a", f"{name} is not a sealed object", "damaged")
         must(data[8] == 0 and data[9] == 1 and 1 <= data[10] <= 7 and data[11] == 0,
              f"{name} has version {data[8]}, AEAD {data[9]}, kind {data[10]}, KEM {data[11]}", "unsupported")
-        must(data[16:32] == keys.repository, f"{name} belongs to another repository")
-        must((data[10] == KEYRING) == (data[12:16] == bytes(4)), f"{name} has an epoch that its kind cannot have")
+        must(data[16:32] == keys.repository, f"{name} belongs to another repository", "damaged")
         self = cls(keys, name, data[:96], len(data), int.from_bytes(data[-4:], "big"), lambda at, n: data[at:at + n])
         must(hmac.compare_digest(self.commitment, data[96:128]), f"the commitment of {name} does not fit", "damaged")
         must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs")
         must(not any(data[64:96]), f"the header of {name} has bytes that should be zero")
         self.epoch = int.from_bytes(data[12:16], "big")
+        must((self.epoch == 0) == (kind == KEYRING), f"{name} has an epoch that its kind cannot have")
         return self.open_directory()
 
     def open_frame(self, i, final, at, sealed_length, plaintext_length, codec, frame_id):
@@ -276,7 +278,8 @@ def unzstd(data, length, prefix):
         must(data[:4] == b"\x28\xb5\x2f\xfd", "a frame does not hold zstd")
         facts, at, last = zstandard.get_frame_parameters(data), zstandard.frame_header_size(data), 0
         must(facts.content_size == length, "a zstd frame does not state the length of its units")
-        must(data[4] & 3 == 0 and facts.window_size <= 1 << 21, "a zstd frame has a dictionary id or too large a window")
+        must(data[4] & 3 == 0, "a zstd frame has a dictionary id")
+        must(facts.window_size <= 1 << 21, "a zstd frame has too large a window")
         while not last:
             must(at + 3 <= len(data), "a zstd frame ends too early")
             block = int.from_bytes(data[at:at + 3], "little")
@@ -400,7 +403,8 @@ class Repository:
                 if manifest.complete and self.genuine(chain, sealed.epoch, sequence, manifest.id):
                     newest[sequence, manifest.id] = manifest  # names come in order: the highest revision stays
                 elif manifest.complete:
-                    self.problem(f"passed over versions/{chain}/{name}: malformed: beyond the keyring's cut", grave=False)
+                    text = f"passed over versions/{chain}/{name}: malformed: beyond the keyring's cut"
+                    self.problem(text, grave=False)
             except Failure as failure:
                 self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence)
         versions = list(newest.values())
@@ -428,7 +432,8 @@ class Repository:
                 self.problem(f"chain {chain} lacks sequences {expected} to {first - 1}", chain, first - 1)
             expected = max(expected, last + 1)
 
-    # §8.2 and §8.3 are read here; the format's §8.1, condemned records, matters to writers and to `check` only.
+    # ----------------------------------------------------------------------------------------- 8. Other kinds
+    # Condemned records (§8.1) matter to writers, and here to `check` only.
 
     def read_tombstones(self, chain):
         ranges = []
@@ -592,7 +597,7 @@ def read_member(field):
 THE_MANIFEST, ZEROS = 0, 0xFFFFFFFF
 Location = namedtuple("Location", "number frame unit")
 Entry = namedtuple("Entry", "number name length directory_length epoch salt")
-Piece = namedtuple("Piece", "start count number frame first")  # units start … of a member are units first … of a frame
+Piece = namedtuple("Piece", "start count number frame first")  # a member's units from start on: a frame's from first on
 
 
 def location(field):
@@ -654,7 +659,8 @@ class Version:
                     file.seek(at)
                     return file.read(count)
 
-            head = b"\x89SLFT\r\n\x1a\0\1\1\0" + struct.pack(">I", entry.epoch) + self.keys.repository + entry.salt + bytes(32)
+            head = (b"\x89SLFT\r\n\x1a\0\1\1\0" + struct.pack(">I", entry.epoch) + self.keys.repository + entry.salt
+                    + bytes(32))
             sealed = Sealed(self.keys, name.hex(), head, entry.length, entry.directory_length, read)
             must(read(entry.length - 4, 4) == struct.pack(">I", entry.directory_length),
                  f"the pack {name.hex()} has a directory of another length", "damaged")
@@ -673,7 +679,8 @@ class Version:
         frame, key = self.frame(sealed, index), (sealed.name, index)
         if key not in self.depths:
             must(frame.codec < 2 or above < 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
-            self.depths[key] = max((1 + self.depth(self.base(sealed, r), r[1], above + 1) for r in frame.runs), default=0)
+            below = (self.depth(self.base(sealed, run), run[1], above + 1) for run in frame.runs)
+            self.depths[key] = max((1 + depth for depth in below), default=0)
         must(self.depths[key] + above <= 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
         return self.depths[key]
 
@@ -756,7 +763,8 @@ class Version:
             sealed = self.object(piece.number)
             frame = self.frame(sealed, piece.frame)
             data = self.units(sealed, piece.frame, piece.first, piece.count)
-            lengths = [min(member.unit_size, member.length - (piece.start + i) * member.unit_size) for i in range(piece.count)]
+            starts = range(piece.start * member.unit_size, member.length, member.unit_size)[:piece.count]
+            lengths = [min(member.unit_size, member.length - start) for start in starts]
             must(frame.type == member.unit_type and frame.lengths[piece.first:piece.first + piece.count] == lengths,
                  f"a unit of {name} is of another type or length than its map says")
             file.seek(piece.start * member.unit_size)
@@ -794,7 +802,7 @@ def restore(version, out):
         if members[1:]:
             os.mkdir(folder, 0o700)
             extract(version, members[1:], maps, folder)
-            os.mkdir(companions, 0o700)  # refuses what came to be there meanwhile; rename replaces this empty folder only
+            os.mkdir(companions, 0o700)  # refuses what came to be there meanwhile; rename replaces an empty folder only
         try:
             os.link(image, out)  # refuses, too
         except OSError:
@@ -849,8 +857,8 @@ def finish(member, path):
 
 def prefix_of(version, versions):
     """The shortest unambiguous prefix of an id, of at least 8 digits."""
-    others = [v.id.hex() for v in versions if v.id != version.id]
-    return next(version.id.hex()[:n] for n in range(8, 65) if not any(o.startswith(version.id.hex()[:n]) for o in others))
+    others, own = [v.id.hex() for v in versions if v.id != version.id], version.id.hex()
+    return next(own[:n] for n in range(8, 65) if not any(other.startswith(own[:n]) for other in others))
 
 
 def command_list(repository, options):
@@ -861,13 +869,14 @@ def command_list(repository, options):
                  "tags": v.tags, "note": v.note, "pinned": v.pinned, "forgotten": v.forgotten,
                  "damaged": bool(v.flags & 1), "notCheckable": bool(v.flags & 2)} for v in versions]
         problems = [problem.text for problem in repository.problems]
-        print(json.dumps({"format": 0, "repository": repository.keys.repository.hex(), "versions": rows, "problems": problems}))
+        identity = repository.keys.repository.hex()
+        print(json.dumps({"format": 0, "repository": identity, "versions": rows, "problems": problems}))
     else:
         print(f"repository {repository.keys.repository.hex()}, format 0 (may still change), {len(versions)} versions")
         for v in versions:
             marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
-            line = f"{prefix_of(v, versions)}  {rfc3339(v.time)}  {plain(v.database)}  {v.size}  {plain(', '.join(marks))}"
-            print(line.rstrip())
+            columns = (prefix_of(v, versions), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks)))
+            print("  ".join(columns).rstrip())
     return 13 if any(problem.grave for problem in repository.problems) else 0
 
 
@@ -882,11 +891,12 @@ def choose(repository, text):
     name = text[:-len(":latest")] if ":" in text else None
     found = [v for v in repository.versions if (name is None or v.database == name) and not v.forgotten]
     must(found, f"there is no version of {name or 'any database'}", "no such version")
-    must(len({v.chain for v in found}) == 1, f"{text} could be one of several databases: use NAME:latest or an id", "usage")
+    must(len({v.chain for v in found}) == 1, f"{text} fits several databases: use NAME:latest or an id", "usage")
     newest = max(found, key=lambda v: v.sequence)
-    later = [p for p in repository.problems if p.grave and p.chain == newest.chain and p.sequence >= newest.sequence]
-    later = [p for p in later if p.sequence > newest.sequence or "forked" in p.text]
-    must(not later, f"the latest version cannot be told ({later[0].text if later else ''}): choose one by its id", "damaged")
+    grave = [p for p in repository.problems if p.grave and p.chain == newest.chain]
+    later = [p.text for p in grave if p.sequence > newest.sequence]
+    later += [v.id.hex() for v in found if v.sequence == newest.sequence and v.id != newest.id]
+    must(not later, f"the latest version cannot be told, choose one by its id: {'; '.join(later)}", "damaged")
     return newest
 
 

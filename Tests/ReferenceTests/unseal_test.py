@@ -3,7 +3,8 @@
 
     python3 Tests/ReferenceTests/unseal_test.py
 """
-import contextlib, hashlib, importlib.util, io, json, os, random, shutil, stat, struct, subprocess, sys, tempfile, unittest
+import contextlib, hashlib, importlib.util, io, json, os, random, shutil, stat, struct, subprocess, sys, tempfile
+import unittest
 
 import make_repository as maker
 
@@ -79,7 +80,8 @@ class Reading(Scratch):
             self.assertEqual(code, 0, err)
             document = json.loads(out)
             self.assertEqual((document["format"], document["repository"]), (0, self.expected["repository"]))
-            keys = ("id", "database", "host", "chain", "sequence", "revision", "time", "size", "note", "pinned", "forgotten")
+            keys = ("id", "database", "host", "chain", "sequence", "revision", "time", "size", "note", "pinned",
+                    "forgotten")
             facts = {tuple(v[k] for k in keys) + tuple(v["tags"]) for v in document["versions"]}
             self.assertEqual(facts, {tuple(v[k] for k in keys) + tuple(v["tags"]) for v in self.expected["versions"]})
 
@@ -156,7 +158,7 @@ class Reading(Scratch):
         self.assertEqual((depth, deepest), (8, 3))
         self.assertLessEqual({"table in a pack", "riders", "second revision", "nodes in a pack", "zeros",
                               "base in this object", "lengths that differ", "a prefix like a dictionary",
-                              ("codec", 0, 1), ("codec", 1, 1), ("codec", 2, 1), ("codec", 1, 2), ("codec", 2, 2)}, found)
+                              *(("codec", *pair) for pair in ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2)))}, found)
 
     def test_a_target_that_exists_is_refused_and_left_alone(self):
         version = self.expected["latest"]["photos"]
@@ -327,6 +329,8 @@ class Hostile(Scratch):
         write(newest, content)
         code, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"))
         self.assertEqual((code, os.path.lexists(self.path("out"))), (13, False), err)
+        self.assertIn("damaged: versions/", err)
+        self.assertIn("does not have the bytes of its name", err)
         tomb = next(p for p in self.files if "/tomb/" in p)
         os.remove(tomb)
         code, _, err = run(self.root, *self.key, "list")
@@ -381,7 +385,8 @@ class Hostile(Scratch):
         def tower(height):
             frames = [maker.Frame(1, [self.page(height * 100)])]
             for i in range(1, height + 1):
-                frames.append(maker.Frame(1, [self.page(height * 100 + i)], 2, [(None, i - 1, 0, 1)], frames[-1].units[0]))
+                page, below = self.page(height * 100 + i), frames[-1].units[0]
+                frames.append(maker.Frame(1, [page], 2, [(None, i - 1, 0, 1)], below))
             return frames
         eight = self.push_frames(tower(8))
         code, _, err = run(self.root, *self.key, "restore", eight["id"], "-o", self.path("eight"))
@@ -397,6 +402,23 @@ class Hostile(Scratch):
             else:
                 self.refused("malformed", "64 base frames", version)
 
+    def test_bases_of_another_kind_or_too_large_are_refused(self):
+        page = self.page(60)
+        for base in (maker.Frame(2, [bytes(511) + b"x"]), maker.Frame(1, [bytes(1023) + b"x"])):
+            top = maker.Frame(1, [page], 2, [(None, 0, 0, 1)], base.units[0])
+            self.refused("malformed", "another type or page size", self.push_frames([base, top]))
+        page = maker.Database(65536)("PRAGMA user_version=61", "CREATE TABLE g(h)")[:65536]
+        bases = [maker.Frame(1, [bytes([i, j]) * 32768 for j in range(4)]) for i in range(5)]
+        for frames, last in ((4, 4), (5, 1)):
+            runs = [(None, i, 0, 4) for i in range(4)] + [(None, i, 0, last) for i in range(4, frames)]
+            prefix = b"".join(bases[i].units[j] for _, i, _, count in runs for j in range(count))
+            version = self.push_frames(bases + [maker.Frame(1, [page], 2, runs, prefix)])
+            if frames == 4:
+                self.assertEqual(run(self.root, *self.key, "restore", version["id"], "-o", self.path("fits"))[0], 0)
+                self.chain.known.pop(self.forge.fingerprint(1, page))
+            else:
+                self.refused("malformed", "more than 1 MiB", version)
+
     def test_a_delta_on_itself_or_a_later_frame_is_refused(self):
         base, top = maker.Frame(1, [self.page(1)]), self.page(2)
         for at in (1, 2, 7):
@@ -409,7 +431,7 @@ class Hostile(Scratch):
                  ("malformed", "padding", lambda d: d + b"\0\1"),
                  ("unsupported", "codec 3", lambda d: d[:11] + b"\3" + d[12:]),
                  ("unsupported", "unit type 9", lambda d: d[:12] + b"\x09" + d[13:]),
-                 ("malformed", "do not end where", lambda d: d[:7] + struct.pack(">I", int.from_bytes(d[7:11], "big") - 1) + d[11:]),
+                 ("malformed", "do not end where", lambda d: d[:10] + bytes([d[10] ^ 1]) + d[11:]),
                  ("truncated", "ends too early", lambda d: d[:-4] + b"\xff\xff\xff\xff"),
                  ("damaged", "not authentic", lambda d: d[:19] + bytes([d[19] ^ 1]) + d[20:]),
                  ("malformed", "has meta", lambda d: d[:-4] + b"\0\0\0\1\0")]
@@ -454,6 +476,44 @@ class Hostile(Scratch):
         frame.bytes = head + struct.pack("<I", 512 << 3 | 1)[:3] + page
         version = self.push_frames([frame])
         self.assertEqual(run(self.root, *self.key, "restore", version["id"], "-o", self.path("window"))[0], 0)
+
+    def test_content_with_other_digests_than_its_core_is_refused(self):
+        image, other = maker.database_member(self.page(80)), hashlib.sha256(b"other").digest()
+        core = self.chain.core
+        cases = ("SHA-256", lambda: maker.sha(image["content"])), ("image digest", lambda: image["digest"])
+        for text, right in cases:
+            self.chain.core = lambda *arguments: core(*arguments).replace(right(), other)
+            self.refused("damaged", text, self.chain.push([image]))
+
+    def test_nodes_against_the_rules_are_refused(self):
+        """Each case bends the one map leaf, branch or table leaf of a version of riders."""
+        def flat(data):
+            return data[:1] + b"\0\0" + data[3:]
+        cases = [("another number of units", 1, lambda n: n[:-1] + bytes([n[-1] - 1])),
+                 ("goes on after", 1, lambda n: n + b"\0"),
+                 ("another number of units", 1, flat),
+                 ("ends too early", 1, lambda n: n[:-1]),
+                 ("of type 7", 1, lambda n: b"\7" + n[1:]),
+                 ("not in the pack table", 1, lambda n: n[:3] + b"\xff\xff\xff\xfe" + n[7:]),
+                 ("has a place", 1, lambda n: n[:3] + b"\xff\xff\xff\xff" + n[7:11] + b"\0\1" + n[13:]),
+                 ("has no frame", 1, lambda n: n[:7] + b"\0\0\1\0" + n[11:]),
+                 ("not ascending", 3, lambda n: n[:3] + bytes(4) + n[7:]),
+                 ("not ascending", 3, lambda n: n[:3] + b"\0\0\xff\xff" + n[7:]),
+                 ("AEAD", 3, lambda n: n[:48] + b"\2" + n[49:]),
+                 ("goes on after", 3, flat)]
+        frame, db = maker.Frame, maker.Database(512)
+        db("CREATE TABLE e(f)")
+        for number, (text, kind, bend) in enumerate(cases):
+            image = maker.database_member(db("PRAGMA user_version=%d" % (7000 + number)))
+
+            def bent(unit_type, units, *others, **named):
+                units = [bend(unit) if unit_type == 3 and unit[0] == kind else unit for unit in units]
+                return frame(unit_type, units, *others, **named)
+            maker.Frame, self.chain.table_leaf = bent, None
+            version = self.chain.push([image], riders=True)
+            maker.Frame = frame
+            with self.subTest(text, number=number):
+                self.refused("", text, version)
 
     def test_critical_extensions_features_and_headers_are_unsupported(self):
         before = maker.extensions
