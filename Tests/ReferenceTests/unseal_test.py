@@ -419,6 +419,9 @@ class Hostile(Scratch):
             else:
                 self.refused("malformed", "more than 1 MiB", version)
 
+    def test_a_unit_of_another_type_than_its_member_is_refused(self):
+        self.refused("malformed", "another type or length", self.push_frames([maker.Frame(2, [self.page(65)])]))
+
     def test_a_delta_on_itself_or_a_later_frame_is_refused(self):
         base, top = maker.Frame(1, [self.page(1)]), self.page(2)
         for at in (1, 2, 7):
