@@ -74,10 +74,7 @@ class Reader:
         return int.from_bytes(self.take(8), "big")
 
     def str16(self):
-        try:
-            return self.take(self.u16()).decode("utf-8")
-        except UnicodeDecodeError:
-            raise Failure("malformed", f"a text in {self.what} is not UTF-8") from None
+        return utf8(self.take(self.u16()), self.what)
 
     def version(self):
         """The `u8 0` that most structures begin with."""
@@ -95,6 +92,13 @@ class Reader:
 
     def end(self):
         must(self.at == len(self.data), f"{self.what} goes on after its end")
+
+
+def utf8(text, what):
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Failure("malformed", f"a text in {what} is not UTF-8") from None
 
 
 def sha256(data):
@@ -130,7 +134,7 @@ class Keys:
     def of_kind(self, kind, epoch):
         if kind == KEYRING:
             return hkdf(self.master, self.repository, b"sealift keyring", 32)
-        must(epoch in self.roots, f"no root key for epoch {epoch}", "wrong key")
+        must(epoch in self.roots, f"no root key for epoch {epoch}", "damaged")
         return hkdf(self.roots[epoch], self.repository, b"sealift kind" + bytes([kind]), 32)
 
 
@@ -169,9 +173,9 @@ def open_slot(slot, repository, secret):
 
 def recovery_key(text):
     letters = re.sub(r"[\s-]", "", text).upper().translate(str.maketrans("018", "OIB"))
-    must(re.fullmatch("[A-Z2-7]{56}", letters), "a recovery key has 56 letters and digits", "wrong key")
+    must(re.fullmatch("[A-Z2-7]{56}", letters), "a recovery key has 56 letters and digits")
     key = base64.b32decode(letters)
-    must(sha256(key[:32])[:3] == key[32:], "the recovery key has a typing error: its check does not fit", "wrong key")
+    must(sha256(key[:32])[:3] == key[32:], "the recovery key has a typing error: its check does not fit")
     return key[:32]
 
 
@@ -204,13 +208,15 @@ class Sealed:
         must(data[:8] == b"\x89SLFT\r\n\x1a", f"{name} is not a sealed object", "damaged")
         must(data[8] == 0 and data[9] == 1 and 1 <= data[10] <= 7 and data[11] == 0,
              f"{name} has version {data[8]}, AEAD {data[9]}, kind {data[10]}, KEM {data[11]}", "unsupported")
+        must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs", "damaged")
         must(data[16:32] == keys.repository, f"{name} belongs to another repository", "damaged")
+        epoch = int.from_bytes(data[12:16], "big")
+        must((epoch == 0) == (kind == KEYRING), f"{name} has an epoch that its kind cannot have", "damaged")
         self = cls(keys, name, data[:96], len(data), int.from_bytes(data[-4:], "big"), lambda at, n: data[at:at + n])
-        must(hmac.compare_digest(self.commitment, data[96:128]), f"the commitment of {name} does not fit", "damaged")
-        must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs")
+        must(hmac.compare_digest(self.commitment, data[96:128]), f"the commitment of {name} does not fit",
+             "wrong key" if kind == KEYRING else "damaged")
         must(not any(data[64:96]), f"the header of {name} has bytes that should be zero")
-        self.epoch = int.from_bytes(data[12:16], "big")
-        must((self.epoch == 0) == (kind == KEYRING), f"{name} has an epoch that its kind cannot have")
+        self.epoch = epoch
         return self.open_directory()
 
     def open_frame(self, i, final, at, sealed_length, plaintext_length, codec, frame_id):
@@ -335,7 +341,7 @@ class Repository:
         must(sha256(data).hex() == digest, f"{folder}/{name} does not have the bytes of its name", "damaged")
         return data
 
-    def authentic(self, folder, kind, pattern):
+    def authentic(self, folder, kind, pattern, failures=None):
         """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem."""
         for name in self.names(folder, pattern + r"[0-9]{1,10}-[0-9a-f]{64}"):
             sequence = int(name.split("-")[0]) if kind == MANIFEST else 0
@@ -346,11 +352,16 @@ class Repository:
                 yield name, Sealed.whole(self.keys, kind, data)
             except Failure as failure:
                 self.problem(f"{folder}/{name}: {failure}", folder.partition("/")[2], sequence)
+                if failures is not None:
+                    failures.append(failure)
 
     def newest(self, folder, kind):
         """The authentic one with the highest number, of a keyring or configuration."""
-        found = [(int(name.split("-")[0]), name, sealed) for name, sealed in self.authentic(folder, kind, r"[0-9]+-")]
-        must(found, f"nothing in {folder}/ can be read", "damaged")
+        failures = []
+        found = [(int(name.split("-")[0]), name, sealed)
+                 for name, sealed in self.authentic(folder, kind, r"[0-9]+-", failures)]
+        if not found:
+            raise (failures + [Failure("damaged", f"{folder}/ has nothing that was sent whole")])[-1]
         return max(found, key=lambda item: item[:2])[2]
 
     def master_key(self, repository, secret):
@@ -459,7 +470,8 @@ class Repository:
                 entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
                 field.end()
                 must(self.genuine(chain, sealed.epoch, sequence, core_hash), "it is beyond the keyring's cut")
-                texts = [(kind, Reader(struct.pack(">H", len(t)) + t, "the annotation").str16()) for kind, t in entries]
+                must(all(1 <= kind <= 7 for kind, _ in entries), "the annotation has another type", "unsupported")
+                texts = [(kind, utf8(text, "the annotation") if kind <= 3 else "") for kind, text in entries]
                 notes.append((time, name.split("-")[1], versions.get((sequence, core_hash)), texts))
         for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
             for kind, text in texts:
@@ -485,7 +497,7 @@ def open_repository(root, secret):
                 with open(os.path.join(folder, name), "rb") as file:
                     data = file.read()
                 must(sha256(data).hex() == match[2], f"repo/{name} does not have the bytes of its name", "damaged")
-                must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file", "damaged")
+                must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file")
                 must(data[8] == 0, f"the repository has format {data[8]}", "unsupported")
                 must(not any(data[9:16]) and not any(data[32:]), f"repo/{name} has bytes that should be zero")
                 must(data[16:32].hex() == match[1], f"repo/{name} is another repository's")
@@ -527,6 +539,9 @@ class Manifest:
         self.tags, self.note, self.pinned = [field.str16() for _ in range(field.u16())], field.str16(), False
         self.leaves = [self.leaf_reference(field) for _ in range(field.u32())]
         self.maps = [(field.u8(), location(field)) for _ in range(field.u32())]
+        numbers = [entry.number for entry, *_ in self.leaves if entry] + [place.number for _, place in self.maps]
+        must(1 <= self.next_pack <= 0xFFFFFFFE and all(number < self.next_pack for number in numbers),
+             "the manifest's next pack number is not the greatest")
         field.extensions()
         field.end()
         self.stored = [member for member in self.members if member.type in (IMAGE, FILE)]
@@ -537,6 +552,10 @@ class Manifest:
         must((field.take(16).hex(), field.u64()) == (self.chain, self.sequence),
              "the core's chain or sequence is not that of the manifest")
         self.previous, self.time, self.host, self.database = field.take(32), field.u64(), field.str16(), field.str16()
+        for name in (self.host, self.database):
+            must(name and "\0" not in name, "the version's host or database has an impossible name")
+        must(self.sequence >= 1, "the version has sequence 0")
+        must((self.sequence == 1) != any(self.previous), "the version's previous core hash does not go with its sequence")
         method, self.flags, count = field.u8(), field.u32(), field.u32()
         must(1 <= method <= 4, f"the version was made by method {method}", "unsupported")
         must(self.flags < 8, "the version has flags that should be zero")
@@ -546,7 +565,11 @@ class Manifest:
         field.end()
         must(self.members[0].type == (IMAGE if method <= 2 else FILE), "the version's first member is not its database")
         must(not any(m.type == IMAGE for m in self.members[1:]), "the version has more than one database")
-        must(len({m.path for m in self.members}) == count, "two members of the version have one path")
+        types = {m.path: m.type for m in self.members}
+        must(len(types) == count, "two members of the version have one path")
+        for path in types:
+            above = (path[:at] for at, letter in enumerate(path) if letter == "/")
+            must(all(types.get(p, FOLDER) == FOLDER for p in above), "a member lies below one that is not a folder")
 
     @staticmethod
     def leaf_reference(field):
@@ -632,7 +655,7 @@ class Version:
         for entry, frame, unit in self.manifest.leaves:
             field = self.node(self.pack(entry.name) if entry else self.manifest.sealed, frame, unit, 3)
             count = field.u16()
-            must(count <= 512, "a pack table leaf has more than 512 entries")
+            must(1 <= count <= 512, "a pack table leaf has no entries or more than 512")
             for _ in range(count):
                 entry = pack_entry(field)
                 must(last < entry.number < self.manifest.next_pack, "the pack table's numbers are not ascending")
@@ -839,7 +862,6 @@ def extract(version, members, maps, folder):
         os.makedirs(os.path.join(folder, member.path), 0o700, exist_ok=True)
     for member in (m for m in members if m.type == LINK):
         path = os.path.join(folder, member.path)
-        must(not any(m.path.startswith(member.path + "/") for m in members), "a link has members below it")
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         os.symlink(member.target, path)
     for member in sorted(folders, key=lambda m: -m.path.count("/")):
@@ -953,7 +975,12 @@ def read_secret(options):
         return Secret(KEY_FILE, sha256(content))
     if options.recovery_key_file:
         with open(options.recovery_key_file, encoding="utf-8", errors="replace") as file:
-            return Secret(RECOVERY_KEY, recovery_key(file.read()))
+            text = file.read()
+        try:
+            return Secret(RECOVERY_KEY, recovery_key(text))
+        except Failure as failure:
+            failure.code = 12  # malformed by its class; for whoever typed it, the wrong key
+            raise
     if options.passphrase_file:
         with open(options.passphrase_file, "rb") as file:
             content = file.read()

@@ -186,8 +186,11 @@ class Reading(Scratch):
         sloppy = text.lower().replace("-", " ").replace("o", "0").replace("i", "1").replace("b", "8")
         self.assertEqual(unseal.recovery_key(sloppy), unseal.recovery_key(text))
         wrong = text[:10] + ("A" if text[10] != "A" else "C") + text[11:]
-        with self.assertRaisesRegex(unseal.Failure, "wrong key"):
+        with self.assertRaisesRegex(unseal.Failure, "malformed: the recovery key has a typing error"):
             unseal.recovery_key(wrong)
+        write(self.path("typed"), wrong.encode())
+        code, _, err = run(self.root, "--recovery-key-file", self.path("typed"), "list")
+        self.assertEqual((code, "typing error" in err), (12, True), err)
 
 
 class Hostile(Scratch):
@@ -363,8 +366,9 @@ class Hostile(Scratch):
         os.mkdir(self.path("elsewhere"))
         link = {"type": 4, "path": "a", "mode": 0o777, "modified": 0, "target": self.path("elsewhere")}
         inside = {"type": 2, "path": "a/b", "mode": 0o600, "modified": 0, "content": b"x"}
-        for order in ([link, inside], [inside, link]):
-            self.refused("malformed", "below it", self.chain.push([image, *order]))
+        file = {"type": 2, "path": "a", "mode": 0o600, "modified": 0, "content": b"y"}
+        for order in ([link, inside], [inside, link], [file, inside]):
+            self.refused("malformed", "lies below one", self.chain.push([image, *order]))
             self.assertEqual(os.listdir(self.path("elsewhere")), [])
 
     def push_frames(self, frames, bases=(), **bend):
@@ -503,7 +507,7 @@ class Hostile(Scratch):
                  ("not ascending", 3, lambda n: n[:3] + bytes(4) + n[7:]),
                  ("not ascending", 3, lambda n: n[:3] + b"\0\0\xff\xff" + n[7:]),
                  ("AEAD", 3, lambda n: n[:48] + b"\2" + n[49:]),
-                 ("goes on after", 3, flat)]
+                 ("no entries", 3, flat)]
         frame, db = maker.Frame, maker.Database(512)
         db("CREATE TABLE e(f)")
         for number, (text, kind, bend) in enumerate(cases):
@@ -533,6 +537,26 @@ class Hostile(Scratch):
             os.remove(os.path.join(self.root, "tomb", self.chain.id.hex(), f"{len(bent)}-{name}"))
         self.forge.configuration(2, features=1)
         self.assertEqual(run(self.root, *self.key, "list")[0], 1)
+
+    def test_cores_and_bodies_against_the_rules_are_refused(self):
+        def push(tag, **bent):
+            before = {name: getattr(self.chain, name) for name in bent}
+            vars(self.chain).update(bent)
+            version = self.chain.push([maker.database_member(self.page(tag))], riders=True)
+            vars(self.chain).update(before)
+            return version
+        self.refused("malformed", "impossible name", push(100, host=""))
+        self.refused("malformed", "impossible name", push(101, database="a\0b"))
+        self.refused("malformed", "does not go with its sequence", push(102, previous=bytes(32)))
+        self.refused("malformed", "next pack number", push(103, next_pack=1))
+        self.refused("malformed", "next pack number", push(104, next_pack=0))
+
+    def test_an_annotation_of_another_type_is_passed_over(self):
+        last = self.chain.versions[-1]
+        self.chain.annotate(last, 5, (1, "not this"), (8, "new"))
+        _, out, err = run(self.root, *self.key, "list", "--json")
+        self.assertIn("unsupported: the annotation has another type", err)
+        self.assertEqual([v["tags"] for v in json.loads(out)["versions"] if v["id"] == last["id"]], [["tag"]])
 
     def test_what_lies_beyond_a_cut_is_not_genuine(self):
         last = self.chain.versions[-1]
