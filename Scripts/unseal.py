@@ -10,23 +10,27 @@ REPOSITORY is a folder: a folder target itself, or a bucket or WebDAV collection
     aws s3 cp --recursive s3://bucket/prefix ./repository
     rclone copy remote:bucket/prefix ./repository
 
-VERSION is an unambiguous prefix of an id that `list` prints, `latest`, or `NAME:latest`. `restore` writes the database to
-OUT and what came with it into OUT.companions; neither may exist. Everything is verified before either gets its name.
-Instead of a passphrase: --key-file FILE, or --recovery-key-file FILE with the 56 characters of the printed recovery key.
+VERSION is an unambiguous prefix of an id that `list` prints, `latest`, or `NAME:latest`. `restore` writes the database
+to OUT and what came with it into OUT.companions; neither may exist. All is verified before either gets its name.
+Instead of a passphrase: --key-file FILE, or --recovery-key-file FILE with the 56 characters of the printed key.
 
 It needs Python 3.9 or later, `cryptography` and `zstandard` (Debian: python3-cryptography, python3-zstandard).
 It was written from Docs/Format.md alone; the sections below carry the numbers of that page, which says why.
 
 Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 no such version.
 """
-import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, json, os, re, secrets, shutil, struct, sys, tempfile
+import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, json, os, re, secrets, shutil, struct, sys
+import tempfile
 from collections import OrderedDict, namedtuple
 
-import zstandard
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+try:
+    import zstandard
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+except ImportError as error:
+    sys.exit(f"unseal: {error}: install the Python packages cryptography and zstandard for {sys.executable}")
 
 
 class Failure(Exception):
@@ -70,10 +74,7 @@ class Reader:
         return int.from_bytes(self.take(8), "big")
 
     def str16(self):
-        try:
-            return self.take(self.u16()).decode("utf-8")
-        except UnicodeDecodeError:
-            raise Failure("malformed", f"a text in {self.what} is not UTF-8") from None
+        return utf8(self.take(self.u16()), self.what)
 
     def version(self):
         """The `u8 0` that most structures begin with."""
@@ -91,6 +92,13 @@ class Reader:
 
     def end(self):
         must(self.at == len(self.data), f"{self.what} goes on after its end")
+
+
+def utf8(text, what):
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Failure("malformed", f"a text in {what} is not UTF-8") from None
 
 
 def sha256(data):
@@ -126,14 +134,14 @@ class Keys:
     def of_kind(self, kind, epoch):
         if kind == KEYRING:
             return hkdf(self.master, self.repository, b"sealift keyring", 32)
-        must(epoch in self.roots, f"no root key for epoch {epoch}", "wrong key")
+        must(epoch in self.roots, f"no root key for epoch {epoch}", "damaged")
         return hkdf(self.roots[epoch], self.repository, b"sealift kind" + bytes([kind]), 32)
 
 
 # ------------------------------------------------------------------------------------------------ 3. Key slots
 
 PASSPHRASE, KEY_FILE, RECOVERY_KEY = 1, 2, 3
-Secret = namedtuple("Secret", "derivation material")  # material: the passphrase's bytes, or the 32 bytes of secret 2 or 3
+Secret = namedtuple("Secret", "derivation material")  # material: the passphrase's bytes, or secret 2 or 3 itself
 
 
 def open_slot(slot, repository, secret):
@@ -165,9 +173,9 @@ def open_slot(slot, repository, secret):
 
 def recovery_key(text):
     letters = re.sub(r"[\s-]", "", text).upper().translate(str.maketrans("018", "OIB"))
-    must(re.fullmatch("[A-Z2-7]{56}", letters), "a recovery key has 56 letters and digits", "wrong key")
+    must(re.fullmatch("[A-Z2-7]{56}", letters), "a recovery key has 56 letters and digits")
     key = base64.b32decode(letters)
-    must(sha256(key[:32])[:3] == key[32:], "the recovery key has a typing error: its check does not fit", "wrong key")
+    must(sha256(key[:32])[:3] == key[32:], "the recovery key has a typing error: its check does not fit")
     return key[:32]
 
 
@@ -184,7 +192,8 @@ class Sealed:
     """An opened object: its frames' records and its meta. `read(offset, count)` gives its bytes."""
 
     def __init__(self, keys, name, head, length, directory_length, read):
-        okm = hkdf(keys.of_kind(head[10], int.from_bytes(head[12:16], "big")), head[32:64], b"sealift object" + head, 76)
+        kind_key = keys.of_kind(head[10], int.from_bytes(head[12:16], "big"))
+        okm = hkdf(kind_key, head[32:64], b"sealift object" + head, 76)
         self.name, self.kind, self.read = name, head[10], read
         self.aead, self.commitment, self.nonce = AESGCM(okm[:32]), okm[32:64], okm[64:]
         self.directory_at, self.directory_length = length - 4 - directory_length, directory_length
@@ -199,13 +208,15 @@ class Sealed:
         must(data[:8] == b"\x89SLFT\r\n\x1a", f"{name} is not a sealed object", "damaged")
         must(data[8] == 0 and data[9] == 1 and 1 <= data[10] <= 7 and data[11] == 0,
              f"{name} has version {data[8]}, AEAD {data[9]}, kind {data[10]}, KEM {data[11]}", "unsupported")
-        must(data[16:32] == keys.repository, f"{name} belongs to another repository")
-        must((data[10] == KEYRING) == (data[12:16] == bytes(4)), f"{name} has an epoch that its kind cannot have")
+        must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs", "damaged")
+        must(data[16:32] == keys.repository, f"{name} belongs to another repository", "damaged")
+        epoch = int.from_bytes(data[12:16], "big")
+        must((epoch == 0) == (kind == KEYRING), f"{name} has an epoch that its kind cannot have", "damaged")
         self = cls(keys, name, data[:96], len(data), int.from_bytes(data[-4:], "big"), lambda at, n: data[at:at + n])
-        must(hmac.compare_digest(self.commitment, data[96:128]), f"the commitment of {name} does not fit", "damaged")
-        must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs")
+        must(hmac.compare_digest(self.commitment, data[96:128]), f"the commitment of {name} does not fit",
+             "wrong key" if kind == KEYRING else "damaged")
         must(not any(data[64:96]), f"the header of {name} has bytes that should be zero")
-        self.epoch = int.from_bytes(data[12:16], "big")
+        self.epoch = epoch
         return self.open_directory()
 
     def open_frame(self, i, final, at, sealed_length, plaintext_length, codec, frame_id):
@@ -273,7 +284,8 @@ def unzstd(data, length, prefix):
         must(data[:4] == b"\x28\xb5\x2f\xfd", "a frame does not hold zstd")
         facts, at, last = zstandard.get_frame_parameters(data), zstandard.frame_header_size(data), 0
         must(facts.content_size == length, "a zstd frame does not state the length of its units")
-        must(data[4] & 3 == 0 and facts.window_size <= 1 << 21, "a zstd frame has a dictionary id or too large a window")
+        must(data[4] & 3 == 0, "a zstd frame has a dictionary id")
+        must(facts.window_size <= 1 << 21, "a zstd frame has too large a window")
         while not last:
             must(at + 3 <= len(data), "a zstd frame ends too early")
             block = int.from_bytes(data[at:at + 3], "little")
@@ -329,7 +341,7 @@ class Repository:
         must(sha256(data).hex() == digest, f"{folder}/{name} does not have the bytes of its name", "damaged")
         return data
 
-    def authentic(self, folder, kind, pattern):
+    def authentic(self, folder, kind, pattern, failures=None):
         """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem."""
         for name in self.names(folder, pattern + r"[0-9]{1,10}-[0-9a-f]{64}"):
             sequence = int(name.split("-")[0]) if kind == MANIFEST else 0
@@ -340,11 +352,16 @@ class Repository:
                 yield name, Sealed.whole(self.keys, kind, data)
             except Failure as failure:
                 self.problem(f"{folder}/{name}: {failure}", folder.partition("/")[2], sequence)
+                if failures is not None:
+                    failures.append(failure)
 
     def newest(self, folder, kind):
         """The authentic one with the highest number, of a keyring or configuration."""
-        found = [(int(name.split("-")[0]), name, sealed) for name, sealed in self.authentic(folder, kind, r"[0-9]+-")]
-        must(found, f"nothing in {folder}/ can be read", "damaged")
+        failures = []
+        found = [(int(name.split("-")[0]), name, sealed)
+                 for name, sealed in self.authentic(folder, kind, r"[0-9]+-", failures)]
+        if not found:
+            raise (failures + [Failure("damaged", f"{folder}/ has nothing that was sent whole")])[-1]
         return max(found, key=lambda item: item[:2])[2]
 
     def master_key(self, repository, secret):
@@ -357,7 +374,8 @@ class Repository:
                     return master
             except Failure as failure:  # one damaged slot must not keep the others from opening
                 failures.append(failure)
-                self.problem(f"keys/{name}: {failure}", grave=failure.kind != "wrong key")
+                if failure.kind != "wrong key":
+                    self.problem(f"keys/{name}: {failure}")
         wrong = [f for f in failures if f.kind == "wrong key"]
         raise (wrong + failures + [Failure("wrong key", "the repository has no key slot for this kind of secret")])[0]
 
@@ -381,11 +399,10 @@ class Repository:
         field.extensions()
         field.end()
 
-    def refuse_beyond_cut(self, chain, epoch, sequence, core_hash):
-        for cut_epoch, cut_chain, cut_sequence, cut_hash in self.keys.cuts:
-            if chain == cut_chain and epoch <= cut_epoch:
-                must(sequence <= cut_sequence, f"sequence {sequence} is beyond the keyring's cut: not genuine")
-                must(sequence != cut_sequence or core_hash == cut_hash, f"sequence {sequence} is not the keyring's")
+    def genuine(self, chain, epoch, sequence, core_hash):
+        """§5.1: False beyond a cut of the keyring, or at it with another core hash."""
+        cuts = [cut for cut in self.keys.cuts if cut[1] == chain and epoch <= cut[0]]
+        return all(sequence < cut[2] or (sequence, core_hash) == cut[2:] for cut in cuts)
 
     def read_chain(self, chain):
         """§9.2: the versions of a chain, each by its highest revision, with tombstones and annotations."""
@@ -394,12 +411,13 @@ class Repository:
             sequence, revision = (int(part) for part in name.split("-")[:2])
             try:
                 manifest = Manifest(sealed, chain, sequence, revision)
-                if manifest.complete:
-                    self.refuse_beyond_cut(chain, sealed.epoch, sequence, manifest.id)
+                if manifest.complete and self.genuine(chain, sealed.epoch, sequence, manifest.id):
                     newest[sequence, manifest.id] = manifest  # names come in order: the highest revision stays
+                elif manifest.complete:
+                    text = f"passed over versions/{chain}/{name}: malformed: beyond the keyring's cut"
+                    self.problem(text, grave=False)
             except Failure as failure:
-                cut = "keyring" in str(failure)
-                self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence, grave=not cut)
+                self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence)
         versions = list(newest.values())
         ranges = self.read_tombstones(chain)
         self.check_hash_chain(chain, versions, ranges)
@@ -425,7 +443,8 @@ class Repository:
                 self.problem(f"chain {chain} lacks sequences {expected} to {first - 1}", chain, first - 1)
             expected = max(expected, last + 1)
 
-    # §8.2 and §8.3 are read here; the format's §8.1, condemned records, matters to writers and to `check` only.
+    # ----------------------------------------------------------------------------------------- 8. Other kinds
+    # Condemned records (§8.1) matter to writers, and here to `check` only.
 
     def read_tombstones(self, chain):
         ranges = []
@@ -450,8 +469,9 @@ class Repository:
                 sequence, core_hash, time = field.u64(), field.take(32), field.u64()
                 entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
                 field.end()
-                self.refuse_beyond_cut(chain, sealed.epoch, sequence, core_hash)
-                texts = [(kind, Reader(struct.pack(">H", len(t)) + t, "the annotation").str16()) for kind, t in entries]
+                must(self.genuine(chain, sealed.epoch, sequence, core_hash), "it is beyond the keyring's cut")
+                must(all(1 <= kind <= 7 for kind, _ in entries), "the annotation has another type", "unsupported")
+                texts = [(kind, utf8(text, "the annotation") if kind <= 3 else "") for kind, text in entries]
                 notes.append((time, name.split("-")[1], versions.get((sequence, core_hash)), texts))
         for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
             for kind, text in texts:
@@ -477,7 +497,7 @@ def open_repository(root, secret):
                 with open(os.path.join(folder, name), "rb") as file:
                     data = file.read()
                 must(sha256(data).hex() == match[2], f"repo/{name} does not have the bytes of its name", "damaged")
-                must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file", "damaged")
+                must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file")
                 must(data[8] == 0, f"the repository has format {data[8]}", "unsupported")
                 must(not any(data[9:16]) and not any(data[32:]), f"repo/{name} has bytes that should be zero")
                 must(data[16:32].hex() == match[1], f"repo/{name} is another repository's")
@@ -519,6 +539,9 @@ class Manifest:
         self.tags, self.note, self.pinned = [field.str16() for _ in range(field.u16())], field.str16(), False
         self.leaves = [self.leaf_reference(field) for _ in range(field.u32())]
         self.maps = [(field.u8(), location(field)) for _ in range(field.u32())]
+        numbers = [entry.number for entry, *_ in self.leaves if entry] + [place.number for _, place in self.maps]
+        must(1 <= self.next_pack <= 0xFFFFFFFE and all(number < self.next_pack for number in numbers),
+             "the manifest's next pack number is not the greatest")
         field.extensions()
         field.end()
         self.stored = [member for member in self.members if member.type in (IMAGE, FILE)]
@@ -529,6 +552,10 @@ class Manifest:
         must((field.take(16).hex(), field.u64()) == (self.chain, self.sequence),
              "the core's chain or sequence is not that of the manifest")
         self.previous, self.time, self.host, self.database = field.take(32), field.u64(), field.str16(), field.str16()
+        for name in (self.host, self.database):
+            must(name and "\0" not in name, "the version's host or database has an impossible name")
+        must(self.sequence >= 1, "the version has sequence 0")
+        must((self.sequence == 1) != any(self.previous), "the version's previous core hash does not go with its sequence")
         method, self.flags, count = field.u8(), field.u32(), field.u32()
         must(1 <= method <= 4, f"the version was made by method {method}", "unsupported")
         must(self.flags < 8, "the version has flags that should be zero")
@@ -538,7 +565,11 @@ class Manifest:
         field.end()
         must(self.members[0].type == (IMAGE if method <= 2 else FILE), "the version's first member is not its database")
         must(not any(m.type == IMAGE for m in self.members[1:]), "the version has more than one database")
-        must(len({m.path for m in self.members}) == count, "two members of the version have one path")
+        types = {m.path: m.type for m in self.members}
+        must(len(types) == count, "two members of the version have one path")
+        for path in types:
+            above = (path[:at] for at, letter in enumerate(path) if letter == "/")
+            must(all(types.get(p, FOLDER) == FOLDER for p in above), "a member lies below one that is not a folder")
 
     @staticmethod
     def leaf_reference(field):
@@ -589,7 +620,7 @@ def read_member(field):
 THE_MANIFEST, ZEROS = 0, 0xFFFFFFFF
 Location = namedtuple("Location", "number frame unit")
 Entry = namedtuple("Entry", "number name length directory_length epoch salt")
-Piece = namedtuple("Piece", "start count number frame first")  # units start … of a member are units first … of a frame
+Piece = namedtuple("Piece", "start count number frame first")  # a member's units from start on: a frame's from first on
 
 
 def location(field):
@@ -624,7 +655,7 @@ class Version:
         for entry, frame, unit in self.manifest.leaves:
             field = self.node(self.pack(entry.name) if entry else self.manifest.sealed, frame, unit, 3)
             count = field.u16()
-            must(count <= 512, "a pack table leaf has more than 512 entries")
+            must(1 <= count <= 512, "a pack table leaf has no entries or more than 512")
             for _ in range(count):
                 entry = pack_entry(field)
                 must(last < entry.number < self.manifest.next_pack, "the pack table's numbers are not ascending")
@@ -651,7 +682,8 @@ class Version:
                     file.seek(at)
                     return file.read(count)
 
-            head = b"\x89SLFT\r\n\x1a\0\1\1\0" + struct.pack(">I", entry.epoch) + self.keys.repository + entry.salt + bytes(32)
+            head = (b"\x89SLFT\r\n\x1a\0\1\1\0" + struct.pack(">I", entry.epoch) + self.keys.repository + entry.salt
+                    + bytes(32))
             sealed = Sealed(self.keys, name.hex(), head, entry.length, entry.directory_length, read)
             must(read(entry.length - 4, 4) == struct.pack(">I", entry.directory_length),
                  f"the pack {name.hex()} has a directory of another length", "damaged")
@@ -670,7 +702,8 @@ class Version:
         frame, key = self.frame(sealed, index), (sealed.name, index)
         if key not in self.depths:
             must(frame.codec < 2 or above < 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
-            self.depths[key] = max((1 + self.depth(self.base(sealed, r), r[1], above + 1) for r in frame.runs), default=0)
+            below = (self.depth(self.base(sealed, run), run[1], above + 1) for run in frame.runs)
+            self.depths[key] = max((1 + depth for depth in below), default=0)
         must(self.depths[key] + above <= 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
         return self.depths[key]
 
@@ -753,7 +786,8 @@ class Version:
             sealed = self.object(piece.number)
             frame = self.frame(sealed, piece.frame)
             data = self.units(sealed, piece.frame, piece.first, piece.count)
-            lengths = [min(member.unit_size, member.length - (piece.start + i) * member.unit_size) for i in range(piece.count)]
+            starts = range(piece.start * member.unit_size, member.length, member.unit_size)[:piece.count]
+            lengths = [min(member.unit_size, member.length - start) for start in starts]
             must(frame.type == member.unit_type and frame.lengths[piece.first:piece.first + piece.count] == lengths,
                  f"a unit of {name} is of another type or length than its map says")
             file.seek(piece.start * member.unit_size)
@@ -791,10 +825,18 @@ def restore(version, out):
         if members[1:]:
             os.mkdir(folder, 0o700)
             extract(version, members[1:], maps, folder)
-            os.mkdir(companions, 0o700)  # refuses what came to be there meanwhile; rename replaces this empty folder only
+            os.mkdir(companions, 0o700)  # refuses what came to be there meanwhile; rename replaces an empty folder only
+        try:
+            os.link(image, out)  # refuses, too
+        except OSError:
+            with contextlib.suppress(FileNotFoundError):
+                os.rmdir(companions)
+            raise
+        if members[1:]:
             os.rename(folder, companions)
-        os.link(image, out)  # refuses, too
     finally:
+        for inner, _, _ in os.walk(folder):
+            os.chmod(inner, 0o700)
         shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             os.remove(image)
@@ -820,7 +862,6 @@ def extract(version, members, maps, folder):
         os.makedirs(os.path.join(folder, member.path), 0o700, exist_ok=True)
     for member in (m for m in members if m.type == LINK):
         path = os.path.join(folder, member.path)
-        must(not any(m.path.startswith(member.path + "/") for m in members), "a link has members below it")
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         os.symlink(member.target, path)
     for member in sorted(folders, key=lambda m: -m.path.count("/")):
@@ -838,8 +879,8 @@ def finish(member, path):
 
 def prefix_of(version, versions):
     """The shortest unambiguous prefix of an id, of at least 8 digits."""
-    others = [v.id.hex() for v in versions if v.id != version.id]
-    return next(version.id.hex()[:n] for n in range(8, 65) if not any(o.startswith(version.id.hex()[:n]) for o in others))
+    others, own = [v.id.hex() for v in versions if v.id != version.id], version.id.hex()
+    return next(own[:n] for n in range(8, 65) if not any(other.startswith(own[:n]) for other in others))
 
 
 def command_list(repository, options):
@@ -850,13 +891,14 @@ def command_list(repository, options):
                  "tags": v.tags, "note": v.note, "pinned": v.pinned, "forgotten": v.forgotten,
                  "damaged": bool(v.flags & 1), "notCheckable": bool(v.flags & 2)} for v in versions]
         problems = [problem.text for problem in repository.problems]
-        print(json.dumps({"format": 0, "repository": repository.keys.repository.hex(), "versions": rows, "problems": problems}))
+        identity = repository.keys.repository.hex()
+        print(json.dumps({"format": 0, "repository": identity, "versions": rows, "problems": problems}))
     else:
         print(f"repository {repository.keys.repository.hex()}, format 0 (may still change), {len(versions)} versions")
         for v in versions:
             marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
-            line = f"{prefix_of(v, versions)}  {rfc3339(v.time)}  {plain(v.database)}  {v.size}  {plain(', '.join(marks))}"
-            print(line.rstrip())
+            columns = (prefix_of(v, versions), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks)))
+            print("  ".join(columns).rstrip())
     return 13 if any(problem.grave for problem in repository.problems) else 0
 
 
@@ -871,11 +913,12 @@ def choose(repository, text):
     name = text[:-len(":latest")] if ":" in text else None
     found = [v for v in repository.versions if (name is None or v.database == name) and not v.forgotten]
     must(found, f"there is no version of {name or 'any database'}", "no such version")
-    must(len({v.chain for v in found}) == 1, f"{text} could be one of several databases: use NAME:latest or an id", "usage")
+    must(len({v.chain for v in found}) == 1, f"{text} fits several databases: use NAME:latest or an id", "usage")
     newest = max(found, key=lambda v: v.sequence)
-    later = [p for p in repository.problems if p.grave and p.chain == newest.chain and p.sequence >= newest.sequence]
-    later = [p for p in later if p.sequence > newest.sequence or "forked" in p.text]
-    must(not later, f"the latest version cannot be told ({later[0].text if later else ''}): choose one by its id", "damaged")
+    grave = [p for p in repository.problems if p.grave and p.chain == newest.chain]
+    later = [p.text for p in grave if p.sequence > newest.sequence]
+    later += [v.id.hex() for v in found if v.sequence == newest.sequence and v.id != newest.id]
+    must(not later, f"the latest version cannot be told, choose one by its id: {'; '.join(later)}", "damaged")
     return newest
 
 
@@ -932,7 +975,12 @@ def read_secret(options):
         return Secret(KEY_FILE, sha256(content))
     if options.recovery_key_file:
         with open(options.recovery_key_file, encoding="utf-8", errors="replace") as file:
-            return Secret(RECOVERY_KEY, recovery_key(file.read()))
+            text = file.read()
+        try:
+            return Secret(RECOVERY_KEY, recovery_key(text))
+        except Failure as failure:
+            failure.code = 12  # malformed by its class; for whoever typed it, the wrong key
+            raise
     if options.passphrase_file:
         with open(options.passphrase_file, "rb") as file:
             content = file.read()

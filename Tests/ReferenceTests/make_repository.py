@@ -4,8 +4,9 @@
     make_repository.py OUT [--seed N] [--cheap-scrypt] [--big] [--race]
 
 OUT (new) gets `repository/`, `passphrase.txt`, `key.bin`, `recovery.txt` and `expected.json`, which says what a reader
-must find: every version with its id, time, size and SHA-256, members, tags. The same seed gives the same bytes (with the
-same SQLite and zstd). `--cheap-scrypt`: N = 2^15. `--big`: a database of 134 MB, mostly zeros, whose map has depth 3.
+must find: every version with its id, time, size and SHA-256, members, tags. The same seed gives the same bytes (with
+the same SQLite and zstd). `--cheap-scrypt`: N = 2^15. `--big`: a database of 141 MB, mostly zeros, whose map has
+depth 3.
 `--race`: two machines made the repository at once, one of them never pushed.
 """
 import argparse, base64, hashlib, hmac, json, math, os, random, sqlite3, struct, sys, tempfile
@@ -46,13 +47,15 @@ class Frame:
     """Units to be sealed together. `runs`: (base pack name or None for this object, frame, first unit, count)."""
 
     def __init__(self, kind, units, codec=1, runs=(), prefix=b"", depth=0):
-        self.kind, self.units, self.codec, self.runs, self.prefix, self.depth = kind, units, codec, list(runs), prefix, depth
+        self.kind, self.units, self.codec = kind, units, codec
+        self.runs, self.prefix, self.depth = list(runs), prefix, depth
 
     def packed(self):
         plain = b"".join(self.units)
         if self.codec == 0:
             return plain
-        base = zstandard.ZstdCompressionDict(self.prefix, dict_type=zstandard.DICT_TYPE_RAWCONTENT) if self.prefix else None
+        raw = zstandard.DICT_TYPE_RAWCONTENT
+        base = zstandard.ZstdCompressionDict(self.prefix, dict_type=raw) if self.prefix else None
         return zstandard.ZstdCompressor(level=3, dict_data=base, write_dict_id=False).compress(plain)
 
 
@@ -80,7 +83,7 @@ class Forge:
     def slot(self, n, derivation, secret):
         cost = (self.log_n, 8, 1) if derivation == 1 else (0, 0, 0)
         salt = self.dice.randbytes(32)
-        head = (b"\x89SLKS\r\n\x1a" + bytes([0, derivation, *cost]) + bytes(3) + self.id + salt + u64(START) + bytes(24))
+        head = b"\x89SLKS\r\n\x1a" + bytes([0, derivation, *cost]) + bytes(3) + self.id + salt + u64(START) + bytes(24)
         if derivation == 1:
             secret = hashlib.scrypt(secret, salt=salt, n=1 << cost[0], r=8, p=1, maxmem=1 << 29, dklen=32)
         okm = hkdf(secret, self.id, b"sealift slot" + head, 64)
@@ -94,7 +97,8 @@ class Forge:
         self.put(f"repo/{self.id.hex()}-64-{sha(data).hex()}", data)
 
     def keyring(self, n, cuts=()):
-        meta = (u8(0) + u32(self.epoch) + u16(len(self.roots)) + b"".join(u32(e) + self.roots[e] for e in sorted(self.roots))
+        roots = b"".join(u32(epoch) + root for epoch, root in sorted(self.roots.items()))
+        meta = (u8(0) + u32(self.epoch) + u16(len(self.roots)) + roots
                 + self.chain_key + self.fingerprint_key + self.hedge_key
                 + u32(len(cuts)) + b"".join(u32(e) + c + u64(s) + h for e, c, s, h in cuts))
         self.numbered("keyring", n, self.seal(KEYRING, meta=meta))
@@ -112,8 +116,8 @@ class Forge:
 
     # §4
 
-    def seal(self, kind, frames=(), bases=(), meta=b"", epoch=None, bend_directory=lambda d: d, bend_header=lambda h: h):
-        """The bytes of an object. The bend functions make hostile ones: the result is authentic but wrong."""
+    def seal(self, kind, frames=(), bases=(), meta=b"", epoch=None, bend_directory=lambda d: d):
+        """The bytes of an object. `bend_directory` makes a hostile one: authentic but against the rules."""
         epoch = 0 if kind == KEYRING else epoch or self.epoch
         packed = [frame.packed() for frame in frames]
         directory = u8(0) + u16(len(bases)) + b"".join(bases) + u32(len(frames))
@@ -138,7 +142,7 @@ class Forge:
         aads = [u32(i) + u8(final) + u32(plain) + u8(codec) + name for i, final, plain, codec, name, _ in jobs]
         transcript = b"".join(u32(len(a)) + a + u64(len(job[5])) + job[5] for a, job in zip(aads, jobs))
         salt = mac(self.hedge_key, self.dice.randbytes(32) + sha(transcript))
-        header = bend_header(b"\x89SLFT\r\n\x1a" + bytes([0, 1, kind, 0]) + u32(epoch) + self.id + salt + bytes(32))
+        header = b"\x89SLFT\r\n\x1a" + bytes([0, 1, kind, 0]) + u32(epoch) + self.id + salt + bytes(32)
         kind_key = (hkdf(self.master, self.id, b"sealift keyring", 32) if kind == KEYRING
                     else hkdf(self.roots[epoch], self.id, b"sealift kind" + u8(kind), 32))
         okm = hkdf(kind_key, header[32:64], b"sealift object" + header, 76)
@@ -155,6 +159,9 @@ class Place:
     def __init__(self, number, frame, unit, depth=0):
         self.number, self.frame, self.unit, self.depth = number, frame, unit, depth
 
+    def location(self):
+        return u32(self.number) + u32(self.frame) + u16(self.unit)
+
 
 class Chain:
     """Pushes versions of one database."""
@@ -165,6 +172,7 @@ class Chain:
         self.known, self.entries, self.names = {}, {}, {}  # fingerprint → Place; number → entry; number → pack name
         self.next_pack, self.sequence, self.previous = 1, 0, bytes(32)
         self.image, self.table_leaf, self.versions = {}, None, []
+        self.directories = {}  # number → length of the directory frame
         self.facts = {}  # (number, frame) → (plaintext length, sealed length, bases as (number, frame))
 
     # Packs
@@ -179,6 +187,7 @@ class Chain:
         self.forge.put(f"packs/{self.id.hex()}/{sha(data).hex()}", data)
         number, self.next_pack = self.next_pack, self.next_pack + 1
         self.names[number] = sha(data)
+        self.directories[number] = int.from_bytes(data[-4:], "big")
         self.entries[number] = (u32(number) + sha(data) + u32(len(data)) + data[-4:] + bytes([0, 1, 0, 0])
                                 + u32(self.forge.epoch) + data[32:64])
         self.remember(number, frames)
@@ -198,7 +207,8 @@ class Chain:
         for at in range(0, len(units), per_frame):
             some = units[at:at + per_frame]
             places = [self.known.get(self.forge.fingerprint(kind, old)) if old else None for _, old in some]
-            based = [(place, old) for place, (_, old) in zip(places, some) if place and place.number and place.depth < 8]
+            based = [(place, old) for place, (_, old) in zip(places, some)
+                     if place and place.number and place.depth < 8]
             if based and all(place or not old for place, (_, old) in zip(places, some)):
                 runs = [(self.names[p.number], p.frame, p.unit, 1) for p, _ in based]
                 frame = Frame(kind, [u for u, _ in some], 2, runs, b"".join(old for _, old in based),
@@ -230,18 +240,19 @@ class Chain:
                     last[3] += 1
                 else:
                     runs.append([place.number, place.frame, place.unit, 1])
-            level.append(node(u8(1) + u16(len(runs)) + b"".join(u32(n) + u32(f) + u16(u) + u16(c) for n, f, u, c in runs)))
+            level.append(node(u8(1) + u16(len(runs)) + b"".join(struct.pack(">IIHH", *run) for run in runs)))
         depth = 1
         while len(level) > 1:
-            level = [node(u8(2) + u8(depth) + u16(len(level[at:at + 256])) + b"".join(
-                u32(p.number) + u32(p.frame) + u16(p.unit) for p in level[at:at + 256])) for at in range(0, len(level), 256)]
+            groups = [level[at:at + 256] for at in range(0, len(level), 256)]
+            level = [node(u8(2) + u8(depth) + u16(len(group)) + b"".join(place.location() for place in group))
+                     for group in groups]
             depth += 1
         return depth, level[0]
 
     # Versions
 
     def push(self, members, method=1, flags=0, riders=False, nodes_in_pack=False, tags=(), note="", revision_of=None):
-        """Members: dicts with type, path, mode, modified and content, target. Gives the version as expected.json has it."""
+        """Members: dicts with type, path, mode, modified and content or target. Gives what expected.json says."""
         forge, page = self.forge, None
         if revision_of is None:
             self.sequence += 1
@@ -250,8 +261,10 @@ class Chain:
         for member in members:
             if member["type"] > 2:
                 continue
-            kind, size = (PAGE, int.from_bytes(member["content"][16:18], "big")) if member["type"] == 1 else (BLOCK, 65536)
-            size = 65536 if size == 1 else size
+            kind, size = BLOCK, 65536
+            if member["type"] == 1:  # SQLite writes a page size of 65,536 as 1
+                kind, size = PAGE, int.from_bytes(member["content"][16:18], "big")
+                size = 65536 if size == 1 else size
             units = [member["content"][at:at + size] for at in range(0, len(member["content"]), size)]
             stored.append((member, kind, size, units))
         here = {}  # fingerprint → Place among the riders
@@ -279,17 +292,20 @@ class Chain:
         def node(data):
             name = forge.fingerprint(NODE, data)
             if name in self.known:
+                needed.append(self.known[name])
                 return self.known[name]
             node_frames.append(Frame(NODE, [data], 0 if len(data) < 100 else 1))
             self.known[name] = Place(0 if not nodes_in_pack else self.next_pack, len(node_frames) - 1 + base, 0)
             volatile.append(name)
+            needed.append(self.known[name])
             return self.known[name]
 
-        base, volatile, maps, encoded = 0 if nodes_in_pack else len(frames), [], [], []
+        base, volatile, needed, maps = 0 if nodes_in_pack else len(frames), [], [], []
         for member, kind, size, units in stored:
             names = [forge.fingerprint(kind, unit) for unit in units]
             places = [here.get(n) or self.known.get(n) if any(u) else Place(ZEROS, 0, 0) for n, u in zip(names, units)]
             maps.append(self.map_nodes(places, node))
+            needed += places
             member["digest"] = sha(b"".join(names))
             self.image[member["path"]] = units
         if nodes_in_pack and node_frames:
@@ -303,12 +319,13 @@ class Chain:
             frames += leaf_frames
         core = self.core(members, stored, time, method, flags) if revision_of is None else revision_of["core"]
         revision = 0 if revision_of is None else revision_of["revision"] + 1
-        decoded, fetched = self.cost(maps)
+        in_table = [Place(self.table_leaf[2], 0, 0)] if leaves and leaves[0][0] == 1 else []
+        decoded, fetched = self.cost(needed + in_table, frames)
         body = (u8(0) + u8(1) + self.id + u64(self.sequence) + u32(revision) + u32(len(core)) + core
                 + u64(decoded) + u64(fetched) + u64(new_bytes) + u32(self.next_pack)
                 + u16(len(tags)) + b"".join(str16(t) for t in tags) + str16(note)
                 + u32(len(leaves)) + b"".join(leaves)
-                + u32(len(maps)) + b"".join(u8(d) + u32(p.number) + u32(p.frame) + u16(p.unit) for d, p in maps)
+                + u32(len(maps)) + b"".join(u8(d) + p.location() for d, p in maps)
                 + extensions((1, b"optional"), (0x7FFF, b"")))
         self.put_manifest(body, frames, self.sequence, revision)
         if not nodes_in_pack:
@@ -321,9 +338,17 @@ class Chain:
         self.versions.append(version)
         return version
 
-    def cost(self, maps):
-        """§6.2: what the members need: every frame of packs once, with its bases; nodes among them."""
-        return sum(f[0] for f in self.facts.values()), sum(f[1] for f in self.facts.values())
+    def cost(self, places, frames):
+        """§6.2, bytes decoded and fetched: every frame that is needed counts once, those of the manifest, nodes, pack
+        table and bases among them; fetched are frames and directory frames of packs, not the manifest."""
+        needed, waiting = set(), {(p.number, p.frame) for p in places if p.number not in (0, ZEROS)}
+        while waiting:
+            key = waiting.pop()
+            needed.add(key)
+            waiting |= {base for base in self.facts[key][2] if base in self.facts} - needed
+        decoded = sum(len(unit) for frame in frames for unit in frame.units) + sum(self.facts[key][0] for key in needed)
+        directories = sum(self.directories[number] for number in {number for number, _ in needed})
+        return decoded, sum(self.facts[key][1] for key in needed) + directories
 
     def put_manifest(self, body, frames, sequence, revision, epoch=None):
         data = self.forge.seal(MANIFEST, frames, meta=body, epoch=epoch)
@@ -331,15 +356,16 @@ class Chain:
         return data
 
     def pack_table(self, in_pack):
-        """Leaf references and frames of leaves for the manifest; the table lies in a pack, or did in the version before."""
+        """Leaf references, and frames of leaves unless the table lies in a pack, of this version or one before."""
         entries = [self.entries[n] for n in sorted(self.entries)]
         if not entries:
             return [], []
-        leaf_bytes = [u8(3) + u16(len(entries[at:at + 8])) + b"".join(entries[at:at + 8]) for at in range(0, len(entries), 8)]
+        groups = [entries[at:at + 8] for at in range(0, len(entries), 8)]
+        leaf_bytes = [u8(3) + u16(len(group)) + b"".join(group) for group in groups]
         if in_pack:
             number, _ = self.pack([Frame(NODE, leaf_bytes, 1)])
             entry = self.entries.pop(number)  # no unit of a member lies there: not in the table
-            self.table_leaf = (leaf_bytes, [u8(1) + entry + u32(0) + u16(i) for i in range(len(leaf_bytes))])
+            self.table_leaf = (leaf_bytes, [u8(1) + entry + u32(0) + u16(i) for i in range(len(leaf_bytes))], number)
             return self.table_leaf[1], []
         if self.table_leaf and self.table_leaf[0] == leaf_bytes:
             return self.table_leaf[1], []
@@ -347,8 +373,8 @@ class Chain:
 
     def core(self, members, stored, time, method, flags):
         about = {id(member): (kind, size, units) for member, kind, size, units in stored}
-        core = (u8(0) + self.id + u64(self.sequence) + self.previous + u64(time) + str16(self.host) + str16(self.database)
-                + u8(method) + u32(flags) + u32(len(members)))
+        core = (u8(0) + self.id + u64(self.sequence) + self.previous + u64(time) + str16(self.host)
+                + str16(self.database) + u8(method) + u32(flags) + u32(len(members)))
         for member in members:
             core += u8(member["type"]) + str16(member["path"]) + u32(member["mode"]) + u64(member["modified"])
             if id(member) in about:
@@ -381,8 +407,9 @@ class Chain:
     # §8
 
     def annotate(self, version, time, *entries):
-        meta = (u8(0) + self.id + u64(version["sequence"]) + bytes.fromhex(version["id"]) + u64(time) + u16(len(entries))
-                + b"".join(u8(kind) + u32(len(text.encode())) + text.encode() for kind, text in entries))
+        texts = [(kind, text.encode()) for kind, text in entries]
+        meta = (u8(0) + self.id + u64(version["sequence"]) + bytes.fromhex(version["id"]) + u64(time)
+                + u16(len(entries)) + b"".join(u8(kind) + u32(len(text)) + text for kind, text in texts))
         self.forge.named(f"notes/{self.id.hex()}", self.forge.seal(ANNOTATION, meta=meta))
 
     def forget(self, *ranges, delete=True):
@@ -436,10 +463,14 @@ class Database:
         os.remove(path)
         return image
 
+    def __del__(self):
+        self.db.close()
+        self.folder.cleanup()
+
 
 def zeroed_database(free_bytes):
-    """A database of 512-byte pages most of which are free and zeroed, as the method `pages` leaves them (§3 of no page:
-    a trunk page of the free list is: u32 next trunk, u32 count, count × u32 leaf)."""
+    """A database of 512-byte pages most of which are free and zeroed, as the method `pages` leaves them. (A trunk page
+    of the free list is u32 next trunk, u32 count, count × u32 leaf.)"""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "image")
         db = sqlite3.connect(path, isolation_level=None)
@@ -507,7 +538,8 @@ def make(out, seed=1, log_n=17, big=False, race=False):
     forge.put("tmp/left over", b"never read")
 
     photos, db = chains["photos"], Database(4096)
-    picture = b"\x37\xa4\x30\xec" + dice.randbytes(65532) + bytes(65536) + dice.randbytes(65536) + b"the last block" * 900
+    picture = b"\x37\xa4\x30\xec" + dice.randbytes(65532)  # begins like a dictionary of zstd
+    picture += bytes(65536) + dice.randbytes(65536) + b"the last block" * 900
     external = ".app_SUPPORT/_EXTERNAL_DATA"
 
     def companions(picture):
@@ -515,7 +547,7 @@ def make(out, seed=1, log_n=17, big=False, race=False):
                 {"type": 3, "path": external, "mode": 0o500, "modified": START},
                 {"type": 2, "path": f"{external}/B2D1", "mode": 0o640, "modified": START + 1234, "content": picture},
                 {"type": 2, "path": f"{external}/empty", "mode": 0o444, "modified": START, "content": b""},
-                {"type": 2, "path": "zeros at the end", "mode": 0o600, "modified": START, "content": b"x" + bytes(70000)},
+                {"type": 2, "path": "zeros", "mode": 0o600, "modified": START, "content": b"x" + bytes(70000)},
                 {"type": 2, "path": "Über uns/naïve 📷.txt", "mode": 0o600, "modified": START, "content": b"short"},
                 {"type": 4, "path": "link", "mode": 0o777, "modified": START, "target": "/etc/passwd"},
                 {"type": 4, "path": f"{external}/up", "mode": 0o777, "modified": START, "target": "../../.."}]
@@ -541,7 +573,8 @@ def make(out, seed=1, log_n=17, big=False, race=False):
                           ("recovery.txt", recovery_text(recovery).encode() + b"\n")):
         with open(os.path.join(out, name), "wb") as file:
             file.write(content)
-    versions = [{k: v for k, v in version.items() if k != "core"} for chain in chains.values() for version in chain.versions]
+    versions = [version for chain in chains.values() for version in chain.versions]
+    versions = [{key: value for key, value in version.items() if key != "core"} for version in versions]
     expected = {"repository": forge.id.hex(), "format": 0, "passphrase": passphrase, "passphraseFile": "passphrase.txt",
                 "keyFile": "key.bin", "recoveryKey": recovery_text(recovery), "recoveryKeyFile": "recovery.txt",
                 "latest": {name: chain.versions[-1]["id"] for name, chain in chains.items()}, "versions": versions}

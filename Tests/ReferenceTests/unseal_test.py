@@ -1,0 +1,592 @@
+#!/usr/bin/env python3
+"""Scripts/unseal.py against repositories that make_repository.py forged: right results, and no wrong ones.
+
+    python3 Tests/ReferenceTests/unseal_test.py
+"""
+import contextlib, hashlib, importlib.util, io, json, os, random, shutil, stat, struct, subprocess, sys, tempfile
+import unittest
+
+import make_repository as maker
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Scripts", "unseal.py")
+spec = importlib.util.spec_from_file_location("unseal", SCRIPT)
+unseal = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(unseal)
+
+
+def run(*arguments):
+    """unseal.py in this process: exit code, standard output, standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = unseal.main(list(arguments))
+        except SystemExit as end:
+            code = end.code
+    return code, out.getvalue(), err.getvalue()
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def digest(path):
+    return hashlib.sha256(read(path)).hexdigest()
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.mkdtemp()
+        self.addCleanup(self.remove)
+
+    def remove(self):
+        for folder, _, _ in os.walk(self.scratch):
+            os.chmod(folder, 0o700)
+        shutil.rmtree(self.scratch)
+
+    def path(self, name):
+        return os.path.join(self.scratch, name)
+
+
+class Reading(Scratch):
+    """What is sound is read, with each kind of secret."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.made = os.path.join(cls.folder.name, "made")
+        cls.forge, cls.chains, cls.expected = maker.make(cls.made, seed=3, log_n=15, big=True, race=True)
+        cls.root = os.path.join(cls.made, "repository")
+        cls.secrets = [("--passphrase-file", os.path.join(cls.made, "passphrase.txt")),
+                       ("--key-file", os.path.join(cls.made, "key.bin")),
+                       ("--recovery-key-file", os.path.join(cls.made, "recovery.txt"))]
+        cls.key = cls.secrets[1]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def unseal(self, *arguments):
+        return run(self.root, *self.key, *arguments)
+
+    def test_list_says_what_was_pushed_with_every_kind_of_secret(self):
+        for secret in self.secrets:
+            code, out, err = run(self.root, *secret, "list", "--json")
+            self.assertEqual(code, 0, err)
+            document = json.loads(out)
+            self.assertEqual((document["format"], document["repository"]), (0, self.expected["repository"]))
+            keys = ("id", "database", "host", "chain", "sequence", "revision", "time", "size", "note", "pinned",
+                    "forgotten")
+            facts = {tuple(v[k] for k in keys) + tuple(v["tags"]) for v in document["versions"]}
+            self.assertEqual(facts, {tuple(v[k] for k in keys) + tuple(v["tags"]) for v in self.expected["versions"]})
+
+    def test_list_for_people_has_one_line_for_each_version_and_names_the_format(self):
+        lines = self.unseal("list")[1].splitlines()
+        self.assertIn("format 0", lines[0])
+        self.assertEqual(len(lines), 1 + len(self.expected["versions"]))
+        for version in self.expected["versions"]:
+            self.assertTrue(any(l.startswith(version["id"][:8]) and version["time"] in l for l in lines))
+
+    def test_every_version_restores_bit_for_bit_with_its_companions(self):
+        for number, version in enumerate(self.expected["versions"]):
+            out = self.path(str(number))
+            code, _, err = self.unseal("restore", version["id"][:10], "-o", out)
+            self.assertEqual(code, 0, err)
+            self.assertEqual(digest(out), version["sha256"])
+            self.assertEqual(stat.S_IMODE(os.stat(out).st_mode), version["members"][0]["mode"])
+            self.check_companions(out + ".companions", version["members"][1:])
+
+    def check_companions(self, folder, members):
+        self.assertEqual(os.path.isdir(folder), bool(members))
+        for member in members:
+            path = os.path.join(folder, member["path"])
+            facts = os.lstat(path)
+            if member["type"] == 4:
+                self.assertEqual(os.readlink(path), member["target"])
+                continue
+            self.assertEqual(stat.S_IMODE(facts.st_mode), member["mode"])
+            self.assertEqual(facts.st_mtime_ns, member["modified"] * 1_000_000)
+            self.assertEqual(stat.S_ISDIR(facts.st_mode), member["type"] == 3)
+            if member["type"] == 2:
+                self.assertEqual(digest(path), member["sha256"])
+
+    def test_latest_of_a_name_is_the_end_of_its_chain(self):
+        for name, version in self.expected["latest"].items():
+            code, out, err = self.unseal("restore", f"{name}:latest", "-o", self.path(name))
+            self.assertEqual((code, version[:8] in out), (0, True), err)
+
+    def test_latest_of_several_databases_and_too_short_a_prefix_are_refused(self):
+        self.assertEqual(self.unseal("restore", "latest", "-o", self.path("x"))[0], 2)
+        firsts = [v["id"][0] for v in self.expected["versions"]]
+        ambiguous = next(f for f in firsts if firsts.count(f) > 1)
+        self.assertEqual(self.unseal("restore", ambiguous, "-o", self.path("x"))[0], 2)
+
+    def test_check_reads_everything(self):
+        code, out, err = self.unseal("check")
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"{len(self.expected['versions'])} versions", out)
+
+    def test_the_repository_has_what_it_is_meant_to_exercise(self):
+        found, depth, deepest = set(), 0, 0
+        repository = unseal.open_repository(self.root, unseal.read_secret(unseal.arguments().parse_args(
+            [self.root, *self.key, "list"])))
+        for manifest in repository.versions:
+            version = unseal.Version(repository, manifest)
+            deepest = max([deepest] + [d for d, _ in manifest.maps])
+            found |= {"table in a pack" for entry, *_ in manifest.leaves if entry}
+            found |= {"riders" for f in manifest.sealed.frames if f.type != unseal.NODE}
+            found |= {"second revision" for _ in range(manifest.revision)}
+            for member, (levels, root) in zip(manifest.stored, manifest.maps):
+                found |= {"nodes in a pack" for _ in range(1) if root.number and levels}
+                for piece in version.pieces(member, levels, root):
+                    found |= {"zeros"} if piece.number == unseal.ZEROS else set()
+                    if piece.number != unseal.ZEROS:
+                        sealed = version.object(piece.number)
+                        frame = sealed.frames[piece.frame]
+                        depth = max(depth, version.depth(sealed, piece.frame))
+                        found |= {("codec", frame.codec, frame.type)}
+                        found |= {"base in this object" for run in frame.runs if run[0] is None}
+                        found |= {"lengths that differ" for _ in range(1) if len(set(frame.lengths)) > 1}
+                        for run in frame.runs:
+                            base = version.units(version.base(sealed, run), *run[1:])
+                            found |= {"a prefix like a dictionary"} if base[:4] == b"\x37\xa4\x30\xec" else set()
+        self.assertEqual((depth, deepest), (8, 3))
+        self.assertLessEqual({"table in a pack", "riders", "second revision", "nodes in a pack", "zeros",
+                              "base in this object", "lengths that differ", "a prefix like a dictionary",
+                              *(("codec", *pair) for pair in ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2)))}, found)
+
+    def test_a_target_that_exists_is_refused_and_left_alone(self):
+        version = self.expected["latest"]["photos"]
+        for suffix in ("", "-wal", "-journal", ".companions"):
+            out = self.path("there" + suffix)
+            write(out, b"mine")
+            code, _, err = self.unseal("restore", version, "-o", self.path("there"))
+            self.assertEqual((code, os.listdir(self.scratch), read(out)), (1, ["there" + suffix], b"mine"), err)
+            os.remove(out)
+
+    def test_exit_codes(self):
+        write(self.path("wrong"), b"wrong")
+        code, _, err = run(self.root, "--passphrase-file", self.path("wrong"), "list")
+        self.assertEqual((code, "wrong key" in err), (12, True), err)
+        self.assertEqual(self.unseal("restore", "0" * 20, "-o", self.path("x"))[0], 14)
+        self.assertEqual(self.unseal("restore", "nobody:latest", "-o", self.path("x"))[0], 14)
+        self.assertEqual(self.unseal("restore", "../x", "-o", self.path("x"))[0], 2)
+        self.assertEqual(self.unseal("restore")[0], 2)
+        self.assertEqual(run(self.scratch, *self.key, "list")[0], 1)
+        done = subprocess.run([sys.executable, SCRIPT, self.scratch, *self.key, "list"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, "Traceback" in done.stderr), (1, False))
+
+    def test_a_recovery_key_is_read_as_people_write_it_and_refused_with_a_typing_error(self):
+        text = self.expected["recoveryKey"]
+        sloppy = text.lower().replace("-", " ").replace("o", "0").replace("i", "1").replace("b", "8")
+        self.assertEqual(unseal.recovery_key(sloppy), unseal.recovery_key(text))
+        wrong = text[:10] + ("A" if text[10] != "A" else "C") + text[11:]
+        with self.assertRaisesRegex(unseal.Failure, "malformed: the recovery key has a typing error"):
+            unseal.recovery_key(wrong)
+        write(self.path("typed"), wrong.encode())
+        code, _, err = run(self.root, "--recovery-key-file", self.path("typed"), "list")
+        self.assertEqual((code, "typing error" in err), (12, True), err)
+
+
+class Hostile(Scratch):
+    """A server, a disk or an enemy changed something: an error or the right bytes, never others."""
+
+    def setUp(self):
+        super().setUp()
+        self.forge = maker.Forge(self.path("repository"), seed=5, log_n=15)
+        forge, dice = self.forge, self.forge.dice
+        forge.repository_file()
+        forge.slot(1, 2, maker.sha(b"k" * 32))
+        forge.slot(2, 1, b"pass")
+        forge.keyring(1)
+        forge.configuration(1)
+        for name, content in (("key", b"k" * 32), ("pass", b"pass")):
+            write(self.path(name), content)
+        self.root, self.key = forge.root, ("--key-file", self.path("key"))
+        self.chain = maker.Chain(forge, "app")
+        db = maker.Database(512)
+        image = db("CREATE TABLE a(b)", *(("INSERT INTO a VALUES(?)", (dice.randbytes(40),)) for _ in range(400)))
+        companion = {"type": 2, "path": "note", "mode": 0o600, "modified": 0, "content": dice.randbytes(3000)}
+        self.chain.push([maker.database_member(image), companion])
+        image = db(("UPDATE a SET b=? WHERE rowid%40=1", (dice.randbytes(40),)))
+        self.chain.push([maker.database_member(image), companion], nodes_in_pack=True)
+        image = db(("UPDATE a SET b=? WHERE rowid=7", (dice.randbytes(40),)))
+        last = self.chain.push([maker.database_member(image), companion], riders=True)
+        self.chain.forget((1, 1))
+        self.chain.annotate(last, 1, (1, "tag"))
+        self.chain.condemn(bytes(32))
+        self.versions = {v["id"]: v for v in self.chain.versions}
+        self.files = sorted(os.path.join(f, n) for f, _, names in os.walk(self.root) for n in names)
+
+    def outcome(self, key=None):
+        """How many versions restored; fails when one restored wrongly, or when a list or message is not a clean one."""
+        right = 0
+        code, out, err = run(self.root, *(key or self.key), "list", "--json")
+        self.assertNotIn("Error(", err)
+        if out:
+            document = json.loads(out)
+            self.assertLessEqual({v["id"] for v in document["versions"]}, set(self.versions))
+            for v in document["versions"]:
+                self.assertEqual((v["time"], v["size"]), tuple(self.versions[v["id"]][k] for k in ("time", "size")))
+        else:
+            self.assertIn(code, (1, 12, 13), err)
+        for identity, version in self.versions.items():
+            target = self.path("out")
+            code, _, err = run(self.root, *(key or self.key), "restore", identity, "-o", target)
+            self.assertNotIn("Error(", err)
+            if code == 0:
+                right += 1
+                self.assertEqual(digest(target), version["sha256"])
+                self.assertEqual(digest(target + ".companions/note"), version["members"][1]["sha256"])
+                os.remove(target)
+                shutil.rmtree(target + ".companions")
+            else:
+                self.assertIn(code, (1, 12, 13, 14), err)
+            self.assertEqual([n for n in os.listdir(self.scratch) if n.startswith("out")], [])
+        return right
+
+    def changed(self, path, content):
+        """The outcome with a file of other content, which is put back."""
+        before = read(path)
+        write(path, content)
+        try:
+            return self.outcome(("--passphrase-file", self.path("pass")) if "/keys/2-" in path else None)
+        finally:
+            write(path, before)
+
+    def test_sound_first(self):
+        self.assertEqual(self.outcome(), 2)
+        self.assertEqual(run(self.root, *self.key, "check")[0], 0)
+
+    def test_flips_and_cuts_of_every_file(self):
+        dice, refused = random.Random(7), 0
+        for path in self.files:
+            content = read(path)
+            places = [0, 8, 9, 10, 11, 13, 20, 40, 70, 100, len(content) - 1, len(content) - 3]
+            for place in places + [dice.randrange(len(content)) for _ in range(12)]:
+                bent = bytearray(content)
+                bent[place % len(content)] ^= 1 << dice.randrange(8)
+                refused += self.changed(path, bytes(bent)) < 2
+            for cut in (0, 1, 127, 128, len(content) // 2, len(content) - 1):
+                refused += self.changed(path, content[:cut]) < 2
+            refused += self.changed(path, content + b"\0") < 2
+        self.assertGreater(refused, len(self.files) * 10)
+
+    def test_the_same_with_names_that_fit(self):
+        """A flip under a name that fits the flipped bytes: now it is the authentication that must refuse."""
+        dice, accepted = random.Random(8), 0
+        for path in (p for p in self.files if "/packs/" not in p):
+            content = read(path)
+            for _ in range(20):
+                bent = bytearray(content)
+                bent[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+                name = path[:-64] + hashlib.sha256(bent).hexdigest()
+                os.rename(path, self.path("aside"))
+                write(name, bent)
+                self.outcome()
+                code, out, err = run(self.root, *self.key, "check")
+                kind = os.path.basename(os.path.dirname(path))
+                accepted += code == 0 and "/keys/" not in path and "/repo/" not in path
+                os.remove(name)
+                os.rename(self.path("aside"), path)
+        self.assertEqual(accepted, 0)
+
+    def test_every_flip_of_a_pack_is_found_by_check(self):
+        dice = random.Random(9)
+        for path in (p for p in self.files if "/packs/" in p):
+            content = read(path)
+            for place in [8, 100, 128, len(content) - 1] + [dice.randrange(len(content)) for _ in range(6)]:
+                bent = bytearray(content)
+                bent[place] ^= 1 << dice.randrange(8)
+                write(path, bent)
+                self.assertEqual(run(self.root, *self.key, "check")[0], 13)
+            write(path, content)
+
+    def test_swaps_and_deletions(self):
+        for a in self.files:
+            content = read(a)
+            for b in (b for b in self.files if b != a and os.path.dirname(b) == os.path.dirname(a)):
+                self.changed(b, content)
+            os.rename(a, self.path("aside"))
+            self.outcome()
+            os.rename(self.path("aside"), a)
+
+    def test_a_replay_under_another_sequence_or_revision_is_refused(self):
+        for path in (p for p in self.files if "/versions/" in p):
+            folder, name = os.path.split(path)
+            for other in ("000000000009" + name[12:], name[:13] + "0003" + name[17:]):
+                shutil.copy(path, os.path.join(folder, other))
+                code, out, err = run(self.root, *self.key, "list", "--json")
+                self.assertEqual((code, len(json.loads(out)["versions"])), (13, 2), err)
+                os.remove(os.path.join(folder, other))
+
+    def test_latest_is_refused_when_the_newest_is_damaged_and_a_hole_is_named(self):
+        newest = max(p for p in self.files if "/versions/" in p)
+        content = bytearray(read(newest))
+        content[500] ^= 1
+        write(newest, content)
+        code, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"))
+        self.assertEqual((code, os.path.lexists(self.path("out"))), (13, False), err)
+        self.assertIn("damaged: versions/", err)
+        self.assertIn("does not have the bytes of its name", err)
+        tomb = next(p for p in self.files if "/tomb/" in p)
+        os.remove(tomb)
+        code, _, err = run(self.root, *self.key, "list")
+        self.assertEqual((code, "lacks sequences 1 to 1" in err), (13, True), err)
+
+    # Authentic, and against the rules
+
+    def refused(self, kind, text, version=None):
+        version = version or self.chain.versions[-1]
+        code, _, err = run(self.root, *self.key, "restore", version["id"], "-o", self.path("out"))
+        listing = run(self.root, *self.key, "list")[2]
+        self.assertIn(code, (1, 12, 13, 14), err)
+        self.assertIn(text, err + listing)
+        self.assertIn(kind + ":", err + listing)
+        self.assertFalse(os.path.lexists(self.path("out")))
+
+    def test_unsafe_members_are_refused(self):
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+        for path in ("../x", "/etc/x", "a//b", "a/./b", "", "a/..", "a\0b", "x" * 4097):
+            member = {"type": 2, "path": path, "mode": 0o600, "modified": 0, "content": b"x"}
+            self.refused("malformed", "safe relative path", self.chain.push([image, member]))
+            self.chain.versions.pop()
+        twice = {"type": 3, "path": "a", "mode": 0o700, "modified": 0}
+        self.refused("malformed", "one path", self.chain.push([image, twice, dict(twice)]))
+        bits = {"type": 3, "path": "a", "mode": 0o17777, "modified": 0}
+        self.refused("malformed", "permission bits", self.chain.push([image, bits]))
+
+    def test_a_file_below_a_link_is_not_written_through_it(self):
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+        os.mkdir(self.path("elsewhere"))
+        link = {"type": 4, "path": "a", "mode": 0o777, "modified": 0, "target": self.path("elsewhere")}
+        inside = {"type": 2, "path": "a/b", "mode": 0o600, "modified": 0, "content": b"x"}
+        file = {"type": 2, "path": "a", "mode": 0o600, "modified": 0, "content": b"y"}
+        for order in ([link, inside], [inside, link], [file, inside]):
+            self.refused("malformed", "lies below one", self.chain.push([image, *order]))
+            self.assertEqual(os.listdir(self.path("elsewhere")), [])
+
+    def push_frames(self, frames, bases=(), **bend):
+        """A version whose one page comes from the first unit of the last of these frames."""
+        chain, seal = self.chain, self.forge.seal
+        self.forge.seal = lambda kind, frames=(), bases=(), meta=b"": seal(
+            kind, frames, bases, meta, **(bend if kind == maker.PACK else {}))
+        number, _ = chain.pack(frames)
+        self.forge.seal = seal
+        chain.known[self.forge.fingerprint(1, frames[-1].units[0])] = maker.Place(number, len(frames) - 1, 0)
+        return chain.push([maker.database_member(frames[-1].units[0])])
+
+    def page(self, tag):
+        image = bytearray(maker.Database(512)("PRAGMA user_version=%d" % tag))
+        return bytes(image) if len(image) == 512 else bytes(image[:512])
+
+    def test_deltas_beyond_the_limits_are_refused(self):
+        def tower(height):
+            frames = [maker.Frame(1, [self.page(height * 100)])]
+            for i in range(1, height + 1):
+                page, below = self.page(height * 100 + i), frames[-1].units[0]
+                frames.append(maker.Frame(1, [page], 2, [(None, i - 1, 0, 1)], below))
+            return frames
+        eight = self.push_frames(tower(8))
+        code, _, err = run(self.root, *self.key, "restore", eight["id"], "-o", self.path("eight"))
+        self.assertEqual((code, digest(self.path("eight"))), (0, eight["sha256"]), err)
+        self.refused("malformed", "more than 8 deltas", self.push_frames(tower(9)))
+        wide = [maker.Frame(1, [self.page(2000 + i)]) for i in range(65)]
+        for n, fits in ((64, True), (65, False)):
+            runs = [(None, i, 0, 1) for i in range(n)]
+            top = maker.Frame(1, [self.page(3000 + n)], 2, runs, b"".join(f.units[0] for f in wide[:n]))
+            version = self.push_frames(wide + [top])
+            if fits:
+                self.assertEqual(run(self.root, *self.key, "restore", version["id"], "-o", self.path("wide"))[0], 0)
+            else:
+                self.refused("malformed", "64 base frames", version)
+
+    def test_bases_of_another_kind_or_too_large_are_refused(self):
+        page = self.page(60)
+        for base in (maker.Frame(2, [bytes(511) + b"x"]), maker.Frame(1, [bytes(1023) + b"x"])):
+            top = maker.Frame(1, [page], 2, [(None, 0, 0, 1)], base.units[0])
+            self.refused("malformed", "another type or page size", self.push_frames([base, top]))
+        page = maker.Database(65536)("PRAGMA user_version=61", "CREATE TABLE g(h)")[:65536]
+        bases = [maker.Frame(1, [bytes([i, j]) * 32768 for j in range(4)]) for i in range(5)]
+        for frames, last in ((4, 4), (5, 1)):
+            runs = [(None, i, 0, 4) for i in range(4)] + [(None, i, 0, last) for i in range(4, frames)]
+            prefix = b"".join(bases[i].units[j] for _, i, _, count in runs for j in range(count))
+            version = self.push_frames(bases + [maker.Frame(1, [page], 2, runs, prefix)])
+            if frames == 4:
+                self.assertEqual(run(self.root, *self.key, "restore", version["id"], "-o", self.path("fits"))[0], 0)
+                self.chain.known.pop(self.forge.fingerprint(1, page))
+            else:
+                self.refused("malformed", "more than 1 MiB", version)
+
+    def test_a_unit_of_another_type_than_its_member_is_refused(self):
+        self.refused("malformed", "another type or length", self.push_frames([maker.Frame(2, [self.page(65)])]))
+
+    def test_a_delta_on_itself_or_a_later_frame_is_refused(self):
+        base, top = maker.Frame(1, [self.page(1)]), self.page(2)
+        for at in (1, 2, 7):
+            frames = [base, maker.Frame(1, [top], 2, [(None, at, 0, 1)], base.units[0])]
+            self.refused("malformed", "base that does not exist", self.push_frames(frames))
+
+    def test_directories_against_the_rules_are_refused(self):
+        frame = maker.Frame(1, [self.page(50)])
+        cases = [("unsupported", "version", lambda d: b"\1" + d[1:]),
+                 ("malformed", "padding", lambda d: d + b"\0\1"),
+                 ("unsupported", "codec 3", lambda d: d[:11] + b"\3" + d[12:]),
+                 ("unsupported", "unit type 9", lambda d: d[:12] + b"\x09" + d[13:]),
+                 ("malformed", "do not end where", lambda d: d[:10] + bytes([d[10] ^ 1]) + d[11:]),
+                 ("truncated", "ends too early", lambda d: d[:-4] + b"\xff\xff\xff\xff"),
+                 ("damaged", "not authentic", lambda d: d[:19] + bytes([d[19] ^ 1]) + d[20:]),
+                 ("malformed", "has meta", lambda d: d[:-4] + b"\0\0\0\1\0")]
+        for number, (kind, text, bend) in enumerate(cases):
+            frame = maker.Frame(1, [self.page(50 + number)])
+            with self.subTest(text):
+                self.refused(kind, text, self.push_frames([frame], bend_directory=bend))
+
+    def test_zstd_against_the_rules_is_refused(self):
+        import zstandard
+        dice, page = random.Random(1), self.page(70)
+
+        class Bent(maker.Frame):
+            def packed(frame):
+                return frame.bytes
+        plain = zstandard.ZstdCompressor()
+        wide = zstandard.ZstdCompressionParameters(window_log=22, write_content_size=True)
+        bare = zstandard.ZstdCompressor(write_content_size=False)
+        named = zstandard.ZstdCompressionDict(dice.randbytes(0) + page * 3, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        stream = zstandard.ZstdCompressor(compression_params=wide).compressobj(size=512)
+        cases = {"goes on": (plain.compress(page) + b"\0", "does not end where"),
+                 "two frames": (plain.compress(page) * 2, "does not end where"),
+                 "another length": (plain.compress(page + b"x"), "does not state the length"),
+                 "no length": (bare.compress(page), "does not state the length"),
+                 "skippable": (b"\x50\x2a\x4d\x18\x04\0\0\0abcd", "does not hold zstd"),
+                 "junk": (b"\x28\xb5\x2f\xfd" + b"\xff" * 40, ""),
+                 "needs a prefix": (zstandard.ZstdCompressor(dict_data=named).compress(page), ""),
+                 "other bytes": (plain.compress(page[:-1] + b"x"), "another fingerprint"),
+                 "cut": (plain.compress(page)[:-2], "")}
+        head = b"\x28\xb5\x2f\xfd" + bytes([0x40]) + bytes([(22 - 10) << 3]) + struct.pack("<H", 512 - 256)
+        cases["large window"] = (head + struct.pack("<I", 512 << 3 | 1)[:3] + page, "too large a window")
+        head = b"\x28\xb5\x2f\xfd" + bytes([0x41]) + bytes([(17 - 10) << 3]) + b"\x05" + struct.pack("<H", 512 - 256)
+        cases["dictionary id"] = (head + struct.pack("<I", 512 << 3 | 1)[:3] + page, "dictionary id")
+        for name, (data, text) in cases.items():
+            with self.subTest(name):
+                self.chain.known.pop(self.forge.fingerprint(1, page), None)
+                frame = Bent(1, [page])
+                frame.bytes = data
+                self.refused("damaged" if "fingerprint" in text else "malformed", text, self.push_frames([frame]))
+        head = b"\x28\xb5\x2f\xfd" + bytes([0x40]) + bytes([(21 - 10) << 3]) + struct.pack("<H", 512 - 256)
+        frame = Bent(1, [page])
+        frame.bytes = head + struct.pack("<I", 512 << 3 | 1)[:3] + page
+        version = self.push_frames([frame])
+        self.assertEqual(run(self.root, *self.key, "restore", version["id"], "-o", self.path("window"))[0], 0)
+
+    def test_content_with_other_digests_than_its_core_is_refused(self):
+        image, other = maker.database_member(self.page(80)), hashlib.sha256(b"other").digest()
+        core = self.chain.core
+        cases = ("SHA-256", lambda: maker.sha(image["content"])), ("image digest", lambda: image["digest"])
+        for text, right in cases:
+            self.chain.core = lambda *arguments: core(*arguments).replace(right(), other)
+            self.refused("damaged", text, self.chain.push([image]))
+
+    def test_nodes_against_the_rules_are_refused(self):
+        """Each case bends the one map leaf, branch or table leaf of a version of riders."""
+        def flat(data):
+            return data[:1] + b"\0\0" + data[3:]
+        cases = [("another number of units", 1, lambda n: n[:-1] + bytes([n[-1] - 1])),
+                 ("goes on after", 1, lambda n: n + b"\0"),
+                 ("another number of units", 1, flat),
+                 ("ends too early", 1, lambda n: n[:-1]),
+                 ("of type 7", 1, lambda n: b"\7" + n[1:]),
+                 ("not in the pack table", 1, lambda n: n[:3] + b"\xff\xff\xff\xfe" + n[7:]),
+                 ("has a place", 1, lambda n: n[:3] + b"\xff\xff\xff\xff" + n[7:11] + b"\0\1" + n[13:]),
+                 ("has no frame", 1, lambda n: n[:7] + b"\0\0\1\0" + n[11:]),
+                 ("not ascending", 3, lambda n: n[:3] + bytes(4) + n[7:]),
+                 ("not ascending", 3, lambda n: n[:3] + b"\0\0\xff\xff" + n[7:]),
+                 ("AEAD", 3, lambda n: n[:48] + b"\2" + n[49:]),
+                 ("no entries", 3, flat)]
+        frame, db = maker.Frame, maker.Database(512)
+        db("CREATE TABLE e(f)")
+        for number, (text, kind, bend) in enumerate(cases):
+            image = maker.database_member(db("PRAGMA user_version=%d" % (7000 + number)))
+
+            def bent(unit_type, units, *others, **named):
+                units = [bend(unit) if unit_type == 3 and unit[0] == kind else unit for unit in units]
+                return frame(unit_type, units, *others, **named)
+            maker.Frame, self.chain.table_leaf = bent, None
+            version = self.chain.push([image], riders=True)
+            maker.Frame = frame
+            with self.subTest(text, number=number):
+                self.refused("", text, version)
+
+    def test_critical_extensions_features_and_headers_are_unsupported(self):
+        before = maker.extensions
+        maker.extensions = lambda *items: before(*items, (0x8001, b""))
+        version = self.chain.push([maker.database_member(self.page(90))])
+        maker.extensions = before
+        self.refused("unsupported", "critical extension", version)
+        for at, value in ((8, 1), (9, 2), (10, 8), (11, 1)):
+            forge_seal = self.forge.seal(maker.TOMBSTONE, meta=b"x" * 40)
+            bent = bytearray(forge_seal)
+            bent[at] = value
+            name = self.forge.named(f"tomb/{self.chain.id.hex()}", bytes(bent))
+            self.assertIn("unsupported", run(self.root, *self.key, "list")[2])
+            os.remove(os.path.join(self.root, "tomb", self.chain.id.hex(), f"{len(bent)}-{name}"))
+        self.forge.configuration(2, features=1)
+        self.assertEqual(run(self.root, *self.key, "list")[0], 1)
+
+    def test_cores_and_bodies_against_the_rules_are_refused(self):
+        def push(tag, **bent):
+            before = {name: getattr(self.chain, name) for name in bent}
+            vars(self.chain).update(bent)
+            version = self.chain.push([maker.database_member(self.page(tag))], riders=True)
+            vars(self.chain).update(before)
+            return version
+        self.refused("malformed", "impossible name", push(100, host=""))
+        self.refused("malformed", "impossible name", push(101, database="a\0b"))
+        self.refused("malformed", "does not go with its sequence", push(102, previous=bytes(32)))
+        self.refused("malformed", "next pack number", push(103, next_pack=1))
+        self.refused("malformed", "next pack number", push(104, next_pack=0))
+
+    def test_an_annotation_of_another_type_is_passed_over(self):
+        last = self.chain.versions[-1]
+        self.chain.annotate(last, 5, (1, "not this"), (8, "new"))
+        _, out, err = run(self.root, *self.key, "list", "--json")
+        self.assertIn("unsupported: the annotation has another type", err)
+        self.assertEqual([v["tags"] for v in json.loads(out)["versions"] if v["id"] == last["id"]], [["tag"]])
+
+    def test_what_lies_beyond_a_cut_is_not_genuine(self):
+        last = self.chain.versions[-1]
+        self.forge.roots[2] = bytes(32)
+        self.forge.keyring(2, [(1, self.chain.id, last["sequence"], bytes.fromhex(last["id"]))])
+        forged = self.chain.push([maker.database_member(self.page(99))])
+        self.refused("malformed", "beyond the keyring's cut", forged)
+        code, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"))
+        self.assertEqual((code, digest(self.path("out"))), (0, last["sha256"]), err)
+
+    def test_a_fork_is_named_and_latest_refused(self):
+        other = maker.Chain(self.forge, "app")
+        other.push([maker.database_member(self.page(5))])
+        other.sequence, other.previous = 2, bytes.fromhex(self.chain.versions[0]["id"])
+        fork = other.push([maker.database_member(self.page(6))])
+        code, _, err = run(self.root, *self.key, "restore", "app:latest", "-o", self.path("out"))
+        self.assertEqual((code, "forked" in err), (13, True), err)
+        code, _, err = run(self.root, *self.key, "restore", fork["id"], "-o", self.path("out"))
+        self.assertEqual((code, digest(self.path("out"))), (0, fork["sha256"]), err)
+
+    def test_an_object_of_another_kind_chain_or_repository_is_refused(self):
+        tomb = next(p for p in self.files if "/tomb/" in p)
+        shutil.copy(tomb, os.path.join(os.path.dirname(tomb).replace("tomb", "notes"), os.path.basename(tomb)))
+        self.assertIn("where 6 belongs", run(self.root, *self.key, "list")[2])
+        elsewhere = os.path.join(self.root, "versions", "0" * 32)
+        os.makedirs(elsewhere)
+        newest = max(p for p in self.files if "/versions/" in p)
+        shutil.copy(newest, elsewhere)
+        self.assertIn("not that of its name", run(self.root, *self.key, "list")[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
