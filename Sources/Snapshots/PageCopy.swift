@@ -38,7 +38,7 @@ func copyByPages(
 
   // A step of no pages: it only tells how many there are.
   try demandStep(sqlite3_backup_step(backup, 0), copy)
-  let total = Int(sqlite3_backup_pagecount(backup))
+  let total = pages(sqlite3_backup_pagecount(backup))
   let pageSize = capture.header?.pageSize ?? 65536
   try demandSpace(total * pageSize + spaceToSpare, in: request.spoolFolder)
 
@@ -49,12 +49,15 @@ func copyByPages(
     try demandStep(code, copy)
     try watch.check()
     try transaction.demandModestWal()
-    try stepDone(total - Int(sqlite3_backup_remaining(backup)), total)
+    try stepDone(total - pages(sqlite3_backup_remaining(backup)), total)
   }
   finished = true
   try demandStep(sqlite3_backup_finish(backup), copy)
   return capture.header
 }
+
+/// SQLite counts up to 2^32 - 2 pages, and hands the number out as if it were signed.
+private func pages(_ count: Int32) -> Int { Int(UInt32(bitPattern: count)) }
 
 private func demandStep(_ code: Int32, _ copy: Connection) throws(SQLiteFailure) {
   guard code != SQLITE_OK else { return }

@@ -5,13 +5,13 @@ import Testing
 
 /// Names that mean something to shells, to URIs or to SQLite itself, and links.
 @Suite struct PathTests {
-  static let names = [
+  static let oddNames = [
     "with space.db", "it's.db", "say \"hi\".db", "line\nbreak.db", "what?.db", "what?immutable=1.db", "no#1.db",
     "100%.db", "%41.db", "file:x.db?mode=memory", ":memory:", "ünïcode 數據.db", "back\\slash.db", "-dash.db", "a;b&c.db",
     "semi';DROP TABLE people;--.db", "no extension", ".hidden",
   ]
 
-  @Test(arguments: names, SnapshotMethod.allCases)
+  @Test(arguments: oddNames, SnapshotMethod.allCases)
   func `any name will do`(_ name: String, _ method: SnapshotMethod) async throws {
     let desk = try Desk(name)
     try SampleDatabase.walWithContent.make(at: desk.source)
@@ -23,7 +23,7 @@ import Testing
     #expect(try contents(ofImage: snapshot.path) == desk.contents())
   }
 
-  @Test(arguments: names)
+  @Test(arguments: oddNames)
   func `a spool with any name will do too`(_ name: String) async throws {
     let desk = try Desk()
     try SampleDatabase.rollback.make(at: desk.source)

@@ -10,11 +10,11 @@ import Testing
   private func desk(_ kind: SampleDatabase, folder: mode_t = 0o555, database: mode_t = 0o644) throws -> Desk {
     let desk = try Desk()
     try kind.make(at: desk.source)
-    open(desk, folder: folder, database: database)
+    expose(desk, folder: folder, database: database)
     return desk
   }
 
-  private func open(_ desk: Desk, folder: mode_t, database: mode_t) {
+  private func expose(_ desk: Desk, folder: mode_t, database: mode_t) {
     for ending in ["", "-wal", "-shm", "-journal"] { chmod(desk.source + ending, database) }
     chmod(desk.scratch.file("live"), folder)
     chmod(desk.scratch.path, 0o755)
@@ -26,7 +26,7 @@ import Testing
       let desk = try desk(.rollback)
       let before = try SourceBytes(desk.source)
       await #expect(processExitsWith: .success) {
-        [source = desk.source, spool = desk.spool, method = method.rawValue] in
+        [source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String] in
         dropPrivileges()
         #expect(access(source + "x", W_OK) != 0 && open(source + "-journal", O_WRONLY | O_CREAT, 0o600) < 0)
         let snapshot = try await takeSnapshot(
@@ -45,7 +45,7 @@ import Testing
       let expected = try desk.contents()
       let began = ContinuousClock.now
       await #expect(processExitsWith: .success) {
-        [source = desk.source, spool = desk.spool, method = method.rawValue] in
+        [source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String] in
         dropPrivileges()
         let snapshot = try await takeSnapshot(
           SnapshotRequest(source: source, method: SnapshotMethod(rawValue: method)!, spoolFolder: spool))
@@ -65,7 +65,7 @@ import Testing
     let expected = try desk.contents()
     for method in SnapshotMethod.allCases {
       await #expect(processExitsWith: .success) {
-        [source = desk.source, spool = desk.spool, method = method.rawValue] in
+        [source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String] in
         dropPrivileges()
         let snapshot = try await takeSnapshot(
           SnapshotRequest(source: source, method: SnapshotMethod(rawValue: method)!, spoolFolder: spool))
@@ -91,7 +91,10 @@ import Testing
     let desk = try desk(kind, folder: folder, database: database)
     for method in SnapshotMethod.allCases {
       await #expect(processExitsWith: .success) {
-        [source = desk.source, spool = desk.spool, method = method.rawValue, code = code.rawValue] in
+        [
+          source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String,
+          code = code.rawValue as String
+        ] in
         dropPrivileges()
         let error = await #expect(throws: SnapshotError.self) {
           try await takeSnapshot(
@@ -99,7 +102,8 @@ import Testing
         }
         #expect(error?.code.rawValue == code)
         #expect(error?.hint != nil)
-        #expect(try names(in: spool).isEmpty)
+        let left = try names(in: spool)
+        #expect(left.isEmpty)
       }
     }
     chmod(desk.scratch.file("live"), 0o755)
@@ -108,8 +112,8 @@ import Testing
   @Test func `a hot journal in a folder of someone else is explained`() async throws {
     let desk = try Desk()
     try await leaveHotJournal(desk)
-    open(desk, folder: 0o555, database: 0o644)
-    await #expect(processExitsWith: .success) { [source = desk.source, spool = desk.spool] in
+    expose(desk, folder: 0o555, database: 0o644)
+    await #expect(processExitsWith: .success) { [source = desk.source as String, spool = desk.spool as String] in
       dropPrivileges()
       let error = await #expect(throws: SnapshotError.self) {
         try await takeSnapshot(SnapshotRequest(source: source, spoolFolder: spool))
@@ -122,7 +126,7 @@ import Testing
     for method in SnapshotMethod.allCases {
       let desk = try desk(.walClosed, database: 0o666)
       await #expect(processExitsWith: .success) {
-        [source = desk.source, spool = desk.spool, method = method.rawValue] in
+        [source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String] in
         dropPrivileges()
         var request = SnapshotRequest(source: source, method: SnapshotMethod(rawValue: method)!, spoolFolder: spool)
         request.check = true
@@ -136,14 +140,15 @@ import Testing
           }
         }
         #expect(error?.code == .changedMeanwhile)
-        #expect(try names(in: spool).isEmpty)
+        let left = try names(in: spool)
+        #expect(left.isEmpty)
       }
     }
   }
 
   @Test func `side files that appear in someone else's folder are reported`() async throws {
     let desk = try desk(.walClosed, folder: 0o777)
-    await #expect(processExitsWith: .success) { [source = desk.source, spool = desk.spool] in
+    await #expect(processExitsWith: .success) { [source = desk.source as String, spool = desk.spool as String] in
       dropPrivileges()
       let snapshot = try await takeSnapshot(SnapshotRequest(source: source, spoolFolder: spool))
       #expect(snapshot.sideFilesAppeared.map { $0.suffix(11) } == ["/app.db-wal", "/app.db-shm"])
@@ -165,7 +170,7 @@ import Testing
     chmod(desk.spool, 0o777)
     let before = try SourceBytes("/usr/share/proj/proj.db")
     for method in SnapshotMethod.allCases {
-      await #expect(processExitsWith: .success) { [spool = desk.spool, method = method.rawValue] in
+      await #expect(processExitsWith: .success) { [spool = desk.spool as String, method = method.rawValue as String] in
         dropPrivileges()
         let snapshot = try await takeSnapshot(
           SnapshotRequest(

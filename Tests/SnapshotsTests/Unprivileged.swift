@@ -8,7 +8,7 @@ let nobody: uid_t = 65534
 /// by someone who is not root, it already is.
 func dropPrivileges() {
   guard geteuid() == 0 else { return }
-  guard setgroups(0, nil) == 0, setresgid(nobody, nobody, nobody) == 0, setresuid(nobody, nobody, nobody) == 0 else {
+  guard setgroups(0, nil) == 0, setgid(nobody) == 0, setuid(nobody) == 0 else {
     fatalError("cannot become nobody")
   }
 }
