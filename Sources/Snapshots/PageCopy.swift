@@ -4,7 +4,7 @@ import CSQLite
 ///
 /// Without the held transaction a copy in steps starts again at every commit of another process, for ever
 /// under a busy writer; with it the copy is the state at its beginning, and needs no schema.
-/// - Parameter stepDone: called after each step with the pages done and the pages in all.
+/// - Parameter stepDone: called before the first step and after each with the pages done and the pages in all.
 /// - Returns: page 1's header as the transaction saw it, nil if it could not be seen.
 /// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`, or what `stepDone` throws.
 func copyByPages(
@@ -42,6 +42,7 @@ func copyByPages(
   let pageSize = capture.header?.pageSize ?? 65536
   try demandSpace(total * pageSize + spaceToSpare, in: request.spoolFolder)
 
+  try stepDone(0, total)
   let pagesPerStep = Int32(max(1, (1 << 20) / pageSize))
   while true {
     let code = sqlite3_backup_step(backup, pagesPerStep)
