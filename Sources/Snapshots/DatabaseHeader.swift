@@ -30,9 +30,10 @@ struct DatabaseHeader {
 
   private func number(at offset: Int) -> Int { bigEndian(bytes, at: offset) }
 
-  /// What the backup API overwrites in the copy of page 1: change counter, schema cookie, and "version valid
-  /// for" with the number of the SQLite that wrote it.
-  static let counters: [Range<Int>] = [24..<28, 40..<44, 92..<100]
+  /// What the backup API overwrites in the copy of page 1: the change counter, the number of pages (when the
+  /// source is shorter than it says), the schema cookie, and "version valid for" with the number of the SQLite
+  /// that wrote it.
+  static let counters: [Range<Int>] = [24..<32, 40..<44, 92..<100]
   /// Write and read version: 1 for a rollback journal, 2 for a write-ahead log.
   static let journalMode = 18..<20
 }

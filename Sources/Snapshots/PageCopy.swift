@@ -4,7 +4,7 @@ import CSQLite
 ///
 /// Without the held transaction a copy in steps starts again at every commit of another process, for ever
 /// under a busy writer; with it the copy is the state at its beginning, and needs no schema.
-/// - Parameter stepDone: called after each step with the pages done and the pages in all.
+/// - Parameter stepDone: called before the first step and after each with the pages done and the pages in all.
 /// - Returns: page 1's header as the transaction saw it, nil if it could not be seen.
 /// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`, or what `stepDone` throws.
 func copyByPages(
@@ -38,10 +38,11 @@ func copyByPages(
 
   // A step of no pages: it only tells how many there are.
   try demandStep(sqlite3_backup_step(backup, 0), copy)
-  let total = Int(sqlite3_backup_pagecount(backup))
+  let total = pages(sqlite3_backup_pagecount(backup))
   let pageSize = capture.header?.pageSize ?? 65536
   try demandSpace(total * pageSize + spaceToSpare, in: request.spoolFolder)
 
+  try stepDone(0, total)
   let pagesPerStep = Int32(max(1, (1 << 20) / pageSize))
   while true {
     let code = sqlite3_backup_step(backup, pagesPerStep)
@@ -49,12 +50,15 @@ func copyByPages(
     try demandStep(code, copy)
     try watch.check()
     try transaction.demandModestWal()
-    try stepDone(total - Int(sqlite3_backup_remaining(backup)), total)
+    try stepDone(total - pages(sqlite3_backup_remaining(backup)), total)
   }
   finished = true
   try demandStep(sqlite3_backup_finish(backup), copy)
   return capture.header
 }
+
+/// SQLite counts up to 2^32 - 2 pages, and hands the number out as if it were signed.
+private func pages(_ count: Int32) -> Int { Int(UInt32(bitPattern: count)) }
 
 private func demandStep(_ code: Int32, _ copy: Connection) throws(SQLiteFailure) {
   guard code != SQLITE_OK else { return }

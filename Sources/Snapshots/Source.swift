@@ -6,7 +6,7 @@ import Glibc
 final class Source {
   let path: String
   let connection: Connection
-  /// Taken before anything was read.
+  /// The state before the read transaction begins: at least as old as what is copied.
   let signature: SourceSignature
   /// The file promises that it is read through a -wal.
   let isWAL: Bool
@@ -45,7 +45,7 @@ final class Source {
 
   private init(_ path: String, as opening: Opening, _ watch: Watch) throws {
     self.path = path
-    signature = try SourceSignature.read(path)
+    let before = try SourceSignature.read(path)
     switch opening {
     case .live: (isImmutable, damage) = (false, nil)
     case .immutable: (isImmutable, damage) = (true, nil)
@@ -61,6 +61,7 @@ final class Source {
     if damage != nil { try connection.execute("PRAGMA writable_schema=1") }
     // The first read, which opens the -wal and finds every reason not to.
     _ = try connection.integer("PRAGMA schema_version")
+    signature = isImmutable ? before : try before.afterOpening(path)
     isWAL = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
   }
 

@@ -20,8 +20,9 @@ package struct SourceSignature: Codable, Hashable, Sendable {
   package let wal: Part?
   /// Permission bits of the database; for whoever restores it. A change of them shows in the times as well.
   package let mode: UInt32
-  /// When the files were looked at, in nanoseconds since 1970.
-  private let readAt: Int64
+  /// Whether both files had been left alone for two seconds when they were looked at. A file that was written
+  /// within the clock's grain can change again and keep its times.
+  package private(set) var isSettled: Bool
 
   /// - Throws: `.missing` or `.unreadable`.
   package static func read(_ path: String) throws(SnapshotError) -> SourceSignature {
@@ -34,15 +35,24 @@ package struct SourceSignature: Codable, Hashable, Sendable {
     let hasWal = stat(real + "-wal", &walStatus) == 0 && walStatus.st_size > 0
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
+    let parts = [Part(status)] + (hasWal ? [Part(walStatus)] : [])
     return SourceSignature(
-      database: Part(status), wal: hasWal ? Part(walStatus) : nil, mode: status.st_mode & 0o7777,
-      readAt: nanoseconds(now))
+      database: parts[0], wal: hasWal ? parts[1] : nil, mode: status.st_mode & 0o7777,
+      isSettled: parts.allSatisfy { max($0.modified, $0.changed) <= nanoseconds(now) - 2_000_000_000 })
   }
 
-  /// Whether both files had been left alone for two seconds when they were looked at. A file that was written
-  /// within the clock's grain can change again and keep its times.
-  package var isSettled: Bool {
-    [database, wal].compactMap { $0 }.allSatisfy { max($0.modified, $0.changed) <= readAt - 2_000_000_000 }
+  /// The state right after SQLite opened the database, where `self` is the state before.
+  ///
+  /// Run by root, SQLite gives the -wal to the owner of the database each time it opens it, which sets the time
+  /// of change and nothing else. A write would also have set the time of modification, so a signature that was
+  /// settled stays so.
+  func afterOpening(_ path: String) throws(SnapshotError) -> SourceSignature {
+    var now = try SourceSignature.read(path)
+    if isSettled, var wal, let walNow = now.wal {
+      wal.changed = walNow.changed
+      if wal == walNow, database == now.database { now.isSettled = true }
+    }
+    return now
   }
 
   package static func == (left: Self, right: Self) -> Bool {

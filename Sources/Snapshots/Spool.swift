@@ -72,8 +72,8 @@ private struct SpoolHall {
 
   static func enter(_ stateFolder: String) throws(SnapshotError) -> SpoolHall {
     let path = "\(stateFolder)/spool"
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-      throw spoolError("the folder \(path) cannot be made", errno)
+    for folder in [stateFolder, path] where mkdir(folder, 0o700) != 0 && errno != EEXIST {
+      throw spoolError("the folder \(folder) cannot be made", errno)
     }
     guard let lock = try lockFile("\(path)/\(lockName)", waiting: true) else {
       throw SnapshotError(.spool, "the folder \(path) cannot be locked")

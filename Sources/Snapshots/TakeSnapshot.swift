@@ -23,7 +23,7 @@ private final class SnapshotRun {
   private let image: String
   /// Bytes; for progress, before the copy's own header can be read.
   private var pageSize = 4096
-  private var lastReport = ContinuousClock.now
+  private var lastReport = ContinuousClock.now - .seconds(1)
 
   init(_ request: SnapshotRequest, _ watch: Watch, _ progress: @escaping (SnapshotProgress) throws -> Void) {
     self.request = request
@@ -110,6 +110,7 @@ private final class SnapshotRun {
       }
     }
     defer { watch.whileWorking = {} }
+    try progress(report(.copying, 0, nil))
     do {
       try copyByVacuum(source, into: image, request, transaction)
       return nil
@@ -136,6 +137,7 @@ private final class SnapshotRun {
     try watch.check()
     let damage = copy.damage.map { CheckOutcome.damaged([$0]) }
     guard request.check || damage != nil else { return .notCheckable("no check was asked for") }
+    try progress(report(.checking, 0, (fileSize(image) ?? 0) / pageSize))
     watch.whileWorking = { [self] in
       try occasionally { try progress(report(.checking, 0, (fileSize(image) ?? 0) / pageSize)) }
     }

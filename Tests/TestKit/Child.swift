@@ -57,7 +57,7 @@ package final class Child {
 }
 
 /// Waits until something is so; false when it is not after `limit`.
-package func eventually(within limit: Duration = .seconds(20), _ isSo: () throws -> Bool) async throws -> Bool {
+package func eventually(within limit: Duration = .seconds(60), _ isSo: () throws -> Bool) async throws -> Bool {
   let end = ContinuousClock.now + limit
   while ContinuousClock.now < end {
     if try isSo() { return true }

@@ -1,0 +1,120 @@
+import Glibc
+import Snapshots
+import TestKit
+import Testing
+
+/// A damaged database is better kept than lost: its pages are copied as they are, and it is said.
+@Suite struct DamageTests {
+  private func rootPage(of table: String, in path: String) throws -> Int {
+    let database = try TestDatabase(path, readOnly: true)
+    return try database.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'")
+  }
+
+  private func damage(_ path: String, at offset: Int, _ bytes: [UInt8]) throws {
+    var all = try fileBytes(path)
+    all.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    try writeFile(path, all)
+  }
+
+  @Test(arguments: SnapshotMethod.allCases, [SampleDatabase.rollback, .walClosed, .freePages, .utf16le])
+  func `a broken page is copied as it is`(_ method: SnapshotMethod, _ kind: SampleDatabase) async throws {
+    let desk = try Desk()
+    try kind.make(at: desk.source)
+    let header = try fileBytes(desk.source)
+    let pageSize = Int(header[16]) << 8 | Int(header[17])
+    try damage(desk.source, at: (rootPage(of: "people", in: desk.source) - 1) * pageSize, [0xff, 0xff, 0xff, 0xff])
+    let before = try SourceBytes(desk.source)
+
+    let snapshot = try await desk.take(method)
+    #expect(snapshot.method == .pages)
+    #expect((snapshot.fallback?.contains("malformed") == true) == (method == .vacuum))
+    #expect(snapshot.check.isDamaged)
+    #expect(snapshot.freePagesZeroed == 0, "what is called free may not be")
+    #expect(try fileBytes(snapshot.path) == before.files[""])
+    #expect(try SourceBytes(desk.source) == before)
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a file that was cut is copied as far as it goes`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    truncate(desk.source, off_t(4096 * 5))
+    let snapshot = try await desk.take(method)
+    #expect(snapshot.check.isDamaged)
+    #expect(snapshot.pageCount == 5)
+    #expect(try fileBytes(snapshot.path) == fileBytes(desk.source))
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a schema that cannot be read is no reason to have no copy`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    let database = try TestDatabase(desk.source)
+    try database.run(
+      "PRAGMA writable_schema=1; UPDATE sqlite_schema SET sql = 'CREATE TABEL oops' WHERE name = 'people'")
+    database.close()
+    let snapshot = try await desk.take(method)
+    #expect(snapshot.method == .pages)
+    #expect(snapshot.check.isDamaged)
+    #expect(try fileBytes(snapshot.path) == fileBytes(desk.source))
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a header that makes no sense is an explained error`(_ method: SnapshotMethod) async throws {
+    for (offset, bytes) in [(21, [UInt8](arrayLiteral: 1, 2, 3)), (16, [3, 7]), (18, [9, 9])] {
+      let desk = try Desk()
+      try SampleDatabase.rollback.make(at: desk.source)
+      try damage(desk.source, at: offset, bytes)
+      let error = try await desk.refusal(desk.request(method))
+      #expect(error?.code == .damaged, "bytes \(offset): \(error.map { "\($0)" } ?? "")")
+    }
+  }
+
+  @Test func `damage is found even when the check was not asked for, if SQLite stumbles over it`() async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    try damage(desk.source, at: (rootPage(of: "people", in: desk.source) - 1) * 4096, [0xff])
+    var request = desk.request(.vacuum)
+    request.check = false
+    #expect(try await takeSnapshot(request).check.isDamaged)
+  }
+
+  @Test func `a table that cannot be checked does not hide damage in another`() async throws {
+    let desk = try Desk()
+    try SampleDatabase.applicationCollation.make(at: desk.source)
+    #expect(
+      try await checkImage(at: desk.source)
+        == .notCheckable("1 of 4 tables need collations or functions of their application: loud"))
+    try damage(desk.source, at: (rootPage(of: "people", in: desk.source) - 1) * 4096, [0xff])
+    #expect(try await desk.take(.vacuum).check.isDamaged)
+  }
+
+  /// First trunk page, number of free pages; a trunk that names itself; a leaf that is in use.
+  @Test func `a free list that contradicts itself zeroes nothing`() async throws {
+    let desk = try Desk()
+    try SampleDatabase.freePages.make(at: desk.source)
+    let sound = try fileBytes(desk.source)
+    let trunk = number(sound, 32)
+    let live = try rootPage(of: "people", in: desk.source)
+    let lies: [(Int, Int)] = [
+      (36, number(sound, 36) - 1), (32, sound.count), ((trunk - 1) * 1024, trunk), ((trunk - 1) * 1024 + 4, 5000),
+      ((trunk - 1) * 1024 + 8, number(sound, (trunk - 1) * 1024 + 12)), ((trunk - 1) * 1024 + 8, live),
+    ]
+    for (offset, value) in lies {
+      try writeFile(desk.source, sound)
+      try damage(desk.source, at: offset, [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) })
+      for check in [true, false] where check || value != live {
+        var request = desk.request(.pages)
+        request.check = check
+        let snapshot = try await takeSnapshot(request)
+        #expect(snapshot.check.isDamaged == check)
+        #expect(snapshot.freePagesZeroed == 0)
+        #expect(try fileBytes(snapshot.path) == fileBytes(desk.source))
+      }
+    }
+  }
+
+  private func number(_ bytes: [UInt8], _ offset: Int) -> Int {
+    bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+  }
+}

@@ -1,0 +1,59 @@
+import Glibc
+import Snapshots
+import TestKit
+import Testing
+
+@Suite struct HotJournalTests {
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a database left in mid-transaction is explained, not touched`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try await leaveHotJournal(desk)
+    let before = try SourceBytes(desk.source)
+    let error = try await desk.refusal(desk.request(method))
+    #expect(error?.code == .hotJournal)
+    #expect(error?.hint?.contains("--allow-recovery") == true)
+    #expect(try SourceBytes(desk.source) == before)
+    #expect(before.files["-journal"] != nil)
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `with recovery allowed, the unfinished transaction is undone`(_ method: SnapshotMethod) async throws {
+    let untouched = try Desk()
+    try SampleDatabase.rollback.make(at: untouched.source)
+    let desk = try Desk()
+    try await leaveHotJournal(desk)
+    var request = desk.request(method)
+    request.allowRecovery = true
+    let snapshot = try await takeSnapshot(request)
+    #expect(snapshot.check == .ok)
+    #expect(try contents(ofImage: snapshot.path) == untouched.contents())
+    #expect(snapshot.source == (try SourceSignature.read(desk.source)), "the signature is that of the recovered file")
+    #expect(access(desk.source + "-journal", F_OK) != 0)
+  }
+
+  @Test(arguments: [SampleDatabase.walWithContent, .walWithoutShm, .walWithStaleShm])
+  func `recovery is for journals: a -wal is neither checkpointed nor removed`(_ kind: SampleDatabase) async throws {
+    let desk = try Desk()
+    try kind.make(at: desk.source)
+    let before = try SourceBytes(desk.source)
+    var request = desk.request(.vacuum)
+    request.allowRecovery = true
+    _ = try await takeSnapshot(request)
+    #expect(try SourceBytes(desk.source) == before)
+    #expect(before.files["-wal"]?.isEmpty == false)
+  }
+
+  /// A journal alone is not hot: its header may be zeroed (journal_mode=PERSIST), or empty (TRUNCATE).
+  @Test(arguments: ["PERSIST", "TRUNCATE"], SnapshotMethod.allCases)
+  func `a journal that is finished with is no obstacle`(_ mode: String, _ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    let database = try TestDatabase(desk.source)
+    try database.run("PRAGMA journal_mode=\(mode); CREATE TABLE t(x); INSERT INTO t VALUES(1)")
+    database.close()
+    let before = try SourceBytes(desk.source)
+    #expect(before.files["-journal"] != nil)
+    let snapshot = try await desk.take(method)
+    #expect(snapshot.check == .ok)
+    #expect(try SourceBytes(desk.source) == before)
+  }
+}

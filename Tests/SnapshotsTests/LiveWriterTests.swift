@@ -1,0 +1,119 @@
+import FoundationEssentials
+import Glibc
+import Snapshots
+import TestKit
+import Testing
+
+/// Another process commits all the time. Every copy must be one state that it committed, by its own record.
+@Suite(.serialized) struct LiveWriterTests {
+  /// Each transaction number i sets all 3000 rows of `state` to i, adds row i to `history`, and removes an old row each
+  /// third time; it says so before and after, in a file.
+  private static let writer = """
+    import os, sqlite3, sys
+    path, mode, record = sys.argv[1:4]
+    c = sqlite3.connect(path, isolation_level=None, timeout=60)
+    c.execute("PRAGMA journal_mode=" + mode)
+    c.execute("PRAGMA synchronous=OFF")
+    c.execute("CREATE TABLE state(k INTEGER PRIMARY KEY, n INT, pad BLOB)")
+    c.execute("CREATE INDEX by_n ON state(n)")
+    c.execute("CREATE TABLE history(n INTEGER PRIMARY KEY, pad BLOB)")
+    c.execute("BEGIN")
+    c.executemany("INSERT INTO state(n, pad) VALUES(0, ?)", ((os.urandom(4000),) for _ in range(3000)))
+    c.execute("COMMIT")
+    f = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    i = 0
+    while True:
+      i += 1
+      os.write(f, b"begins %d\\n" % i)
+      c.execute("BEGIN IMMEDIATE")
+      c.execute("UPDATE state SET n = ?", (i,))
+      c.execute("INSERT INTO history VALUES(?, ?)", (i, os.urandom(700)))
+      if i % 3 == 0: c.execute("DELETE FROM history WHERE n = ?", (i - 2,))
+      c.execute("COMMIT")
+      os.write(f, b"commits %d\\n" % i)
+    """
+
+  @Test(arguments: ["WAL", "DELETE", "PERSIST"], SnapshotMethod.allCases)
+  func `a copy under a busy writer is one state that it committed`(_ mode: String, _ method: SnapshotMethod)
+    async throws
+  {
+    let desk = try Desk()
+    let record = desk.scratch.file("record")
+    let writer = try Child.python(Self.writer, desk.source, mode, record)
+    try #require(try await eventually { last("commits", record) >= 5 })
+
+    for _ in 0..<3 {
+      let committed = last("commits", record)
+      let snapshot = try await takeSnapshot(desk.request(method)) { _ in usleep(20_000) }
+      let begun = last("begins", record)
+      let image = try TestDatabase(snapshot.path)
+      let states = try image.rows("SELECT DISTINCT n FROM state")
+      try #require(states.count == 1, "rows of several transactions: \(states)")
+      let state = try image.number("SELECT n FROM state LIMIT 1")
+      #expect(committed <= state && state <= begun)
+      #expect(try image.number("SELECT max(n) FROM history") == state)
+      #expect(try image.number("SELECT count(*) FROM history") == state - state / 3)
+      #expect(snapshot.check == .ok)
+      #expect(snapshot.method == method)
+      if mode == "WAL" {
+        #expect(begun >= committed + 2, "the writer must not be held up")
+        #expect(snapshot.longestWriterStall == nil)
+      } else {
+        #expect(snapshot.longestWriterStall! > .milliseconds(20))
+      }
+    }
+    writer.signal(SIGKILL)
+    try await writer.end()
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a -wal that grows too far ends the copy`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    let record = desk.scratch.file("record")
+    let writer = try Child.python(Self.writer, desk.source, "WAL", record)
+    try #require(try await eventually { last("commits", record) >= 5 })
+    var request = desk.request(method)
+    request.maxWalGrowth = 1 << 20
+    let wal = desk.source + "-wal"
+    let before = size(wal)
+    // A held reader keeps the -wal from being used anew: it grows as long as this waits.
+    let error = await #expect(throws: SnapshotError.self) {
+      try await takeSnapshot(request) { _ in
+        for _ in 0..<1000 where size(wal) < before + 40 << 20 { usleep(10_000) }
+      }
+    }
+    #expect(error?.code == .walGrowth)
+    #expect(try names(in: desk.spool).isEmpty)
+
+    // Without a limit the growth is told.
+    let waited = Waited()
+    let start = size(wal)
+    let snapshot = try await takeSnapshot(desk.request(method)) { progress in
+      if progress.stage == .copying, waited.first() {
+        for _ in 0..<1000 where size(wal) < start + 4 << 20 { usleep(10_000) }
+      }
+    }
+    #expect(snapshot.walGrowth > 1 << 20)
+    writer.signal(SIGKILL)
+    try await writer.end()
+  }
+
+  private func last(_ word: String, _ record: String) -> Int {
+    guard let bytes = try? fileBytes(record) else { return 0 }
+    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix(word + " ") }
+    return line.flatMap { Int($0.dropFirst(word.count + 1)) } ?? 0
+  }
+}
+
+private final class Waited: @unchecked Sendable {
+  private var isFirst = true
+  func first() -> Bool {
+    defer { isFirst = false }
+    return isFirst
+  }
+}
+
+func size(_ path: String) -> Int {
+  var status = stat()
+  return stat(path, &status) == 0 ? Int(status.st_size) : 0
+}

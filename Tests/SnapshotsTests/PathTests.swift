@@ -1,0 +1,67 @@
+import Glibc
+import Snapshots
+import TestKit
+import Testing
+
+/// Names that mean something to shells, to URIs or to SQLite itself, and links.
+@Suite struct PathTests {
+  static let oddNames = [
+    "with space.db", "it's.db", "say \"hi\".db", "line\nbreak.db", "what?.db", "what?immutable=1.db", "no#1.db",
+    "100%.db", "%41.db", "file:x.db?mode=memory", ":memory:", "ünïcode 數據.db", "back\\slash.db", "-dash.db", "a;b&c.db",
+    "semi';DROP TABLE people;--.db", "no extension", ".hidden",
+  ]
+
+  @Test(arguments: oddNames, SnapshotMethod.allCases)
+  func `any name will do`(_ name: String, _ method: SnapshotMethod) async throws {
+    let desk = try Desk(name)
+    try SampleDatabase.walWithContent.make(at: desk.source)
+    let before = try SourceBytes(desk.source)
+    let snapshot = try await desk.take(method)
+    #expect(snapshot.check == .ok)
+    #expect(snapshot.sideFilesAppeared.isEmpty)
+    #expect(try SourceBytes(desk.source) == before)
+    #expect(try contents(ofImage: snapshot.path) == desk.contents())
+  }
+
+  @Test(arguments: oddNames)
+  func `a spool with any name will do too`(_ name: String) async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    var request = desk.request(.vacuum)
+    request.spoolFolder += "/\(name)"
+    mkdir(request.spoolFolder, 0o700)
+    let snapshot = try await takeSnapshot(request)
+    #expect(snapshot.check == .ok)
+    #expect(try names(in: request.spoolFolder).count == 1)
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a link leads to the real file and its -wal`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try SampleDatabase.walWithContent.make(at: desk.source)
+    let first = desk.scratch.file("first link")
+    let second = desk.scratch.file("second link")
+    symlink("live/app.db", first)
+    symlink(first, second)
+    var request = desk.request(method)
+    request.source = second
+    let snapshot = try await takeSnapshot(request)
+    #expect(try contents(ofImage: snapshot.path) == desk.contents())
+    #expect(snapshot.source == (try SourceSignature.read(desk.source)))
+    #expect(try names(in: desk.scratch.path) == ["first link", "live", "second link", "spool"])
+    #expect(try identify(second).path == realpath(desk.source))
+  }
+
+  @Test func `a relative path is followed from where the program runs`() async throws {
+    let desk = try Desk()
+    var request = desk.request(.pages)
+    request.source = "../../../../../../../../../usr/share/proj/proj.db"
+    #expect(try await takeSnapshot(request).check == .ok)
+  }
+
+  private func realpath(_ path: String) -> String {
+    let resolved = Glibc.realpath(path, nil)!
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+}

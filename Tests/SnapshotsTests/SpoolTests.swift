@@ -1,0 +1,58 @@
+import Glibc
+import Snapshots
+import TestKit
+import Testing
+
+@Suite struct SpoolTests {
+  @Test func `a spool is private, and goes when it is removed`() throws {
+    let state = try Scratch()
+    let spool = try Spool.open(in: state.file("state"))
+    #expect(mode(of: state.file("state")) == 0o700)
+    #expect(mode(of: state.file("state/spool")) == 0o700)
+    #expect(mode(of: spool.path) == 0o700)
+    #expect(mode(of: spool.path + "/lock") == 0o600)
+    try writeFile(spool.path + "/image.sqlite", [1, 2, 3])
+    spool.remove()
+    spool.remove()
+    #expect(try names(in: state.file("state/spool")) == ["lock"])
+  }
+
+  @Test func `a spool goes with its value`() throws {
+    let state = try Scratch()
+    do {
+      let spool = try Spool.open(in: state.path)
+      try writeFile(spool.path + "/image.sqlite", [1])
+    }
+    #expect(try names(in: state.file("spool")) == ["lock"])
+  }
+
+  @Test func `sweeping leaves the living alone, and takes what the dead left`() throws {
+    let state = try Scratch()
+    let living = try Spool.open(in: state.path)
+    mkdir(state.file("spool/0123456789abcdef"), 0o700)
+    try writeFile(state.file("spool/0123456789abcdef/image.sqlite"), [1])
+    try writeFile(state.file("spool/0123456789abcdef/lock"), [])
+    mkdir(state.file("spool/died before its lock was made"), 0o700)
+    #expect(Spool.sweep(in: state.path) == 2)
+    #expect(try names(in: state.file("spool")) == ["lock", String(living.path.split(separator: "/").last!)].sorted())
+    #expect(Spool.sweep(in: state.path) == 0)
+    living.remove()
+  }
+
+  @Test func `a link among the spools is not followed`() throws {
+    let state = try Scratch()
+    let spool = try Spool.open(in: state.path)
+    mkdir(state.file("precious"), 0o700)
+    try writeFile(state.file("precious/file"), [1])
+    symlink(state.file("precious"), state.file("spool/link"))
+    Spool.sweep(in: state.path)
+    #expect(try names(in: state.file("precious")).contains("file"))
+    spool.remove()
+  }
+
+  @Test func `a state folder that cannot be made is an explained error`() throws {
+    let error = #expect(throws: SnapshotError.self) { try Spool.open(in: "/dev/null/state") }
+    #expect(error?.code == .spool)
+    #expect(error?.hint != nil)
+  }
+}
