@@ -571,7 +571,7 @@ def make(out, seed=1, log_n=17, big=False, race=False):
         other.configuration(1)
     for name, content in (("passphrase.txt", passphrase.encode() + b"\n"), ("key.bin", key_file),
                           ("recovery.txt", recovery_text(recovery).encode() + b"\n")):
-        with open(os.path.join(out, name), "wb") as file:
+        with open(os.path.join(out, name), "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(content)
     versions = [version for chain in chains.values() for version in chain.versions]
     versions = [{key: value for key, value in version.items() if key != "core"} for version in versions]
