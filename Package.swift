@@ -69,7 +69,10 @@ let package = Package(
       ],
       swiftSettings: house),
     .testTarget(
-      name: "CommandTests", dependencies: ["sealift", "Operations", "Storage", "TestKit"],
+      name: "CommandTests",
+      dependencies: [
+        "sealift", "Operations", "Storage", "TestKit", .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
       swiftSettings: house),
     .testTarget(
       name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
