@@ -77,7 +77,8 @@ enum VersionTable {
     for version in versions {
       let marks = (version.damaged ? ["(damaged)"] : []) + (version.notCheckable ? ["(not checkable)"] : [])
       table.add([
-        String(version.id.prefix(digits)), Times.seconds(version.time), shortened(printable(version.database), to: 14),
+        String(version.id.prefix(digits)), Times.seconds(version.time),
+        shortened(printable(version.database), to: max(4, 22 - digits)),
         ByteCount.text(version.size), ByteCount.text(version.bytesNew), (marks + version.tags).joined(separator: ","),
       ])
     }

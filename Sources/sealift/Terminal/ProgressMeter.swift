@@ -56,7 +56,7 @@ struct ProgressMeter: Sendable {
       let filled = Int(share * 16)
       parts.append("[\(String(repeating: "#", count: filled))\(String(repeating: "-", count: 16 - filled))]")
     }
-    return (parts + figures(progress, now)).joined(separator: "  ")
+    return shortened((parts + figures(progress, now)).joined(separator: "  "), to: 79)
   }
 
   private func title(_ progress: Progress) -> String {

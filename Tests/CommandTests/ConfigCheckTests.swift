@@ -1,0 +1,74 @@
+import TestKit
+import Testing
+
+@Suite struct ConfigCheckTests {
+  @Test func `every value is shown with where it came from`() async throws {
+    let home = try Home()
+    let output = try await home.must("config", "check")
+    let file = home.program.file("config.json")
+    for line in [
+      "configuration: \(file)", "host = web-1  (\(file):1)", "targets.disk.url = \(home.target)  (\(file):2)",
+      "databases.app.method = vacuum  (default)", "verifyRemote = 24h  (default)",
+    ] { #expect(output.contains(line + "\n"), "no \(line) in \(output)") }
+    let limited = try await home.must("config", "check", "--limit-upload", "1MiB")
+    #expect(limited.contains("limits.upload = 1MiB  (command line)\n"))
+  }
+
+  @Test func `the configuration is found in its usual places, in order`() async throws {
+    var program = try Program()
+    for (number, folder) in ["home/.config/sealift", "xdg/sealift", "named"].enumerated() {
+      _ = try await program.shell("mkdir -p \(folder)")
+      try program.write(#"{"host": "place-\#(number)"}"#, to: "\(folder)/config.json")
+    }
+    #expect(try await program("config", "check").output.contains("host = place-0"))
+    program.environment["XDG_CONFIG_HOME"] = program.file("xdg")
+    #expect(try await program("config", "check").output.contains("host = place-1"))
+    program.environment["SEALIFT_CONFIG"] = program.file("named/config.json")
+    #expect(try await program("config", "check").output.contains("host = place-2"))
+    #expect(
+      try await program("config", "check", "--config", "home/.config/sealift/config.json").output.contains(
+        "host = place-0"))
+    program.environment["SEALIFT_CONFIG"] = "/nonexistent"
+    #expect(try await program("config", "check").status == 2)
+  }
+
+  @Test func `the state folder is found in its usual places, in order`() async throws {
+    var program = try Program()
+    #expect(
+      try await program("config", "check").output.contains(
+        "stateFolder = \(program.file("home/.local/state/sealift"))  (default)"))
+    program.environment["XDG_STATE_HOME"] = "/x"
+    #expect(
+      try await program("config", "check").output.contains("stateFolder = /x/sealift  (environment XDG_STATE_HOME)"))
+    program.environment["SEALIFT_STATE"] = "/y"
+    #expect(try await program("config", "check").output.contains("stateFolder = /y  (environment SEALIFT_STATE)"))
+    try program.write(#"{"stateFolder": "/z"}"#, to: "c.json")
+    #expect(try await program("--config", "c.json", "config", "check").output.contains("stateFolder = /z  (c.json:1)"))
+    program.environment = ["PATH": "/usr/bin:/bin"]
+    #expect(try await program("config", "check").status == 2)
+  }
+
+  @Test func `mistakes end with 2, also as JSON`() async throws {
+    let program = try Program()
+    try program.write(#"{"databsaes": {}}"#, to: "c.json")
+    let text = try await program("config", "check", "--config", "c.json")
+    #expect(text.status == 2)
+    #expect(
+      text.error
+        == "sealift: error: c.json, line 1: unknown key 'databsaes'\nsealift: hint: Did you mean 'databases'?\n")
+    let document = try await program("--json", "config", "check", "--config", "c.json")
+    #expect(try document.errorDocument().code == "unknownKey")
+    #expect(try await program("push", "--config", "c.json").status == 2)
+  }
+
+  @Test func `the example passes`() async throws {
+    let program = try Program()
+    let ending = try await program("--config", "\(SourceTree.root)/config.example.json", "config", "check", "--json")
+    #expect(ending.status == 0, "\(ending.error)")
+    struct Document: Decodable {
+      struct Content: Decodable { var file: String }
+      var configuration: Content
+    }
+    #expect(try decoded(Document.self, ending.output).configuration.file.hasSuffix("config.example.json"))
+  }
+}

@@ -1,0 +1,172 @@
+import Operations
+import TestKit
+import Testing
+
+@testable import sealift
+
+@Suite struct ConfigurationTests {
+  private func read(_ text: String) throws -> Configuration {
+    try Configuration(json: Array(text.utf8), file: "c.json")
+  }
+
+  @Test func `the example decodes, and shows every key there is`() throws {
+    let bytes = try fileBytes("\(SourceTree.root)/config.example.json")
+    let example = try Configuration(json: bytes, file: "config.example.json")
+    #expect(example.targets.map(\.name).contains("bucket"))
+    #expect(example.limitUpload == 5 << 20)
+    #expect(example.verifyRemote == 86_400_000)
+    let app = try #require(example.databases.first)
+    #expect(app.source.name == "app" && app.source.method == .vacuum && app.source.busyTimeoutMilliseconds == 30_000)
+    #expect(app.source.maxWalGrowth == 1 << 30)
+    #expect(app.targets == ["disk", "bucket"])
+    // A key that is read but not shown would be known to nobody: asking for an unknown one lists what is known.
+    let text = String(decoding: bytes, as: UTF8.self)
+    for known in try knownKeys() { #expect(text.contains("\"\(known)\""), "the example does not show \(known)") }
+  }
+
+  /// The hint for a key like no other lists all keys of its section.
+  private func knownKeys() throws -> [String] {
+    let odd = "zzzzzzzzzzzzzzzzzzzz"
+    return try [
+      #"{"\#(odd)": 1}"#, #"{"limits": {"\#(odd)": 1}}"#, #"{"targets": {"t": {"url": "file:///a", "\#(odd)": 1}}}"#,
+      #"{"databases": {"d": {"path": "/a", "\#(odd)": 1}}}"#,
+    ].flatMap { text in
+      let error = try #require(throws: OperationError.self) { try read(text) }
+      let hint = try #require(error.hint)
+      #expect(hint.hasPrefix("Known here: "))
+      return hint.dropFirst("Known here: ".count).dropLast().split(separator: ", ").map(String.init)
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"target": {}}"#, "line 1: unknown key 'target'", "'targets'"),
+    (
+      "{\n\"databases\": {\"app\": {\"path\": \"/a\",\n\"busyTimout\": \"3s\"}}}",
+      "line 3: unknown key 'busyTimout' in 'databases.app'", "'busyTimeout'"
+    ),
+    (#"{"limits": {"uplaod": "1MiB"}}"#, "unknown key 'uplaod' in 'limits'", "'upload'"),
+    (#"{"targets": {"nas": {"URL": "file:///a"}}}"#, "'targets.nas.url' is missing", ""),
+    (
+      #"{"targets": {"nas": {"url": "file:///a", "passphrasefile": "/p"}}}"#,
+      "unknown key 'passphrasefile' in 'targets.nas'", "'passphraseFile'"
+    ),
+    (
+      #"{"databases": {"app": {"path": "/a", "targets": ["nsa"]}}, "targets": {"nas": {"url": "file:///a"}}}"#,
+      "'databases.app.targets' names 'nsa'", "'nas'"
+    ),
+  ])
+  func `an unknown key is told with its place and the nearest known one`(text: String, message: String, nearest: String)
+    throws
+  {
+    let error = try #require(throws: OperationError.self) { try read(text) }
+    #expect(error.kind == .usage)
+    #expect(error.message.hasPrefix("c.json, line "))
+    #expect(error.message.contains(message), "\(error.message)")
+    #expect(error.hint?.contains(nearest) == true)
+  }
+
+  @Test(arguments: [
+    (#"{"host": 3}"#, "'host' must be a text, not a number"),
+    (#"{"host": ""}"#, "'host' must not be empty"),
+    (#"{"host": null}"#, "'host' must be a text, not null"),
+    (#"{"targets": []}"#, "'targets' must be an object, not a list"),
+    (#"{"databases": {"app": "x"}}"#, "'databases.app' must be an object, not a text"),
+    (
+      #"{"databases": {"app": {"path": "/a", "keepFreePages": "yes"}}}"#,
+      "'databases.app.keepFreePages' must be true or false, not a text"
+    ),
+    (#"{"databases": {"app": {"path": "/a", "compression": 20}}}"#, "must lie between 0 and 19"),
+    (#"{"databases": {"app": {"path": "/a", "compression": 1.5}}}"#, "must be a whole number"),
+    (
+      #"{"databases": {"app": {"path": "/a", "tags": [1]}}}"#,
+      "'databases.app.tags' must be a list of texts, not a number"
+    ),
+    (#"{"databases": {"app": {"path": "/a", "busyTimeout": "30"}}}"#, "must be a time such as 30s, not '30'"),
+    (#"{"databases": {"app": {"path": "/a", "method": "copy"}}}"#, "must be vacuum or pages, not 'copy'"),
+    (#"{"databases": {"app": {}}}"#, "'databases.app.path' is missing"),
+    (#"{"databases": {"a/b": {"path": "/a"}}}"#, "'a/b' cannot be a name in 'databases'"),
+    (#"{"limits": {"upload": "0"}}"#, "must be bytes a second"),
+    (#"{"host": "a", "host": "b"}"#, "'host' stands twice"),
+    (#"{"host": "a",}"#, "expected a name in double quotes"),
+    ("[1]", "the configuration must be an object, not a list"),
+    ("{} {}", "something follows"),
+    ("", "the file ends too early"),
+    (#"{"host": "a" // name"#, "expected a comma or a closing brace"),
+    (#"{"host": yes}"#, "'yes' is not a value"),
+  ])
+  func `a wrong value says where it is and what was expected`(text: String, message: String) throws {
+    let error = try #require(throws: OperationError.self) { try read(text) }
+    #expect(error.kind == .usage)
+    #expect(error.message.contains(message), "\(error.message)")
+  }
+
+  @Test(arguments: [
+    (#""passphrase": "hunter2""#, "passphraseFile"), (#""password": "hunter2""#, "passwordFile"),
+    (#""secretKey": "hunter2""#, "secretKeyFile"), (#""secretAccessKey": "hunter2""#, "secretKeyFile"),
+    (#""sessionToken": "hunter2""#, "sessionTokenFile"), (#""token": "hunter2""#, "sessionTokenFile"),
+  ])
+  func `a secret in the file is refused, with the way to do it`(member: String, advice: String) throws {
+    let error = try #require(throws: OperationError.self) {
+      try read(#"{"targets": {"nas": {"url": "file:///a", \#(member)}}}"#)
+    }
+    #expect(error.code == "inlineSecret")
+    #expect(error.hint?.contains(advice) == true)
+    #expect(!"\(error)".contains("hunter2"))
+  }
+
+  @Test func `a password in a URL is refused and not repeated`() throws {
+    let error = try #require(throws: OperationError.self) {
+      try read(#"{"targets": {"nas": {"url": "webdavs://alice:hunter2@host/a"}}}"#)
+    }
+    #expect(error.message.contains("password"))
+    #expect(!"\(error)".contains("hunter2"))
+    #expect(!TargetSettings.hasPassword("webdavs://alice@host:8443/a@b:c"))
+    #expect(!TargetSettings.hasPassword("s3://bucket/prefix"))
+  }
+
+  @Test(arguments: [
+    (#""passphraseFile": "/a", "passphraseCommand": "b""#), (#""passphraseFile": "/a", "keyFile": "/b""#),
+    (#""passwordFile": "/a", "passwordCommand": "b""#),
+  ])
+  func `two sources of one secret exclude each other`(members: String) throws {
+    let error = try #require(throws: OperationError.self) {
+      try read(#"{"targets": {"nas": {"url": "file:///a", \#(members)}}}"#)
+    }
+    #expect(error.message.contains("exclude each other"))
+  }
+}
+
+@Suite struct JSONReaderTests {
+  private func text(_ json: String) throws -> String? {
+    guard case .string(let text) = try JSONReader.read(Array(json.utf8)).value else { return nil }
+    return text
+  }
+
+  @Test func `texts and their escapes`() throws {
+    #expect(try text(#""a\"\\\/\b\f\n\r\tü\u00fc\ud83d\ude00""#) == "a\"\\/\u{08}\u{0C}\n\r\tüü😀")
+  }
+
+  @Test(arguments: [
+    #""\ud83d""#, #""\ud83d\u0041""#, #""\udc00""#, #""\x""#, #""\u12""#, "\"a\nb\"", #""a"#, "nul", "-", "1e999", "+1",
+    "tru e", "{\"a\" 1}", "{1: 2}", "[1 2]", "[1,]", "{\"a\":1", "\u{FEFF}{}",
+  ])
+  func `what is not JSON is refused`(json: String) {
+    #expect(throws: JSONReader.Failure.self) { try JSONReader.read(Array(json.utf8)) }
+  }
+
+  @Test func `deep nesting and bytes that are no text are refused, not fallen over`() {
+    #expect(throws: JSONReader.Failure.self) {
+      try JSONReader.read([UInt8](repeating: UInt8(ascii: "["), count: 1_000_000))
+    }
+    #expect(throws: JSONReader.Failure.self) { try JSONReader.read([0x22, 0xFF, 0xFE, 0x22]) }
+  }
+
+  @Test func `a value knows its line`() throws {
+    let node = try JSONReader.read(Array("\n{\n\"a\":\n[\n1]}".utf8))
+    guard case .object(let members) = node.value, case .array(let values) = members[0].node.value else {
+      Issue.record("no object")
+      return
+    }
+    #expect([node.line, members[0].line, members[0].node.line, values[0].line] == [2, 3, 4, 5])
+  }
+}

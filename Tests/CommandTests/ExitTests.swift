@@ -1,0 +1,164 @@
+import Glibc
+import TestKit
+import Testing
+
+/// Each way to fail ends with its own number, for scripts, and with a way out, for people.
+@Suite struct ExitTests {
+  @Test func `10: there is no repository`() async throws {
+    let home = try Home()
+    for arguments in [["list"], ["push"], ["show", "latest"], ["key", "list"]] {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json")] + arguments)
+      #expect(ending.status == 10, "\(arguments): \(ending.error)")
+      #expect(ending.error.contains("sealift init"))
+    }
+    #expect(mkdir(home.program.file("target"), 0o700) == 0)
+    #expect(try await home("list").status == 10)
+    #expect(try await home("--json", "push").errorDocument().code == "noRepository")
+  }
+
+  @Test func `11: someone else is pushing this database`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try home.change()
+    let lock = try #require(home.program.files(below: "state").first { $0.hasSuffix("/lock") })
+    let descriptor = open(home.program.file("state/\(lock)"), O_RDWR | O_CLOEXEC)
+    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    let ending = try await home("--json", "push")
+    #expect(ending.status == 11)
+    #expect(try ending.errorDocument().code == "locked")
+    close(descriptor)
+    try await home.push()
+  }
+
+  @Test func `12: the key does not open it`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try home.program.write("not the key", to: "wrong")
+    let ending = try await home("list", "--json", "--key-file", home.program.file("wrong"))
+    #expect(ending.status == 12)
+    #expect(try ending.errorDocument().code == "wrongKey")
+    try home.program.write("no passphrase either\n", to: "passphrase")
+    #expect(try await home("push", "--passphrase-file", home.program.file("passphrase")).status == 12)
+  }
+
+  @Test func `13: what is stored was damaged, and no file appears`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    for name in home.program.files(below: "target") where name.hasPrefix("packs/") || name.hasPrefix("versions/") {
+      let path = home.program.file("target/\(name)")
+      var bytes = try fileBytes(path)
+      bytes[bytes.count / 2] ^= 1
+      try writeFile(path, bytes)
+    }
+    try removeFile(home.program.file("state"))
+    let ending = try await home("pull", "latest", "-o", home.program.file("out.db"))
+    #expect(ending.status == 13 || ending.status == 14, "\(ending.error)")
+    #expect(home.program.files(below: ".").allSatisfy { !$0.contains("out.db") })
+    let list = try await home("list")
+    #expect(list.status == 13, "\(list.error)")
+    #expect(list.error.contains("error: "))
+  }
+
+  @Test func `13: one damaged pack is enough`() async throws {
+    let home = try Home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(200000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    try await home.push()
+    let pack = try #require(home.program.files(below: "target").first { $0.hasPrefix("packs/") })
+    var bytes = try fileBytes(home.program.file("target/\(pack)"))
+    bytes[5000] ^= 1
+    try writeFile(home.program.file("target/\(pack)"), bytes)
+    let ending = try await home("pull", "latest", "-o", home.program.file("out.db"))
+    #expect(ending.status == 13, "\(ending.error)")
+    let streamed = try await home("pull", "latest", "-o", "-")
+    #expect(streamed.status == 13)
+    #expect(streamed.output.isEmpty)
+    #expect(home.program.files(below: ".").allSatisfy { !$0.contains("out.db") })
+  }
+
+  @Test func `14: no such version`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    #expect(try await home("show", "latest").status == 14)
+    try await home.push()
+    for version in ["00000000", "other:latest", "app@2001-01-01T00:00:00Z"] {
+      let ending = try await home("pull", version, "-o", home.program.file("out.db"))
+      #expect(ending.status == 14, "\(version): \(ending.error)")
+    }
+    #expect(!home.program.exists("out.db"))
+  }
+
+  @Test func `15: the database cannot be read`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try home.program.write("this is a letter, not a database", to: "letter.txt")
+    for path in ["./letter.txt", "./nowhere.db", "./target/"] {
+      let ending = try await home("push", path)
+      #expect(ending.status == 15, "\(path): \(ending.error)")
+    }
+  }
+
+  @Test func `3: one of several targets fails, the others are safe`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let ending = try await home("--target", "disk", "--target", "file:///nonexistent/place", "--json", "push", "app")
+    #expect(ending.status == 3)
+    #expect(try ending.errorDocument().code == "partlyDone")
+    let document = try decoded(Versions.self, ending.output)
+    #expect(document.versions.map(\.target) == ["disk"])
+    #expect(document.failures?.map(\.target) == ["file:///nonexistent/place"])
+    #expect(try decoded(Versions.self, try await home.must("list", "--json")).versions.count == 1)
+    let list = try await home("--target", "file:///nonexistent/place", "--target", "disk", "list")
+    #expect(list.status == 3)
+    #expect(list.output.contains("app"))
+    // One of several databases: the same.
+    #expect(try await home("push", "app", "./nowhere.db").status == 3)
+    // All of them for the same reason: that reason.
+    #expect(try await home("push", "./nowhere.db", "./neither.db").status == 15)
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `130 and 143: a signal ends it cleanly`(signal: Int32, status: Int32) async throws {
+    let home = try Home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(500000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    let before = try fileBytes(home.program.file("app.db"))
+    // One byte a second: the first pack goes, everything after it would wait for days.
+    let child = try Child(
+      [
+        "env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("config.json"),
+        "--limit-upload", "1", "push",
+      ], output: home.program.file("output"))
+    let started = try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("packs/") } }
+    #expect(started)
+    child.signal(signal)
+    #expect(try await child.end() == status)
+    #expect(!home.program.files(below: "target").contains { $0.hasPrefix("versions/") || $0.hasPrefix("tmp/") })
+    #expect(
+      !home.program.files(below: "state").contains {
+        $0.contains("spool") || $0.hasSuffix(".db") || $0.hasSuffix(".sqlite")
+      })
+    #expect(try fileBytes(home.program.file("app.db")) == before)
+    // And the next push goes on from there.
+    try await home.push()
+    try await home.must("pull", "latest", "-o", home.program.file("out.db"))
+  }
+
+  @Test func `a second signal ends it at once`() async throws {
+    let home = try Home()
+    try home.program.write(
+      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"exec sleep 20\"}}}", to: "slow.json")
+    #expect(mkdir(home.program.file("target"), 0o700) == 0)
+    let child = try Child(
+      ["env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("slow.json"), "init"])
+    // The command's own death is not waited for here: it ends by itself, and nobody sees its secret.
+    try await Task.sleep(for: .milliseconds(700))
+    child.signal(SIGTERM)
+    try await Task.sleep(for: .milliseconds(300))
+    child.signal(SIGTERM)
+    #expect(try await child.end() == 143)
+  }
+}

@@ -1,0 +1,104 @@
+import FoundationEssentials
+import Glibc
+import TestKit
+import Testing
+
+/// The whole road, from the outside.
+@Suite struct RoadTests {
+  @Test func `init, push, list, show, pull and restore`() async throws {
+    let home = try Home()
+    #expect(try await home.must("init").contains("disk: made repository "))
+    #expect(try await home.must("init", "--if-missing").contains("disk: found repository "))
+    let again = try await home("init")
+    #expect(again.status == 2)
+    #expect(again.error.contains("--if-missing"))
+
+    let first = try await home.push("--tag", "one", "--note", "the first")
+    #expect(first.database == "app" && first.target == "disk" && first.unchanged == false && first.dryRun == false)
+    #expect(first.tags == ["one"] && first.note == "the first" && first.size == first.bytesTotal && first.pages > 2)
+    #expect(first.time.hasSuffix("Z") && first.id.count == 64)
+    try home.change()
+    let line = try await home.must("push", "app")
+    #expect(line.hasPrefix("app -> disk: version "))
+
+    let table = try await home.must("list").split(separator: "\n")
+    #expect(table.count == 3)
+    #expect(table[0].hasPrefix("ID ") && table[1].hasPrefix(first.id.prefix(8)) && table[1].hasSuffix("one"))
+    #expect(table.allSatisfy { $0.count <= 80 })
+    #expect(try await home("list").error.contains("format 0"))
+    let listed = try decoded(Versions.self, try await home.must("list", "--json")).versions
+    #expect(listed.count == 2 && listed[0].id == first.id)
+    #expect(try decoded(Versions.self, try await home.must("list", "--json", "--tag", "one")).versions.count == 1)
+    #expect(try decoded(Versions.self, try await home.must("list", "other", "--json")).versions.isEmpty)
+
+    let shown = try await home.must("show", String(first.id.prefix(10)))
+    #expect(shown.contains(first.id) && shown.contains("the first") && shown.contains(first.head))
+
+    try await home.must("pull", "latest", "-o", home.program.file("latest.db"))
+    #expect(try home.bytes("latest.db") == home.bytes("app.db"))
+    let latest = try await home.program.shell(#""$0" --config config.json pull app:latest -o - > piped.db"#)
+    #expect(latest.status == 0)
+    #expect(try home.bytes("piped.db") == home.bytes("latest.db"))
+    try await home.must(
+      "restore", String(first.id.prefix(12)), "--to", home.program.file("first.db"), "--expect", first.head)
+    let sums = try await home.program.shell("sha256sum first.db")
+    #expect(sums.output.hasPrefix(first.sha256))
+
+    // What the table shows finds the version it stands beside.
+    let time = String(table[1].split(separator: " ")[1])
+    let folder = home.program.file("here")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let made = try await home.must("pull", "app@\(time)", "-o", folder + "/")
+    #expect(made.contains(#/\/here\/app-\d{8}T\d{6}Z\.sqlite\n$/#))
+    #expect(home.program.files(below: "here").count == 1)
+  }
+
+  @Test func `without any configuration`() async throws {
+    let home = try Home()
+    let key = ["--key-file", home.program.file("key"), "--target", home.target]
+    for arguments in [
+      ["init"], ["push", "./app.db"], ["pull", "app:latest", "-o", "out.db"], ["push", "./app.db", "--name", "other"],
+    ] {
+      let ending = try await home.program.start(Program.path, key + arguments)
+      #expect(ending.status == 0, "\(arguments): \(ending.error)")
+    }
+    #expect(try home.bytes("out.db") == home.bytes("app.db"))
+    let list = try await home.program.start(Program.path, key + ["--json", "list"])
+    #expect(Set(try decoded(Versions.self, list.output).versions.map(\.database)) == ["app", "other"])
+    #expect(home.program.exists("home/.local/state/sealift"))
+    #expect(mode(of: home.program.file("home/.local/state/sealift")) == 0o700)
+  }
+
+  @Test func `a dry run stores nothing, and nothing new is told as unchanged`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let before = home.program.files(below: "target")
+    #expect(try await home.push("--dry-run").dryRun == true)
+    #expect(home.program.files(below: "target") == before)
+    let first = try await home.push()
+    let second = try await home.push()
+    #expect(second.unchanged == true && second.id == first.id)
+  }
+
+  @Test func `keys are added, listed, used and removed`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try home.program.write("another key", to: "key2")
+    #expect(try await home.must("key", "add", "--new-key-file", home.program.file("key2")).contains("added key file "))
+    let recovery = try await home.must("key", "recovery")
+    try home.program.write(recovery, to: "recovery")
+    let table = try await home.must("key", "list").split(separator: "\n")
+    #expect(table.count == 4 && table.filter { $0.contains("in use now") }.count == 1)
+    for option in [["--key-file", "key2"], ["--recovery-key-file", "recovery"]] {
+      let ending = try await home.program.start(Program.path, ["--target", home.target, "list"] + option)
+      #expect(ending.status == 0, "\(ending.error)")
+    }
+    let used = try #require(table.first { $0.contains("in use now") }?.split(separator: " ").first)
+    #expect(try await home("key", "remove", String(used)).status != 0)
+    let other = try #require(
+      table.dropFirst().first { !$0.contains("in use") && $0.contains("key file") }?.split(separator: " ").first)
+    #expect(try await home.must("key", "remove", String(other)).contains("removed key file"))
+    #expect(
+      try await home.program("--target", home.target, "list", "--key-file", home.program.file("key2")).status == 12)
+  }
+}

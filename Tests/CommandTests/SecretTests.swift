@@ -1,0 +1,153 @@
+import Glibc
+import Operations
+import TestKit
+import Testing
+
+@testable import sealift
+
+/// Secrets come from files, commands, descriptors and the terminal; what others can see is refused.
+@Suite struct SecretTests {
+  static let passphrase = "correct horse / battery? \"staple\""
+
+  /// A repository opened by the passphrase, without any secret in the configuration.
+  private func program() async throws -> Program {
+    let program = try Program()
+    try program.write(Self.passphrase + "\n", to: "passphrase")
+    let ending = try await program(
+      "--target", program.file("target"), "init", "--passphrase-file", program.file("passphrase"))
+    #expect(ending.status == 0, "\(ending.error)")
+    return program
+  }
+
+  @Test func `a passphrase comes from each of its sources`() async throws {
+    var program = try await program()
+    let target = program.file("target")
+    #expect(try await program("--target", target, "--passphrase-file", "passphrase", "list").status == 0)
+    #expect(try await program.shell(#""$0" --target "$PWD/target" --passphrase-fd 3 list 3<passphrase"#).status == 0)
+    #expect(
+      try await program.shell(#"printf '%s' "$(cat passphrase)" | "$0" --target "$PWD/target" --passphrase-fd 0 list"#)
+        .status == 0)
+    for source in [
+      #""passphraseFile": "\#(program.file("passphrase"))""#,
+      #""passphraseCommand": "cat \#(program.file("passphrase"))""#,
+    ] {
+      try program.write(#"{"targets": {"t": {"url": "\#(target)", \#(source)}}}"#, to: "config.json")
+      let ending = try await program("--config", "config.json", "list")
+      #expect(ending.status == 0, "\(source): \(ending.error)")
+    }
+    program.environment["SEALIFT_PASSPHRASE_FILE"] = program.file("passphrase")
+    #expect(try await program("--target", target, "list").status == 0)
+    // The command line goes before the environment, and the environment before the configuration.
+    try program.write("something else\n", to: "other")
+    #expect(try await program("--target", target, "list", "--passphrase-file", "other").status == 12)
+    program.environment["SEALIFT_PASSPHRASE_FILE"] = program.file("other")
+    #expect(try await program("--config", "config.json", "list").status == 12)
+  }
+
+  @Test func `exactly one newline at the end is dropped`() throws {
+    let program = try Program()
+    for (text, secret) in [("a\n", "a"), ("a\n\n", "a\n"), ("a", "a"), (" a \n", " a "), ("a\r\n", "a\r")] {
+      try program.write(text, to: "secret")
+      #expect(try SecretSource.file(program.file("secret")).text() == Array(secret.utf8))
+      guard case .keyFile(let bytes) = try SecretSource.keyFile(program.file("secret")).unlockSecret() else {
+        Issue.record("no key file")
+        return
+      }
+      #expect(bytes == Array(text.utf8))
+    }
+  }
+
+  @Test(arguments: [0o640, 0o604, 0o660, 0o644, 0o620, 0o601, 0o777] as [mode_t])
+  func `a file that others can read or change is refused`(mode: mode_t) async throws {
+    let program = try Program()
+    try program.write("secret", to: "open", mode: mode)
+    for option in ["--passphrase-file", "--key-file", "--recovery-key-file"] {
+      let ending = try await program("--target", program.file("target"), "--json", "init", option, "open")
+      #expect(ending.status == 2)
+      let error = try ending.errorDocument()
+      #expect(error.code == "secretExposed")
+      #expect(error.hint?.contains("chmod 600 open") == true)
+    }
+  }
+
+  @Test func `empty and missing secrets are refused`() async throws {
+    let program = try Program()
+    try program.write("", to: "empty")
+    try program.write("\n", to: "newline")
+    for (option, code) in [
+      ("empty", "secretEmpty"), ("newline", "secretEmpty"), ("missing", "secretUnreadable"), (".", "secretUnreadable"),
+    ] {
+      let ending = try await program("--target", program.file("target"), "--json", "init", "--passphrase-file", option)
+      #expect(ending.status == 2)
+      #expect(try ending.errorDocument().code == code)
+    }
+    #expect(
+      try await program.shell(#""$0" --target "$PWD/target" --json init --passphrase-fd 3 3</dev/null"#).errorDocument()
+        .code == "secretEmpty")
+    #expect(
+      try await program.shell(#""$0" --target "$PWD/target" --json init --passphrase-fd 9"#).errorDocument().code
+        == "secretUnreadable")
+    #expect(!program.exists("target/repo"))
+  }
+
+  @Test func `a command that fails, says nothing or too much gives no secret`() throws {
+    #expect(try SecretSource.command("printf 'a\\nb\\n'").text() == Array("a\nb".utf8))
+    for (line, message) in [
+      ("echo hunter2; exit 3", "ended with status 3"), ("true", "is empty"), ("kill -9 $$", "ended with status 137"),
+      ("/nonexistent/command hunter2 2>/dev/null", "ended with status 127"), ("yes hunter2", "longer than"),
+    ] {
+      let error = #expect(throws: (any Error).self) { try SecretSource.command(line).text() }
+      #expect("\(error.map { "\($0)" } ?? "")".contains(message))
+      #expect(!"\(error.map { "\($0)" } ?? "")".contains("hunter2"))
+    }
+  }
+
+  @Test func `without a terminal and a source, all sources are named`() async throws {
+    let program = try Program()
+    let ending = try await program.shell(#"setsid -w "$0" --target "$PWD/target" --json init </dev/null"#)
+    #expect(ending.status == 2)
+    let error = try ending.errorDocument()
+    #expect(error.code == "secretMissing")
+    for source in [
+      "passphraseFile", "passphraseCommand", "keyFile", "SEALIFT_PASSPHRASE_FILE", "--passphrase-fd",
+      "--passphrase-file",
+      "--key-file", "--recovery-key-file",
+    ] { #expect(error.hint?.contains(source) == true) }
+  }
+
+  @Test func `no secret is shown by config check, -v or descriptions`() async throws {
+    let program = try await program()
+    try program.write(
+      #"{"targets": {"t": {"url": "\#(program.file("target"))", "passphraseCommand": "echo hunter2 >/dev/null; cat \#(program.file("passphrase"))"}}}"#,
+      to: "config.json")
+    for arguments in [["config", "check"], ["config", "check", "--json"], ["-v", "list"]] {
+      let ending = try await program.start(Program.path, ["--config", "config.json"] + arguments)
+      #expect(ending.status == 0, "\(ending.error)")
+      #expect(!(ending.output + ending.error).contains("hunter2"))
+      #expect(!(ending.output + ending.error).contains("staple"))
+    }
+    let verbose = try await program("-v", "--config", "config.json", "list")
+    #expect(verbose.error.contains("sealift: debug: configuration: config.json"))
+    #expect("\(SecretSource.command("hunter2").place)" == "the command")
+  }
+
+  @Test func `a password in a target's URL is refused and not repeated`() async throws {
+    let ending = try await Program()("--target", "webdavs://alice:hunter2@host/folder", "list")
+    #expect(ending.status == 2)
+    #expect(!ending.error.contains("hunter2"))
+  }
+
+  @Test func `the process cannot be dumped, and what it makes is private`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    for path in ["target", "state"] { #expect(mode(of: home.program.file(path)) & 0o077 == 0) }
+    for file in home.program.files(below: "state") {
+      #expect(mode(of: home.program.file("state/\(file)")) & 0o077 == 0)
+    }
+    try home.program.write(
+      #"{"targets":{"t":{"url":"\#(home.target)","passphraseCommand":"grep 'core file' /proc/$PPID/limits >&2; stat -c %u /proc/$PPID/environ >&2"}}}"#,
+      to: "look.json")
+    let ending = try await home.program("--config", "look.json", "list")
+    #expect(ending.error.contains(#/Max core file size\s+0\s+0/#))
+  }
+}

@@ -1,0 +1,112 @@
+import TestKit
+import Testing
+
+/// What a person at a terminal sees: a pseudo-terminal made by Python plays one.
+@Suite struct TerminalTests {
+  /// Runs the program on a terminal of its own; answers each question with the next text, then prints what was on the
+  /// screen, and the status on a last line.
+  private static let player = """
+    import os, pty, select, sys, termios, time
+    answers, command = sys.argv[1].split('|'), sys.argv[2:]
+    child, screen = pty.fork()
+    if child == 0:
+        os.execv(command[0], command)
+    seen, asked = b'', 0
+    end = time.time() + 30
+    while time.time() < end:
+        if select.select([screen], [], [], 0.1)[0]:
+            try:
+                part = os.read(screen, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+        if asked < len(answers) and seen.count(b'passphrase') > asked and seen.endswith(b': '):
+            if termios.tcgetattr(screen)[3] & termios.ECHO:
+                seen += b'[ECHO IS ON]'
+            os.write(screen, answers[asked].encode().decode('unicode_escape').encode())
+            asked += 1
+    status = os.waitpid(child, 0)[1]
+    sys.stdout.buffer.write(seen)
+    print(f"\\nasked {asked} status {os.waitstatus_to_exitcode(status)}")
+    """
+
+  private func play(_ program: Program, _ answers: String, _ arguments: String...) async throws -> String {
+    let ending = try await program.start(
+      "/usr/bin/env", ["python3", "-c", Self.player, answers, Program.path] + arguments)
+    return ending.output + ending.error
+  }
+
+  @Test func `a new passphrase is asked twice, a known one once, and never shown`() async throws {
+    let program = try Program()
+    let target = "file://\(program.file("target"))"
+    let made = try await play(program, #"open sesame\n|open sesame\n"#, "--target", target, "init")
+    #expect(made.contains("asked 2 status 0"), "\(made)")
+    #expect(made.contains("sealift: new passphrase for file://"))
+    let listed = try await play(program, #"open sesame\n"#, "--target", target, "key", "list")
+    #expect(listed.contains("asked 1 status 0"), "\(listed)")
+    #expect(listed.contains("in use now"))
+    for screen in [made, listed] {
+      #expect(!screen.contains("sesame"))
+      #expect(!screen.contains("ECHO IS ON"))
+    }
+  }
+
+  @Test func `a mistyped, an empty and an interrupted passphrase change nothing`() async throws {
+    let program = try Program()
+    let target = "file://\(program.file("target"))"
+    for (answers, status, message) in [
+      (#"open sesame\n|open sesam\n"#, 2, "the two passphrases differ"), (#"\n"#, 2, "no passphrase was given"),
+      (#"\x04"#, 2, "no passphrase was given"), (#"open\x03"#, 130, "interrupted"),
+    ] {
+      let screen = try await play(program, answers, "--target", target, "init")
+      #expect(screen.contains("status \(status)"), "\(screen)")
+      #expect(screen.contains(message))
+    }
+    #expect(program.files(below: "target").isEmpty)
+  }
+
+  @Test func `colours and a progress bar on a terminal`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let configuration = ["--config", home.program.file("config.json")]
+    var program = home.program
+    program.environment["TERM"] = "xterm"
+    let pushed = try await screen(program, configuration + ["push"])
+    #expect(pushed.contains("app: sealing") && pushed.contains("\r"), "\(pushed)")
+    #expect(!(try await screen(program, configuration + ["push", "--note", "x", "--no-progress"])).contains("\u{1B}"))
+    #expect(!(try await screen(program, configuration + ["push", "--note", "y", "-q"])).contains("\u{1B}"))
+    #expect(try await screen(program, configuration + ["show", "beef"]).contains("\u{1B}[1;31merror:\u{1B}[0m"))
+    program.environment["NO_COLOR"] = "1"
+    #expect(!(try await screen(program, configuration + ["show", "beef"])).contains("\u{1B}"))
+    program.environment["NO_COLOR"] = ""
+    program.environment["TERM"] = "dumb"
+    #expect(!(try await screen(program, configuration + ["show", "beef"])).contains("\u{1B}"))
+  }
+
+  private func screen(_ program: Program, _ arguments: [String]) async throws -> String {
+    try await program.start("/usr/bin/env", ["python3", "-c", Self.player, "", Program.path] + arguments).output
+  }
+
+  @Test func `no colours and no bar elsewhere`() async throws {
+    let home = try Home()
+    var program = home.program
+    program.environment["TERM"] = "xterm"
+    for arguments in [["init"], ["push"], ["list"], ["show", "beef"], ["--help"]] {
+      let ending = try await program.start(Program.path, ["--config", program.file("config.json")] + arguments)
+      #expect(!(ending.output + ending.error).contains("\u{1B}"))
+      #expect(!(ending.output + ending.error).contains("\r"))
+    }
+  }
+
+  @Test func `a database is not written to a terminal`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    let screen = try await screen(
+      home.program, ["--config", home.program.file("config.json"), "pull", "latest", "-o", "-"])
+    #expect(screen.contains("a database is not written to a terminal"))
+    #expect(screen.contains("status 2"))
+  }
+}

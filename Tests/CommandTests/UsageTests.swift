@@ -1,0 +1,129 @@
+import TestKit
+import Testing
+
+@testable import sealift
+
+@Suite struct UsageTests {
+  @Test(arguments: [
+    [], ["nonsense"], ["push", "--frobnicate"], ["list", "--target"], ["pull", "latest"], ["key"], ["config"],
+    ["-q", "-v", "list"], ["push", "--method", "magic", "./a.db"], ["push", "--name", "x"],
+    ["push", "--tag", "", "./a.db"],
+    ["list", "--passphrase-fd", "three"], ["list", "--key-file", "a", "--passphrase-file", "b"],
+    ["key", "add", "--new-key-file", "a", "--new-passphrase-file", "b"], ["show", "xyz"], ["show", "app@yesterday"],
+    ["push", "./a.db"], ["list", "--target", "nowhere"], ["list", "--limit-upload", "fast", "--target", "/tmp"],
+    ["push", "app", "--target", "/tmp"], ["list", "--config", "/nonexistent/config.json"],
+  ])
+  func `a mistake on the command line ends with 2 and says what to do`(arguments: [String]) async throws {
+    let program = try Program()
+    let ending = try await program.start(Program.path, arguments)
+    #expect(ending.status == 2)
+    #expect(ending.output.isEmpty)
+    #expect(ending.error.hasPrefix("sealift: error: "))
+    #expect(ending.error.contains("\nsealift: hint: "))
+    for line in ending.error.split(separator: "\n") where line.hasPrefix("sealift: error: ") {
+      #expect(!line.hasSuffix("."))
+      #expect(line.dropFirst("sealift: error: ".count).first?.isUppercase != true)
+    }
+  }
+
+  @Test(arguments: [
+    ["--json", "nonsense"], ["push", "--frobnicate", "--json"], ["--json"], ["--json", "show", "xyz"],
+  ])
+  func `with --json a mistake is a document too`(arguments: [String]) async throws {
+    let ending = try await Program().start(Program.path, arguments)
+    #expect(ending.status == 2)
+    #expect(ending.output.isEmpty)
+    #expect(ending.error.split(separator: "\n").count == 1)
+    let error = try ending.errorDocument()
+    #expect(!error.code.isEmpty && !error.message.isEmpty && error.hint != nil)
+  }
+
+  @Test func `what follows two dashes is no option`() async throws {
+    let ending = try await Program()("push", "--", "--json")
+    #expect(ending.status == 2)
+    #expect(ending.error.hasPrefix("sealift: error: '--json' is not a configured database"))
+  }
+
+  @Test func `a slip of the finger gets its nearest option`() async throws {
+    #expect(try await Program()("push", "--notte", "x").error.contains("hint: Did you mean '--note'?"))
+  }
+
+  @Test(arguments: [
+    ["--target", "file:///nonexistent/place", "--json", "list"],
+    ["list", "--target", "file:///nonexistent/place", "--json"],
+    ["--json", "list", "--target=file:///nonexistent/place"],
+    ["--target=file:///nonexistent/place", "key", "--json", "list"],
+    ["key", "list", "--json", "--target", "file:///nonexistent/place"],
+    ["--json", "--target", "file:///nonexistent/place", "push", "./app.db"],
+    ["push", "./app.db", "--target", "file:///nonexistent/place", "--json"],
+  ])
+  func `global options stand before and after the command`(arguments: [String]) async throws {
+    let ending = try await Program().start(Program.path, arguments)
+    #expect(ending.status == 10)
+    let error = try ending.errorDocument()
+    #expect(error.code == "noTarget")
+    #expect(error.message.contains("/nonexistent/place"))
+  }
+
+  @Test func `targets add up, wherever they stand, in their order`() async throws {
+    let ending = try await Program()(
+      "--target", "file:///nonexistent/1", "list", "--target", "file:///nonexistent/2", "--target",
+      "file:///nonexistent/3")
+    let named = ending.error.split(separator: "\n").filter { $0.contains("error:") }.compactMap(\.last)
+    #expect(Set(named) == ["1", "2", "3"])
+    #expect(named.count == 3)
+  }
+
+  @Test func `help names every exit status, and each command has an example`() async throws {
+    let help = try await Program()("--help")
+    #expect(help.status == 0 && help.error.isEmpty)
+    for line in ExitStatus.table.split(separator: "\n") { #expect(help.output.contains(line)) }
+    for status in [0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 130, 143] {
+      #expect(ExitStatus.table.split(separator: "\n").contains { $0.hasPrefix("  \(padded(status))  ") })
+    }
+    for command in [
+      ["init"], ["push"], ["list"], ["show"], ["pull"], ["restore"], ["key"], ["key", "list"], ["key", "add"],
+      ["key", "remove"], ["key", "recovery"], ["doctor"], ["config", "check"],
+    ] {
+      let help = try await Program().start(Program.path, ["help"] + command)
+      #expect(help.status == 0)
+      #expect(help.output.contains("\n  sealift "), "\(command) has no example")
+      #expect(help.output.split(separator: "\n").allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE") })
+      #expect(try await Program().start(Program.path, command + ["--help"]).output == help.output)
+    }
+  }
+
+  private func padded(_ number: Int) -> String {
+    String(repeating: " ", count: 3 - "\(number)".count) + "\(number)"
+  }
+
+  @Test func `README shows the same table of exit statuses`() throws {
+    let readme = try String(decoding: fileBytes("\(SourceTree.root)/README.md"), as: UTF8.self)
+    for status in ExitStatus.allCases where !readme.contains("<!-- exit codes -->") {
+      #expect(readme.contains("| \(status.rawValue) | \(status.meaning) |"))
+    }
+    #expect(readme.contains("## Exit codes"))
+  }
+
+  @Test func `the version names the libraries in use`() async throws {
+    let ending = try await Program()("--version")
+    #expect(ending.status == 0)
+    #expect(ending.output.contains(#/^sealift \d+\.\d+\.\d+ \(SQLite 3\.\d+\.\d+, .*OpenSSL 3\./#))
+  }
+
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func `completions are made`(shell: String) async throws {
+    let ending = try await Program()("--generate-completion-script", shell)
+    #expect(ending.status == 0)
+    #expect(ending.output.contains("recovery-key-file"))
+  }
+
+  @Test func `a closed standard output is an error, not a death by signal`() async throws {
+    let ending = try await Program().shell(#"{ "$0" config check; echo "status $?" >&2; } | true"#)
+    // The reader may be slow to go: then the text fits into the pipe.
+    #expect(ending.error.contains("status 1") || ending.error.contains("status 0"))
+    let full = try await Program().shell(#""$0" config check > /dev/full"#)
+    #expect(full.status == 1)
+    #expect(full.error.contains("cannot write to standard output"))
+  }
+}

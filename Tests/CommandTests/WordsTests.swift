@@ -1,0 +1,181 @@
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Storage
+@testable import sealift
+
+/// Numbers, times, tables and documents, as people and scripts see them.
+@Suite struct WordsTests {
+  @Test(arguments: [
+    (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_048_524, "1023.9 KiB"), (1_048_575, "1.0 MiB"),
+    (8_808_038, "8.4 MiB"), (5 << 30, "5.0 GiB"), (Int.max, "8192.0 PiB"),
+  ])
+  func `bytes are shown short`(bytes: Int, text: String) { #expect(ByteCount.text(bytes) == text) }
+
+  @Test(
+    arguments: [
+      ("4096", 4096), ("512KiB", 512 << 10), ("1 GiB", 1 << 30), ("5MB", 5_000_000), ("2m", 2 << 20), ("1T", 1 << 40),
+      ("", nil), ("MiB", nil), ("5 parsecs", nil), ("-1", nil), ("1.5GiB", nil), ("99999999TiB", nil),
+    ] as [(String, Int?)])
+  func `bytes are read with their unit`(text: String, bytes: Int?) { #expect(ByteCount.parse(text) == bytes) }
+
+  @Test func `a rate may say per second, and is not nothing`() {
+    #expect(ByteCount.parseRate("5MiB/s") == 5 << 20)
+    #expect(ByteCount.parseRate("5MiB") == 5 << 20)
+    #expect(ByteCount.parseRate("0") == nil)
+    #expect(ByteCount.parseRate("/s") == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("24h", 86_400_000), ("7d", 604_800_000), ("30", nil),
+      ("s", nil),
+      ("1w", nil),
+    ] as [(String, Int?)])
+  func `spans of time need a unit`(text: String, milliseconds: Int?) { #expect(TimeSpan.parse(text) == milliseconds) }
+
+  @Test func `the nearest word is near`() {
+    #expect(
+      Nearest.match(for: "pasphraseFile", among: ["path", "passphraseFile", "passphraseCommand"]) == "passphraseFile")
+    #expect(Nearest.match(for: "colour", among: ["path", "method"]) == nil)
+    #expect(Nearest.distance("abcd", "acbd") == 1)
+    #expect(Nearest.distance("", "abc") == 3)
+  }
+
+  @Test(
+    arguments: [
+      ("./app.db", "app"), ("/srv/x/My Data.sqlite3", "My Data"), ("./archive.tar.gz", "archive.tar"),
+      ("./.hidden", ".hidden"), ("./plain", "plain"), ("./a/", "a"), ("/", nil),
+      ("./we?rd#100%\n'\".db", "we?rd#100%\n'\""),
+    ] as [(String, String?)])
+  func `a database is named after its file`(path: String, name: String?) { #expect(Paths.databaseName(path) == name) }
+
+  @Test func `paths become whole`() {
+    #expect(Paths.absolute("/a/./b") == "/a/./b")
+    #expect(Paths.absolute("./x.db") == Paths.absolute("x.db"))
+    #expect(Paths.absolute(".//x.db").hasSuffix("/x.db"))
+    #expect(!Paths.absolute("./x.db").contains("/./"))
+  }
+
+  @Test func `control characters are made visible`() {
+    #expect(printable("a\u{1B}[31mb\nc\u{9B}d") == "a\\u{1B}[31mb\\nc\\u{009B}d")
+    #expect(printable("grün 😀") == "grün 😀")
+  }
+
+  private func version(_ id: String, database: String = "app", tags: [String] = []) -> VersionSummary {
+    VersionSummary(
+      id: id, database: database, host: "h", target: "t", time: 1_795_521_103_516, size: 123_456_789_012,
+      pageSize: 4096,
+      pages: 3, method: "vacuum", bytesNew: 999_999_999, sequence: 12, tags: tags, note: "", damaged: true,
+      notCheckable: false, sha256: "00", formatVersion: 0)
+  }
+
+  @Test func `the table of versions fits 80 columns, whatever is in it`() {
+    let long = String(repeating: "very-long-name-", count: 10)
+    let versions = [
+      version("0123456789abcdef", database: long, tags: [long, long]),
+      version("0123456789abcdee", tags: ["x\u{1B}[0m"]),
+      version("ff", database: "b"),
+    ]
+    let lines = VersionTable.lines(versions)
+    #expect(lines.count == 4)
+    #expect(lines.allSatisfy { $0.count <= 80 })
+    #expect(lines.allSatisfy { !$0.contains("\u{1B}") })
+    // Ids that begin alike are shown as long as it takes.
+    #expect(lines[1].hasPrefix("0123456789abcdef ") && lines[2].hasPrefix("0123456789abcdee "))
+    #expect(VersionTable.lines([version("0123456789abcdef")])[1].hasPrefix("01234567  2026-"))
+    #expect(VersionTable.lines([]).isEmpty)
+  }
+
+  @Test func `a file in a folder is named after database and time`() {
+    #expect(Retrieval.fileName(version("00", database: "My Data")) == "My Data-20261124T115143Z.sqlite")
+  }
+
+  @Test func `JSON is written so that others can read it`() throws {
+    let hostile = "quote \" slash \\ line \n tab \t bell \u{07} delete \u{7F} ü 😀"
+    let document = Json.object([
+      ("text", .string(hostile)), ("none", .null), ("list", .array([.number(-1), .bool(true)])),
+    ])
+    struct Read: Decodable {
+      var text: String
+      var none: Int?
+    }
+    #expect(try decoded(Read.self, document.text).text == hostile)
+    #expect(document.text.allSatisfy { !$0.isNewline })
+    #expect(document.keys == ["text", "none", "list"])
+  }
+
+  @Test func `every member of every document is described`() throws {
+    let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
+    let error = OperationError(.failed, "m", hint: "h")
+    let summary = version("00")
+    var report = PushReport()
+    report.failed("app", "t", error)
+    let slot = ManageKeys.Slot(id: "0", kind: "k", created: 0, current: true)
+    let listing = Listing(
+      target: "t",
+      outcome: ListVersions.Outcome(versions: [summary], problems: [error], freshnessProvable: true, formatVersion: 0))
+    let detail = ListVersions.Detail(
+      summary: summary, previous: nil, revision: 0, packs: 1, bytesDecoded: 1, bytesFetched: 1,
+      members: [.init(kind: "database", path: "p", size: 1)])
+    let examination = Examination(target: "t", location: "l", findings: [.init(promise: "p", verdict: .kept)])
+    let documents = [
+      Documents.error(error), Documents.push(report, notices: ["n"]),
+      Documents.pushed(Push.Pushed(version: summary, unchanged: true, dryRun: true)),
+      Documents.list([listing], notices: ["n"]), Documents.show(detail),
+      Documents.pull(Pull.Outcome(version: summary, path: "p", check: "ok", companionsFolder: nil), notices: []),
+      Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
+      Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
+      Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),
+    ]
+    let keys = documents.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
+    #expect(keys.count > 50)
+    for key in keys { #expect(documentation.contains("`\(key)`"), "Docs/Json.md does not describe `\(key)`") }
+  }
+}
+
+@Suite struct ProgressMeterTests {
+  private func report(_ done: Int, of total: Int? = 100 << 20, _ stage: Progress.Stage = .sealing) -> Progress {
+    Progress(stage, subject: "app", bytesDone: done, bytesTotal: total)
+  }
+
+  @Test func `a bar shows bytes, rate and time left, under 80 columns`() throws {
+    var meter = ProgressMeter(.bar)
+    #expect(meter.update(report(0), at: 10) != nil)
+    #expect(meter.update(report(1 << 20), at: 10.05) == nil)
+    #expect(
+      meter.update(report(25 << 20), at: 15)
+        == .bar("app: sealing  [####------------]  25 %  25.0 MiB  5.0 MiB/s  0:15 left"))
+    let long = Progress(
+      .verifying, subject: String(repeating: "n\n", count: 90), bytesDone: 1 << 40, bytesTotal: 1 << 50)
+    _ = meter.update(long, at: 20)
+    guard case .bar(let text) = meter.update(long, at: 900_000) else {
+      Issue.record("no bar")
+      return
+    }
+    #expect(text.count < 80)
+    #expect(!text.contains("\n"))
+  }
+
+  @Test func `what has no known end shows no bar and no time left`() {
+    var meter = ProgressMeter(.bar)
+    _ = meter.update(report(0, of: nil), at: 0)
+    #expect(meter.update(report(2 << 20, of: nil), at: 2) == .bar("app: sealing  2.0 MiB  1.0 MiB/s"))
+  }
+
+  @Test func `without a terminal there is a line every thirty seconds, and none for short work`() {
+    var meter = ProgressMeter(.lines)
+    var lines: [ProgressMeter.Output] = []
+    for second in 0..<100 {
+      if let line = meter.update(report(second << 20), at: Double(second)) { lines.append(line) }
+    }
+    #expect(lines.count == 3)
+    #expect(lines.first == .line("app: sealing: 30 %, 30.0 MiB, 1.0 MiB/s, 1:10 left"))
+  }
+
+  @Test func `silence is silent`() {
+    var meter = ProgressMeter(.silent)
+    for second in 0..<100 { #expect(meter.update(report(second), at: Double(second)) == nil) }
+  }
+}
