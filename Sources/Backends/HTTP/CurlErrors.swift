@@ -1,0 +1,53 @@
+import CCurl
+import Storage
+
+extension StoreError {
+  /// The one table from libcurl's codes to meanings: there was no answer, and this is why.
+  /// - Parameters:
+  ///   - detail: libcurl's own words; they name hosts and ports, never headers or passwords.
+  ///   - authority: the `host:port` that was asked.
+  static func transport(_ code: CURLcode, detail: String, authority: Substring) -> StoreError {
+    let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+    func error(_ code: Code, _ what: String, hint: String? = nil, retry: Retry = .later(after: nil)) -> StoreError {
+      StoreError(code, "\(what): \(words.quotable)", hint: hint, retry: retry)
+    }
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return error(
+        .unavailable, "the address of \(authority) could not be found",
+        hint: "Check the host's name in the target, and this machine's network and DNS.")
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return error(
+        .unavailable, "the address of the proxy could not be found",
+        hint: "Check the variables http_proxy, https_proxy and all_proxy.")
+    case CURLE_COULDNT_CONNECT:
+      return error(
+        .unavailable, "nothing answers at \(authority)",
+        hint: "Check host and port of the target, the network, and that the server is running.")
+    case CURLE_OPERATION_TIMEDOUT: return error(.unavailable, "\(authority) did not answer in time")
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return error(
+        .tls, "the certificate of \(authority) was refused",
+        hint: "For a private authority give its certificate as the target's caFile; check this machine's clock.",
+        retry: .never)
+    case CURLE_SSL_CACERT_BADFILE:
+      return error(
+        .tls, "the file of trusted authorities could not be read", hint: "The target's caFile must be a PEM file.",
+        retry: .never)
+    case CURLE_SSL_CONNECT_ERROR:
+      return error(
+        .tls, "no TLS connection with \(authority) came about",
+        hint: "Check that the server speaks TLS 1.2 or newer at this port; a plain one is http:// or webdav://.")
+    case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+      CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CRL_BADFILE, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS:
+      return error(.tls, "TLS with \(authority) failed", retry: .never)
+    case CURLE_URL_MALFORMAT:
+      return error(.unsupported, "the address of the target cannot be used", retry: .never)
+    case CURLE_LOGIN_DENIED: return error(.unauthenticated, "\(authority) refused the login", retry: .never)
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+      return error(
+        .badAnswer, "\(authority) does not answer in HTTP", hint: "Check the port of the target.", retry: .never)
+    default: return error(.unavailable, "the connection with \(authority) failed")
+    }
+  }
+}

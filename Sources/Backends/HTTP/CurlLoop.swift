@@ -1,0 +1,91 @@
+import CCurl
+import Glibc
+import Storage
+
+/// All transfers of one client, driven by one thread. Only that thread touches libcurl's handles; others leave
+/// commands and wake it up.
+final class CurlLoop: Sendable {
+  private enum Command {
+    case add(CurlTransfer)
+    case cancel(Int)
+    case stop
+  }
+
+  private struct Inbox {
+    var commands: [Command] = []
+    var lastNumber = 0
+    var isStopped = false
+  }
+
+  /// The multi handle: `curl_multi_wakeup` is the one call that other threads may make on it.
+  private struct Handle: @unchecked Sendable { let pointer: UnsafeMutableRawPointer }
+
+  private static let globalSetUp: Void = { _ = curl_global_init(Int(CURL_GLOBAL_ALL)) }()
+
+  private let multi: Handle
+  private let settings: HTTPSettings
+  private let inbox = Locked(Inbox())
+
+  init(_ settings: HTTPSettings) {
+    Self.globalSetUp
+    guard let pointer = curl_multi_init() else { fatalError("libcurl has no memory to start with") }
+    multi = Handle(pointer: pointer)
+    self.settings = settings
+    sl_multi_set_long(pointer, CURLMOPT_MAXCONNECTS, settings.concurrency * 2)
+    var thread = pthread_t()
+    let failure = pthread_create(
+      &thread, nil,
+      { context in
+        guard let context else { return nil }
+        Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+      }, Unmanaged.passRetained(self).toOpaque())
+    guard failure == 0 else { fatalError("no thread could be started: \(String(cString: strerror(failure)))") }
+    pthread_detach(thread)
+  }
+
+  func nextNumber() -> Int {
+    inbox.withLock { inbox in
+      inbox.lastNumber += 1
+      return inbox.lastNumber
+    }
+  }
+
+  /// `false` when the loop has ended; then nothing will come of the transfer.
+  func add(_ transfer: CurlTransfer) -> Bool { post(.add(transfer)) }
+
+  /// Ends a transfer; one that is unknown or over is not minded.
+  func cancel(_ number: Int) { _ = post(.cancel(number)) }
+
+  func stop() { _ = post(.stop) }
+
+  private func post(_ command: Command) -> Bool {
+    inbox.withLock { inbox in
+      if inbox.isStopped { return false }
+      if case .stop = command { inbox.isStopped = true }
+      inbox.commands.append(command)
+      // Under the lock: after `stop` was taken out the handle may be gone.
+      curl_multi_wakeup(multi.pointer)
+      return true
+    }
+  }
+
+  private func run() {
+    var work = CurlWork(multi: multi.pointer, settings: settings)
+    while true {
+      let commands = inbox.withLock { inbox in
+        let commands = inbox.commands
+        inbox.commands.removeAll()
+        return commands
+      }
+      for command in commands {
+        switch command {
+        case .add(let transfer): work.add(transfer)
+        case .cancel(let number): work.cancel(number)
+        case .stop: return work.end()
+        }
+      }
+      work.proceed()
+    }
+  }
+}

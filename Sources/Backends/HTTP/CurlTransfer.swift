@@ -1,0 +1,176 @@
+import CCurl
+import Glibc
+import Storage
+
+/// One request on its way and what came back so far. After it was handed to the loop, only the loop's thread
+/// touches it; that is why it may say that it is sendable.
+final class CurlTransfer: @unchecked Sendable {
+  typealias Outcome = Result<HTTPResponse, StoreError>
+
+  let number: Int
+  let request: HTTPRequest
+  private let continuation: CheckedContinuation<Outcome, Never>
+  /// Bytes of the request's body that were handed to libcurl.
+  private var sent = 0
+  private var headers: [(name: String, value: String)] = []
+  private var answer: [UInt8] = []
+  private var isTooLarge = false
+  private var headerList: UnsafeMutablePointer<curl_slist>?
+  private let detail = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+  init(_ number: Int, _ request: HTTPRequest, _ continuation: CheckedContinuation<Outcome, Never>) {
+    self.number = number
+    self.request = request
+    self.continuation = continuation
+    detail.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+  }
+
+  deinit {
+    curl_slist_free_all(headerList)
+    detail.deallocate()
+  }
+
+  /// Wakes the task that waits. Once for each transfer.
+  func finish(_ outcome: Outcome) { continuation.resume(returning: outcome) }
+
+  func outcome(_ code: CURLcode, of handle: UnsafeMutableRawPointer) -> Outcome {
+    if isTooLarge {
+      return .failure(
+        StoreError(.badAnswer, "the answer of \(request.authority) is longer than \(request.largestAnswer) bytes"))
+    }
+    guard code == CURLE_OK else {
+      return .failure(.transport(code, detail: String(cString: detail), authority: request.authority))
+    }
+    var status = 0
+    var offered = 0
+    sl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+    sl_get_long(handle, CURLINFO_HTTPAUTH_AVAIL, &offered)
+    var schemes: HTTPLogin.Schemes = []
+    if offered & sl_auth_basic != 0 { schemes.insert(.basic) }
+    if offered & sl_auth_digest != 0 { schemes.insert(.digest) }
+    return .success(HTTPResponse(status: status, headers: headers, body: answer, offered: schemes))
+  }
+}
+
+extension CurlTransfer {
+  /// Sets everything on a fresh handle. The handle points to this transfer, so the loop keeps it until the handle is
+  /// released.
+  func configure(_ handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) {
+    sl_set_string(handle, CURLOPT_URL, request.url)
+    sl_set_string(handle, CURLOPT_USERAGENT, "sealift")
+    sl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+    sl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+    // The path was signed as it is.
+    sl_set_long(handle, CURLOPT_PATH_AS_IS, 1)
+    sl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0)
+    sl_set_long(handle, CURLOPT_NETRC, 0)
+    sl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+    sl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    sl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
+    sl_set_long(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+    sl_set_pointer(handle, CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(detail))
+    limit(handle, settings)
+    if let caFile = settings.caFile { sl_set_string(handle, CURLOPT_CAINFO, caFile) }
+    if let login = request.login { logIn(handle, login) }
+    describeMethod(handle)
+    listHeaders(handle)
+    receive(handle)
+  }
+
+  private func limit(_ handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) {
+    sl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout.wholeMilliseconds)
+    sl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
+    sl_set_long(handle, CURLOPT_LOW_SPEED_TIME, max(1, settings.stallTimeout.wholeMilliseconds / 1000))
+    sl_set_offset(handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(settings.uploadLimit ?? 0))
+    sl_set_offset(handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(settings.downloadLimit ?? 0))
+    // Small buffers keep a slow line even; large ones a fast line full.
+    sl_set_long(handle, CURLOPT_UPLOAD_BUFFERSIZE, settings.uploadLimit == nil ? 1 << 20 : 16 << 10)
+    sl_set_long(handle, CURLOPT_BUFFERSIZE, settings.downloadLimit == nil ? 512 << 10 : 16 << 10)
+  }
+
+  private func logIn(_ handle: UnsafeMutableRawPointer, _ login: HTTPLogin) {
+    var schemes = 0
+    if login.schemes.contains(.basic) { schemes |= sl_auth_basic }
+    if login.schemes.contains(.digest) { schemes |= sl_auth_digest }
+    sl_set_long(handle, CURLOPT_HTTPAUTH, schemes)
+    sl_set_string(handle, CURLOPT_USERNAME, login.user)
+    sl_set_string(handle, CURLOPT_PASSWORD, login.password)
+  }
+
+  private func describeMethod(_ handle: UnsafeMutableRawPointer) {
+    switch request.method {
+    case "GET": break
+    case "HEAD": sl_set_long(handle, CURLOPT_NOBODY, 1)
+    default: sl_set_string(handle, CURLOPT_CUSTOMREQUEST, request.method)
+    }
+    guard let body = request.body else { return }
+    sl_set_long(handle, CURLOPT_UPLOAD, 1)
+    sl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(body.count))
+    sl_set_pointer(handle, CURLOPT_READDATA, Unmanaged.passUnretained(self).toOpaque())
+    sl_set_pointer(handle, CURLOPT_SEEKDATA, Unmanaged.passUnretained(self).toOpaque())
+    sl_set_transfer(handle, CURLOPT_READFUNCTION) { buffer, size, count, context in
+      guard let buffer, let context else { return 0 }
+      return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().send(into: buffer, upTo: size * count)
+    }
+    // libcurl goes back to the start when a kept connection turns out to be dead, or a login is asked for.
+    sl_set_seek(handle) { context, offset, origin in
+      guard let context, origin == SEEK_SET else { return Int32(CURL_SEEKFUNC_CANTSEEK) }
+      Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().sent = Int(offset)
+      return Int32(CURL_SEEKFUNC_OK)
+    }
+  }
+
+  private func listHeaders(_ handle: UnsafeMutableRawPointer) {
+    // Without "Expect: 100-continue", which costs a second where servers do not know it.
+    for (name, value) in request.headers + [("Expect", "")] {
+      headerList = curl_slist_append(headerList, value.isEmpty ? "\(name):" : "\(name): \(value)")
+    }
+    sl_set_list(handle, CURLOPT_HTTPHEADER, headerList)
+  }
+
+  private func receive(_ handle: UnsafeMutableRawPointer) {
+    sl_set_pointer(handle, CURLOPT_HEADERDATA, Unmanaged.passUnretained(self).toOpaque())
+    sl_set_pointer(handle, CURLOPT_WRITEDATA, Unmanaged.passUnretained(self).toOpaque())
+    sl_set_transfer(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      let line = String(decoding: UnsafeRawBufferPointer(start: bytes, count: size * count), as: UTF8.self)
+      Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().take(headerLine: line)
+      return size * count
+    }
+    sl_set_transfer(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
+      return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().take(chunk) ? size * count : 0
+    }
+  }
+
+  private func send(into buffer: UnsafeMutablePointer<CChar>, upTo room: Int) -> Int {
+    guard let body = request.body else { return 0 }
+    let count = min(room, body.count - sent)
+    guard count > 0 else { return 0 }
+    body.withUnsafeBytes { bytes in
+      UnsafeMutableRawBufferPointer(start: buffer, count: count)
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[sent..<sent + count]))
+    }
+    sent += count
+    return count
+  }
+
+  private func take(headerLine line: String) {
+    if line.hasPrefix("HTTP/") {
+      // Interim answers and refused logins come before the answer that counts.
+      headers.removeAll()
+      answer.removeAll()
+    } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
+      let value = line[line.index(after: colon)...].trimming { $0.isWhitespace }
+      headers.append((line[..<colon].lowercased(), String(value)))
+    }
+  }
+
+  /// `false` when the answer is longer than was allowed.
+  private func take(_ chunk: UnsafeRawBufferPointer) -> Bool {
+    isTooLarge = answer.count + chunk.count > request.largestAnswer
+    if !isTooLarge { answer.append(contentsOf: chunk) }
+    return !isTooLarge
+  }
+}

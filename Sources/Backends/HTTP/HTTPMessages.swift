@@ -1,0 +1,49 @@
+/// One request, complete before it is sent: a retry is the same value again.
+struct HTTPRequest: Sendable {
+  var method: String
+  /// Absolute, encoded as it goes over the wire; never with a user or password in it.
+  var url: String
+  var headers: [(name: String, value: String)] = []
+  var body: [UInt8]?
+  /// Answers with a longer body, in bytes, are refused while they come in.
+  var largestAnswer = 1 << 20
+  var login: HTTPLogin?
+
+  init(_ method: String, _ url: String) {
+    self.method = method
+    self.url = url
+  }
+
+  /// `host` or `host:port`, as messages name it.
+  var authority: Substring {
+    let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+    return rest.prefix { $0 != "/" && $0 != "?" }
+  }
+}
+
+struct HTTPResponse: Sendable {
+  var status: Int
+  /// Names in lower case.
+  var headers: [(name: String, value: String)]
+  var body: [UInt8]
+  /// How the server would let us log in, when it did not.
+  var offered: HTTPLogin.Schemes = []
+
+  /// The value of the first such header.
+  /// - Parameter name: in lower case.
+  func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+}
+
+/// User and password, and the ways in which the password may be shown to the server.
+struct HTTPLogin: Sendable {
+  struct Schemes: OptionSet, Sendable {
+    let rawValue: Int
+    /// The password itself goes over the wire.
+    static let basic = Schemes(rawValue: 1)
+    static let digest = Schemes(rawValue: 2)
+  }
+
+  var user: String
+  var password: String
+  var schemes: Schemes
+}

@@ -1,0 +1,76 @@
+package import Storage
+
+/// Who we are to an S3 server. Prints without its secrets.
+package struct S3Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  package var accessKey: String
+  package var secretKey: String
+  /// Only with temporary credentials.
+  package var sessionToken: String?
+
+  package init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
+    self.accessKey = accessKey
+    self.secretKey = secretKey
+    self.sessionToken = sessionToken
+  }
+
+  package var description: String { "access key \(accessKey)" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: ["accessKey": accessKey]) }
+}
+
+/// Where credentials come from when the configuration does not give them: what other S3 tools use too.
+package enum S3CredentialSearch {
+  package struct Found: Sendable {
+    package var credentials: S3Credentials
+    /// When the place that had the credentials names a region too.
+    package var region: String?
+  }
+
+  /// Looks in `AWS_ACCESS_KEY_ID` and its siblings, then in the profile `AWS_PROFILE` (or `default`) of the shared
+  /// files. A profile that was asked for by name comes before the variables.
+  /// - Parameters:
+  ///   - profile: from the configuration; before `AWS_PROFILE`.
+  ///   - readFile: the text of a file, `nil` when there is no such file.
+  /// - Throws: `.unauthenticated` when there are none, or a file cannot be understood.
+  package static func find(
+    profile: String? = nil, environment: [String: String], readFile: (String) throws(StoreError) -> String?
+  ) throws(StoreError) -> Found {
+    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    let environmentRegion = variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
+    if profile == nil, let key = variable("AWS_ACCESS_KEY_ID") {
+      guard let secret = variable("AWS_SECRET_ACCESS_KEY") else {
+        throw StoreError(
+          .unauthenticated, "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not",
+          hint: "Set both variables, or neither to use a profile.")
+      }
+      let token = variable("AWS_SESSION_TOKEN")
+      return Found(
+        credentials: S3Credentials(accessKey: key, secretKey: secret, sessionToken: token), region: environmentRegion)
+    }
+    let name = profile ?? variable("AWS_PROFILE") ?? "default"
+    let home = variable("HOME") ?? ""
+    let credentialsPath = variable("AWS_SHARED_CREDENTIALS_FILE") ?? "\(home)/.aws/credentials"
+    let configPath = variable("AWS_CONFIG_FILE") ?? "\(home)/.aws/config"
+    let secrets = try section(name, of: credentialsPath, readFile) ?? [:]
+    let settings = try section(name == "default" ? name : "profile \(name)", of: configPath, readFile) ?? [:]
+    let all = settings.merging(secrets) { _, secret in secret }
+    guard let key = all["aws_access_key_id"], let secret = all["aws_secret_access_key"] else {
+      throw StoreError(
+        .unauthenticated, "no S3 credentials were found: no variables, and no keys for profile \(name)",
+        hint: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or put a profile \(name) into \(credentialsPath).")
+    }
+    let credentials = S3Credentials(accessKey: key, secretKey: secret, sessionToken: all["aws_session_token"])
+    return Found(credentials: credentials, region: environmentRegion ?? all["region"])
+  }
+
+  private static func section(
+    _ name: String, of path: String, _ readFile: (String) throws(StoreError) -> String?
+  ) throws(StoreError) -> [String: String]? {
+    guard let text = try readFile(path) else { return nil }
+    do { return try INIFile(text).sections[name] } catch {
+      throw StoreError(
+        .unauthenticated, "\(path) cannot be understood: line \(error.line) \(error.reason)",
+        hint: "Lines are [profile], name = value, or comments that begin with #.")
+    }
+  }
+}

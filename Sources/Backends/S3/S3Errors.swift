@@ -1,0 +1,155 @@
+import Storage
+
+/// The body of an S3 error.
+struct S3Refusal: Sendable {
+  var code = ""
+  var message = ""
+  /// Where the bucket is said to be, in a redirect or a wrong signature's scope.
+  var region: String?
+  var endpoint: String?
+
+  /// `nil` when the body is no `<Error>`.
+  init?(_ body: [UInt8]) {
+    guard !body.isEmpty, let document = try? XMLReader.read(body, into: Document()), document.isError else {
+      return nil
+    }
+    code = document.values["Code"] ?? ""
+    message = document.values["Message"] ?? ""
+    region = document.values["Region"]
+    endpoint = document.values["Endpoint"]
+  }
+
+  private struct Document: XMLReader.Listener {
+    var isError = false
+    var values: [String: String] = [:]
+
+    mutating func began(_ name: XMLName, depth: Int) {
+      if depth == 1 { isError = name.local == "Error" }
+    }
+
+    mutating func ended(_ name: XMLName, text: String, depth: Int) {
+      if depth == 2 { values[name.local] = text.trimmed }
+    }
+  }
+}
+
+/// The one table from an S3 server's status and code to meanings.
+struct S3Errors {
+  var configuration: S3Configuration
+  /// Seconds since 1970 UTC.
+  var now: Int
+
+  /// - Parameter what: what was to be done: "packs/x could not be stored".
+  func error(_ response: HTTPResponse, _ what: String) -> StoreError {
+    let refusal = S3Refusal(response.body)
+    let code = refusal?.code ?? ""
+    let said = code.isEmpty ? "status \(response.status)" : "\(code) (status \(response.status))"
+    let words = refusal.map { $0.message.quotable } ?? ""
+    var error = meaning(of: code, response, refusal) ?? meaning(of: response, refusal)
+    error.message = "\(what): \(error.message); the server said \(said)" + (words.isEmpty ? "" : ": \(words)")
+    return error
+  }
+
+  private func meaning(of code: String, _ response: HTTPResponse, _ refusal: S3Refusal?) -> StoreError? {
+    switch code {
+    case "SignatureDoesNotMatch":
+      return StoreError(
+        .unauthenticated, "the secret key does not fit the access key",
+        hint: "Check the target's secret key for missing or added characters.")
+    case "InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException":
+      return StoreError(
+        .unauthenticated, "the access key is not known", hint: "Check the target's access key, and its endpoint.")
+    case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "ExpiredTokenException":
+      return StoreError(
+        .unauthenticated, "the session token is not valid any more",
+        hint: "Get new temporary credentials and set AWS_SESSION_TOKEN with them.")
+    case "RequestTimeTooSkewed", "RequestExpired": return skew(response)
+    case "AuthorizationHeaderMalformed": return wrongRegion(refusal)
+    case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return Self.forbidden
+    case "NoSuchBucket", "InvalidBucketName": return noBucket
+    case "NoSuchKey": return StoreError(.notFound, "there is no such object")
+    case "SlowDown", "TooManyRequests", "Throttling", "ThrottlingException", "RequestLimitExceeded",
+      "BandwidthLimitExceeded":
+      return StoreError(.throttled, "the server wants fewer requests", retry: later(response))
+    case "InternalError", "ServiceUnavailable", "OperationAborted", "RequestTimeout", "ConditionalRequestConflict":
+      return StoreError(.unavailable, "the server could not do it now", retry: later(response))
+    case "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody", "InvalidDigest":
+      return StoreError(.unavailable, "the body arrived damaged", retry: later(response))
+    case "QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "EntityTooLarge", "XMinioStorageFull":
+      return Self.full
+    case "PermanentRedirect", "TemporaryRedirect", "Redirect": return redirected(refusal, response)
+    case "InvalidRange": return StoreError(.badRange, "the range lies outside the object")
+    case "PreconditionFailed": return StoreError(.exists, "the name is taken")
+    case "InvalidStorageClass":
+      return StoreError(
+        .unsupported, "the storage class is not known here",
+        hint: "Remove the target's storage class, or name one that this server has.")
+    case "NotImplemented", "MethodNotAllowed":
+      return StoreError(.unsupported, "the server cannot do this", hint: "Run `sealift doctor` to see what it can do.")
+    default: return nil
+    }
+  }
+
+  private func meaning(of response: HTTPResponse, _ refusal: S3Refusal?) -> StoreError {
+    switch response.status {
+    case 300..<400: redirected(refusal, response)
+    case 401: StoreError(.unauthenticated, "the credentials were refused", hint: "Check access key and secret key.")
+    case 403: Self.forbidden
+    case 404: StoreError(.notFound, "there is no such object")
+    case 408, 425, 500, 502, 504: StoreError(.unavailable, "the server failed", retry: later(response))
+    case 409: StoreError(.unavailable, "another request was in the way", retry: later(response))
+    case 412: StoreError(.exists, "the name is taken")
+    case 413, 507: Self.full
+    case 416: StoreError(.badRange, "the range lies outside the object")
+    case 429: StoreError(.throttled, "the server wants fewer requests", retry: later(response))
+    case 501, 405: StoreError(.unsupported, "the server cannot do this", hint: "Check that the endpoint speaks S3.")
+    case 503: StoreError(.throttled, "the server is busy", retry: later(response))
+    case 505...: StoreError(.unavailable, "the server failed", retry: later(response))
+    default:
+      StoreError(.badAnswer, "the answer makes no sense", hint: "Check that the endpoint is that of an S3 server.")
+    }
+  }
+
+  private static let forbidden = StoreError(
+    .forbidden, "the server does not allow it",
+    hint: "Give this key the right to list the bucket, and to read, write and delete its objects.")
+
+  private static let full = StoreError(
+    .full, "there is no room for it", hint: "Raise the quota of the bucket, or free space with `sealift forget`.")
+
+  private var noBucket: StoreError {
+    StoreError(
+      .noTarget, "there is no bucket \(configuration.bucket)",
+      hint: "Create the bucket first, and check its name, endpoint and region.")
+  }
+
+  private func later(_ response: HTTPResponse) -> StoreError.Retry {
+    .later(after: HTTPTime.retryAfter(response, now: now))
+  }
+
+  private func skew(_ response: HTTPResponse) -> StoreError {
+    let distance = response.header("date").flatMap(HTTPTime.seconds).map { now - $0 }
+    let how = distance.map { " by \(abs($0)) seconds" } ?? ""
+    return StoreError(
+      .clockSkew, "the clocks of this machine and of the server differ too much\(how)",
+      hint: "Set this machine's clock, for instance with `timedatectl set-ntp true`.")
+  }
+
+  private func wrongRegion(_ refusal: S3Refusal?) -> StoreError {
+    let expected = refusal?.region.map { $0.quotable }
+    return StoreError(
+      .unauthenticated, "the region \(configuration.region) is not the bucket's",
+      hint: expected.map { "Set the target's region to \($0)." } ?? "Check the target's region.")
+  }
+
+  private func redirected(_ refusal: S3Refusal?, _ response: HTTPResponse) -> StoreError {
+    let region = (response.header("x-amz-bucket-region") ?? refusal?.region).map { "region \($0.quotable)" }
+    let endpoint = refusal?.endpoint.map { "endpoint \($0.quotable)" }
+    let place = [region, endpoint].compactMap { $0 }.joined(separator: ", ")
+    return StoreError(
+      .redirected, "the server sends us elsewhere, and that is never followed",
+      hint: place.isEmpty
+        ? "Check endpoint, region and style (path or virtual) of the target."
+        : "The server names this place for the bucket: \(place); set it in the target if you trust it.")
+  }
+}

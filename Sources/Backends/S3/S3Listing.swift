@@ -1,0 +1,93 @@
+import Storage
+
+/// One page of a ListObjectsV2 answer.
+struct S3ListingPage: Sendable {
+  var objects: [(key: String, size: Int)] = []
+  /// Where the next page begins; `nil` on the last page.
+  var next: String?
+
+  /// - Throws: `XMLRefusal` when the page is not whole, or does not say whether there are more.
+  init(_ body: [UInt8]) throws(XMLRefusal) {
+    let document = try XMLReader.read(body, into: Document())
+    guard document.isListing else { throw XMLRefusal("it is no ListBucketResult") }
+    switch document.isTruncated {
+    case "false": next = nil
+    case "true":
+      guard let token = document.token, !token.isEmpty else { throw XMLRefusal("it is cut without a way to go on") }
+      next = token
+    default: throw XMLRefusal("it does not say whether it is cut")
+    }
+    for entry in document.entries {
+      guard let size = Int(entry.size), size >= 0 else { throw XMLRefusal("an object has no size") }
+      let key = document.isEncoded ? PercentEncoding.decode(entry.key, plusIsSpace: true) : entry.key
+      guard let key, !key.isEmpty else { throw XMLRefusal("a key cannot be decoded") }
+      objects.append((key, size))
+    }
+  }
+
+  private struct Document: XMLReader.Listener {
+    var isListing = false
+    var isTruncated: String?
+    var token: String?
+    var isEncoded = false
+    var entries: [(key: String, size: String)] = []
+    private var isInEntry = false
+
+    mutating func began(_ name: XMLName, depth: Int) {
+      if depth == 1 { isListing = name.local == "ListBucketResult" }
+      if depth == 2 { isInEntry = name.local == "Contents" }
+      if depth == 2, isInEntry { entries.append(("", "")) }
+    }
+
+    mutating func ended(_ name: XMLName, text: String, depth: Int) {
+      switch (depth, name.local) {
+      case (2, "IsTruncated"): isTruncated = text.trimmed
+      case (2, "NextContinuationToken"): token = text
+      case (2, "EncodingType"): isEncoded = text.trimmed == "url"
+      case (3, "Key") where isInEntry: entries[entries.count - 1].key = text
+      case (3, "Size") where isInEntry: entries[entries.count - 1].size = text.trimmed
+      default: break
+      }
+    }
+  }
+}
+
+/// All pages of a listing, put together; refuses what would make it endless or short.
+struct S3Listing {
+  private let configuration: S3Configuration
+  private let prefix: String
+  private var found: [ObjectName: Int] = [:]
+  private var tokens: Set<String> = []
+  private var pagesWithoutNews = 0
+
+  /// Pages in a row without a new object after which a listing is taken for endless. A server may well have a few:
+  /// deleted objects, keys that are not ours.
+  static let mostPagesWithoutNews = 100
+
+  /// - Parameter prefix: of names, without the target's own prefix.
+  init(_ configuration: S3Configuration, prefix: String) {
+    self.configuration = configuration
+    self.prefix = prefix
+  }
+
+  var objects: [ObjectInfo] { found.map { ObjectInfo(name: $0.key, size: $0.value) } }
+
+  mutating func add(_ page: S3ListingPage) throws(XMLRefusal) {
+    let expected = configuration.key(prefix)
+    let before = found.count
+    var hasForeign = false
+    for object in page.objects {
+      guard object.key.hasPrefix(expected) else { throw XMLRefusal("a key is listed that was not asked for") }
+      // Keys that are no names of ours belong to somebody else.
+      if let name = configuration.name(object.key).flatMap(ObjectName.init) {
+        found[name] = object.size
+      } else {
+        hasForeign = true
+      }
+    }
+    pagesWithoutNews = found.count > before || hasForeign ? 0 : pagesWithoutNews + 1
+    guard let token = page.next else { return }
+    guard tokens.insert(token).inserted else { throw XMLRefusal("it goes round in a circle") }
+    guard pagesWithoutNews <= Self.mostPagesWithoutNews else { throw XMLRefusal("it does not come to an end") }
+  }
+}

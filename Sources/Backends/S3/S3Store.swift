@@ -1,0 +1,210 @@
+package import Storage
+
+/// Objects in a bucket of an S3 server: Amazon's, or any other that checks version 4 signatures.
+///
+/// One PUT for one object, its hash signed; no multipart uploads, no trailers, nothing that only some servers know.
+package struct S3Store: ObjectStore {
+  package let traits: StoreTraits
+  let configuration: S3Configuration
+  private let credentials: @Sendable () async throws(StoreError) -> S3Credentials
+  private let client: HTTPClient
+  /// Seconds since 1970 UTC.
+  private let now: @Sendable () -> Int
+  private let learned = Locked(Learned())
+
+  /// What the server has shown so far.
+  private struct Learned {
+    var bucketExists = false
+    var refusesConditions = false
+  }
+
+  /// - Parameters:
+  ///   - conditionalPut: the server is known to decide `If-None-Match: *` in one step. It is sent in any case, but
+  ///     some servers ignore it.
+  ///   - credentials: asked before each request, so that they may change.
+  ///   - now: seconds since 1970 UTC; signatures carry it.
+  package init(
+    _ configuration: S3Configuration, conditionalPut: Bool = false, settings: HTTPSettings = HTTPSettings(),
+    now: @escaping @Sendable () -> Int,
+    credentials: @escaping @Sendable () async throws(StoreError) -> S3Credentials
+  ) {
+    self.configuration = configuration
+    self.credentials = credentials
+    self.now = now
+    client = HTTPClient(settings)
+    traits = StoreTraits(
+      location: configuration.location, concurrency: settings.concurrency, conditionalPut: conditionalPut)
+  }
+
+  package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    if ifAbsent, try await head(name) != nil { return try await compare(body, with: name) }
+    var request = Request("PUT", name)
+    request.body = body
+    if let storageClass = configuration.storageClass { request.headers.append(("x-amz-storage-class", storageClass)) }
+    let isConditional = ifAbsent && !learned.withLock { $0.refusesConditions }
+    if isConditional { request.headers.append(("If-None-Match", "*")) }
+    let response = try await send(request)
+    let what = "\(name) could not be stored at \(traits.location)"
+    switch response.status {
+    case 200, 201, 204:
+      // Some proxies answer 200 before they know how it ends.
+      if S3Refusal(response.body) != nil { throw error(response, what) }
+    case 412 where isConditional: return try await compare(body, with: name)
+    case 501 where isConditional:
+      learned.withLock { $0.refusesConditions = true }
+      return try await put(body, at: name, ifAbsent: true)
+    default: throw error(response, what)
+    }
+    try await confirmSize(body.bytes.count, of: name)
+  }
+
+  package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    if let range, range.isEmpty { return try await emptyPart(at: range.lowerBound, of: name) }
+    var request = Request("GET", name)
+    request.largestAnswer = ObjectBody.largest
+    if let range { request.headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
+    let response = try await send(request)
+    switch (response.status, range) {
+    case (200, nil): return response.body
+    case (200, let range?), (206, let range?): return try response.part(range, of: name)
+    default: throw error(response, "\(name) could not be read at \(traits.location)")
+    }
+  }
+
+  package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
+    let response = try await send(Request("HEAD", name))
+    switch response.status {
+    case 200:
+      guard let size = response.header("content-length").flatMap({ Int($0) }), size >= 0 else {
+        throw .strange("\(traits.location) does not tell the size of \(name)")
+      }
+      return ObjectInfo(name: name, size: size)
+    case 404:
+      // Without a body, "no such object" and "no such bucket" look the same.
+      if !learned.withLock({ $0.bucketExists }) { _ = try await page(prefix: "", token: nil, size: 1) }
+      return nil
+    case 400, 403: throw try await explanation(of: response, for: name)
+    default: throw error(response, "\(name) could not be looked at at \(traits.location)")
+    }
+  }
+
+  package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    var listing = S3Listing(configuration, prefix: prefix)
+    var token: String?
+    repeat {
+      let page = try await page(prefix: prefix, token: token, size: configuration.pageSize)
+      do { try listing.add(page) } catch { throw unreadable(error) }
+      token = page.next
+    } while token != nil
+    return listing.objects
+  }
+
+  package func delete(_ name: ObjectName) async throws(StoreError) {
+    let response = try await send(Request("DELETE", name))
+    switch response.status {
+    case 200, 204: return
+    case 404 where S3Refusal(response.body)?.code != "NoSuchBucket": return
+    default: throw error(response, "\(name) could not be deleted at \(traits.location)")
+    }
+  }
+}
+
+extension S3Store {
+  /// A request before it is signed.
+  private struct Request {
+    var method: String
+    /// Of the bucket itself when `nil`.
+    var name: ObjectName?
+    var query: [(name: String, value: String)] = []
+    var headers: [(name: String, value: String)] = []
+    var body: ObjectBody?
+    var largestAnswer = 1 << 20
+
+    init(_ method: String, _ name: ObjectName?) {
+      self.method = method
+      self.name = name
+    }
+
+    /// SHA-256 of the body, or of nothing.
+    var payloadHash: String { Signature.hex(body?.sha256 ?? Signature.sha256(body?.bytes ?? [])) }
+  }
+
+  private func send(_ request: Request) async throws(StoreError) -> HTTPResponse {
+    let place = configuration.place(of: (request.name?.text).map(configuration.key))
+    let signature = Signature(
+      credentials: try await credentials(), region: configuration.region, time: Signature.time(now()))
+    let signed = signature.sign(
+      Signature.Request(
+        method: request.method, host: place.server.authority, path: place.path, query: request.query,
+        headers: request.headers, payloadHash: request.payloadHash))
+    var message = HTTPRequest(
+      request.method, "\(place.server.scheme.rawValue)://\(place.server.authority)\(signed.target)")
+    message.headers = signed.headers
+    message.body = request.body?.bytes
+    message.largestAnswer = request.largestAnswer
+    return try await client.send(message)
+  }
+
+  private func page(prefix: String, token: String?, size: Int) async throws(StoreError) -> S3ListingPage {
+    var request = Request("GET", nil)
+    request.query = [
+      ("list-type", "2"), ("encoding-type", "url"), ("max-keys", String(size)), ("prefix", configuration.key(prefix)),
+    ]
+    if let token { request.query.append(("continuation-token", token)) }
+    request.largestAnswer = 16 << 20
+    let response = try await send(request)
+    guard response.status == 200, S3Refusal(response.body) == nil else {
+      let error = error(response, "the objects at \(traits.location) could not be listed")
+      guard error.code == .notFound else { throw error }
+      throw StoreError(.noTarget, error.message, hint: "Create the bucket first, and check its name and endpoint.")
+    }
+    do {
+      let page = try S3ListingPage(response.body)
+      learned.withLock { $0.bucketExists = true }
+      return page
+    } catch { throw unreadable(error) }
+  }
+
+  /// The name is taken: fine when by the very same bytes.
+  private func compare(_ body: ObjectBody, with name: ObjectName) async throws(StoreError) {
+    guard try await head(name)?.size == body.bytes.count, sameBytes(try await get(name, range: nil), body.bytes) else {
+      throw .taken(name)
+    }
+  }
+
+  private func confirmSize(_ size: Int, of name: ObjectName) async throws(StoreError) {
+    let held = try await head(name)?.size
+    guard held == size else {
+      let seen = held.map { "\($0) bytes" } ?? "nothing"
+      throw StoreError(
+        .badAnswer, "\(size) bytes were stored as \(name) and \(traits.location) holds \(seen)",
+        retry: .later(after: nil))
+    }
+  }
+
+  private func emptyPart(at offset: Int, of name: ObjectName) async throws(StoreError) -> [UInt8] {
+    guard let info = try await head(name) else {
+      throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
+    }
+    guard offset <= info.size else { throw .outside(offset..<offset, of: name, size: info.size) }
+    return []
+  }
+
+  /// A refused HEAD has no body that says why; the same question as a GET has one.
+  private func explanation(of response: HTTPResponse, for name: ObjectName) async throws(StoreError) -> StoreError {
+    var request = Request("GET", name)
+    request.headers.append(("Range", "bytes=0-0"))
+    let second = try await send(request)
+    return error(second.status >= 400 ? second : response, "\(name) could not be looked at at \(traits.location)")
+  }
+
+  private func error(_ response: HTTPResponse, _ what: String) -> StoreError {
+    S3Errors(configuration: configuration, now: now()).error(response, what)
+  }
+
+  private func unreadable(_ refusal: XMLRefusal) -> StoreError {
+    StoreError(
+      .badAnswer, "the listing of \(traits.location) was refused: \(refusal.reason)",
+      hint: "Check that the endpoint is that of an S3 server with ListObjectsV2.")
+  }
+}
