@@ -49,6 +49,10 @@ import Testing
     }
   }
 
+  @Test func `the other decoder refuses what the format forbids`() async throws {
+    _ = try await Reference().python("\(SourceTree.root)/Tests/ReferenceTests/unseal_test.py")
+  }
+
   @Test func `what the program wrote is listed and restored by another decoder`() async throws {
     let reference = try Reference()
     let road = try await Road()
