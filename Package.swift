@@ -51,7 +51,7 @@ let package = Package(
         "Storage", "CSQLite", .product(name: "Subprocess", package: "swift-subprocess"),
       ], path: "Tests/TestKit", swiftSettings: house),
     .testTarget(
-      name: "SnapshotsTests", dependencies: ["Snapshots", "CSQLite", "TestKit"], swiftSettings: house),
+      name: "SnapshotsTests", dependencies: ["Snapshots", "Storage", "TestKit"], swiftSettings: house),
     .testTarget(
       name: "SealingTests", dependencies: ["Sealing", "CZstd", "TestKit"],
       exclude: ["Vectors"], swiftSettings: house),
