@@ -151,7 +151,10 @@ extension VectorRecipes {
         "zstd-window-2.25-mib", "a window a little beyond", "malformed",
         make(start + [0x80, 11 << 3 | 1] + size + rawBlock)
       ),
-      ("zstd-no-size", "no content size", "malformed", make(Frames.compress(plain, prefix: [], [(ZSTD_c_contentSizeFlag, 0)]))),
+      (
+        "zstd-no-size", "no content size", "malformed",
+        make(Frames.compress(plain, prefix: [], [(ZSTD_c_contentSizeFlag, 0)]))
+      ),
       ("zstd-other-size", "another content size", "malformed", make(Frames.compress(plain + [0]))),
       ("zstd-dictionary-id", "a dictionary id", "malformed", make(start + [0x81, 0] + [7] + size + rawBlock)),
       (
