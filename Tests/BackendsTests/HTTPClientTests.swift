@@ -1,0 +1,202 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Backends
+
+@Suite struct HTTPClientTests {
+  private func get(_ server: ScriptedServer, _ path: String = "/x") -> HTTPRequest {
+    HTTPRequest("GET", "http://127.0.0.1:\(server.port)\(path)")
+  }
+
+  @Test func `headers and bodies travel both ways`() async throws {
+    let sent = [UInt8](repeating: 7, count: 3_000_000)
+    try await withServer { request in
+      .status(201, ["X-Told": "\(request.method) \(request.headers["x-asked"] ?? "")"], request.body)
+    } _: { server in
+      var request = HTTPRequest("PUT", "http://127.0.0.1:\(server.port)/a/../b?q=1")
+      request.headers = [("X-Asked", "yes")]
+      request.body = sent
+      request.largestAnswer = 3_000_000
+      let response = try await HTTPClient().send(request)
+      #expect(response.status == 201)
+      #expect(response.header("x-told") == "PUT yes")
+      #expect(sameBytes(response.body, sent))
+      #expect(server.requests.first?.target == "/a/../b?q=1")
+      #expect(server.requests.first?.headers["expect"] == nil)
+    }
+  }
+
+  @Test func `connections are used again, and no more requests are under way than allowed`() async throws {
+    try await withServer { _ in
+      var reply = ScriptedServer.Reply.status(200, [:], "ok")
+      reply.silence = .milliseconds(2)
+      return reply
+    } _: { server in
+      var settings = HTTPSettings()
+      settings.concurrency = 3
+      let client = HTTPClient(settings)
+      let request = get(server)
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<60 { group.addTask { try await client.send(request).status } }
+        for try await status in group { #expect(status == 200) }
+      }
+      #expect(server.mostAtOnce == 3)
+      #expect(server.connections <= 4)
+    }
+  }
+
+  @Test func `nothing at the port is explained`() async throws {
+    let port = await withServer({ _ in .status(200) }) { $0.port }
+    let error = await storeError { _ = try await HTTPClient().send(HTTPRequest("GET", "http://127.0.0.1:\(port)/")) }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message.hasPrefix("nothing answers at 127.0.0.1:\(port)") == true)
+    #expect(error?.hint != nil)
+    #expect(error?.retry == .later(after: nil))
+  }
+
+  @Test func `an answer over its bound is cut off while it comes`() async throws {
+    await withServer { _ in
+      .status(200, [:], [UInt8](repeating: 1, count: 50_000_000))
+    } _: { server in
+      var request = get(server)
+      request.largestAnswer = 100_000
+      let error = await storeError { [request] in _ = try await HTTPClient().send(request) }
+      #expect(error?.code == .badAnswer)
+      #expect(error?.retry == .never)
+    }
+  }
+
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this", StoreError.Code.unavailable),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", .unavailable),
+    ("HTTP/1.1 200", .badAnswer), ("", .unavailable), ("220 mail.example ESMTP\r\n", .badAnswer),
+  ])
+  func `a connection that is cut, or speaks something else, is an error`(
+    _ answer: String, _ code: StoreError.Code
+  ) async {
+    await withServer { _ in
+      ScriptedServer.Reply(bytes: Array(answer.utf8), closes: true)
+    } _: { server in
+      let error = await storeError { _ = try await HTTPClient().send(get(server)) }
+      #expect(error?.code == code || (answer == "HTTP/1.1 200" && error?.code == .unavailable), "\(error as Any)")
+    }
+  }
+
+  @Test func `a server that says nothing is given up`() async {
+    await withServer { _ in
+      var reply = ScriptedServer.Reply.status(200)
+      reply.silence = .seconds(90)
+      return reply
+    } _: { server in
+      var settings = HTTPSettings()
+      settings.stallTimeout = .seconds(1)
+      let client = HTTPClient(settings)
+      let start = ContinuousClock.now
+      let error = await storeError { _ = try await client.send(get(server)) }
+      #expect(error?.code == .unavailable)
+      #expect(error?.message.contains("did not answer in time") == true)
+      #expect(ContinuousClock.now - start < .seconds(45))
+    }
+  }
+
+  @Test func `a cancelled request ends at once, on the wire, in the queue or before`() async {
+    await withServer { _ in
+      var reply = ScriptedServer.Reply.status(200)
+      reply.silence = .seconds(90)
+      return reply
+    } _: { server in
+      var settings = HTTPSettings()
+      settings.concurrency = 1
+      let client = HTTPClient(settings)
+      let request = get(server)
+      let start = ContinuousClock.now
+      let running = Task { try await client.send(request) }
+      while server.requests.isEmpty { await Task.yield() }
+      let waiting = Task { try await client.send(request) }
+      let early = Task {
+        while !Task.isCancelled { await Task.yield() }
+        return try await client.send(request)
+      }
+      for task in [early, waiting, running] {
+        task.cancel()
+        let error = await storeError { _ = try await task.value }
+        #expect(error?.code == .cancelled)
+      }
+      #expect(ContinuousClock.now - start < .seconds(45))
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func `a kept connection that died is replaced, and the body sent from its start`() async throws {
+    let body = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
+    try await withServer { request in
+      // Promises to stay, and goes: what a proxy does when it is restarted.
+      var reply = ScriptedServer.Reply.status(200)
+      reply.closes = request.number == 0
+      return reply
+    } _: { server in
+      let client = HTTPClient()
+      _ = try await client.send(get(server))
+      var put = HTTPRequest("PUT", get(server).url)
+      put.body = body
+      let response = try await client.send(put)
+      #expect(response.status == 200)
+      #expect(sameBytes(server.requests.last?.body ?? [], body))
+    }
+  }
+
+  @Test func `TLS with a plain server, and an unknown authority, are told apart from other failures`() async {
+    await withServer { _ in
+      .status(200)
+    } _: { server in
+      let error = await storeError {
+        _ = try await HTTPClient().send(HTTPRequest("GET", "https://127.0.0.1:\(server.port)/"))
+      }
+      #expect(error?.code == .tls)
+      var settings = HTTPSettings()
+      settings.caFile = "/nowhere/ca.pem"
+      let client = HTTPClient(settings)
+      let second = await storeError {
+        _ = try await client.send(HTTPRequest("GET", "https://127.0.0.1:\(server.port)/"))
+      }
+      #expect(second?.code == .tls)
+      #expect(second?.hint?.contains("caFile") == true)
+      #expect(second?.retry == .never)
+    }
+  }
+
+  @Test func `an upload limit is kept by each transfer`() async throws {
+    try await withServer { _ in
+      .status(200)
+    } _: { server in
+      var settings = HTTPSettings()
+      settings.uploadLimit = 400_000
+      var put = HTTPRequest("PUT", get(server).url)
+      put.body = [UInt8](repeating: 1, count: 600_000)
+      let start = ContinuousClock.now
+      _ = try await HTTPClient(settings).send(put)
+      let time = ContinuousClock.now - start
+      #expect(time > .milliseconds(900), "\(time)")
+    }
+  }
+
+  @Test func `times in answers are understood, and nothing else`() {
+    #expect(HTTPTime.seconds("Sun, 06 Nov 1994 08:49:37 GMT") == 784_111_777)
+    #expect(HTTPTime.seconds("Thu, 01 Jan 1970 00:00:00 GMT") == 0)
+    #expect(HTTPTime.seconds("Tue, 29 Feb 2028 23:59:59 GMT") == 1_835_481_599)
+    for wrong in ["", "tomorrow", "Sun, 06 Nov 1994 08:49:37 PST", "Sun, 06 Nov 1994 25:00:00 GMT", "06-11-1994"] {
+      #expect(HTTPTime.seconds(wrong) == nil)
+    }
+    func retryAfter(_ value: String) -> Duration? {
+      HTTPTime.retryAfter(
+        HTTPResponse(status: 503, headers: [("retry-after", value)], body: []), now: 784_111_777 - 90)
+    }
+    #expect(retryAfter("7") == .seconds(7))
+    #expect(retryAfter("Sun, 06 Nov 1994 08:49:37 GMT") == .seconds(90))
+    #expect(retryAfter("Sun, 06 Nov 1994 08:00:00 GMT") == .zero)
+    #expect(retryAfter("soon") == nil)
+    #expect(retryAfter("-3") == nil)
+    #expect(retryAfter("99999999999999") == .seconds(1_000_000))
+  }
+}
