@@ -68,6 +68,6 @@ extension ManageKeys.Slot {
       case .keyFile: "key file"
       case .recoveryKey: "recovery key"
       }
-    self.init(id: entry.id, kind: kind, created: entry.createdAt, current: entry.name == repository.slot)
+    self.init(id: entry.id, kind: kind, created: entry.createdAt, current: entry.name.digest == repository.slot.digest)
   }
 }

@@ -18,13 +18,19 @@ package struct KeySlots: Sendable {
   /// Every slot that belongs to this repository, oldest first.
   package func list() async throws -> [Entry] {
     var entries: [Entry] = []
-    for name in try await repository.store.list(prefix: Layout.slots).whole(below: Layout.slots) {
+    let names = try await names().sorted { $0.number < $1.number }
+    for name in names where !entries.contains(where: { $0.name.digest == name.digest }) {
       guard let bytes = try await repository.store.present(name.objectName),
         let description = try? KeySlot.describe(bytes), description.repository == repository.id
       else { continue }
       entries.append(Entry(name: name, derivation: description.derivation, createdAt: description.createdAt))
     }
     return entries.sorted { ($0.name.number, $0.name.digest.hex) < ($1.name.number, $1.name.digest.hex) }
+  }
+
+  /// The names of all slots; each slot has two.
+  private func names() async throws -> [NumberedName] {
+    try await repository.store.list(prefix: Layout.slots).whole(below: Layout.slots)
   }
 
   /// Adds a slot for another secret: written under a new name, read back, opened. Nothing that was there is touched.
@@ -34,7 +40,7 @@ package struct KeySlots: Sendable {
     let master = try KeySlot.open(held, secret: current, repository: repository.id)
     let bytes = try KeySlot.seal(
       master: master, secret: secret, repository: repository.id, cost: cost, createdAt: now, random: repository.random)
-    let highest = try await list().map(\.name.number).max() ?? 0
+    let highest = try await names().map(\.number).max() ?? 0
     let name = try await Self.store(
       bytes, secret: secret, repository: repository.id, after: highest, at: repository.store)
     return Entry(name: name, derivation: try KeySlot.describe(bytes).derivation, createdAt: now)
@@ -55,12 +61,14 @@ package struct KeySlots: Sendable {
         .slotNeeded, "\(entry.id) is the only key slot: without it nothing can ever be read again",
         hint: "Add another key first with `sealift key add`.")
     }
-    guard force || entry.name != repository.slot else {
+    guard force || entry.name.digest != repository.slot.digest else {
       throw RepositoryError(
         .slotNeeded, "\(entry.id) is the key slot in use",
         hint: "Use another key to remove it, or say --force.")
     }
-    try await repository.store.delete(entry.name.objectName)
+    for name in try await names() where name.digest == entry.name.digest {
+      try await repository.store.delete(name.objectName)
+    }
     return entry
   }
 
@@ -68,9 +76,7 @@ package struct KeySlots: Sendable {
   static func store(
     _ bytes: [UInt8], secret: SlotSecret, repository: RepositoryID, after highest: UInt64, at store: any ObjectStore
   ) async throws -> NumberedName {
-    let name = NumberedName(
-      prefix: Layout.slots, number: highest + 1, length: bytes.count, digest: .sha256(of: bytes))
-    try await store.put(ObjectBody(bytes), at: name.objectName, ifAbsent: false)
+    let name = try await RepositoryFiles.putTwice(bytes, below: Layout.slots, after: highest, at: store)
     let back = try await store.get(name.objectName, range: nil)
     guard back == bytes, (try? KeySlot.open(back, secret: secret, repository: repository)) != nil else {
       throw RepositoryError(

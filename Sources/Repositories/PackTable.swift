@@ -28,7 +28,7 @@ struct PackTable: Sendable {
       entries += try PackTableLeaf(decoding: node).entries
     }
     guard zip(entries, entries.dropFirst()).allSatisfy({ $0.number < $1.number }),
-      entries.allSatisfy({ $0.number < manifest.body.nextPackNumber })
+      entries.allSatisfy({ $0.number < manifest.body.nextPackNumber }), Set(entries.map(\.name)).count == entries.count
     else {
       throw RepositoryError(.damaged, "the pack table of \(manifest.name.objectName) is out of order")
     }

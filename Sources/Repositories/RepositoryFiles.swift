@@ -8,13 +8,17 @@ package enum RepositoryFiles {
     var found: [RepositoryID] = []
     for info in try await store.list(prefix: Layout.repositories).sorted(by: { $0.name < $1.name }) {
       guard let name = RepositoryFileName(info.name), name.length == info.size,
-        let bytes = try await store.present(info.name), Digest.sha256(of: bytes) == name.digest
+        let bytes = try await store.present(info.name)
       else { continue }
-      guard let file = try? RepositoryFile(decoding: bytes) else {
-        throw RepositoryError(
-          .unsupported, "\(info.name) was not written in a format this program knows", hint: "Install a newer sealift.")
+      // A damaged file still has its name, and the id in it is proved by the slot that opens.
+      if Digest.sha256(of: bytes) == name.digest {
+        guard let file = try? RepositoryFile(decoding: bytes), file.repository == name.repository else {
+          throw RepositoryError(
+            .unsupported, "\(info.name) was not written in a format this program knows",
+            hint: "Install a newer sealift.")
+        }
       }
-      if file.repository == name.repository, !found.contains(file.repository) { found.append(file.repository) }
+      if !found.contains(name.repository) { found.append(name.repository) }
     }
     return found
   }
@@ -38,10 +42,10 @@ package enum RepositoryFiles {
     let keys = SealingKeys(repository: repository, keyring: keyring)
 
     let sealedKeyring = try keyring.seal(master: master, repository: repository, random: random)
-    try await put(sealedKeyring.bytes, below: Layout.keyrings, number: 1, at: store)
+    try await putTwice(sealedKeyring.bytes, below: Layout.keyrings, after: 0, at: store)
     let builder = ObjectBuilder(kind: .configuration, keys: keys, random: random)
     let configuration = try builder.finish(meta: RepositoryConfiguration(createdAt: now).encode())
-    try await put(configuration.bytes, below: Layout.configurations, number: 1, at: store)
+    try await putTwice(configuration.bytes, below: Layout.configurations, after: 0, at: store)
     let bytes = try KeySlot.seal(
       master: master, secret: secret, repository: repository, cost: cost, createdAt: now, random: random)
     _ = try await KeySlots.store(bytes, secret: secret, repository: repository, after: 0, at: store)
@@ -52,8 +56,16 @@ package enum RepositoryFiles {
     return try await Repository.open(at: store, with: secret, random: random)
   }
 
-  static func put(_ bytes: [UInt8], below prefix: String, number: UInt64, at store: any ObjectStore) async throws {
-    let name = NumberedName(prefix: prefix, number: number, length: bytes.count, digest: .sha256(of: bytes))
-    try await store.put(ObjectBody(bytes), at: name.objectName, ifAbsent: false)
+  /// Stores the same bytes under two numbers: one object that is damaged or lost must not lock anybody out.
+  /// - Returns: the first name.
+  @discardableResult
+  static func putTwice(
+    _ bytes: [UInt8], below prefix: String, after highest: UInt64, at store: any ObjectStore
+  ) async throws -> NumberedName {
+    let names = [highest + 1, highest + 2].map { number in
+      NumberedName(prefix: prefix, number: number, length: bytes.count, digest: .sha256(of: bytes))
+    }
+    for name in names { try await store.put(ObjectBody(bytes), at: name.objectName, ifAbsent: false) }
+    return names[0]
   }
 }

@@ -53,8 +53,8 @@ package struct Directory: Sendable {
     var offset = Header.length
     for index in 0..<frameCount {
       let frame = try Self.decodeFrame(&reader, at: offset, index: index, basePacks: baseCount)
-      guard frame.codec != .zstdWithPrefix || kind == .pack else {
-        throw SealError(.malformed, "only packs hold delta frames")
+      guard frame.codec != .zstdWithPrefix || (kind == .pack && frame.type != .node) else {
+        throw SealError(.malformed, "only packs hold delta frames, and never of nodes")
       }
       offset += Int(frame.sealedLength)
       guard offset <= end else { throw SealError(.malformed, "frames run into the directory") }
