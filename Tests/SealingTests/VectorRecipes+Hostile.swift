@@ -163,6 +163,14 @@ extension VectorRecipes {
       ),
       ("zstd-trailing", "a byte after the zstd frame", "malformed", make(good + [0])),
       ("zstd-two-frames", "two zstd frames", "malformed", make(Frames.compress(pages[0]) + Frames.compress(pages[1]))),
+      (
+        "zstd-dictionary-id-zero", "a dictionary id of zero", "malformed",
+        make(start + [0x81, 0] + [0] + size + rawBlock)
+      ),
+      (
+        "zstd-skippable-after", "a skippable frame after", "malformed",
+        make(good + [0x50, 0x2A, 0x4D, 0x18, 0, 0, 0, 0])
+      ),
       ("zstd-skippable", "a skippable frame before", "malformed", make([0x50, 0x2A, 0x4D, 0x18, 0, 0, 0, 0] + good)),
       ("zstd-old", "a frame of zstd 0.7", "malformed", make([0x27, 0xB5, 0x2F, 0xFD] + good.dropFirst(4))),
       ("zstd-cut", "a zstd frame that ends early", "malformed", make(good.dropLast(3))),
