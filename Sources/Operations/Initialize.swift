@@ -32,6 +32,7 @@ package struct Initialize: Sendable {
       _ = try HostName.current(world)
       let repository = try await RepositoryFiles.create(
         at: target.store, with: secret, cost: SlotCost.current, now: world.now())
+      SourceMemory.forgetAll(world)
       return Outcome(repository: repository.id.hex, created: true)
     } catch {
       throw OperationError(error, doing: "making a repository at \(target.name)")

@@ -52,7 +52,7 @@ package struct ListVersions: Sendable {
       var versions: [VersionSummary] = []
       for history in histories {
         let annotations = try await lookup.annotations(of: history)
-        versions += history.versions.filter { !history.isForgotten($0) }.compactMap {
+        versions += (history.versions + history.displaced).filter { !history.isForgotten($0) }.compactMap {
           VersionSummary($0, target: target.name, annotations: annotations)
         }
       }

@@ -52,6 +52,7 @@ package struct Push: Sendable {
 
   private func push(_ request: Request) async throws -> Outcome {
     let host = try HostName.current(world)
+    try request.demandFittingTexts(host: host)
     let signature = try SourceSignature.read(request.database.path)
     var outcome = Outcome()
     let waiting = await withoutUnchanged(request, host, signature, &outcome)
@@ -100,7 +101,7 @@ package struct Push: Sendable {
     let path = SourceMemory.path(world, request.database, host: host, location: target.store.traits.location)
     guard var memory = SourceMemory.read(path), memory.signature == signature else { return nil }
     let now = world.now()
-    if now < memory.seenAt + request.verifyRemoteEvery, now >= memory.seenAt { return memory.version }
+    if now >= memory.seenAt, now - memory.seenAt < request.verifyRemoteEvery { return memory.version }
     guard let listed = try? await target.store.list(prefix: memory.object),
       listed.contains(where: { $0.name.text == memory.object })
     else { return nil }
@@ -160,10 +161,12 @@ package struct Push: Sendable {
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
     let state = try StateFolder(world.stateFolder, repository: repository.id)
     var session = try await PushSession(repository, chain: chain, state: state, policy: .init(now: world.now))
+    for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
     let image = try SnapshotImage(snapshot)
     let place = session.next
     let draft = VersionDraft(
-      chain: chain, sequence: place.sequence, previous: place.previous, time: UInt64(snapshot.takenAt), host: host,
+      chain: chain, sequence: place.sequence, previous: place.previous, time: UInt64(max(0, snapshot.takenAt)),
+      host: host,
       database: database.name, method: snapshot.method == .vacuum ? .vacuum : .pages,
       flags: flags(of: snapshot, database),
       members: [image.member(of: database, snapshot)], tags: unique(database.tags + request.tags), note: request.note,

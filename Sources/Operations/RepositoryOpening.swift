@@ -9,12 +9,23 @@ extension TargetAccess {
 }
 
 extension UnlockSecret {
-  /// - Throws: `SealError` when a recovery key was mistyped.
+  /// - Throws: `.usage` for a key file that cannot be one, `.wrongKey` for a recovery key that was mistyped.
   func slotSecret() throws -> SlotSecret {
     switch self {
-    case .passphrase(let bytes): .passphrase(bytes)
-    case .keyFile(let bytes): .keyFile(bytes)
-    case .recoveryKey(let text): .recoveryKey(try RecoveryKey.parse(text))
+    case .passphrase(let bytes): return .passphrase(bytes)
+    case .keyFile(let bytes):
+      guard bytes.count >= 32 else {
+        throw OperationError(
+          .usage, code: "keyFileTooShort", "the key file has only \(bytes.count) bytes",
+          hint: "A key file holds at least 32 random bytes: `head -c 32 /dev/urandom > FILE` makes one.")
+      }
+      return .keyFile(bytes)
+    case .recoveryKey(let text):
+      do throws(SealError) {
+        return .recoveryKey(try RecoveryKey.parse(text))
+      } catch {
+        throw OperationError(.wrongKey, code: "mistyped", error.message, hint: error.hint, cause: error)
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Repositories
+import Sealing
 
 /// A file that is being restored: a private temporary beside its destination, which gets its name only when it is
 /// complete, verified and durable. Whatever is killed in between leaves no file of that name.
@@ -128,7 +129,10 @@ final class RestoredFile: Sendable {
   /// Removes the temporary, if it did not get its name.
   func discard() { unlink(temporaryPath) }
 
-  private static func temporaryPrefix(_ name: String) -> String { ".\(name.prefix(100)).sealift-" }
+  /// Names of up to 255 bytes leave no room for more: a long one is told by its hash.
+  private static func temporaryPrefix(_ name: String) -> String {
+    ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-"
+  }
 
   /// Removes what a killed restore of the same file left behind.
   private static func sweep(_ folder: String, leftoversOf name: String) throws {

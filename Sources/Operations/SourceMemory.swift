@@ -24,6 +24,14 @@ struct SourceMemory: Codable, Sendable {
     return "\(world.stateFolder)/sources/\(Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)).json"
   }
 
+  /// Forgets everything: a repository made anew at a place that is remembered holds nothing yet.
+  static func forgetAll(_ world: World) {
+    let folder = "\(world.stateFolder)/sources"
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      StateFiles.remove("\(folder)/\(name)")
+    }
+  }
+
   static func read(_ path: String) -> SourceMemory? {
     guard let bytes = try? StateFiles.read(path) else { return nil }
     return try? JSONDecoder().decode(SourceMemory.self, from: Data(bytes))

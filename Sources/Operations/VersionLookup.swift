@@ -8,6 +8,8 @@ struct VersionLookup: Sendable {
   let repository: Repository
   let state: StateFolder
   let targetName: String
+  private let host: String
+  private let reporter: any Reporter
   private let listings: [ChainListing]
 
   struct Found: Sendable {
@@ -21,6 +23,8 @@ struct VersionLookup: Sendable {
     self.repository = repository
     state = try StateFolder(world.stateFolder, repository: repository.id)
     targetName = target.name
+    host = try HostName.current(world)
+    reporter = world.reporter
     listings = ChainListing.byChain(try await repository.store.list(prefix: Layout.versions))
   }
 
@@ -31,40 +35,80 @@ struct VersionLookup: Sendable {
     return histories
   }
 
-  /// - Throws: `.noSuchVersion`; `.rolledBack` and its kin when this machine has seen more than the target shows.
+  /// - Throws: `.noSuchVersion`; `.rolledBack` and its kin when this machine has seen more than the target shows, unless
+  ///   the version was named by its id: that proves by itself which one it is, and nothing may stand in the way of it.
   func find(_ selector: VersionSelector) async throws -> Found {
     let histories = try await histories()
-    let all = histories.flatMap { history in history.versions.map { Found(manifest: $0, history: history) } }
-    let matching = all.filter { found in
-      guard selector.matches(found.manifest) else { return false }
-      // Only its id still names a version that was forgotten.
-      if case .id = selector { return true }
-      return !found.history.isForgotten(found.manifest)
+    guard case .id(let prefix) = selector else {
+      let found = try newest(selector, in: histories)
+      try await freshness(of: found.history)
+      try demandReadable(beyond: found)
+      noteSeen(found.history)
+      return found
     }
-    let found: Found
-    switch selector {
-    case .id(let prefix):
-      guard Set(matching.map(\.manifest.id)).count < 2 else {
-        throw RepositoryError(
-          .noSuchVersion, "'\(prefix)' names \(matching.count) versions",
-          hint: "Give more digits; `sealift list --json` shows whole ids.")
-      }
-      guard let one = matching.first else { throw nothing(named: prefix, histories) }
-      found = one
-    case .latest(let database):
-      guard let newest = matching.max(by: { $0.manifest.order < $1.manifest.order }) else {
-        throw nothing(named: database.map { "\($0):latest" } ?? "latest", histories)
-      }
-      found = newest
-    case .notLater(let database, _):
-      guard let newest = matching.max(by: { $0.manifest.order < $1.manifest.order }) else {
-        throw nothing(named: "\(database)@…", histories)
-      }
-      found = newest
+    let found = try named(prefix, in: histories)
+    do {
+      try await freshness(of: found.history)
+      noteSeen(found.history)
+    } catch let problem as RepositoryError {
+      reporter.notice("\(problem.message); the version was asked for by its id")
     }
-    try await freshness(of: found.history)
-    noteSeen(found.history)
     return found
+  }
+
+  /// The version of an id, also one that was forgotten and is still there.
+  private func named(_ prefix: String, in histories: [ChainHistory]) throws -> Found {
+    let matching = histories.flatMap { history in
+      (history.versions + history.displaced).filter { $0.id.hex.hasPrefix(prefix) }
+        .map { Found(manifest: $0, history: history) }
+    }
+    guard Set(matching.map(\.manifest.id)).count < 2 else {
+      throw RepositoryError(
+        .noSuchVersion, "'\(prefix)' names \(matching.count) versions",
+        hint: "Give more digits; `sealift list --json` shows whole ids.")
+    }
+    guard let found = matching.first else { throw nothing(named: prefix, histories) }
+    return found
+  }
+
+  /// The last version of each chain that matches, and of those the youngest. In a chain its order counts, not its
+  /// times: clocks go back.
+  private func newest(_ selector: VersionSelector, in histories: [ChainHistory]) throws -> Found {
+    let candidates = histories.compactMap { history in
+      history.versions.last { selector.matches($0) && !history.isForgotten($0) }
+        .map { Found(manifest: $0, history: history) }
+    }
+    guard let found = try ofOneHost(candidates, selector).max(by: { $0.manifest.order < $1.manifest.order }) else {
+      throw nothing(named: selector.text, histories)
+    }
+    return found
+  }
+
+  /// Two hosts may push databases of one name: this host's own is meant, and where it has none, nobody guesses.
+  private func ofOneHost(_ candidates: [Found], _ selector: VersionSelector) throws -> [Found] {
+    let hosts = Set(candidates.compactMap { $0.manifest.core?.host })
+    guard selector.namesDatabase, hosts.count > 1 else { return candidates }
+    let own = candidates.filter { $0.manifest.core?.host == host }
+    let others = hosts.subtracting([host]).sorted().joined(separator: ", ")
+    if !own.isEmpty {
+      reporter.notice(
+        "\(selector.text) is taken as this host's (\(host)); \(others) pushes a database of that name too")
+      return own
+    }
+    let ids = candidates.map { "\($0.manifest.id.hex.prefix(12)) (\($0.manifest.core?.host ?? ""))" }.sorted()
+    throw RepositoryError(
+      .noSuchVersion, "\(selector.text) names databases of \(hosts.count) hosts: \(others)",
+      hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
+  }
+
+  /// A manifest that cannot be read may be of a newer version: an older one is not passed off as the latest.
+  private func demandReadable(beyond found: Found) throws {
+    guard let last = found.history.unreadable.map(\.sequence).max(), last > found.manifest.name.sequence,
+      found.history.newest?.id == found.manifest.id
+    else { return }
+    throw RepositoryError(
+      .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
+      hint: "To take the last one that can be read, name it by its id: \(found.manifest.id.hex.prefix(12)).")
   }
 
   /// Refuses a chain that shows less than this machine has seen.
@@ -109,6 +153,22 @@ struct VersionLookup: Sendable {
 }
 
 extension VersionSelector {
+  /// As a person would write it, for messages.
+  var text: String {
+    switch self {
+    case .id(let prefix): prefix
+    case .latest(let database): database.map { "\($0):latest" } ?? "latest"
+    case .notLater(let database, _): "\(database)@…"
+    }
+  }
+
+  var namesDatabase: Bool {
+    switch self {
+    case .id, .latest(nil): false
+    case .latest, .notLater: true
+    }
+  }
+
   func matches(_ manifest: StoredManifest) -> Bool {
     guard let core = manifest.core else { return false }
     switch self {
@@ -120,6 +180,6 @@ extension VersionSelector {
 }
 
 extension StoredManifest {
-  /// By time, then by place in the chain.
+  /// Between chains: by time.
   fileprivate var order: (UInt64, UInt64) { (core?.time ?? 0, core?.sequence ?? 0) }
 }

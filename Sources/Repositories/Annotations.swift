@@ -46,10 +46,11 @@ extension Repository {
     var found: [(name: Digest, annotation: Annotation)] = []
     for info in try await store.list(prefix: prefix) {
       guard let name = RecordName(info.name, prefix: prefix), name.length == info.size else { continue }
-      let kept = state?.kept(name.digest.hex)
+      let kept = state?.kept(name.digest.hex).flatMap { Digest.sha256(of: $0) == name.digest ? $0 : nil }
       guard let bytes = try await kept == nil ? store.present(info.name) : kept,
         let object = try? OpenedObject.open(bytes, kind: .annotation, name: name.digest, keys: keys),
-        let annotation = try? Annotation(decoding: object.directory.meta), annotation.chain == chain
+        let annotation = try? Annotation(decoding: object.directory.meta), annotation.chain == chain,
+        isGenuine(annotation.sequence, annotation.coreHash, of: chain, epoch: object.epoch)
       else { continue }
       if kept == nil { state?.keep(bytes, as: name.digest.hex) }
       found.append((name.digest, annotation))

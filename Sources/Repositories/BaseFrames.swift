@@ -43,6 +43,9 @@ actor BaseFrames {
       let base = try await frame(Int(run.frame), of: try pack(of: run, directory, entry), above: above + 1)
       depth = max(depth, base.depth)
       prefix += try base.record.units(Int(run.firstUnit), count: Int(run.count), of: base.plain, like: record)
+      guard prefix.count <= Limits.prefix else {
+        throw RepositoryError(.damaged, "a delta rests on more than \(Limits.prefix) bytes")
+      }
     }
     guard depth + 1 <= Self.depthLimit else { throw tooDeep() }
     return (prefix, depth + 1)

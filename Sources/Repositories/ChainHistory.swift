@@ -6,6 +6,11 @@ package struct ChainHistory: Sendable {
   package let chain: ChainID
   /// One manifest per sequence, the highest authentic complete revision, oldest first.
   package let versions: [StoredManifest]
+  /// Versions that another one of the same sequence stands in front of: two machines pushed as one, and both were told
+  /// that their version is safe.
+  package let displaced: [StoredManifest]
+  /// Manifests that could not be read.
+  package let unreadable: [VersionName]
   /// Partial manifests beyond the newest version, newest last: a push that was cut and may be resumed.
   package let partials: [StoredManifest]
   package let tombstones: [Tombstone.Range]
@@ -74,7 +79,7 @@ extension Repository {
         let object = try? OpenedObject.open(bytes, kind: .tombstone, name: name.digest, keys: keys),
         let tombstone = try? Tombstone(decoding: object.directory.meta), tombstone.chain == chain
       else { continue }
-      ranges += tombstone.ranges
+      ranges += tombstone.ranges.filter { isGenuine($0.last, $0.coreHashOfLast, of: chain, epoch: object.epoch) }
     }
     return ranges.sorted { ($0.first, $0.last) < ($1.first, $1.last) }
   }
@@ -85,6 +90,7 @@ private struct HistoryReader {
   let chain: ChainID
   private var bySequence: [UInt64: [StoredManifest]] = [:]
   private var problems: [RepositoryError] = []
+  private var unreadable: [VersionName] = []
 
   init(chain: ChainID) { self.chain = chain }
 
@@ -93,7 +99,9 @@ private struct HistoryReader {
   mutating func add(_ result: Result<StoredManifest, RepositoryError>, named name: VersionName) {
     switch result {
     case .success(let manifest): bySequence[name.sequence, default: []].append(manifest)
-    case .failure(let problem): problems.append(problem)
+    case .failure(let problem):
+      problems.append(problem)
+      unreadable.append(name)
     }
   }
 
@@ -101,17 +109,20 @@ private struct HistoryReader {
     tombstones: [Tombstone.Range], linked: Bool = true, after: (sequence: UInt64, hash: Digest)?
   ) -> ChainHistory {
     var versions: [StoredManifest] = []
+    var displaced: [StoredManifest] = []
     for sequence in bySequence.keys.sorted() {
       let complete = (bySequence[sequence] ?? []).filter(\.isComplete).sorted { $0.name.revision < $1.name.revision }
       guard let version = complete.last else { continue }
-      if Set(complete.map(\.id)).count > 1 { problems.append(forked(at: sequence, complete)) }
+      let others = complete.filter { $0.id != version.id }
+      if !others.isEmpty { problems.append(forked(at: sequence, complete)) }
+      displaced += Dictionary(others.map { ($0.id, $0) }) { _, last in last }.values.sorted { $0.id.hex < $1.id.hex }
       versions.append(version)
     }
     if linked { problems += brokenLinks(between: versions, tombstones, after: after) }
     let newest = versions.last?.name.sequence ?? 0
     let partials = bySequence.values.joined().filter { !$0.isComplete && $0.name.sequence > newest }
     return ChainHistory(
-      chain: chain, versions: versions,
+      chain: chain, versions: versions, displaced: displaced, unreadable: unreadable,
       partials: partials.sorted { ($0.name.sequence, $0.name.revision) < ($1.name.sequence, $1.name.revision) },
       tombstones: tombstones, problems: problems)
   }
@@ -136,24 +147,21 @@ private struct HistoryReader {
     )
   }
 
-  /// Every version names the one before it; a gap is explained by a tombstone or reported.
+  /// Every version names the one before it; a gap is explained by a tombstone, by a manifest that cannot be read (which
+  /// is a problem of its own), or reported.
   private func brokenLinks(
     between versions: [StoredManifest], _ tombstones: [Tombstone.Range], after: (sequence: UInt64, hash: Digest)?
   ) -> [RepositoryError] {
     var problems: [RepositoryError] = []
-    var expected: (sequence: UInt64, hash: Digest) = after.map { ($0.sequence + 1, $0.hash) } ?? (1, .zero)
+    var expected: Expected = after.map { ($0.sequence + 1, $0.hash) } ?? (1, .zero)
     for version in versions {
       guard let core = version.core else { continue }
       if let after, core.sequence == after.sequence {
         if version.id != after.hash { problems.append(replaced(version, core)) }
         continue
       }
-      while expected.sequence < core.sequence,
-        let range = tombstones.first(where: {
-          $0.first <= expected.sequence && $0.last >= expected.sequence && $0.last < core.sequence
-        })
-      {
-        expected = (range.last + 1, range.coreHashOfLast)
+      while expected.sequence < core.sequence, let next = explained(expected, before: core, tombstones, &problems) {
+        expected = next
       }
       if expected.sequence != core.sequence {
         problems.append(
@@ -161,14 +169,35 @@ private struct HistoryReader {
             .hole,
             "versions \(expected.sequence) to \(core.sequence - 1) of '\(core.database)' are missing and were not forgotten",
             hint: "Somebody without the key deleted them, or the target lost them; what is listed is still whole."))
-      } else if expected.hash != core.previous {
-        problems.append(
-          RepositoryError(
-            .forked, "version \(core.sequence) of '\(core.database)' does not continue version \(core.sequence - 1)",
-            hint: "Two machines push as one; give each a \"host\" of its own in its configuration."))
+      } else if let hash = expected.hash, hash != core.previous {
+        problems.append(broken(at: core.sequence, core))
       }
       expected = (core.sequence + 1, version.id)
     }
     return problems
+  }
+
+  /// The version that must come next, and the core hash it must continue; `nil` where that cannot be known.
+  private typealias Expected = (sequence: UInt64, hash: Digest?)
+
+  /// What is expected after a version that is not there; `nil` when nothing explains its absence.
+  private func explained(
+    _ expected: Expected, before core: Core, _ tombstones: [Tombstone.Range], _ problems: inout [RepositoryError]
+  ) -> Expected? {
+    let range = tombstones.first { $0.first <= expected.sequence && expected.sequence <= $0.last }
+    guard let range else {
+      return unreadable.contains { $0.sequence == expected.sequence } ? (expected.sequence + 1, nil) : nil
+    }
+    if range.first == expected.sequence, let hash = expected.hash, range.previousOfFirst != hash {
+      problems.append(broken(at: range.first, core))
+    }
+    // A prune that has not come to the end of the range leaves versions inside it.
+    return range.last < core.sequence ? (range.last + 1, range.coreHashOfLast) : (core.sequence, nil)
+  }
+
+  private func broken(at sequence: UInt64, _ core: Core) -> RepositoryError {
+    RepositoryError(
+      .forked, "version \(sequence) of '\(core.database)' does not continue version \(sequence - 1)",
+      hint: "Two machines push as one; give each a \"host\" of its own in its configuration.")
   }
 }

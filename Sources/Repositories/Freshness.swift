@@ -12,7 +12,9 @@ struct Freshness {
     if let fork = history.problems.first(where: { $0.code == .forked }) { throw fork }
     guard let mark, let seen = Layout.digest(mark.id) else { return }
     let newest = history.newest?.name.sequence ?? 0
-    if newest < mark.sequence, listing.highestSequence < mark.sequence || history.problems.isEmpty {
+    // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
+    let isThere = history.unreadable.contains { $0.sequence == mark.sequence }
+    if newest < mark.sequence, !isThere {
       throw RepositoryError(
         .rolledBack,
         "the target shows version \(newest) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",

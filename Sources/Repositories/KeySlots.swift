@@ -20,7 +20,7 @@ package struct KeySlots: Sendable {
     var entries: [Entry] = []
     let names = try await names().sorted { $0.number < $1.number }
     for name in names where !entries.contains(where: { $0.name.digest == name.digest }) {
-      guard let bytes = try await repository.store.present(name.objectName),
+      guard let bytes = try await repository.store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
         let description = try? KeySlot.describe(bytes), description.repository == repository.id
       else { continue }
       entries.append(Entry(name: name, derivation: description.derivation, createdAt: description.createdAt))

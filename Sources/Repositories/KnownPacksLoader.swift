@@ -19,13 +19,30 @@ struct KnownPacksLoader {
     self.presence = presence
   }
 
-  /// - Returns: whether every pack of the version is there.
+  /// - Returns: whether every pack of the version is there and says what it holds.
   mutating func add(versionIn manifest: StoredManifest?) async throws -> Bool {
     guard let manifest else { return false }
-    let table = try await PackTable(of: manifest, repository: repository, state: state)
     nextNumber = max(nextNumber, manifest.body.nextPackNumber)
+    guard
+      let table = try await Self.unlessDamaged({ [repository, state] in
+        try await PackTable(of: manifest, repository: repository, state: state)
+      })
+    else { return false }
     try await add(table.all)
-    return presence.holds(table.all)
+    return presence.holds(table.all) && table.all.allSatisfy { known.contains($0.name) }
+  }
+
+  /// What the target lost or spoilt is no place to find content again: what it held is stored anew.
+  private static func unlessDamaged<Value: Sendable>(
+    _ read: @Sendable () async throws -> Value
+  ) async throws -> Value? {
+    do {
+      return try await read()
+    } catch is SealError {
+      return nil
+    } catch let error as RepositoryError where error.code == .damaged {
+      return nil
+    }
   }
 
   mutating func add(_ entries: [PackEntry]) async throws {
@@ -33,12 +50,7 @@ struct KnownPacksLoader {
     let usable = entries.filter { presence.holds($0) && !known.contains($0.name) }
     let directories = try await bounded(usable, atOnce: repository.store.traits.concurrency) {
       [repository, chain, state] entry -> Directory? in
-      do {
-        return try await repository.directory(of: entry, chain: chain, state: state)
-      } catch is SealError {
-        // A pack that is damaged is no place to find content again; what it held is stored anew.
-        return nil
-      }
+      try await Self.unlessDamaged { try await repository.directory(of: entry, chain: chain, state: state) }
     }
     for (entry, directory) in zip(usable, directories) {
       if let directory { known.add(entry, directory) }

@@ -40,6 +40,11 @@ package enum Layout {
     return Value(text)
   }
 
+  /// A length in a name. None is beyond what an object may have: nobody makes us fetch more than that.
+  static func length(_ text: some StringProtocol) -> Int? {
+    number(text).flatMap { (length: Int) in length <= Limits.object ? length : nil }
+  }
+
   static func padded(_ value: UInt64, to width: Int) -> String {
     let digits = String(value)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
@@ -62,7 +67,7 @@ package struct RepositoryFileName: Sendable, Hashable {
     let parts = name.lastComponent.split(separator: "-", omittingEmptySubsequences: false)
     guard name.text.hasPrefix(Layout.repositories), parts.count == 3,
       let repository = RepositoryID(hex: String(parts[0])),
-      let length: Int = Layout.number(parts[1]), let digest = Layout.digest(parts[2])
+      let length = Layout.length(parts[1]), let digest = Layout.digest(parts[2])
     else { return nil }
     self.init(repository: repository, length: length, digest: digest)
   }
@@ -87,7 +92,7 @@ package struct NumberedName: Sendable, Hashable {
   package init?(_ name: ObjectName, prefix: String) {
     let parts = name.text.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
     guard name.text.hasPrefix(prefix), parts.count == 3, let number: UInt64 = Layout.number(parts[0]), number > 0,
-      let length: Int = Layout.number(parts[1]), let digest = Layout.digest(parts[2])
+      let length = Layout.length(parts[1]), let digest = Layout.digest(parts[2])
     else { return nil }
     self.init(prefix: prefix, number: number, length: length, digest: digest)
   }
@@ -97,6 +102,10 @@ package struct NumberedName: Sendable, Hashable {
 
 /// `versions/<chain>/<sequence>-<revision>-<length>-<name>`
 package struct VersionName: Sendable, Hashable {
+  /// What 12 and 4 digits hold: a manifest beyond that could be written but never be listed.
+  static let lastSequence: UInt64 = 999_999_999_999
+  static let lastRevision: UInt32 = 9999
+
   package let chain: ChainID
   package let sequence: UInt64
   package let revision: UInt32
@@ -119,7 +128,7 @@ package struct VersionName: Sendable, Hashable {
     let parts = components[2].split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0].utf8.count == 12, parts[1].utf8.count == 4,
       let sequence: UInt64 = Layout.number(parts[0]), sequence > 0, let revision: UInt32 = Layout.number(parts[1]),
-      let length: Int = Layout.number(parts[2]), let digest = Layout.digest(parts[3])
+      let length = Layout.length(parts[2]), let digest = Layout.digest(parts[3])
     else { return nil }
     self.init(chain: chain, sequence: sequence, revision: revision, length: length, digest: digest)
   }
@@ -138,7 +147,7 @@ package struct RecordName: Sendable, Hashable {
 
   package init?(_ name: ObjectName, prefix: String) {
     let parts = name.text.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
-    guard name.text.hasPrefix(prefix), parts.count == 2, let length: Int = Layout.number(parts[0]),
+    guard name.text.hasPrefix(prefix), parts.count == 2, let length = Layout.length(parts[0]),
       let digest = Layout.digest(parts[1])
     else { return nil }
     self.length = length

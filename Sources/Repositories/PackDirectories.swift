@@ -8,8 +8,7 @@ extension Repository {
     let keptName = "\(entry.name.hex).directory"
     if let kept = state?.kept(keptName), let directory = try? reader.openDirectory(kept) { return directory }
     let end = Int(entry.length) - 4
-    let bytes = try await store.get(
-      Layout.pack(entry.name, of: chain), range: end - Int(entry.directoryLength)..<end)
+    let bytes = try await part(end - Int(entry.directoryLength)..<end, of: entry, chain: chain)
     let directory = try reader.openDirectory(bytes)
     state?.keep(bytes, as: keptName)
     return directory

@@ -22,7 +22,7 @@ struct PackFrames: Sendable {
   /// The sealed bytes of frames `first … last`, in one request.
   func sealed(_ first: FrameRecord, through last: FrameRecord) async throws -> [UInt8] {
     let range = first.offset..<last.offset + Int(last.sealedLength)
-    return try await repository.store.get(Layout.pack(entry.name, of: chain), range: range)
+    return try await repository.part(range, of: entry, chain: chain)
   }
 
   /// One unit of a frame that rests on nothing else, as nodes do.
@@ -40,6 +40,26 @@ struct PackFrames: Sendable {
   static func missing(_ index: Int, _ entry: PackEntry) -> RepositoryError {
     RepositoryError(
       .damaged, "a map points at frame \(index) of pack \(entry.name.hex.prefix(12)), which has no such frame")
+  }
+}
+
+extension Repository {
+  /// A part of a pack that an authentic manifest says is there.
+  /// - Throws: `.damaged` when the pack is missing or cut; `StoreError`.
+  func part(_ range: Range<Int>, of entry: PackEntry, chain: ChainID) async throws -> [UInt8] {
+    let bytes: [UInt8]
+    do throws(StoreError) {
+      bytes = try await store.get(Layout.pack(entry.name, of: chain), range: range)
+    } catch {
+      guard error.code == .notFound || error.code == .badRange else { throw error }
+      throw RepositoryError(
+        .damaged, "pack \(entry.name.hex.prefix(12)) is missing or cut at the target",
+        hint: "Versions that need it cannot be restored; `sealift list` shows the others.", cause: error)
+    }
+    guard bytes.count == range.count else {
+      throw RepositoryError(.damaged, "the target gave \(bytes.count) of \(range.count) bytes of a pack")
+    }
+    return bytes
   }
 }
 

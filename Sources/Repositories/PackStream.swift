@@ -72,7 +72,12 @@ struct PackStream: ~Copyable {
   /// Seals what is open and begins to store it.
   mutating func close() async throws {
     guard !open.isEmpty else { return }
-    while queue.count >= Self.underWay { try await queue.removeFirst().value }
+    while queue.count >= Self.underWay { try await settleFirst() }
+    guard nextNumber < 0xFFFF_FFFE else {
+      throw RepositoryError(
+        .conflict, "the chain has used up its pack numbers",
+        hint: "Set \"fork\": 1 for the database to begin a new chain.")
+    }
     let frames = open
     let number = nextNumber
     queue.append(
@@ -98,7 +103,26 @@ struct PackStream: ~Copyable {
 
   /// Waits until everything closed is stored.
   mutating func settle() async throws {
-    while !queue.isEmpty { try await queue.removeFirst().value }
+    while !queue.isEmpty { try await settleFirst() }
+  }
+
+  /// Stops what is under way and returns when all of it has ended: nothing is sent once the push's lock is released.
+  mutating func abandon() async {
+    for task in queue { task.cancel() }
+    for task in queue { _ = await task.result }
+    queue = []
+  }
+
+  /// Waits for the oldest upload; whoever cancels the push cancels it too. It stays in the queue until it has ended.
+  private mutating func settleFirst() async throws {
+    let first = queue[0]
+    let result = await withTaskCancellationHandler {
+      await first.result
+    } onCancel: {
+      first.cancel()
+    }
+    queue.removeFirst()
+    try result.get()
   }
 
   /// Seals, then opens what was sealed as a reader would: every unit's fingerprint is computed from what comes out.

@@ -21,7 +21,7 @@ package struct PushSession: ~Copyable {
   private let listing: ChainListing
   private var known: KnownPacks
   private var nextPackNumber: UInt32
-  /// Every pack of the newest version is there, whole and not condemned.
+  /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
   private let newestIsWhole: Bool
 
   package struct Policy: Sendable {
@@ -80,8 +80,11 @@ package struct PushSession: ~Copyable {
     self.listing = listing
     known = loader.known
     nextPackNumber = loader.nextNumber
-    newestIsWhole = whole
+    newestIsWhole = whole && history.unreadable.isEmpty && (history.newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
   }
+
+  /// What does not fit in the part of the chain that a push reads; it does not stop the push, but a person should know.
+  package var problems: [RepositoryError] { history.problems }
 
   /// Writes the version and returns when it is acknowledged: restorable whatever happens afterwards.
   /// - Parameters:
@@ -90,9 +93,13 @@ package struct PushSession: ~Copyable {
   package mutating func push(
     _ draft: VersionDraft, skipEqual: Bool, dryRun: Bool, onProgress: (Int) -> Void
   ) async throws -> Result {
+    guard draft.sequence <= VersionName.lastSequence else { throw full("the chain has no place after the last one") }
     let revisions = listing.revisions(of: draft.sequence).map(\.revision)
     var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
     for _ in 1...Self.attempts {
+      guard partials.nextRevision <= VersionName.lastRevision else {
+        throw full("version \(draft.sequence) has been written anew too often")
+      }
       let stored = Locked<[PackEntry]>([])
       var writer = VersionWriter(
         draft, repository: repository, state: state, known: known, nextPackNumber: nextPackNumber, partials: partials,
@@ -114,6 +121,12 @@ package struct PushSession: ~Copyable {
     throw RepositoryError(
       .conflict, "prunes took packs of this version away \(Self.attempts) times in a row",
       hint: "Let the prune that is running end, then push again; what was stored is used again.")
+  }
+
+  private func full(_ what: String) -> RepositoryError {
+    RepositoryError(
+      .conflict, "\(what): nothing more can be pushed to it",
+      hint: "`sealift list` shows objects that cannot be read; set \"fork\": 1 for the database to begin a new chain.")
   }
 
   /// Some packs were condemned or deleted while we wrote: what they held is stored anew, under new names.

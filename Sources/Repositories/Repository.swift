@@ -30,12 +30,19 @@ package struct Repository: Sendable {
     }
 
     var opened: [Repository] = []
+    var slotsSeen = 0
     for candidate in candidates {
-      guard let (master, slot) = try await openSlot(slots, with: secret, of: candidate, at: store) else { continue }
+      guard let (master, slot) = try await openSlot(slots, with: secret, of: candidate, at: store, seen: &slotsSeen)
+      else { continue }
       let keyring = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
       let keys = SealingKeys(repository: candidate, keyring: keyring)
       try await checkConfiguration(configurations, keys: keys, at: store)
       opened.append(Repository(store: store, keys: keys, random: random, slot: slot))
+    }
+    guard slotsSeen > 0 else {
+      throw RepositoryError(
+        .damaged, "no key slot of the repository at \(store.traits.location) can be read",
+        hint: "Bring back the objects below keys/ from a copy of the target; without them nothing can be read.")
     }
     return try await onlyOne(of: opened, at: store)
   }
@@ -63,18 +70,32 @@ package struct Repository: Sendable {
   private func hasVersions() async throws -> Bool {
     for info in try await store.list(prefix: Layout.versions) {
       guard let name = VersionName(info.name), name.length == info.size else { continue }
-      if (try? await readManifest(name)) != nil { return true }
+      do {
+        _ = try await readManifest(name)
+        return true
+      } catch let error as StoreError where error.code != .notFound {
+        throw error
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        // Another repository's, or damaged: says nothing about this one.
+        continue
+      }
     }
     return false
   }
 
+  /// - Parameter seen: raised for every whole slot of the repository.
   private static func openSlot(
-    _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore
+    _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore,
+    seen: inout Int
   ) async throws -> (MasterKey, NumberedName)? {
-    for name in slots.sorted(by: { $0.number > $1.number }) {
+    for name in slots.sorted(by: { $0.number > $1.number }) where name.length == KeySlot.length {
       guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest else {
         continue
       }
+      guard let description = try? KeySlot.describe(bytes), description.repository == repository else { continue }
+      seen += 1
       // A slot of another secret, another repository or a damaged one is passed over: one must open.
       if let master = try? KeySlot.open(bytes, secret: secret, repository: repository) { return (master, name) }
     }

@@ -38,18 +38,23 @@ extension Repository {
       guard core.chain == name.chain, core.sequence == name.sequence else {
         throw RepositoryError(.damaged, "the manifest at \(name.objectName) does not agree with itself")
       }
-      try refuseBeyondCut(core, epoch: object.epoch, name: name)
     }
     let id = core == nil ? Digest.zero : Digest.sha256(of: body.core)
-    return StoredManifest(name: name, object: object, body: body, core: core, id: id)
-  }
-
-  /// After a rotation of the root key, nothing of the old epoch may appear beyond the noted version (`Docs/Format.md` §5.1).
-  private func refuseBeyondCut(_ core: Core, epoch: UInt32, name: VersionName) throws {
-    for cut in keys.keyring.cuts where cut.chain == core.chain && epoch <= cut.epoch && core.sequence > cut.sequence {
+    guard isGenuine(body.sequence, core == nil ? nil : id, of: body.chain, epoch: object.epoch) else {
       throw RepositoryError(
         .damaged, "the manifest at \(name.objectName) is sealed with a key that was retired before it",
         hint: "Whoever held the retired key may have made it; it is not used.")
+    }
+    return StoredManifest(name: name, object: object, body: body, core: core, id: id)
+  }
+
+  /// After a rotation of the root key, nothing of the old epoch may appear beyond the noted version, nor another one
+  /// in its place (`Docs/Format.md` §5.1).
+  /// - Parameter version: the core hash of what is said to be version `sequence`; `nil` when it is none.
+  func isGenuine(_ sequence: UInt64, _ version: Digest?, of chain: ChainID, epoch: UInt32) -> Bool {
+    keys.keyring.cuts.allSatisfy { cut in
+      guard cut.chain == chain, epoch <= cut.epoch, sequence >= cut.sequence else { return true }
+      return sequence == cut.sequence && (version == nil || version == cut.coreHash)
     }
   }
 }

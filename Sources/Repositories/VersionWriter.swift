@@ -48,10 +48,23 @@ struct VersionWriter: ~Copyable {
     fingerprinters = WorkerPool { [keys = repository.keys] in Fingerprinter(keys) }
   }
 
-  /// The whole road.
+  /// The whole road. When it has ended, also by an error, no upload of it is under way any more.
   /// - Parameter onProgress: bytes of the members read so far.
-  /// - Returns: `nil` when the content is that of `newest`, and nothing was written.
+  /// - Returns: `nil` when the content is that of `newest`, and no version was written.
   mutating func write(
+    unlessEqual newest: Core?, onProgress: (Int) -> Void
+  ) async throws -> Written? {
+    do {
+      let written = try await writeAll(unlessEqual: newest, onProgress: onProgress)
+      if written == nil { await packs.abandon() }
+      return written
+    } catch {
+      await packs.abandon()
+      throw error
+    }
+  }
+
+  private mutating func writeAll(
     unlessEqual newest: Core?, onProgress: (Int) -> Void
   ) async throws -> Written? {
     var members: [(member: Core.Member, runs: RunList)] = []
@@ -141,7 +154,8 @@ struct VersionWriter: ~Copyable {
     let stored = packs.stored
     for pack in stored[noted...] { known.addNew(pack.entry, frames: pack.frames) }
     noted = stored.count
-    if !dryRun, partials.isDue(packs: noted) {
+    // The last revision is kept for the version itself.
+    if !dryRun, partials.nextRevision < VersionName.lastRevision, partials.isDue(packs: noted) {
       let entries = stored.map(\.entry).sorted { $0.number < $1.number }
       try await storePartial(entries, revision: partials.begin(packs: noted))
     }

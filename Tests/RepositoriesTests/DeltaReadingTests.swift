@@ -73,8 +73,8 @@ import Testing
     let made = HandmadeVersion(home)
     let manifest = try await made.manifest(image: chain(of: 1, in: made))
     try await home.store.delete(Layout.pack(made.packs[0].name, of: home.chain))
-    let error = await #expect(throws: StoreError.self) { try await home.read(manifest) }
-    #expect(error?.code == .notFound)
+    let error = await #expect(throws: RepositoryError.self) { try await home.read(manifest) }
+    #expect(error?.code == .damaged)
   }
 
   @Test func `a push goes on above deltas it did not write`() async throws {

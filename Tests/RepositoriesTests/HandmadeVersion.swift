@@ -53,7 +53,7 @@ final class HandmadeVersion {
   /// Seals the manifest of a version whose database has that content, and further members.
   func manifest(
     image: [UInt8], companions: [(member: Core.Member, blocks: [[UInt8]])] = [], sequence: UInt64 = 1,
-    previous: Digest = .zero
+    previous: Digest = .zero, tableIn holder: PackEntry? = nil
   ) async throws -> StoredManifest {
     var builder = ObjectBuilder(kind: .manifest, keys: home.repository.keys, random: home.repository.random)
     var frame: UInt32 = 0
@@ -84,7 +84,7 @@ final class HandmadeVersion {
     let body = ManifestBody(
       state: .complete, chain: home.chain, sequence: sequence, revision: 0, core: core.encode(), bytesDecoded: 0,
       bytesFetched: 0, newBytes: 0, nextPackNumber: UInt32(packs.count + 1), tags: [], note: "",
-      packTable: [.here(frame: table, unit: 0)], maps: maps)
+      packTable: [holder.map { .inPack($0, frame: 0, unit: 0) } ?? .here(frame: table, unit: 0)], maps: maps)
     let sealed = try builder.finish(meta: body.encode())
     let name = VersionName(
       chain: home.chain, sequence: sequence, revision: 0, length: sealed.bytes.count, digest: sealed.name)

@@ -1,0 +1,127 @@
+import Operations
+import Repositories
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+/// Which version a name stands for when clocks, hosts, clones and the target itself play tricks.
+@Suite struct LookupTests {
+  /// Pushes a file straight through a session, with a host and a time of our choice.
+  @discardableResult
+  private func push(
+    _ road: Road, _ text: String, host: String = "host", database: String = "app", time: UInt64, state: String? = nil
+  ) async throws -> StoredManifest {
+    let repository = try await Repository.open(
+      at: road.store, with: .keyFile([UInt8](repeating: 3, count: 64)))
+    let chain = repository.keys.keyring.chainID(host: host, database: database, fork: 0)
+    let folder = try StateFolder(state ?? road.world.stateFolder, repository: repository.id)
+    var session = try await PushSession(repository, chain: chain, state: folder, policy: .init(now: { time }))
+    let bytes = Array(text.utf8)
+    let draft = VersionDraft(
+      chain: chain, sequence: session.next.sequence, previous: session.next.previous, time: time, host: host,
+      database: database, method: .file, flags: [],
+      members: [
+        MemberSource(
+          content: .file, path: "app.db", mode: 0o600, modified: time, length: bytes.count, read: { Array(bytes[$0]) })
+      ], tags: [], note: "", compressionLevel: 1)
+    return try await session.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in }).manifest
+  }
+
+  private func show(_ selector: VersionSelector, _ road: Road, _ world: World? = nil) async throws -> String {
+    try await ListVersions(world ?? road.world).show(selector, at: road.target).summary.id
+  }
+
+  private func refusal(_ selector: VersionSelector, _ road: Road, _ world: World? = nil) async -> OperationError? {
+    await #expect(throws: OperationError.self) { try await show(selector, road, world) }
+  }
+
+  private func id(_ manifest: StoredManifest) -> VersionSelector { .id(prefix: manifest.id.hex) }
+
+  @Test func `the latest of a chain is its last, also after the clock went back`() async throws {
+    let road = try await Road()
+    try await push(road, "one", time: 5000)
+    let last = try await push(road, "two", time: 3000)
+    #expect(try await show(.latest(database: "app"), road) == last.id.hex)
+    #expect(try await show(.latest(database: nil), road) == last.id.hex)
+    #expect(try await show(.notLater(database: "app", time: 9000), road) == last.id.hex)
+  }
+
+  @Test func `a name that two hosts push is this host's, or must be told apart`() async throws {
+    let road = try await Road()
+    let mine = try await push(road, "mine", time: 1000)
+    let theirs = try await push(road, "theirs", host: "other", time: 2000)
+    #expect(try await show(.latest(database: "app"), road) == mine.id.hex)
+    #expect(try await show(.notLater(database: "app", time: 9000), road) == mine.id.hex)
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("other") })
+    var elsewhere = road.world
+    elsewhere.host = "third"
+    let error = await refusal(.latest(database: "app"), road, elsewhere)
+    #expect(error?.kind == .noSuchVersion)
+    #expect(error?.hint?.contains(String(theirs.id.hex.prefix(12))) == true)
+    #expect(try await show(id(theirs), road, elsewhere) == theirs.id.hex)
+  }
+
+  @Test func `an older version is not taken for the latest when the newest cannot be read`() async throws {
+    let road = try await Road()
+    let first = try await push(road, "one", time: 1000)
+    let second = try await push(road, "two", time: 2000)
+    road.store.content[second.name.objectName]?[200] ^= 1
+    let folder = try Scratch()
+    let fresh = road.withoutState(folder)
+    for selector in [VersionSelector.latest(database: "app"), .latest(database: nil)] {
+      let error = await refusal(selector, road, fresh)
+      #expect(error?.kind == .verificationFailed)
+      #expect(error?.hint?.contains(String(first.id.hex.prefix(12))) == true)
+    }
+    #expect(try await show(id(first), road, fresh) == first.id.hex)
+  }
+
+  @Test func `junk beyond the newest version does not hide that versions were taken away`() async throws {
+    let road = try await Road()
+    try await push(road, "one", time: 1000)
+    let older = road.store.content
+    let second = try await push(road, "two", time: 2000)
+    road.store.content = older
+    let junk = [UInt8](repeating: 9, count: 5000)
+    let place = second.name.objectName.text.split(separator: "/")[1]
+    let name = try #require(
+      ObjectName("versions/\(place)/000000000007-0000-5000-\(String(repeating: "a", count: 64))"))
+    road.store.content[name] = junk
+    let list = try await ListVersions(road.world).run(at: road.target)
+    #expect(list.problems.contains { $0.code == "rolledBack" })
+    let error = await #expect(throws: RepositoryError.self) { try await push(road, "three", time: 3000) }
+    #expect(error?.code == .rolledBack)
+  }
+
+  @Test func `both versions of two machines that pushed as one are found by their ids`() async throws {
+    let road = try await Road()
+    try await push(road, "one", time: 1000)
+    let shared = road.store.content
+    let mine = try await push(road, "mine", time: 2000)
+    let both = road.store.content
+    road.store.content = shared
+    let clone = try Scratch()
+    let theirs = try await push(road, "theirs", time: 2000, state: clone.file("state"))
+    road.store.content.merge(both) { first, _ in first }
+    #expect(mine.id != theirs.id)
+    for manifest in [mine, theirs] {
+      #expect(try await show(id(manifest), road) == manifest.id.hex)
+    }
+    #expect(await refusal(.latest(database: "app"), road)?.code == "forked")
+    let list = try await ListVersions(road.world).run(at: road.target)
+    #expect(Set(list.versions.map(\.id)).isSuperset(of: [mine.id.hex, theirs.id.hex]))
+    #expect(list.problems.contains { $0.code == "forked" })
+  }
+
+  @Test func `an id still names a version of a chain that went back, and the person is told`() async throws {
+    let road = try await Road()
+    let first = try await push(road, "one", time: 1000)
+    let older = road.store.content
+    try await push(road, "two", time: 2000)
+    road.store.content = older
+    #expect(await refusal(.latest(database: "app"), road)?.code == "rolledBack")
+    #expect(try await show(id(first), road) == first.id.hex)
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("this machine has seen version 2") })
+  }
+}

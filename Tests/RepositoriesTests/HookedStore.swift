@@ -1,0 +1,36 @@
+import Storage
+import TestKit
+
+/// A store in memory that asks a test before it does anything.
+final class HookedStore: ObjectStore {
+  typealias Hook = @Sendable (ObjectName) async throws(StoreError) -> Void
+
+  let traits: StoreTraits
+  private let base: MemoryStore
+  private let beforePut: Hook
+  private let beforeGet: Hook
+
+  init(
+    _ base: MemoryStore, beforePut: @escaping Hook = { _ async throws(StoreError) in },
+    beforeGet: @escaping Hook = { _ async throws(StoreError) in }
+  ) {
+    self.base = base
+    self.beforePut = beforePut
+    self.beforeGet = beforeGet
+    traits = base.traits
+  }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await beforePut(name)
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try await beforeGet(name)
+    return try await base.get(name, range: range)
+  }
+
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}

@@ -1,0 +1,51 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// Opening a repository when slots are damaged, several repositories lie there, or the line is bad.
+@Suite struct OpeningTests {
+  @Test func `a bad line while two repositories are told apart is not taken for an answer`() async throws {
+    let homes = try await [Home(), Home()].sorted { $0.repository.id.hex < $1.repository.id.hex }
+    // The one that would win if no version were seen is the empty one.
+    _ = try await homes[1].push(homes[1].image(pages: 3, seed: 1))
+    let store = MemoryStore()
+    store.content = homes[0].store.content.merging(homes[1].store.content) { first, _ in first }
+    #expect(try await Repository.open(at: store, with: Home.secret).id == homes[1].repository.id)
+    let bad = HookedStore(
+      store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix("versions/") { throw StoreError(.unavailable, "the connection was cut") }
+      })
+    await #expect(throws: StoreError.self) { try await Repository.open(at: bad, with: Home.secret) }
+  }
+
+  @Test func `slots that are all damaged are damage, not a wrong key`() async throws {
+    let home = try await Home()
+    let wrong = await #expect(throws: RepositoryError.self) {
+      try await Repository.open(at: home.store, with: .keyFile([UInt8](repeating: 8, count: 32)))
+    }
+    #expect(wrong?.code == .wrongKey)
+    for name in home.store.content.keys where name.text.hasPrefix("keys/") { home.store.content[name]?[50] ^= 1 }
+    let damaged = await #expect(throws: RepositoryError.self) {
+      try await Repository.open(at: home.store, with: Home.secret)
+    }
+    #expect(damaged?.code == .damaged)
+  }
+
+  @Test func `a damaged slot does not count when the last good one is to be removed`() async throws {
+    let home = try await Home()
+    let slots = KeySlots(of: home.repository)
+    let other = try await slots.add(
+      .keyFile([UInt8](repeating: 5, count: 32)), current: Home.secret, cost: .least, now: 1)
+    for name in home.store.content.keys where name.text.hasSuffix(other.name.digest.hex) {
+      home.store.content[name]?[150] ^= 1
+    }
+    let error = await #expect(throws: RepositoryError.self) {
+      try await slots.remove(String(home.repository.slot.digest.hex.prefix(12)), force: true)
+    }
+    #expect(error?.code == .slotNeeded)
+  }
+}
