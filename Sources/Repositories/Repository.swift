@@ -90,12 +90,16 @@ package struct Repository: Sendable {
     _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore,
     seen: inout Int
   ) async throws -> (MasterKey, NumberedName)? {
-    for name in slots.sorted(by: { $0.number > $1.number }) where name.length == KeySlot.length {
+    // Each slot lies there twice, and to try it costs a second: not again what did not open.
+    var tried: Set<Digest> = []
+    for name in slots.sorted(by: { $0.number > $1.number })
+    where name.length == KeySlot.length && !tried.contains(name.digest) {
       guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest else {
         continue
       }
       guard let description = try? KeySlot.describe(bytes), description.repository == repository else { continue }
       seen += 1
+      tried.insert(name.digest)
       // A slot of another secret, another repository or a damaged one is passed over: one must open.
       if let master = try? KeySlot.open(bytes, secret: secret, repository: repository) { return (master, name) }
     }

@@ -48,4 +48,18 @@ import Testing
     }
     #expect(error?.code == .slotNeeded)
   }
+
+  @Test func `a slot that lies there twice is tried once`() async throws {
+    let home = try await Home()
+    let gets = Locked(0)
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix("keys/") { gets.withLock { $0 += 1 } }
+      })
+    await #expect(throws: RepositoryError.self) {
+      try await Repository.open(at: store, with: .keyFile([UInt8](repeating: 8, count: 32)))
+    }
+    #expect(gets.withLock { $0 } == 1)
+  }
 }
