@@ -103,7 +103,7 @@ package struct Push: Sendable {
     let now = world.now()
     if now >= memory.seenAt, now - memory.seenAt < request.verifyRemoteEvery { return memory.version }
     guard let listed = try? await target.store.list(prefix: memory.object),
-      listed.contains(where: { $0.name.text == memory.object })
+      listed.contains(where: { $0.name.text == memory.object && VersionName($0.name)?.length == $0.size })
     else { return nil }
     memory.seenAt = now
     memory.write(path)

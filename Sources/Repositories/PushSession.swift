@@ -20,6 +20,8 @@ package struct PushSession: ~Copyable {
   private let mark: HighWaterMark?
   private let listing: ChainListing
   private var known: KnownPacks
+  /// Packs of a push that was cut: no version holds them yet, so partial manifests go on protecting them.
+  private var resumed: [PackEntry]
   private var nextPackNumber: UInt32
   /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
   private let newestIsWhole: Bool
@@ -66,6 +68,7 @@ package struct PushSession: ~Copyable {
     let journal = try PushJournal(chain, in: state)
     var loader = KnownPacksLoader(repository, chain: chain, state: state, presence: try await presence)
     let whole = try await loader.add(versionIn: history.newest)
+    let accepted = Set(loader.known.entries.keys)
     for partial in history.partials { _ = try await loader.add(versionIn: partial) }
     try await loader.add(journal.entries)
 
@@ -79,6 +82,7 @@ package struct PushSession: ~Copyable {
     self.mark = mark
     self.listing = listing
     known = loader.known
+    resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
     newestIsWhole = whole && history.unreadable.isEmpty && (history.newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
   }
@@ -102,8 +106,8 @@ package struct PushSession: ~Copyable {
       }
       let stored = Locked<[PackEntry]>([])
       var writer = VersionWriter(
-        draft, repository: repository, state: state, known: known, nextPackNumber: nextPackNumber, partials: partials,
-        dryRun: dryRun,
+        draft, repository: repository, state: state, known: known, resumed: resumed, nextPackNumber: nextPackNumber,
+        partials: partials, dryRun: dryRun,
         onPackStored: { [journal] entry in
           stored.withLock { $0.append(entry) }
           try journal.add(entry)
@@ -135,8 +139,10 @@ package struct PushSession: ~Copyable {
   ) async throws {
     var loader = KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     _ = try await loader.add(versionIn: history.newest)
-    try await loader.add(stored)
+    let accepted = Set(loader.known.entries.keys)
+    try await loader.add(resumed + stored)
     known = loader.known
+    resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = max(next, loader.nextNumber)
   }
 

@@ -21,6 +21,7 @@ struct VersionWriter: ~Copyable {
   private let draft: VersionDraft
   private let dryRun: Bool
   private var known: KnownPacks
+  private let resumed: [PackEntry]
   private var packs: PackStream
   private let encoders: WorkerPool<FrameEncoder>
   private let fingerprinters: WorkerPool<Fingerprinter>
@@ -28,16 +29,19 @@ struct VersionWriter: ~Copyable {
   private var noted = 0
 
   /// - Parameters:
+  ///   - resumed: packs of a push that was cut, which partial manifests go on protecting.
   ///   - partials: when to publish what is stored so far; it also counts the revisions.
   ///   - onPackStored: called for every pack as soon as it is safe at the target.
   init(
-    _ draft: VersionDraft, repository: Repository, state: StateFolder, known: KnownPacks, nextPackNumber: UInt32,
+    _ draft: VersionDraft, repository: Repository, state: StateFolder, known: KnownPacks, resumed: [PackEntry],
+    nextPackNumber: UInt32,
     partials: PartialManifests, dryRun: Bool, onPackStored: @escaping @Sendable (PackEntry) throws -> Void
   ) {
     self.draft = draft
     self.repository = repository
     self.state = state
     self.known = known
+    self.resumed = resumed
     self.dryRun = dryRun
     self.partials = partials
     packs = PackStream(
@@ -156,7 +160,7 @@ struct VersionWriter: ~Copyable {
     noted = stored.count
     // The last revision is kept for the version itself.
     if !dryRun, partials.nextRevision < VersionName.lastRevision, partials.isDue(packs: noted) {
-      let entries = stored.map(\.entry).sorted { $0.number < $1.number }
+      let entries = (resumed + stored.map(\.entry)).sorted { $0.number < $1.number }
       try await storePartial(entries, revision: partials.begin(packs: noted))
     }
   }
