@@ -80,8 +80,11 @@ package struct FolderStore: ObjectStore {
   package func delete(_ name: ObjectName) async throws(StoreError) {
     try await onOwnThread { () throws(StoreError) in
       guard let folder = try find(name.parents) else { return }
-      guard unlinkat(folder.descriptor, String(name.lastComponent), 0) != 0, errno != ENOENT else { return }
-      throw .system(errno, "\(name) could not be deleted")
+      let outcome = unlinkat(folder.descriptor, String(name.lastComponent), 0)
+      let number = outcome == 0 ? 0 : errno
+      // A folder is no object, so there is nothing to delete.
+      if [0, ENOENT, EISDIR].contains(number) { return }
+      throw .system(number, "\(name) could not be deleted")
     }
   }
 }

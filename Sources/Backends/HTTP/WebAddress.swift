@@ -51,6 +51,11 @@ package struct WebAddress: Sendable, Hashable {
     (self.scheme, self.host, self.port, self.path) = (scheme, host, port, path)
   }
 
+  /// Amazon's S3 in that region.
+  init(amazonRegion region: String) {
+    self.init(scheme: .https, host: "s3.\(region).amazonaws.com", port: nil, path: "")
+  }
+
   /// `host`, or `host:port` when the port is not the scheme's own: as in the Host header.
   package var authority: String { port.map { "\(host):\($0)" } ?? host }
 

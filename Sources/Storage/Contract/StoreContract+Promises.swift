@@ -110,6 +110,8 @@ extension StoreContract {
     try expect(try await room.listed("fresh/").count == 9, "the listing does not show that it is gone")
     try await room.put([1, 2, 3], at: name)
     try expect(try await room.store.get(name, range: nil) == [1, 2, 3], "it cannot be stored anew")
+    try await room.store.delete(try room.name("fresh"))
+    try expect(try await room.listed("fresh/").count == 10, "deleting what names begin with took objects along")
     return nil
   }
 }

@@ -1,0 +1,89 @@
+package import Storage
+
+/// A place for repositories, as its URL tells it: everything but secrets.
+package enum Target: Sendable, Hashable {
+  case folder(path: String)
+  case s3(S3Location)
+  case webdav(WebAddress, user: String?)
+
+  package struct S3Location: Sendable, Hashable {
+    package var bucket: String
+    package var prefix: String
+    /// Amazon's when `nil`.
+    package var endpoint: WebAddress?
+    /// That of the credentials' profile, or `us-east-1`, when `nil`.
+    package var region: String?
+    package var style: S3Configuration.Style?
+    package var storageClass: String?
+    /// Of the shared credentials file.
+    package var profile: String?
+  }
+}
+
+/// What a store needs beside its URL.
+package struct TargetAccess: Sendable {
+  /// Asked before each request to an S3 server.
+  package var credentials: (@Sendable () async throws(StoreError) -> S3Credentials)?
+  /// For S3, when neither the URL nor its own default decides: the region that came with the credentials.
+  package var region: String?
+  /// For WebDAV; a user in the URL comes first.
+  package var user: String?
+  package var password: String?
+  package var allowPlainPassword = false
+  package var settings = HTTPSettings()
+  /// Make the target's folder or collection when it is missing. Buckets are never made.
+  package var create = false
+  /// Seconds since 1970 UTC.
+  package var now: @Sendable () -> Int
+
+  package init(now: @escaping @Sendable () -> Int) { self.now = now }
+}
+
+extension Target {
+  /// The bare store of this target; retrying, limits and counting are wrapped around it by the caller.
+  /// - Throws: `.noTarget` when a folder is missing, `.unauthenticated` when S3 has no credentials. Servers are not
+  ///   asked yet.
+  package func store(_ access: TargetAccess) throws(StoreError) -> any ObjectStore {
+    switch self {
+    case .folder(let path): return try FolderStore(path: path, create: access.create)
+    case .webdav(let address, let user):
+      var configuration = WebDAVConfiguration(
+        address: address, user: user ?? access.user, password: access.password)
+      configuration.allowPlainPassword = access.allowPlainPassword
+      configuration.create = access.create
+      return WebDAVStore(configuration, settings: access.settings, now: access.now)
+    case .s3(let location):
+      guard let credentials = access.credentials else {
+        throw StoreError(
+          .unauthenticated, "there are no credentials for s3://\(location.bucket)",
+          hint: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile with AWS_PROFILE.")
+      }
+      return S3Store(
+        location.configuration(region: access.region), settings: access.settings, now: access.now,
+        credentials: credentials)
+    }
+  }
+
+  /// How people know it; never with a secret.
+  package var location: String {
+    switch self {
+    case .folder(let path): "file://\(path)"
+    case .webdav(let address, _): WebDAVConfiguration(address: address).location
+    case .s3(let location):
+      location.prefix.isEmpty ? "s3://\(location.bucket)" : "s3://\(location.bucket)/\(location.prefix)"
+    }
+  }
+}
+
+extension Target.S3Location {
+  /// - Parameter region: when the URL names none.
+  func configuration(region fallback: String?) -> S3Configuration {
+    let region = region ?? fallback ?? "us-east-1"
+    // Certificates of Amazon's names cover one label before them, so a bucket with dots needs its path.
+    let amazonStyle: S3Configuration.Style = bucket.contains(".") ? .path : .virtual
+    let amazon = WebAddress(amazonRegion: region)
+    return S3Configuration(
+      endpoint: endpoint ?? amazon, bucket: bucket, prefix: prefix, region: region,
+      style: style ?? (endpoint == nil ? amazonStyle : .path), storageClass: storageClass)
+  }
+}

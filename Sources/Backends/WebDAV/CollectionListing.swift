@@ -1,0 +1,69 @@
+import Storage
+
+/// A collection as a server describes it, with every href checked: a server may say what it likes, but only about
+/// the collection that was asked for and what lies directly in it.
+struct CollectionListing: Sendable {
+  /// A file or a collection in it.
+  struct Child: Sendable, Equatable {
+    var name: String
+    /// In bytes; `nil` for a collection.
+    var size: Int?
+  }
+
+  private(set) var children: [Child] = []
+
+  /// - Parameters:
+  ///   - segments: the collection's path, decoded.
+  /// - Throws: `XMLRefusal` for other hosts, paths that lead away, encoded slashes, resources with an error of their
+  ///   own, and when the collection itself is missing in the answer.
+  init(_ answer: Multistatus, of segments: [String], at address: WebAddress) throws(XMLRefusal) {
+    var names: Set<String> = []
+    var hasItself = false
+    for resource in answer.resources {
+      if let status = resource.status, !status.contains(" 200") {
+        throw XMLRefusal("one of its entries has an error of its own")
+      }
+      let path = try Self.path(of: resource.href, at: address)
+      if path == segments {
+        guard resource.isCollection else { throw XMLRefusal("it is no collection") }
+        hasItself = true
+        continue
+      }
+      guard path.count == segments.count + 1, Array(path.dropLast()) == segments, let name = path.last else {
+        throw XMLRefusal("it lists what is not in it")
+      }
+      guard names.insert(name).inserted else { throw XMLRefusal("it lists an entry twice") }
+      children.append(Child(name: name, size: try Self.size(of: resource)))
+    }
+    guard hasItself else { throw XMLRefusal("it does not list the collection itself") }
+  }
+
+  /// The decoded segments of an href, which is a path or a whole URL.
+  static func path(of href: String, at address: WebAddress) throws(XMLRefusal) -> [String] {
+    var path = href[...]
+    if !href.hasPrefix("/") {
+      guard let url = try? WebAddress(href), url.scheme == address.scheme, url.authority == address.authority else {
+        throw XMLRefusal("it lists something at another server")
+      }
+      path = href[(href.firstRange(of: "://")?.upperBound ?? href.startIndex)...].drop { $0 != "/" }
+    }
+    if path.hasPrefix("//") { throw XMLRefusal("it lists something at another server") }
+    var segments: [String] = []
+    for piece in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+      guard let segment = PercentEncoding.decode(piece), !segment.contains("/"), !segment.contains("\0"),
+        segment != ".", segment != ".."
+      else { throw XMLRefusal("it lists a path that leads elsewhere") }
+      segments.append(segment)
+    }
+    // Collections end in a slash.
+    if segments.last == "" { segments.removeLast() }
+    guard !segments.contains("") else { throw XMLRefusal("it lists a path that leads elsewhere") }
+    return segments
+  }
+
+  private static func size(of resource: Multistatus.Resource) throws(XMLRefusal) -> Int? {
+    if resource.isCollection { return nil }
+    guard let size = resource.size.flatMap({ Int($0) }), size >= 0 else { throw XMLRefusal("a file in it has no size") }
+    return size
+  }
+}

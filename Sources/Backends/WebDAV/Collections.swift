@@ -1,0 +1,62 @@
+import Storage
+
+/// The collections that a store needs, made once each.
+struct Collections: Sendable {
+  private let requests: WebDAVRequests
+  private let known = Locked<Set<String>>([])
+
+  init(_ requests: WebDAVRequests) { self.requests = requests }
+
+  /// Makes these collections, each in the one before it, where they are missing.
+  /// - Throws: `.noTarget` when the target's own collection is missing and may not be made.
+  func make(_ steps: [Substring]) async throws(StoreError) {
+    if !isKnown("") { try await confirmTarget() }
+    var path = ""
+    for step in steps {
+      path += "\(step)/"
+      if isKnown(path) { continue }
+      let response = try await requests.send("MKCOL", path)
+      switch response.status {
+      // 405 and 200 (and 301 of some) mean that it is there.
+      case 200, 201, 204, 301, 405: remember(path)
+      default:
+        // Apache says 403 to all but one of several that make it at once.
+        guard try await isThere(path) else {
+          throw requests.error(response, "the collection \(requests.location(path)) could not be made")
+        }
+        remember(path)
+      }
+    }
+  }
+
+  /// Somebody took collections away: asks again from now on.
+  func forget() { known.withLock { $0.removeAll() } }
+
+  /// - Throws: `.noTarget` when the target's own collection is not there.
+  func confirmTarget() async throws(StoreError) {
+    if try await requests.find("", depth: 0) == nil {
+      guard requests.configuration.create else {
+        throw StoreError(
+          .noTarget, "there is no collection \(requests.location(""))",
+          hint: "Check the target's URL; `sealift init` makes the collection of a new target.")
+      }
+      try await makeTarget()
+    }
+    remember("")
+  }
+
+  private func makeTarget() async throws(StoreError) {
+    let response = try await requests.send("MKCOL", "")
+    guard [200, 201, 204, 405].contains(response.status) else {
+      throw requests.error(response, "the collection \(requests.location("")) could not be made")
+    }
+  }
+
+  private func isThere(_ path: String) async throws(StoreError) -> Bool {
+    let found = try await requests.find(path, depth: 0)
+    return found?.resources.first?.isCollection ?? false
+  }
+
+  private func isKnown(_ path: String) -> Bool { known.withLock { $0.contains(path) } }
+  private func remember(_ path: String) { _ = known.withLock { $0.insert(path) } }
+}

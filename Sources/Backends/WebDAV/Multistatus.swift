@@ -1,0 +1,63 @@
+import Storage
+
+/// What a PROPFIND tells: each resource with its properties.
+struct Multistatus: Sendable {
+  struct Resource: Sendable {
+    var href = ""
+    var isCollection = false
+    /// In bytes, as written; `nil` when the server tells none.
+    var size: String?
+    /// Of the resource itself, when the server gives one: "HTTP/1.1 404 Not Found".
+    var status: String?
+  }
+
+  var resources: [Resource]
+
+  /// The question that it answers.
+  static let question =
+    #"<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/></prop></propfind>"#
+
+  /// - Throws: `XMLRefusal` when it is no whole multistatus.
+  init(_ body: [UInt8]) throws(XMLRefusal) {
+    let document = try XMLReader.read(body, into: Document())
+    guard document.isMultistatus else { throw XMLRefusal("it is no multistatus") }
+    resources = document.resources
+  }
+
+  private struct Document: XMLReader.Listener {
+    var isMultistatus = false
+    var resources: [Resource] = []
+    /// The names of the elements that are open, from the second on.
+    private var open: [String] = []
+    /// Properties count only when their own status says that they were found.
+    private var pending = Resource()
+    private var pendingIsFound = true
+
+    mutating func began(_ name: XMLName, depth: Int) {
+      let local = name.namespace == "DAV:" ? name.local : "\(name.namespace) \(name.local)"
+      guard depth > 1 else { return isMultistatus = local == "multistatus" }
+      open.append(local)
+      switch open {
+      case ["response"]: resources.append(Resource())
+      case ["response", "propstat"]: (pending, pendingIsFound) = (Resource(), true)
+      case ["response", "propstat", "prop", "resourcetype", "collection"]: pending.isCollection = true
+      default: break
+      }
+    }
+
+    mutating func ended(_ name: XMLName, text: String, depth: Int) {
+      guard let last = resources.indices.last, depth > 1 else { return }
+      switch open {
+      case ["response", "href"]: resources[last].href = text.trimmed
+      case ["response", "status"]: resources[last].status = text.trimmed
+      case ["response", "propstat", "status"]: pendingIsFound = text.contains(" 200")
+      case ["response", "propstat", "prop", "getcontentlength"]: pending.size = text.trimmed
+      case ["response", "propstat"] where pendingIsFound:
+        resources[last].isCollection = resources[last].isCollection || pending.isCollection
+        resources[last].size = resources[last].size ?? pending.size
+      default: break
+      }
+      open.removeLast()
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Storage
+
+/// The one table from a WebDAV server's status to meanings.
+struct WebDAVErrors {
+  var configuration: WebDAVConfiguration
+  /// Seconds since 1970 UTC.
+  var now: Int
+
+  /// - Parameter what: what was to be done: "packs/x could not be stored".
+  func error(_ response: HTTPResponse, _ what: String) -> StoreError {
+    var error = meaning(of: response)
+    error.message = "\(what): \(error.message) (status \(response.status))"
+    return error
+  }
+
+  private func meaning(of response: HTTPResponse) -> StoreError {
+    switch response.status {
+    case 300..<400:
+      StoreError(
+        .redirected, "the server sends us elsewhere, and that is never followed",
+        hint: response.header("location").map { "The server names \(Self.withoutSecrets($0)); check the target's URL." }
+          ?? "Check the target's URL.")
+    case 401: unauthenticated(response)
+    case 403:
+      StoreError(
+        .forbidden, "the server does not allow it",
+        hint: "Give this user the right to read, write and delete below the target's collection.")
+    case 404, 410: StoreError(.notFound, "there is no such object")
+    case 405, 501:
+      StoreError(
+        .unsupported, "the server does not know this WebDAV request",
+        hint: "It must know PROPFIND, MKCOL and MOVE; stock nginx does not (it needs the dav-ext module).")
+    case 408, 409, 425, 500, 502, 504:
+      StoreError(.unavailable, "the server could not do it now", retry: later(response))
+    case 412: StoreError(.exists, "the name is taken")
+    case 413:
+      StoreError(
+        .full, "the server takes no body of this size",
+        hint: "Raise its limit (client_max_body_size in nginx, LimitRequestBody in Apache) to 65 MiB or more.")
+    case 415, 400: StoreError(.badAnswer, "the server does not understand the request")
+    case 416: StoreError(.badRange, "the range lies outside the object")
+    case 423: StoreError(.unavailable, "the name is locked by somebody else", retry: later(response))
+    case 429: StoreError(.throttled, "the server wants fewer requests", retry: later(response))
+    case 503: StoreError(.throttled, "the server is busy", retry: later(response))
+    case 507:
+      StoreError(
+        .full, "there is no room for it", hint: "Raise the quota of the target, or free space with `sealift forget`.")
+    case 505...599: StoreError(.unavailable, "the server failed", retry: later(response))
+    default: StoreError(.badAnswer, "the answer makes no sense", hint: "Check that the target's URL is one of WebDAV.")
+    }
+  }
+
+  private func unauthenticated(_ response: HTTPResponse) -> StoreError {
+    if configuration.user == nil {
+      return StoreError(
+        .unauthenticated, "the server asks for a user and a password", hint: "Give both in the target's configuration.")
+    }
+    if response.offered == [.basic], !configuration.schemes.contains(.basic) {
+      return StoreError(
+        .unauthenticated, "the server wants the password itself, and the line is not encrypted",
+        hint: "Use webdavs://; or let the server ask for Digest; or allow it with allowPlainPassword.")
+    }
+    return StoreError(
+      .unauthenticated, "user or password is wrong", hint: "Check the target's user and password.")
+  }
+
+  private func later(_ response: HTTPResponse) -> StoreError.Retry {
+    .later(after: HTTPTime.retryAfter(response, now: now))
+  }
+
+  /// A server may send us to a URL with a query or a user in it; neither is for a log.
+  private static func withoutSecrets(_ url: String) -> String {
+    String(url.prefix { $0 != "?" && $0 != "@" && $0 != "#" }).quotable
+  }
+}

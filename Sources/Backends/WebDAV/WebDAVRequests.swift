@@ -1,0 +1,81 @@
+import Storage
+
+/// Requests to one WebDAV server: where they go, how they log in, what their failures mean.
+///
+/// The first request finds out which login the server wants. After that Basic is sent along unasked, which saves a
+/// round trip on each request; Digest is asked for each time, with an empty body the first time round.
+struct WebDAVRequests: Sendable {
+  let configuration: WebDAVConfiguration
+  /// Seconds since 1970 UTC.
+  let now: @Sendable () -> Int
+  private let client: HTTPClient
+  private let schemes: Locked<HTTPLogin.Schemes?>
+
+  init(_ configuration: WebDAVConfiguration, _ client: HTTPClient, now: @escaping @Sendable () -> Int) {
+    self.configuration = configuration
+    self.client = client
+    self.now = now
+    schemes = Locked(nil)
+  }
+
+  /// The URL of what lies at `path` below the target's collection; collections end in `/`.
+  func url(_ path: String) -> String { "\(configuration.address.text)/\(path)" }
+
+  /// Whatever the server answers.
+  func send(
+    _ method: String, _ path: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
+    largestAnswer: Int = 1 << 20
+  ) async throws(StoreError) -> HTTPResponse {
+    var request = HTTPRequest(method, url(path))
+    request.headers = headers
+    request.body = body
+    request.largestAnswer = largestAnswer
+    request.login = try await login()
+    return try await client.send(request)
+  }
+
+  /// The resource and, with depth 1, what lies directly in it; `nil` when there is no such resource.
+  func find(_ path: String, depth: Int) async throws(StoreError) -> Multistatus? {
+    let response = try await send(
+      "PROPFIND", path, headers: [("Depth", String(depth)), ("Content-Type", "application/xml")],
+      body: Array(Multistatus.question.utf8), largestAnswer: depth == 0 ? 1 << 20 : 256 << 20)
+    switch response.status {
+    case 207: break
+    case 404: return nil
+    default: throw error(response, "\(location(path)) could not be looked at")
+    }
+    do { return try Multistatus(response.body) } catch { throw refused(error, path) }
+  }
+
+  func error(_ response: HTTPResponse, _ what: String) -> StoreError {
+    WebDAVErrors(configuration: configuration, now: now()).error(response, what)
+  }
+
+  func refused(_ refusal: XMLRefusal, _ path: String) -> StoreError {
+    StoreError(
+      .badAnswer, "what the server tells of \(location(path)) was refused: \(refusal.reason)",
+      hint: "Check that the target's URL is one of WebDAV, and what stands between.")
+  }
+
+  /// As people know it.
+  func location(_ path: String) -> String {
+    path.isEmpty ? configuration.location : "\(configuration.location)/\(path)"
+  }
+
+  private func login() async throws(StoreError) -> HTTPLogin? {
+    guard let user = configuration.user else { return nil }
+    let password = configuration.password ?? ""
+    if let known = schemes.withLock({ $0 }) { return HTTPLogin(user: user, password: password, schemes: known) }
+    // A small question without a login, so that no large body is sent in vain.
+    var question = HTTPRequest("OPTIONS", url(""))
+    question.largestAnswer = 1 << 20
+    let response = try await client.send(question)
+    let usable: HTTPLogin.Schemes =
+      response.status == 401 && response.offered.contains(.digest)
+      ? .digest : configuration.schemes.contains(.basic) ? .basic : .digest
+    if response.status == 401 { schemes.withLock { $0 = usable } }
+    // A server that lets anybody ask may still want a login for the rest: libcurl picks the best it is offered.
+    return HTTPLogin(
+      user: user, password: password, schemes: response.status == 401 ? usable : configuration.schemes)
+  }
+}

@@ -1,0 +1,193 @@
+package import Storage
+
+/// Objects as files of a WebDAV server.
+///
+/// Many servers show a file while it is still coming in, or keep the half of it when the line is cut. So an object
+/// goes to `tmp/` first, and gets its name by MOVE when its size is right.
+package struct WebDAVStore: ObjectStore {
+  package let traits: StoreTraits
+  private let requests: WebDAVRequests
+  private let collections: Collections
+
+  /// - Parameter now: seconds since 1970 UTC, for servers that name the date when to come back.
+  package init(
+    _ configuration: WebDAVConfiguration, settings: HTTPSettings = HTTPSettings(), now: @escaping @Sendable () -> Int
+  ) {
+    requests = WebDAVRequests(configuration, HTTPClient(settings), now: now)
+    collections = Collections(requests)
+    // MOVE without overwriting lets several win on Apache.
+    traits = StoreTraits(
+      location: configuration.location, concurrency: settings.concurrency, conditionalPut: false)
+  }
+
+  package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    if ifAbsent, try await head(name) != nil { return try await compare(body, with: name) }
+    try await collections.make(["tmp"])
+    try await collections.make(name.parents)
+    let temporary = "tmp/\(TemporaryName.random())"
+    do throws(StoreError) {
+      try await upload(body, to: temporary, for: name)
+      try await move(temporary, to: name, holding: body, replacing: !ifAbsent)
+    } catch {
+      // What went wrong is the news; a leftover is found by `prune`.
+      _ = try? await requests.send("DELETE", temporary)
+      throw error
+    }
+    guard try await head(name)?.size == body.bytes.count else {
+      throw StoreError(
+        .badAnswer, "\(name) has another size than what was stored at \(traits.location)", retry: .later(after: nil))
+    }
+  }
+
+  package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    if let range, range.isEmpty { return try await emptyPart(at: range.lowerBound, of: name) }
+    let headers = range.map { [("Range", "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? []
+    let response = try await requests.send("GET", name.text, headers: headers, largestAnswer: ObjectBody.largest)
+    switch (response.status, range) {
+    case (200, nil): return response.body
+    case (200, let range?), (206, let range?): return try response.part(range, of: name)
+    default:
+      if response.status == 404 { try await collections.confirmTarget() }
+      throw requests.error(response, "\(name) could not be read at \(traits.location)")
+    }
+  }
+
+  package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
+    guard let answer = try await requests.find(name.text, depth: 0) else {
+      try await collections.confirmTarget()
+      return nil
+    }
+    guard answer.resources.count == 1, let resource = answer.resources.first else {
+      throw requests.refused(XMLRefusal("one resource was asked for"), name.text)
+    }
+    if resource.isCollection { return nil }
+    guard let size = resource.size.flatMap({ Int($0) }), size >= 0 else {
+      throw requests.refused(XMLRefusal("it has no size"), name.text)
+    }
+    return ObjectInfo(name: name, size: size)
+  }
+
+  package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    let parents = prefix.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    // A prefix that no object name can begin with: nothing is there, and nothing else is asked for.
+    guard parents.isEmpty || ObjectName(parents.joined(separator: "/")) != nil else { return [] }
+    var found: [ObjectInfo] = []
+    var waiting = [parents.map { $0 + "/" }.joined()]
+    while let path = waiting.popLast() {
+      guard let children = try await children(of: path) else {
+        // Gone since its parent was read, or never there; but not the target itself.
+        try await collections.confirmTarget()
+        continue
+      }
+      for child in children {
+        let text = path + child.name
+        guard let name = ObjectName(text), text.hasPrefix(prefix) || prefix.hasPrefix(text + "/") else { continue }
+        // Our own leftovers, unless asked for.
+        if text == "tmp", !prefix.hasPrefix("tmp") { continue }
+        if let size = child.size {
+          found.append(ObjectInfo(name: name, size: size))
+        } else {
+          waiting.append(text + "/")
+        }
+      }
+    }
+    return found
+  }
+
+  package func delete(_ name: ObjectName) async throws(StoreError) {
+    // DELETE of a collection would take everything in it along.
+    guard try await head(name) != nil else { return }
+    let response = try await requests.send("DELETE", name.text)
+    switch response.status {
+    case 200, 202, 204, 404, 410: return
+    default: throw requests.error(response, "\(name) could not be deleted at \(traits.location)")
+    }
+  }
+}
+
+extension WebDAVStore {
+  private func upload(_ body: ObjectBody, to temporary: String, for name: ObjectName) async throws(StoreError) {
+    let response = try await requests.send(
+      "PUT", temporary, headers: [("Content-Type", "application/octet-stream")], body: body.bytes)
+    switch response.status {
+    case 200, 201, 204: break
+    case 404, 409, 500:
+      // The collection may have been taken away after it was made; nginx says 500 then.
+      collections.forget()
+      throw retryable(response, "\(name) could not be stored at \(traits.location)")
+    default: throw requests.error(response, "\(name) could not be stored at \(traits.location)")
+    }
+    guard let temporaryName = ObjectName(temporary), try await head(temporaryName)?.size == body.bytes.count else {
+      throw StoreError(
+        .unavailable, "\(name) did not arrive whole at \(traits.location)", retry: .later(after: nil))
+    }
+  }
+
+  private func move(
+    _ temporary: String, to name: ObjectName, holding body: ObjectBody, replacing: Bool
+  ) async throws(StoreError) {
+    let response = try await requests.send(
+      "MOVE", temporary, headers: [("Destination", requests.url(name.text)), ("Overwrite", "F")])
+    switch response.status {
+    case 200, 201, 204: return
+    case 412:
+      // Stored before, by us (the answer was lost) or by somebody who had the same bytes.
+      guard !(try await isHeld(body, at: name)) else { return try await discard(temporary) }
+      guard replacing else { throw .taken(name) }
+      try await overwrite(name, by: temporary)
+    case 403, 404, 409, 500:
+      // Servers answer with any of these when the collection is missing.
+      collections.forget()
+      throw retryable(response, "\(name) could not get its name at \(traits.location)")
+    default: throw requests.error(response, "\(name) could not get its name at \(traits.location)")
+    }
+  }
+
+  private func overwrite(_ name: ObjectName, by temporary: String) async throws(StoreError) {
+    let response = try await requests.send(
+      "MOVE", temporary, headers: [("Destination", requests.url(name.text)), ("Overwrite", "T")])
+    guard [200, 201, 204].contains(response.status) else {
+      throw requests.error(response, "\(name) could not be replaced at \(traits.location)")
+    }
+  }
+
+  private func discard(_ temporary: String) async throws(StoreError) {
+    _ = try await requests.send("DELETE", temporary)
+  }
+
+  /// The status's own meaning, but worth another try, in which missing collections are made.
+  private func retryable(_ response: HTTPResponse, _ what: String) -> StoreError {
+    var error = requests.error(response, what)
+    if response.status != 403 { error.code = .unavailable }
+    if error.retry == .never { error.retry = .later(after: nil) }
+    return error
+  }
+
+  private func isHeld(_ body: ObjectBody, at name: ObjectName) async throws(StoreError) -> Bool {
+    guard try await head(name)?.size == body.bytes.count else { return false }
+    return sameBytes(try await get(name, range: nil), body.bytes)
+  }
+
+  /// The name is taken: fine when by the very same bytes.
+  private func compare(_ body: ObjectBody, with name: ObjectName) async throws(StoreError) {
+    guard try await isHeld(body, at: name) else { throw .taken(name) }
+  }
+
+  private func emptyPart(at offset: Int, of name: ObjectName) async throws(StoreError) -> [UInt8] {
+    guard let info = try await head(name) else {
+      throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
+    }
+    guard offset <= info.size else { throw .outside(offset..<offset, of: name, size: info.size) }
+    return []
+  }
+
+  /// `nil` when there is no such collection.
+  private func children(of path: String) async throws(StoreError) -> [CollectionListing.Child]? {
+    guard let answer = try await requests.find(path, depth: 1) else { return nil }
+    let address = requests.configuration.address
+    do {
+      let segments = try CollectionListing.path(of: "\(address.path)/\(path)", at: address)
+      return try CollectionListing(answer, of: segments, at: address).children
+    } catch { throw requests.refused(error, path) }
+  }
+}

@@ -1,0 +1,333 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Backends
+
+/// What real S3 servers will not do on demand.
+@Suite struct S3ScriptedTests {
+  private typealias Reply = ScriptedServer.Reply
+  private let name = ObjectName("packs/one")!
+  private static let secret = "the-very-secret-key"
+
+  private func store(_ server: ScriptedServer, storageClass: String? = nil, token: String? = nil) throws -> S3Store {
+    let configuration = S3Configuration(
+      endpoint: try WebAddress("http://127.0.0.1:\(server.port)"), bucket: "bucket", prefix: "some/where",
+      storageClass: storageClass)
+    return S3Store(configuration, now: { 784_111_777 }) {
+      S3Credentials(accessKey: "AKIA", secretKey: Self.secret, sessionToken: token)
+    }
+  }
+
+  private static func refusal(_ code: String, _ more: String = "") -> String {
+    "<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>it was \(code)</Message>\(more)</Error>"
+  }
+
+  private static func listing(_ keys: [String], next: String? = nil, truncated: String = "false") -> String {
+    let contents = keys.map { "<Contents><Key>\($0)</Key><Size>5</Size></Contents>" }.joined()
+    let token = next.map { "<NextContinuationToken>\($0)</NextContinuationToken>" } ?? ""
+    return "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><IsTruncated>\(truncated)</IsTruncated>"
+      + "\(token)\(contents)</ListBucketResult>"
+  }
+
+  @Test func `a redirect is not followed, and its target sees nothing`() async throws {
+    try await withServer { _ in
+      .status(200, [:], "stolen")
+    } _: { thief in
+      let elsewhere = "http://127.0.0.1:\(thief.port)/bucket/some/where/packs/one"
+      for status in [301, 302, 303, 307, 308] {
+        try await withServer { _ in
+          .status(
+            status, ["Location": elsewhere, "x-amz-bucket-region": "eu-west-7"], Self.refusal("PermanentRedirect"))
+        } _: { server in
+          let store = try store(server, token: "temporary")
+          let requests: [() async throws -> Void] = [
+            { _ = try await store.get(name, range: nil) }, { _ = try await store.head(name) },
+            { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }, { try await store.delete(name) },
+            { _ = try await store.list(prefix: "") },
+          ]
+          for request in requests {
+            let error = await storeError(request)
+            #expect(error?.code == .redirected)
+            #expect(error?.retry == .never)
+          }
+          let error = await storeError { _ = try await store.list(prefix: "") }
+          #expect(error?.hint?.contains("region eu-west-7") == true)
+        }
+      }
+      #expect(thief.connections == 0)
+    }
+  }
+
+  @Test(arguments: ["InternalError", "SlowDown"])
+  func `a 200 that carries an error is an error`(_ code: String) async throws {
+    try await withServer { _ in
+      .status(200, [:], Self.refusal(code))
+    } _: { server in
+      let store = try store(server)
+      let put = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }
+      #expect(put?.retry == .later(after: nil))
+      let list = await storeError { _ = try await store.list(prefix: "") }
+      #expect(list?.retry == .later(after: nil))
+    }
+  }
+
+  @Test func `an object that is shorter at the server than what was sent is not stored`() async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(200, ["Content-Length": "2"]) : .status(200)
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      #expect(error?.code == .badAnswer)
+      #expect(error?.message.contains("3 bytes") == true && error?.message.contains("2 bytes") == true)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (206, "bytes 10-19/100", 10, true), (200, "bytes 10-19/100", 10, true), (206, "bytes 10-19/*", 10, true),
+      (200, nil, 100, true), (206, nil, 10, false), (206, "bytes 0-9/100", 10, false),
+      (206, "bytes 11-20/100", 10, false),
+      (206, "bytes 10-19/100", 9, false), (206, "bytes 10-20/100", 11, false), (206, "bytes 10-14/100", 5, false),
+      (206, "nonsense", 10, false), (206, "bytes 19-10/100", 10, false), (206, "bytes -1-19/100", 10, false),
+      (206, "bytes 10-9223372036854775807/100", 10, false),
+    ] as [(Int, String?, Int, Bool)])
+  func `only the range that was asked for is taken`(
+    _ status: Int, _ contentRange: String?, _ count: Int, _ isGood: Bool
+  ) async throws {
+    let object = (0..<100).map { UInt8($0) }
+    try await withServer { _ in
+      let headers = contentRange.map { ["Content-Range": $0] } ?? [:]
+      return .status(status, headers, count == 100 ? object : Array(object[10..<10 + count]))
+    } _: { server in
+      let store = try store(server)
+      let range = 10..<20
+      if isGood {
+        #expect(try await store.get(name, range: range) == Array(object[range]))
+      } else {
+        let error = await storeError { _ = try await store.get(name, range: range) }
+        #expect(error?.code == .badAnswer)
+      }
+      #expect(server.requests.last?.headers["range"] == "bytes=10-19")
+    }
+  }
+
+  @Test func `a range beyond the end is refused in every way a server may say it`() async throws {
+    for reply in [
+      Reply.status(416, [:], Self.refusal("InvalidRange")), .status(416),
+      .status(206, ["Content-Range": "bytes 10-14/15"], "12345"), .status(200, [:], "0123456789"),
+    ] {
+      try await withServer { _ in
+        reply
+      } _: { server in
+        let store = try store(server)
+        let error = await storeError { _ = try await store.get(name, range: 10..<20) }
+        #expect(error?.code == .badRange)
+      }
+    }
+  }
+
+  @Test func `pages are put together, and keys of others left out`() async throws {
+    try await withServer { request in
+      if request.target.contains("continuation-token=two%2B%2F%3D") {
+        return .status(200, [:], Self.listing(["some/where/packs/b", "some/where/packs/UPPER", "some/where/packs/.x"]))
+      }
+      return .status(200, [:], Self.listing(["some/where/packs/a"], next: "two+/=", truncated: "true"))
+    } _: { server in
+      let listed = try await store(server).list(prefix: "packs/")
+      #expect(listed.map(\.name.text).sorted() == ["packs/a", "packs/b"])
+      #expect(listed.allSatisfy { $0.size == 5 })
+      #expect(server.requests.count == 2)
+      #expect(server.requests[0].target.contains("prefix=some%2Fwhere%2Fpacks%2F"))
+    }
+  }
+
+  @Test func `encoded keys are decoded when the server says that it encoded them`() async throws {
+    let page = Self.listing(["some%2Fwhere%2Fpacks%2Fa", "some%2Fwhere%2Fpacks%2Fwith+space"])
+      .replacing("<IsTruncated>", with: "<EncodingType>url</EncodingType><IsTruncated>")
+    try await withServer { _ in
+      .status(200, [:], page)
+    } _: { server in
+      #expect(try await store(server).list(prefix: "packs/").map(\.name.text) == ["packs/a"])
+    }
+  }
+
+  @Test(arguments: [
+    "", "not XML", "<ListBucketResult>", "<Other/>", listing(["elsewhere/a"]), listing(["some/wherever/a"]),
+    listing([], truncated: "true"), listing([], truncated: "maybe"),
+    "<ListBucketResult><Contents><Key>some/where/a</Key><Size>5</Size></Contents></ListBucketResult>",
+    "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>some/where/a</Key></Contents></ListBucketResult>",
+    listing(["some/where/a"]).replacing("<Size>5", with: "<Size>-5"),
+    listing(["some/where/a"]).replacing("<Size>5", with: "<Size>99999999999999999999"),
+    listing(["some/where/a"]) + "<more/>", String(listing(["some/where/a"]).dropLast(20)),
+    "<!DOCTYPE x [<!ENTITY e 'some/where/a'>]>" + listing(["&e;"]),
+    "<!DOCTYPE x SYSTEM 'file:///etc/passwd'>" + listing([]), listing(["&unknown;"]),
+    listing(["some/where/" + String(repeating: "a", count: 10_000)]),
+    String(repeating: "<a>", count: 100_000), "<ListBucketResult>" + String(repeating: "<a>", count: 30),
+  ])
+  func `a listing that is not whole is refused`(_ body: String) async throws {
+    try await withServer { _ in
+      .status(200, [:], body)
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .badAnswer)
+      #expect(error?.retry == .never)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func `a listing that goes on for ever is ended`() async throws {
+    for isCircle in [true, false] {
+      try await withServer { request in
+        .status(
+          200, [:],
+          Self.listing(
+            ["some/where/a"], next: isCircle ? "t\(request.number % 3)" : "t\(request.number)", truncated: "true"))
+      } _: { server in
+        let store = try store(server)
+        let error = await storeError { _ = try await store.list(prefix: "") }
+        #expect(error?.code == .badAnswer)
+        #expect(server.requests.count < 110)
+      }
+    }
+  }
+
+  @Test func `a listing cut on its second page is no short listing`() async throws {
+    try await withServer { request in
+      if request.number == 0 { return .status(200, [:], Self.listing(["some/where/a"], next: "2", truncated: "true")) }
+      return Reply(bytes: Array("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n<ListBucketRes".utf8), closes: true)
+    } _: { server in
+      let store = try store(server)
+      #expect(await storeError { _ = try await store.list(prefix: "") }?.code == .unavailable)
+    }
+  }
+
+  @Test func `a missing bucket is no missing object`() async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(404) : .status(404, [:], Self.refusal("NoSuchBucket"))
+    } _: { server in
+      let store = try store(server)
+      #expect(await storeError { _ = try await store.head(name) }?.code == .noTarget)
+      #expect(await storeError { try await store.delete(name) }?.code == .noTarget)
+      #expect(await storeError { _ = try await store.get(name, range: nil) }?.code == .noTarget)
+    }
+  }
+
+  @Test func `a server without conditions is asked without them, once it said so`() async throws {
+    let held = Locked<Set<String>>([])
+    try await withServer { request in
+      switch request.method {
+      case "PUT" where request.headers["if-none-match"] != nil: return .status(501, [:], Self.refusal("NotImplemented"))
+      case "PUT":
+        _ = held.withLock { $0.insert(request.target) }
+        return .status(200)
+      case "HEAD":
+        return held.withLock { $0.contains(request.target) } ? .status(200, ["Content-Length": "1"]) : .status(404)
+      default: return .status(200, [:], Self.listing([]))
+      }
+    } _: { server in
+      let store = try store(server)
+      try await store.put(ObjectBody([1]), at: name, ifAbsent: true)
+      try await store.put(ObjectBody([1]), at: ObjectName("packs/two")!, ifAbsent: true)
+      #expect(server.requests.filter { $0.headers["if-none-match"] != nil }.count == 1)
+      #expect(server.requests.filter { $0.method == "PUT" }.count == 3)
+    }
+  }
+
+  @Test func `what is signed and sent along is what was configured`() async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(200, ["Content-Length": "3"]) : .status(200)
+    } _: { server in
+      let store = try store(server, storageClass: "STANDARD_IA", token: "temporary")
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      let put = try #require(server.requests.first)
+      #expect(put.target == "/bucket/some/where/packs/one")
+      #expect(put.headers["x-amz-storage-class"] == "STANDARD_IA")
+      #expect(put.headers["x-amz-security-token"] == "temporary")
+      #expect(put.headers["x-amz-date"] == "19941106T084937Z")
+      #expect(put.headers["content-length"] == "3")
+      #expect(put.headers["x-amz-content-sha256"] == Signature.hex(Signature.sha256([1, 2, 3])))
+      let signed = "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token;x-amz-storage-class,"
+      #expect(put.headers["authorization"]?.contains(signed) == true)
+      #expect(put.headers["transfer-encoding"] == nil)
+    }
+  }
+
+  @Test func `the hash that came with a body is the one that is signed`() async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(200, ["Content-Length": "1"]) : .status(200)
+    } _: { server in
+      let hash = [UInt8](repeating: 0xab, count: 32)
+      try await store(server).put(ObjectBody([1], sha256: hash), at: name, ifAbsent: false)
+      #expect(server.requests.first?.headers["x-amz-content-sha256"] == Signature.hex(hash))
+    }
+  }
+
+  private static let meanings: [(Int, String, StoreError.Code, Bool)] = [
+    (403, "SignatureDoesNotMatch", .unauthenticated, false), (403, "InvalidAccessKeyId", .unauthenticated, false),
+    (400, "ExpiredToken", .unauthenticated, false), (403, "RequestTimeTooSkewed", .clockSkew, false),
+    (403, "AccessDenied", .forbidden, false), (404, "NoSuchBucket", .noTarget, false),
+    (404, "NoSuchKey", .notFound, false), (503, "SlowDown", .throttled, true),
+    (500, "InternalError", .unavailable, true),
+    (400, "RequestTimeout", .unavailable, true), (403, "QuotaExceeded", .full, false), (507, "", .full, false),
+    (400, "XAmzContentSHA256Mismatch", .unavailable, true), (400, "InvalidStorageClass", .unsupported, false),
+    (400, "AuthorizationHeaderMalformed", .unauthenticated, false), (501, "NotImplemented", .unsupported, false),
+    (401, "", .unauthenticated, false), (429, "", .throttled, true), (502, "", .unavailable, true),
+    (503, "", .throttled, true), (504, "<html>", .unavailable, true), (400, "Unheard", .badAnswer, false),
+    (418, "", .badAnswer, false), (409, "OperationAborted", .unavailable, true), (599, "", .unavailable, true),
+  ]
+
+  @Test(arguments: meanings)
+  func `each status and code has its meaning`(
+    _ status: Int, _ code: String, _ meaning: StoreError.Code, _ mayRetry: Bool
+  ) throws {
+    let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket")
+    let body = code.isEmpty || code == "<html>" ? code : Self.refusal(code)
+    for after in [nil, 17] {
+      let headers = after.map { [("retry-after", "\($0)")] } ?? []
+      let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8))
+      let error = S3Errors(configuration: configuration, now: 0).error(response, "packs/x could not be read")
+      #expect(error.code == meaning)
+      #expect(error.retry == (mayRetry ? .later(after: after.map { .seconds($0) }) : .never))
+      #expect(error.message.hasPrefix("packs/x could not be read: "))
+      #expect(error.message.contains("\(status)"))
+    }
+  }
+
+  @Test func `errors name a way out, and what a server says is kept to one clean line`() throws {
+    let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket")
+    let errors = S3Errors(configuration: configuration, now: 784_111_777)
+    let wrongRegion = Self.refusal("AuthorizationHeaderMalformed", "<Region>eu-central-1</Region>")
+    #expect(
+      errors.error(HTTPResponse(status: 400, headers: [], body: Array(wrongRegion.utf8)), "x").hint
+        == "Set the target's region to eu-central-1.")
+    let skewed = HTTPResponse(
+      status: 403, headers: [("date", "Sun, 06 Nov 1994 09:49:37 GMT")],
+      body: Array(Self.refusal("RequestTimeTooSkewed").utf8))
+    #expect(errors.error(skewed, "x").message.contains("by 3600 seconds"))
+    let loud =
+      "<Error><Code>AccessDenied</Code><Message>one\n\u{9b}two &#10;" + String(repeating: "z", count: 5000)
+      + "</Message></Error>"
+    let message = errors.error(HTTPResponse(status: 403, headers: [], body: Array(loud.utf8)), "x").message
+    #expect(message.count < 400)
+    #expect(!message.unicodeScalars.contains { $0.properties.generalCategory == .control })
+  }
+
+  @Test func `no error says the secret`() async throws {
+    for status in [400, 401, 403, 404, 500, 200] {
+      try await withServer { request in
+        // A server that repeats everything it was sent.
+        let echo = request.headers.map { "\($0.key): \($0.value)" }.sorted().joined(separator: " ")
+        return .status(status, [:], "<Error><Code>Odd</Code><Message>\(echo)</Message></Error>")
+      } _: { server in
+        let store = try store(server, token: "temporary-secret")
+        let error = await storeError { _ = try await store.list(prefix: "") }
+        var dumped = ""
+        dump(error, to: &dumped)
+        #expect(error != nil)
+        #expect(!dumped.contains(Self.secret) && !dumped.contains("temporary-secret"))
+      }
+    }
+  }
+}

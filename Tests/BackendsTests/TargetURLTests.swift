@@ -1,0 +1,100 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Backends
+
+@Suite struct TargetURLTests {
+  @Test func `folders are paths or file URLs`() throws {
+    #expect(try TargetURL.parse("/srv/backup/") == .folder(path: "/srv/backup"))
+    #expect(try TargetURL.parse("/srv/a b%20c#?") == .folder(path: "/srv/a b%20c#?"))
+    #expect(try TargetURL.parse("file:///srv/a%20b") == .folder(path: "/srv/a b"))
+    #expect(try TargetURL.parse("file://localhost/srv") == .folder(path: "/srv"))
+    #expect(try TargetURL.parse("/") == .folder(path: "/"))
+  }
+
+  @Test func `S3 has a bucket, a prefix and options`() throws {
+    let text = "s3://my-bucket/a/b/?endpoint=http://localhost:9000&region=eu-central-1&style=virtual&storageClass=COLD"
+    var location = Target.S3Location(bucket: "my-bucket", prefix: "a/b")
+    location.endpoint = try WebAddress("http://localhost:9000")
+    location.region = "eu-central-1"
+    location.style = .virtual
+    location.storageClass = "COLD"
+    #expect(try TargetURL.parse(text) == .s3(location))
+    #expect(try TargetURL.parse(text).location == "s3://my-bucket/a/b")
+    guard case .s3(let encoded) = try TargetURL.parse("s3://bucket?endpoint=https%3A%2F%2Fs3.example%3A444&profile=p")
+    else { throw StoreError(.badAnswer, "no S3") }
+    #expect(encoded.endpoint?.text == "https://s3.example:444")
+    #expect(encoded.profile == "p")
+  }
+
+  @Test func `without an endpoint it is Amazon's`() throws {
+    let plain = Target.S3Location(bucket: "bucket", prefix: "").configuration(region: "eu-west-1")
+    #expect(plain.endpoint.text == "https://s3.eu-west-1.amazonaws.com")
+    #expect(plain.style == .virtual)
+    #expect(plain.place(of: "k").server.authority == "bucket.s3.eu-west-1.amazonaws.com")
+    #expect(plain.place(of: "k").path == "/k")
+    #expect(Target.S3Location(bucket: "a.b", prefix: "").configuration(region: nil).style == .path)
+    var own = Target.S3Location(bucket: "bucket", prefix: "")
+    own.endpoint = try WebAddress("https://host/base")
+    let configuration = own.configuration(region: nil)
+    #expect(configuration.style == .path && configuration.region == "us-east-1")
+    #expect(configuration.place(of: "a/b").path == "/base/bucket/a/b")
+    #expect(configuration.place(of: nil).path == "/base/bucket")
+  }
+
+  @Test func `WebDAV has a host and a path, and may have a user`() throws {
+    let address = try WebAddress("https://host.example:8443/remote.php/dav%20x")
+    #expect(
+      try TargetURL.parse("webdavs://ali%40home@HOST.example:8443/remote.php/dav%20x/")
+        == .webdav(address, user: "ali@home"))
+    #expect(try TargetURL.parse("webdav://[::1]:8080/") == .webdav(try WebAddress("http://[::1]:8080"), user: nil))
+    #expect(try TargetURL.parse("webdavs://host:443/d").location == "webdavs://host/d")
+  }
+
+  @Test(arguments: [
+    "webdavs://ali:geheim@host/path", "webdav://:geheim@host/", "webdavs://ali:geheim@evil@host/",
+    "s3://AKIA:geheim@bucket/x",
+    "webdavs://host/path?password=geheim", "s3://bucket?secretKey=geheim", "s3://bucket?endpoint=http://a:geheim@host",
+    "https://ali:geheim@host/", "geheim", "webdavs://host/#geheim", "s3://bucket/ge heim", "webdavs://host/ge heim",
+    "file://geheim", "s3://geheim%/x",
+  ])
+  func `secrets are refused and never repeated`(_ text: String) {
+    let refusal = #expect(throws: TargetURL.Refusal.self) { _ = try TargetURL.parse(text) }
+    #expect(refusal?.description.contains("heim") == false)
+    #expect(refusal?.hint.isEmpty == false)
+  }
+
+  @Test(arguments: [
+    "", "relative/path", "./x", "http://host/", "ftp://host", "s3://", "s3:///prefix", "s3://b", "s3://bucket/..",
+    "s3://bucket?style=odd", "s3://bucket?region=", "s3://bucket?region=a/b", "s3://bucket?x=y", "webdav://",
+    "webdavs://host:0/", "webdavs://host:99999/", "webdavs://ho st/", "webdavs://host/../x", "webdavs://host/%2e%2e/x",
+    "webdavs://host/%zz", "file://host/path", "file://relative", "webdavs://@host/",
+  ])
+  func `these are no targets`(_ text: String) {
+    #expect(throws: TargetURL.Refusal.self) { _ = try TargetURL.parse(text) }
+  }
+
+  @Test(arguments: [
+    ("http://localhost", true), ("http://127.0.0.1:80", true), ("http://[::1]", true), ("http://a.localhost", true),
+    ("http://127.evil.example", false), ("http://localhost.example", false), ("http://128.0.0.1", false),
+  ])
+  func `this machine is told from others`(_ url: String, _ isLoopback: Bool) throws {
+    #expect(try WebAddress(url).isLoopback == isLoopback)
+  }
+
+  @Test func `a target makes its store`() throws {
+    let scratch = try Scratch()
+    var access = TargetAccess(now: { 0 })
+    let missing = Target.folder(path: scratch.file("new"))
+    #expect(throws: StoreError.self) { _ = try missing.store(access) }
+    access.create = true
+    #expect(try missing.store(access).traits.location == "file://\(scratch.file("new"))")
+    let bucket = try TargetURL.parse("s3://bucket/p?endpoint=http://localhost:1")
+    let error = #expect(throws: StoreError.self) { _ = try bucket.store(access) }
+    #expect(error?.code == .unauthenticated)
+    access.credentials = { () async throws(StoreError) in S3Credentials(accessKey: "a", secretKey: "b") }
+    #expect(try bucket.store(access).traits.location == "s3://bucket/p")
+    #expect(try TargetURL.parse("webdav://h/p").store(access).traits.location == "webdav://h/p")
+  }
+}

@@ -1,0 +1,300 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Backends
+
+/// What real WebDAV servers will not do on demand.
+@Suite struct WebDAVScriptedTests {
+  private typealias Reply = ScriptedServer.Reply
+  private let name = ObjectName("packs/one")!
+  private static let password = "open-sesame"
+
+  private func store(_ server: ScriptedServer, user: String? = nil) throws -> WebDAVStore {
+    let address = try WebAddress("http://127.0.0.1:\(server.port)/dav%20files")
+    return WebDAVStore(
+      WebDAVConfiguration(address: address, user: user, password: user.map { _ in Self.password }),
+      now: { 784_111_777 })
+  }
+
+  private static func response(_ href: String, size: Int? = nil, status: String? = nil) -> String {
+    let type = size == nil ? "<D:collection/>" : ""
+    let length = size.map { "<D:getcontentlength>\($0)</D:getcontentlength>" } ?? ""
+    let own = status.map { "<D:status>\($0)</D:status>" } ?? ""
+    return "<D:response><D:href>\(href)</D:href>\(own)<D:propstat><D:prop><D:resourcetype>\(type)</D:resourcetype>"
+      + "\(length)</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
+  }
+
+  private static func multistatus(_ responses: String...) -> String {
+    "<?xml version=\"1.0\"?><D:multistatus xmlns:D=\"DAV:\">\(responses.joined())</D:multistatus>"
+  }
+
+  private static let root = response("/dav%20files/")
+
+  /// Answers PROPFIND like a server that holds one file at `packs/one`, and everything else with `other`.
+  private static func server(
+    size: Int = 3, _ other: @escaping @Sendable (ScriptedServer.Request) -> Reply
+  ) -> @Sendable (ScriptedServer.Request) -> Reply {
+    { request in
+      guard request.method == "PROPFIND" else { return other(request) }
+      let isCollection = request.target.hasSuffix("/")
+      return .status(207, [:], multistatus(response(request.target, size: isCollection ? nil : size)))
+    }
+  }
+
+  @Test func `children are listed, whatever way the href is written`() async throws {
+    try await withServer { request in
+      let base = "http://\(request.headers["host"] ?? "")/dav%20files"
+      return .status(
+        207, [:],
+        Self.multistatus(
+          Self.response("/dav%20files"), Self.response("/dav%20files/a", size: 1), Self.response("\(base)/b", size: 2),
+          Self.response("/dav%20files/%63", size: 3), Self.response("/dav%20files/.hidden", size: 4),
+          Self.response("/dav%20files/With%20Space/"), Self.response("/dav%20files/tmp/")))
+    } _: { server in
+      let listed = try await store(server).list(prefix: "")
+      #expect(listed.sorted { $0.name < $1.name }.map { "\($0.name) \($0.size)" } == ["a 1", "b 2", "c 3"])
+      let request = try #require(server.requests.first)
+      #expect(request.method == "PROPFIND" && request.target == "/dav%20files/")
+      #expect(request.headers["depth"] == "1")
+      #expect(request.headers["content-type"] == "application/xml")
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test(arguments: [
+    "http://evil.example/dav%20files/a", "https://127.0.0.1/dav%20files/a", "//evil.example/dav%20files/a",
+    "/dav%20files/../a", "/dav%20files/%2e%2e/a", "/dav%20files/%2e%2e", "/dav%20files/a%2fb",
+    "/dav%20files/a%2F..%2Fb",
+    "/dav%20files/a/b", "/other/a", "/a", "/", "a", "../a", "", "/dav%20files//a", "/dav%20files/a%00",
+    "/dav%20files/%zz",
+    "/dav%20files/%ff", "/dav+files/a", "http://user:pw@127.0.0.1/dav%20files/a",
+  ])
+  func `an href that leads elsewhere makes the listing an error`(_ href: String) async throws {
+    let body = Self.multistatus(Self.root, Self.response(href, size: 1))
+    try await withServer { _ in
+      .status(207, [:], body)
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .badAnswer)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test(arguments: [
+    multistatus(), multistatus(response("/dav%20files/a", size: 1)),
+    multistatus(root, response("/dav%20files/a", size: 1), response("/dav%20files/a", size: 1)),
+    multistatus(root, response("/dav%20files/a", size: 1, status: "HTTP/1.1 507 Insufficient Storage")),
+    multistatus(
+      root, response("/dav%20files/a", size: 1).replacing("<D:getcontentlength>1</D:getcontentlength>", with: "")),
+    multistatus(root, response("/dav%20files/a", size: 1).replacing("200 OK", with: "404 Not Found")),
+    multistatus(root, response("/dav%20files/a", size: -1)), multistatus(response("/dav%20files/", size: 5)),
+    multistatus(root).replacing("DAV:", with: "urn:other"), "<D:multistatus xmlns:D=\"DAV:\"/>", "", "<html></html>",
+    String(multistatus(root).dropLast(10)), "<!DOCTYPE html>" + multistatus(root),
+  ])
+  func `an answer that is not whole makes the listing an error`(_ body: String) async throws {
+    try await withServer { _ in
+      .status(207, [:], body)
+    } _: { server in
+      let store = try store(server)
+      #expect(await storeError { _ = try await store.list(prefix: "") }?.code == .badAnswer)
+    }
+  }
+
+  @Test func `stock nginx is recognised by what it cannot do`() async throws {
+    try await withServer { request in
+      request.method == "PROPFIND" ? .status(405) : .status(201)
+    } _: { server in
+      let store = try store(server)
+      for work in [
+        { _ = try await store.list(prefix: "") }, { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) },
+      ] as [() async throws -> Void] {
+        let error = await storeError(work)
+        #expect(error?.code == .unsupported)
+        #expect(error?.hint?.contains("nginx") == true)
+      }
+    }
+  }
+
+  @Test func `a redirect is not followed, and its target sees nothing`() async throws {
+    try await withServer { _ in
+      .status(200, [:], "stolen")
+    } _: { thief in
+      try await withServer { request in
+        .status(302, ["Location": "http://127.0.0.1:\(thief.port)\(request.target)?token=abc"])
+      } _: { server in
+        let store = try store(server, user: "ali")
+        for work in [
+          { _ = try await store.list(prefix: "") }, { _ = try await store.get(name, range: nil) },
+          { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }, { try await store.delete(name) },
+        ] as [() async throws -> Void] {
+          let error = await storeError(work)
+          #expect(error?.code == .redirected)
+          #expect(error?.description.contains("token") == false)
+        }
+      }
+      #expect(thief.connections == 0)
+    }
+  }
+
+  @Test func `an object goes to tmp, is measured, and then gets its name`() async throws {
+    try await withServer(Self.server { _ in .status(201) }) { server in
+      try await store(server).put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      let requests = server.requests.map { request in
+        let target = request.target.hasPrefix("/dav%20files/tmp/") && request.target.count > 18 ? "TMP" : request.target
+        return "\(request.method) \(target)"
+      }
+      #expect(
+        requests == [
+          "PROPFIND /dav%20files/", "MKCOL /dav%20files/tmp/", "MKCOL /dav%20files/packs/", "PUT TMP", "PROPFIND TMP",
+          "MOVE TMP", "PROPFIND /dav%20files/packs/one",
+        ])
+      let move = try #require(server.requests.first { $0.method == "MOVE" })
+      #expect(move.headers["destination"] == "http://127.0.0.1:\(server.port)/dav%20files/packs/one")
+      #expect(move.headers["overwrite"] == "F")
+    }
+  }
+
+  @Test func `what arrived short never gets its name`() async throws {
+    try await withServer(Self.server(size: 2) { _ in .status(201) }) { server in
+      let store = try store(server)
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      #expect(error?.code == .unavailable)
+      #expect(error?.retry == .later(after: nil))
+      #expect(!server.requests.contains { $0.method == "MOVE" })
+      #expect(server.requests.last?.method == "DELETE")
+    }
+  }
+
+  @Test func `a MOVE that finds the same bytes there is a success, and other bytes are not`() async throws {
+    for content in ["123", "124"] {
+      let replies = Self.server { request in
+        switch request.method {
+        case "MOVE": request.headers["overwrite"] == "F" ? .status(412) : .status(204)
+        case "GET": .status(200, [:], content)
+        default: .status(201)
+        }
+      }
+      try await withServer(replies) { server in
+        let store = try store(server)
+        try await store.put(ObjectBody(Array("123".utf8)), at: name, ifAbsent: false)
+        let overwrites = server.requests.filter { $0.method == "MOVE" }.compactMap { $0.headers["overwrite"] }
+        #expect(overwrites == (content == "123" ? ["F"] : ["F", "T"]))
+        let error = await storeError { try await store.put(ObjectBody(Array("123".utf8)), at: name, ifAbsent: true) }
+        #expect(error?.code == (content == "123" ? nil : .exists))
+      }
+    }
+  }
+
+  @Test func `a busy server is waited for as long as it says, and a full one is not`() async throws {
+    let clock = ManualClock()
+    try await withServer(
+      Self.server { request in
+        guard request.method == "PUT" else { return .status(201) }
+        switch request.number {
+        case ..<6: return .status(503, ["Retry-After": "7"])
+        case ..<11: return .status(423, ["Retry-After": "Sun, 06 Nov 1994 08:50:37 GMT"])
+        default: return .status(201)
+        }
+      }
+    ) { server in
+      let store = RetryingStore(try store(server), clock: clock.storeClock, random: { 0 })
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      #expect(clock.waits.prefix(1) == [.seconds(7)])
+      #expect(clock.waits.contains(.seconds(60)))
+    }
+    try await withServer(Self.server { $0.method == "PUT" ? .status(507) : .status(201) }) { server in
+      let full = try store(server)
+      let store = RetryingStore(full, clock: clock.storeClock)
+      let error = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }
+      #expect(error?.code == .full)
+      #expect(server.requests.filter { $0.method == "PUT" }.count == 1)
+    }
+  }
+
+  @Test func `deleting the name of a collection deletes nothing`() async throws {
+    try await withServer { _ in
+      .status(207, [:], Self.multistatus(Self.response("/dav%20files/packs/")))
+    } _: { server in
+      try await store(server).delete(ObjectName("packs")!)
+      #expect(!server.requests.contains { $0.method == "DELETE" })
+    }
+  }
+
+  @Test func `a range that the server ignores is cut out`() async throws {
+    try await withServer { _ in
+      .status(200, [:], "0123456789")
+    } _: { server in
+      let store = try store(server)
+      #expect(try await store.get(name, range: 3..<6) == Array("345".utf8))
+      #expect(await storeError { _ = try await store.get(name, range: 3..<11) }?.code == .badRange)
+    }
+  }
+
+  @Test func `the password is sent to nobody who does not ask, and never in the clear over a network`() async throws {
+    let asksBasic = ["WWW-Authenticate": "Basic realm=\"x\""]
+    // Loopback: may be sent, once it was asked for.
+    try await withServer { request in
+      request.headers["authorization"] == nil
+        ? .status(401, asksBasic) : .status(207, [:], Self.multistatus(Self.root))
+    } _: { server in
+      let store = try store(server, user: "ali")
+      for _ in 0..<3 { _ = try await store.list(prefix: "") }
+      #expect(server.requests.map { $0.headers["authorization"] != nil } == [false, true, true, true])
+      #expect(server.requests[0].method == "OPTIONS" && server.requests[0].body.isEmpty)
+    }
+    // The same server, were it elsewhere: Basic is not among the ways.
+    let remote = WebDAVConfiguration(address: try WebAddress("http://backup.example/dav"), user: "ali", password: "x")
+    #expect(remote.schemes == .digest)
+    var allowed = remote
+    allowed.allowPlainPassword = true
+    #expect(allowed.schemes == [.basic, .digest])
+    let encrypted = WebDAVConfiguration(address: try WebAddress("https://backup.example/dav"), user: "ali")
+    #expect(encrypted.schemes == [.basic, .digest])
+    let response = HTTPResponse(status: 401, headers: [], body: [], offered: .basic)
+    let error = WebDAVErrors(configuration: remote, now: 0).error(response, "x")
+    #expect(error.hint?.contains("webdavs://") == true)
+  }
+
+  @Test func `a server that asks for Digest never sees the password`() async throws {
+    let asks = ["WWW-Authenticate": "Digest realm=\"x\", nonce=\"abc\", qop=\"auth\", algorithm=MD5"]
+    try await withServer { request in
+      guard let login = request.headers["authorization"], login.hasPrefix("Digest ") else { return .status(401, asks) }
+      return Self.server { _ in .status(201) }(request)
+    } _: { server in
+      try await store(server, user: "ali").put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      #expect(server.requests.contains { $0.method == "PUT" && $0.body == [1, 2, 3] })
+      // Refused tries carry no body.
+      #expect(!server.requests.contains { $0.headers["authorization"] == nil && $0.body == [1, 2, 3] })
+      #expect(
+        !server.requests.contains { "\($0.headers)".contains("Basic") || "\($0.headers)".contains(Self.password) })
+    }
+  }
+
+  private static let meanings: [(Int, StoreError.Code, Bool)] = [
+    (301, .redirected, false), (401, .unauthenticated, false), (403, .forbidden, false), (404, .notFound, false),
+    (405, .unsupported, false), (409, .unavailable, true), (412, .exists, false), (413, .full, false),
+    (416, .badRange, false), (423, .unavailable, true), (429, .throttled, true), (500, .unavailable, true),
+    (502, .unavailable, true), (503, .throttled, true), (504, .unavailable, true), (507, .full, false),
+    (599, .unavailable, true), (418, .badAnswer, false), (99, .badAnswer, false),
+  ]
+
+  @Test(arguments: meanings)
+  func `each status has its meaning`(_ status: Int, _ code: StoreError.Code, _ mayRetry: Bool) throws {
+    let configuration = WebDAVConfiguration(
+      address: try WebAddress("https://host/dav"), user: "ali", password: Self.password)
+    for after in [nil, 17] {
+      let headers = after.map { [("retry-after", "\($0)")] } ?? []
+      let response = HTTPResponse(status: status, headers: headers, body: [])
+      let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x could not be read")
+      #expect(error.code == code)
+      #expect(error.retry == (mayRetry ? .later(after: after.map { .seconds($0) }) : .never))
+      #expect(error.message.contains("\(status)"))
+      #expect(!error.description.contains(Self.password))
+    }
+    var dumped = ""
+    dump(configuration, to: &dumped)
+    #expect(!dumped.contains(Self.password) && !"\(configuration)".contains(Self.password))
+  }
+}
