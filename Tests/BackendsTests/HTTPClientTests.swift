@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import Storage
 import TestKit
 import Testing
@@ -178,6 +180,29 @@ import Testing
       _ = try await HTTPClient(settings).send(put)
       let time = ContinuousClock.now - start
       #expect(time > .milliseconds(900), "\(time)")
+    }
+  }
+
+  // The environment belongs to the whole process, so these have one of their own.
+  @Test func `proxies are taken from the environment, and a netrc file is not read`() async {
+    await #expect(processExitsWith: .success) { () async throws -> Void in
+      let scratch = try Scratch()
+      let netrc = Array("machine 127.0.0.1 login ali password geheim\ndefault login ali password geheim\n".utf8)
+      guard FileManager.default.createFile(atPath: scratch.file(".netrc"), contents: Data(netrc)) else { exit(2) }
+      setenv("HOME", scratch.path, 1)
+      let proxy = ScriptedServer { _ in .status(200, [:], "from the proxy") }
+      setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
+      setenv("no_proxy", "127.0.0.1", 1)
+      let client = HTTPClient()
+      let response = try await client.send(HTTPRequest("GET", "http://backup.example/x"))
+      guard response.body == Array("from the proxy".utf8) else { exit(3) }
+      guard proxy.requests.map(\.target) == ["http://backup.example/x"] else { exit(4) }
+      let direct = ScriptedServer { _ in .status(401, ["WWW-Authenticate": "Basic realm=\"x\""]) }
+      guard try await client.send(HTTPRequest("GET", "http://127.0.0.1:\(direct.port)/y")).status == 401 else {
+        exit(5)
+      }
+      guard proxy.requests.count == 1, direct.requests.count == 1 else { exit(6) }
+      guard !(proxy.requests + direct.requests).contains(where: { $0.headers["authorization"] != nil }) else { exit(7) }
     }
   }
 

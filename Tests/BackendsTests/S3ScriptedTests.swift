@@ -148,7 +148,8 @@ import Testing
     try await withServer { _ in
       .status(200, [:], page)
     } _: { server in
-      #expect(try await store(server).list(prefix: "packs/").map(\.name.text) == ["packs/a"])
+      let listed = try await store(server).list(prefix: "packs/")
+      #expect(listed.map(\.name.text) == ["packs/a"])
     }
   }
 

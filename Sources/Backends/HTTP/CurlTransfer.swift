@@ -163,7 +163,11 @@ extension CurlTransfer {
       answer.removeAll()
     } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
       let value = line[line.index(after: colon)...].trimming { $0.isWhitespace }
-      headers.append((line[..<colon].lowercased(), String(value)))
+      let name = line[..<colon].lowercased()
+      headers.append((name, String(value)))
+      if name == "content-length", request.method != "HEAD", let length = Int(value), length > 0 {
+        answer.reserveCapacity(min(length, request.largestAnswer))
+      }
     }
   }
 

@@ -6,6 +6,9 @@ import Storage
 /// round trip on each request; Digest is asked for each time, with an empty body the first time round.
 struct WebDAVRequests: Sendable {
   let configuration: WebDAVConfiguration
+  /// In bytes: what some two hundred thousand objects in one collection need.
+  private static let longestListing = 128 << 20
+
   /// Seconds since 1970 UTC.
   let now: @Sendable () -> Int
   private let client: HTTPClient
@@ -38,7 +41,7 @@ struct WebDAVRequests: Sendable {
   func find(_ path: String, depth: Int) async throws(StoreError) -> Multistatus? {
     let response = try await send(
       "PROPFIND", path, headers: [("Depth", String(depth)), ("Content-Type", "application/xml")],
-      body: Array(Multistatus.question.utf8), largestAnswer: depth == 0 ? 1 << 20 : 256 << 20)
+      body: Array(Multistatus.question.utf8), largestAnswer: depth == 0 ? 1 << 20 : Self.longestListing)
     switch response.status {
     case 207: break
     case 404: return nil

@@ -108,19 +108,18 @@ package enum StoreContract {
 
   /// Bytes that differ everywhere and for every seed, so that shifted, cut or mixed-up answers show.
   static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
-    var state = seed &* 0x9E37_79B9_7F4A_7C15
-    return Array(unsafeUninitializedCapacity: count) { buffer, filled in
-      for offset in stride(from: 0, to: count, by: 8) {
+    let words = (count + 7) / 8
+    let pattern = [UInt64](unsafeUninitializedCapacity: words) { buffer, filled in
+      var state = seed &* 0x9E37_79B9_7F4A_7C15
+      var index = 0
+      while index < words {
         state = state &* 0x5851_F42D_4C95_7F2D &+ 0x1405_7B7E_F767_814F
-        withUnsafeBytes(of: state ^ state >> 33) { word in
-          UnsafeMutableRawBufferPointer(
-            rebasing: UnsafeMutableRawBufferPointer(buffer)[offset..<min(offset + 8, count)]
-          )
-          .copyBytes(from: word.prefix(count - offset))
-        }
+        buffer[index] = state ^ state >> 33
+        index += 1
       }
-      filled = count
+      filled = words
     }
+    return pattern.withUnsafeBytes { Array($0.prefix(count)) }
   }
 
   static func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) throws {
