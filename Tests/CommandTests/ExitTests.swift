@@ -22,7 +22,8 @@ import Testing
     try await home.must("init")
     try await home.push()
     try home.change()
-    let lock = try #require(home.program.files(below: "state").first { $0.hasSuffix("/lock") && !$0.hasPrefix("spool/") })
+    let lock = try #require(
+      home.program.files(below: "state").first { $0.hasSuffix("/lock") && !$0.hasPrefix("spool/") })
     let descriptor = open(home.program.file("state/\(lock)"), O_RDWR | O_CLOEXEC)
     #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
     let ending = try await home("--json", "push")
