@@ -3,8 +3,9 @@ import Storage
 
 /// SIGINT and SIGTERM: the first asks the work to stop and clean up, the second ends the process at once.
 ///
-/// The signals are blocked everywhere and waited for on a thread of their own, so no code ever runs in a handler.
-/// Must be made before any other thread is.
+/// The handler only writes the signal's number into a pipe; a thread reads it there, so that no code of ours runs in a
+/// handler. (Blocking the signals and waiting for them would be simpler, but libdispatch keeps a thread that takes all
+/// signals whatever we block.)
 final class Signals: Sendable {
   private struct State {
     var first: Int32?
@@ -12,9 +13,16 @@ final class Signals: Sendable {
   }
   private let state = Locked(State())
 
+  /// Where the handler writes, and the thread reads.
+  private static let pipeEnds: (read: Int32, write: Int32) = {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return (-1, -1) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }()
+
   init() {
-    var set = Self.awaited()
-    pthread_sigmask(SIG_BLOCK, &set, nil)
+    guard Self.pipeEnds.read >= 0 else { return }
     var thread = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
     let result = pthread_create(
@@ -22,8 +30,18 @@ final class Signals: Sendable {
       { context in
         guard let context else { return nil }
         Unmanaged<Signals>.fromOpaque(context).takeRetainedValue().wait()
+        return nil
       }, context)
-    if result == 0 { pthread_detach(thread) }
+    guard result == 0 else { return }
+    pthread_detach(thread)
+    for number in [SIGINT, SIGTERM] {
+      signal(number) { number in
+        let saved = errno
+        var byte = UInt8(truncatingIfNeeded: number)
+        _ = write(Signals.pipeEnds.write, &byte, 1)
+        errno = saved
+      }
+    }
   }
 
   /// The signal that came first, if one did.
@@ -38,11 +56,13 @@ final class Signals: Sendable {
     if late { stop() }
   }
 
-  private func wait() -> Never {
-    var set = Self.awaited()
+  private func wait() {
+    var byte: UInt8 = 0
     while true {
-      var number: Int32 = 0
-      guard sigwait(&set, &number) == 0 else { continue }
+      let count = read(Self.pipeEnds.read, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count == 1 else { return }
+      let number = Int32(byte)
       let (isSecond, stop) = state.withLock { state in
         defer { state.first = state.first ?? number }
         return (state.first != nil, state.stop)
@@ -53,13 +73,5 @@ final class Signals: Sendable {
       }
       stop?()
     }
-  }
-
-  private static func awaited() -> sigset_t {
-    var set = sigset_t()
-    sigemptyset(&set)
-    sigaddset(&set, SIGINT)
-    sigaddset(&set, SIGTERM)
-    return set
   }
 }

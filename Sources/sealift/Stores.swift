@@ -5,8 +5,8 @@ import Storage
 /// The composition root: where a target's settings become a store.
 struct Stores: Sendable {
   /// Shared by all targets of one run: the limit is for the machine, not for each target.
-  let upload: LimitedRate?
-  let download: LimitedRate?
+  private let upload: LimitedRate?
+  private let download: LimitedRate?
   private let terminal: Terminal
 
   init(_ options: GlobalOptions, _ configuration: Configuration, _ terminal: Terminal) throws {
@@ -17,7 +17,7 @@ struct Stores: Sendable {
 
   /// A store as operations get it: each request waits for its turn, and is made again when that can help.
   ///
-  /// - Parameter create: make the folder of a folder target.
+  /// - Parameter create: make the folder or collection of the target when it is missing.
   func store(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
     retrying(throttled(try backend(for: target, create: create)), name: target.name)
   }
@@ -26,7 +26,7 @@ struct Stores: Sendable {
     RetryingStore(
       store,
       willRetry: { [terminal] retry in
-        terminal.notice("\(name): \(retry.error.message); trying again in \(retry.pause.formattedSeconds)")
+        terminal.notice("\(name): \(retry.error.message); trying again in \(retry.pause.tenths) s")
       })
   }
 
@@ -35,20 +35,29 @@ struct Stores: Sendable {
   }
 
   private func backend(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
+    var access = Backends.TargetAccess(now: { wallMilliseconds() / 1000 })
+    access.create = create
+    access.settings.caFile = target.caFile
+    access.settings.uploadLimit = upload?.bytesPerSecond
+    access.settings.downloadLimit = download?.bytesPerSecond
+    access.user = target.user
+    access.password = try target.password.map { String(decoding: try $0.text(), as: UTF8.self) }
     do {
-      guard let path = Self.folder(target.url) else {
-        throw OperationError(.usage, "no such kind of target: \(target.url)")
+      var place = target.place
+      if case .s3(var location) = place {
+        let found = try S3Identity.find(target, profile: location.profile)
+        access.region = found.region
+        access.credentials = { () async throws(StoreError) in found.credentials }
+        location.endpoint = try location.endpoint ?? S3Identity.endpoint()
+        place = .s3(location)
+        access.settings.caFile = target.caFile ?? Environment.filled("AWS_CA_BUNDLE")
       }
-      return try FolderStore(path: path, create: create)
+      return try place.store(access)
     } catch let error as StoreError {
       throw OperationError(
         error.code == .noTarget ? .noRepository : .failed, code: error.code.rawValue, error.message, hint: error.hint,
         cause: error)
     }
-  }
-
-  private static func folder(_ url: String) -> String? {
-    url.hasPrefix("/") ? url : url.hasPrefix("file:///") ? String(url.dropFirst("file://".count)) : nil
   }
 
   private static func rate(_ text: String?, _ option: String) throws -> LimitedRate? {
@@ -63,10 +72,62 @@ struct Stores: Sendable {
   private static func line(_ bytesPerSecond: Int) -> LimitedRate { LimitedRate(bytesPerSecond: bytesPerSecond) }
 }
 
+/// Who we are to an S3 server: by the configuration, else by what other S3 tools use.
+private enum S3Identity {
+  /// - Throws: `StoreError` when no credentials are found, `OperationError` when a secret cannot be read.
+  static func find(_ target: TargetSettings, profile: String?) throws -> (
+    credentials: S3Credentials, region: String?
+  ) {
+    var environment: [String: String] = [:]
+    for name in variables { environment[name] = Environment.filled(name) }
+    if let accessKey = target.accessKeyID, let secretKey = target.secretKey {
+      let credentials = S3Credentials(
+        accessKey: accessKey, secretKey: String(decoding: try secretKey.text(), as: UTF8.self),
+        sessionToken: try target.sessionToken.map { String(decoding: try $0.text(), as: UTF8.self) })
+      return (credentials, environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"])
+    }
+    var profile = profile
+    if let file = target.credentialsFile {
+      // A file that was named goes before the variables, like a profile that was named.
+      environment["AWS_SHARED_CREDENTIALS_FILE"] = file
+      profile = profile ?? environment["AWS_PROFILE"] ?? "default"
+    }
+    let found = try S3CredentialSearch.find(profile: profile, environment: environment, readFile: text)
+    return (found.credentials, found.region)
+  }
+
+  static func endpoint() throws -> WebAddress? {
+    guard let text = Environment.filled("AWS_ENDPOINT_URL_S3") ?? Environment.filled("AWS_ENDPOINT_URL") else {
+      return nil
+    }
+    do { return try WebAddress(text) } catch {
+      throw OperationError(
+        .usage, code: "badValue", "the endpoint in AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL cannot be used",
+        hint: "Write a URL such as https://s3.example.com.")
+    }
+  }
+
+  private static let variables = [
+    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION",
+    "AWS_PROFILE",
+    "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "HOME",
+  ]
+
+  private static func text(_ path: String) throws(StoreError) -> String? {
+    do {
+      return String(decoding: try FileContent.read(path, limit: 1 << 20), as: UTF8.self)
+    } catch {
+      if error.isAbsent { return nil }
+      throw StoreError(
+        .unauthenticated, "cannot read \(path): \(error.reason)", hint: "Check the file with the S3 credentials.")
+    }
+  }
+}
+
 extension Duration {
-  /// `0.4 s`.
-  fileprivate var formattedSeconds: String {
+  /// Seconds with one digit after the point.
+  fileprivate var tenths: String {
     let tenths = components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
-    return "\(tenths / 10).\(tenths % 10) s"
+    return "\(tenths / 10).\(tenths % 10)"
   }
 }

@@ -54,13 +54,7 @@ struct Targets: Sendable {
 
   private func settings(_ text: String) throws -> TargetSettings {
     if let named = configuration.targets.first(where: { $0.name == text }) { return named }
-    if TargetSettings.hasPassword(text) {
-      throw OperationError(
-        .usage, code: "inlineSecret",
-        "the URL of a target has a password in it, which everybody can see in the process table",
-        hint: "Write the target into a configuration, with 'user' and passwordFile, and change the password.")
-    }
-    if text.contains("://") || text.hasPrefix("/") { return TargetSettings(url: text) }
+    if text.contains("://") || text.hasPrefix("/") { return try TargetSettings(url: text) }
     let known = configuration.targets.map(\.name)
     throw OperationError(
       .usage, code: "unknownTarget", "'\(text)' is neither a configured target nor a URL",

@@ -1,3 +1,4 @@
+import Backends
 import Operations
 import TestKit
 import Testing
@@ -120,8 +121,29 @@ import Testing
     }
     #expect(error.message.contains("password"))
     #expect(!"\(error)".contains("hunter2"))
-    #expect(!TargetSettings.hasPassword("webdavs://alice@host:8443/a@b:c"))
-    #expect(!TargetSettings.hasPassword("s3://bucket/prefix"))
+  }
+
+  @Test(arguments: [
+    ("file:///a", #""region": "x""#), ("file:///a", #""user": "x""#), ("s3://bucket", #""user": "x""#),
+    ("webdavs://host/a", #""profile": "x""#),
+  ])
+  func `a key that means nothing for the kind of target is refused`(url: String, member: String) throws {
+    let error = try #require(throws: OperationError.self) {
+      try read(#"{"targets": {"t": {"url": "\#(url)", \#(member)}}}"#)
+    }
+    #expect(error.message.contains("has no meaning for this kind of target"))
+  }
+
+  @Test func `what the configuration says goes before the URL's options`() throws {
+    let text = """
+      {"targets": {"t": {"url": "s3://bucket/p?region=a&style=path&endpoint=https://one.example", "region": "b",
+                         "endpoint": "https://two.example:8443"}}}
+      """
+    guard case .s3(let location) = try #require(try read(text).targets.first).place else {
+      Issue.record("no S3")
+      return
+    }
+    #expect(location.region == "b" && location.style == .path && location.endpoint?.authority == "two.example:8443")
   }
 
   @Test(arguments: [
@@ -130,7 +152,7 @@ import Testing
   ])
   func `two sources of one secret exclude each other`(members: String) throws {
     let error = try #require(throws: OperationError.self) {
-      try read(#"{"targets": {"nas": {"url": "file:///a", \#(members)}}}"#)
+      try read(#"{"targets": {"nas": {"url": "webdavs://host/a", \#(members)}}}"#)
     }
     #expect(error.message.contains("exclude each other"))
   }

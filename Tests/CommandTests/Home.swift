@@ -11,7 +11,7 @@ struct Home {
   init() throws {
     program = try Program()
     target = "file://\(program.file("target"))"
-    try program.write("a key of at least some bytes, known to nobody\n", to: "key")
+    try program.write("a key of at least thirty-two bytes, known to nobody\n", to: "key")
     try program.write(
       """
       {"host": "web-1", "stateFolder": "\(program.file("state"))",
@@ -45,6 +45,9 @@ struct Home {
     #expect(ending.status == 0, "\(ending.error)")
     return try #require(try decoded(Versions.self, ending.output).versions.first)
   }
+
+  /// Everything SQL can see of a database.
+  func content(_ name: String) throws -> [String] { try TestDatabase(program.file(name), readOnly: true).dump() }
 
   func bytes(_ name: String) throws -> [UInt8] { try fileBytes(program.file(name)) }
 }

@@ -35,7 +35,7 @@ import Testing
     #expect(shown.contains(first.id) && shown.contains("the first") && shown.contains(first.head))
 
     try await home.must("pull", "latest", "-o", home.program.file("latest.db"))
-    #expect(try home.bytes("latest.db") == home.bytes("app.db"))
+    #expect(try home.content("latest.db") == home.content("app.db"))
     let latest = try await home.program.shell(#""$0" --config config.json pull app:latest -o - > piped.db"#)
     #expect(latest.status == 0)
     #expect(try home.bytes("piped.db") == home.bytes("latest.db"))
@@ -62,7 +62,7 @@ import Testing
       let ending = try await home.program.start(Program.path, key + arguments)
       #expect(ending.status == 0, "\(arguments): \(ending.error)")
     }
-    #expect(try home.bytes("out.db") == home.bytes("app.db"))
+    #expect(try home.content("out.db") == home.content("app.db"))
     let list = try await home.program.start(Program.path, key + ["--json", "list"])
     #expect(Set(try decoded(Versions.self, list.output).versions.map(\.database)) == ["app", "other"])
     #expect(home.program.exists("home/.local/state/sealift"))
@@ -83,7 +83,7 @@ import Testing
   @Test func `keys are added, listed, used and removed`() async throws {
     let home = try Home()
     try await home.must("init")
-    try home.program.write("another key", to: "key2")
+    try home.program.write("another key of at least thirty-two bytes", to: "key2")
     #expect(try await home.must("key", "add", "--new-key-file", home.program.file("key2")).contains("added key file "))
     let recovery = try await home.must("key", "recovery")
     try home.program.write(recovery, to: "recovery")

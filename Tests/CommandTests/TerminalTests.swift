@@ -27,6 +27,8 @@ import Testing
                 seen += b'[ECHO IS ON]'
             os.write(screen, answers[asked].encode().decode('unicode_escape').encode())
             asked += 1
+    else:
+        os.kill(child, 9)
     status = os.waitpid(child, 0)[1]
     sys.stdout.buffer.write(seen)
     print(f"\\nasked {asked} status {os.waitstatus_to_exitcode(status)}")

@@ -9,6 +9,10 @@ final class ConfigurationSection {
     func note(_ key: String, _ value: String, from: String) {
       entries.append(SettingLine(key: key, value: value, from: from))
     }
+    func replace(_ key: String, with value: String) {
+      guard let index = entries.firstIndex(where: { $0.key == key }) else { return }
+      entries[index] = SettingLine(key: key, value: value, from: entries[index].from)
+    }
   }
 
   let file: String
@@ -49,6 +53,13 @@ final class ConfigurationSection {
     note(key, "(not shown)", node)
     return text
   }
+
+  /// Shows a hidden text after all, once it is known to be harmless.
+  func show(_ key: String, as text: String) {
+    provenance.replace(keyPath(key), with: text)
+  }
+
+  func has(_ key: String) -> Bool { members.contains { $0.name == key } }
 
   func flag(_ key: String, default standard: Bool) throws -> Bool {
     guard let node = node(key) else {

@@ -5,6 +5,8 @@ enum FileContent {
   struct Failure: Error {
     /// What the system says.
     let reason: String
+    /// There is no such file.
+    var isAbsent = false
   }
 
   /// - Parameter limit: more bytes than this are refused.
@@ -35,5 +37,7 @@ enum FileContent {
     }
   }
 
-  private static func failure() -> Failure { Failure(reason: String(cString: strerror(errno)).lowercased()) }
+  private static func failure() -> Failure {
+    Failure(reason: String(cString: strerror(errno)).lowercased(), isAbsent: errno == ENOENT)
+  }
 }

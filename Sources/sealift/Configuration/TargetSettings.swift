@@ -1,77 +1,96 @@
+import Backends
 import Operations
 
 /// A target as the configuration or the command line names it: where it is, who we are there, and what opens it.
 struct TargetSettings: Sendable {
-  enum Style: String, Sendable {
-    case path
-    case virtual
-  }
-
   /// The name from the configuration; for a URL of the command line, the URL.
-  var name: String
-  var url: String
-  var caFile: String?
+  let name: String
+  /// What the URL says, and what the configuration adds to it.
+  let place: Target
+  private(set) var caFile: String?
 
   // S3
-  var endpoint: String?
-  var region: String?
-  var style: Style?
-  var storageClass: String?
-  var profile: String?
-  var credentialsFile: String?
-  var accessKeyID: String?
-  var secretKey: SecretSource?
-  var sessionToken: SecretSource?
+  private(set) var credentialsFile: String?
+  private(set) var accessKeyID: String?
+  private(set) var secretKey: SecretSource?
+  private(set) var sessionToken: SecretSource?
 
   // WebDAV
-  var user: String?
-  var password: SecretSource?
+  private(set) var user: String?
+  private(set) var password: SecretSource?
 
   /// What opens the repository there; `nil`: ask elsewhere.
-  var unlock: SecretSource?
+  private(set) var unlock: SecretSource?
 
-  /// A target that is only a URL.
-  init(url: String) {
+  /// A target of the command line.
+  /// - Throws: `OperationError` of kind `.usage` that does not repeat the URL, which may have a password in it.
+  init(url: String) throws {
     name = url
-    self.url = url
+    do { place = try TargetURL.parse(url) } catch {
+      throw OperationError(.usage, code: "badTarget", error.message, hint: error.hint)
+    }
   }
 
   init(name: String, _ section: ConfigurationSection) throws {
-    guard let url = try section.text("url") else {
+    guard let url = try section.hiddenText("url") else {
       throw section.wrong("url", "is missing: a target needs a URL such as s3://bucket/prefix or file:///path")
     }
-    if Self.hasPassword(url) {
-      throw section.wrong(
-        "url", "has a password in it",
-        hint: "Write the user as 'user', and the password as passwordFile or passwordCommand.")
+    let parsed: Target
+    do { parsed = try TargetURL.parse(url) } catch {
+      throw section.wrong("url", "cannot be used: \(error.message)", hint: error.hint)
     }
+    section.show("url", as: url)
     self.name = name
-    self.url = url
+    place = try Self.completed(parsed, section)
     caFile = try section.text("caFile").map(Paths.expanded)
-    endpoint = try section.text("endpoint")
-    region = try section.text("region")
-    style = try section.value("style", "path or virtual", Style.init(rawValue:))
-    storageClass = try section.text("storageClass")
-    profile = try section.text("profile")
     credentialsFile = try section.text("credentialsFile").map(Paths.expanded)
     accessKeyID = try section.text("accessKeyId")
     secretKey = try Self.secret(section, file: "secretKeyFile", command: "secretKeyCommand")
     sessionToken = try Self.secret(section, file: "sessionTokenFile", command: "sessionTokenCommand")
+    if (accessKeyID == nil) != (secretKey == nil) {
+      throw section.wrong("accessKeyId", "and secretKeyFile or secretKeyCommand belong together")
+    }
     user = try section.text("user")
     password = try Self.secret(section, file: "passwordFile", command: "passwordCommand")
     let passphrase = try Self.secret(section, file: "passphraseFile", command: "passphraseCommand")
     let keyFile = try section.text("keyFile").map { SecretSource.keyFile(Paths.expanded($0)) }
     if passphrase != nil, keyFile != nil { throw section.wrong("keyFile", "and a passphrase exclude each other") }
     unlock = passphrase ?? keyFile
+    try refuseForeignKeys(section)
     try section.finish()
   }
 
-  /// `scheme://user:password@host`: a URL is shown in messages and by `ps`.
-  static func hasPassword(_ url: String) -> Bool {
-    guard let scheme = url.firstRange(of: "://") else { return false }
-    let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    guard let at = authority.lastIndex(of: "@") else { return false }
-    return authority[..<at].contains(":")
+  /// The URL's location with the keys of the configuration, which go before the URL's own options.
+  private static func completed(_ place: Target, _ section: ConfigurationSection) throws -> Target {
+    let endpoint = try section.value("endpoint", "a URL such as https://s3.example.com") { try? WebAddress($0) }
+    let region = try section.text("region")
+    let style = try section.value("style", "path or virtual", S3Configuration.Style.init(rawValue:))
+    let storageClass = try section.text("storageClass")
+    let profile = try section.text("profile")
+    guard case .s3(var location) = place else { return place }
+    location.endpoint = endpoint ?? location.endpoint
+    location.region = region ?? location.region
+    location.style = style ?? location.style
+    location.storageClass = storageClass ?? location.storageClass
+    location.profile = profile ?? location.profile
+    return .s3(location)
+  }
+
+  /// A key that this kind of target has no use for is a mistake, like an unknown one.
+  private func refuseForeignKeys(_ section: ConfigurationSection) throws {
+    let s3 = [
+      "endpoint", "region", "style", "storageClass", "profile", "credentialsFile", "accessKeyId", "secretKeyFile",
+      "secretKeyCommand", "sessionTokenFile", "sessionTokenCommand",
+    ]
+    let webDAV = ["user", "passwordFile", "passwordCommand"]
+    let foreign: [String]
+    switch place {
+    case .s3: foreign = webDAV
+    case .webdav: foreign = s3
+    case .folder: foreign = s3 + webDAV + ["caFile"]
+    }
+    guard let key = foreign.first(where: section.has) else { return }
+    throw section.wrong(key, "has no meaning for this kind of target", hint: "Remove it, or check the target's URL.")
   }
 
   private static func secret(_ section: ConfigurationSection, file: String, command: String) throws -> SecretSource? {

@@ -36,18 +36,15 @@ enum SecretCommand {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
 
-    // The signals we wait for on a thread are blocked here; the child must not inherit that.
+    // What we ignore, the child would ignore too.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
     var usual = sigset_t()
     sigemptyset(&usual)
     sigaddset(&usual, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &usual)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
 
     var arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", line].map { (text: String) in strdup(text) }
     arguments.append(nil)
