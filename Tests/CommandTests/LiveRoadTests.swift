@@ -38,6 +38,7 @@ import Testing
 
   @Test(arguments: names) func `doctor finds nothing wrong with it`(name: String) async throws {
     let place = try LivePlace(name)
+    try await place.must("init")
     let ending = try await place.program.start(Program.path, place.options + ["doctor"])
     #expect(ending.status == 0, "\(ending.output)\(ending.error)")
   }
