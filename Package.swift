@@ -71,7 +71,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "sealift", "Operations", "Backends", "Storage", "TestKit", .product(name: "Subprocess", package: "swift-subprocess"),
+        "sealift", "Operations", "Backends", "Storage", "TestKit",
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ], swiftSettings: house),
     .testTarget(
       name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],

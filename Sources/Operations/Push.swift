@@ -131,7 +131,7 @@ package struct Push: Sendable {
       world.reporter.notice("'\(database.name)' was copied page by page instead of vacuumed: \(reason)")
     }
     for file in snapshot.sideFilesAppeared {
-      world.reporter.notice("SQLite made \(file) while reading; it is harmless and belongs to the database")
+      world.reporter.notice(SideFile(file, of: database.path).remark)
     }
     if let stall = snapshot.longestWriterStall, stall > .milliseconds(500) {
       world.reporter.notice("writers of '\(database.name)' may have waited up to \(stall) while the copy was taken")
