@@ -80,6 +80,24 @@ import Testing
     #expect(home.program.files(below: ".").allSatisfy { !$0.contains("out.db") })
   }
 
+  @Test func `13: the chain does not contain the head that was noted`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let pushed = try await home.push()
+    for head in ["1-0123456789abcdef", "2-\(pushed.id.prefix(16))"] {
+      for arguments in [
+        ["pull", "latest", "-o", "out.db"], ["pull", "latest", "-o", "-"], ["restore", "latest", "--to", "out.db"],
+      ] {
+        let ending = try await home.program.start(
+          Program.path, ["--config", home.program.file("config.json"), "--json"] + arguments + ["--expect", head])
+        #expect(ending.status == 13, "\(arguments): \(ending.error)")
+        #expect(try ending.errorDocument().code == "unexpectedHead")
+        #expect(ending.output.isEmpty && !home.program.exists("out.db"))
+      }
+    }
+    #expect(try await home("pull", "latest", "-o", "out.db", "--expect", "nonsense").status == 2)
+  }
+
   @Test func `14: no such version`() async throws {
     let home = try Home()
     try await home.must("init")
@@ -149,12 +167,13 @@ import Testing
   @Test func `a second signal ends it at once`() async throws {
     let home = try Home()
     try home.program.write(
-      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"exec sleep 20\"}}}", to: "slow.json")
+      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"touch \(home.program.file("started")); exec sleep 8\"}}}",
+      to: "slow.json")
     #expect(mkdir(home.program.file("target"), 0o700) == 0)
     let child = try Child(
       ["env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("slow.json"), "init"])
-    // The command's own death is not waited for here: it ends by itself, and nobody sees its secret.
-    try await Task.sleep(for: .milliseconds(700))
+    // The command's own end is not waited for here: nobody sees its secret.
+    #expect(try await eventually { home.program.exists("started") })
     child.signal(SIGTERM)
     try await Task.sleep(for: .milliseconds(300))
     child.signal(SIGTERM)
