@@ -16,15 +16,15 @@ struct VersionWriter: ~Copyable {
     let nextPackNumber: UInt32
   }
 
-  private let repository: Repository
-  private let state: StateFolder
-  private let draft: VersionDraft
-  private let dryRun: Bool
-  private var known: KnownPacks
-  private let resumed: [PackEntry]
-  private var packs: PackStream
-  private let encoders: WorkerPool<FrameEncoder>
-  private let fingerprinters: WorkerPool<Fingerprinter>
+  let repository: Repository
+  let state: StateFolder
+  let draft: VersionDraft
+  let dryRun: Bool
+  var known: KnownPacks
+  let resumed: [PackEntry]
+  var packs: PackStream
+  let encoders: WorkerPool<FrameEncoder>
+  let fingerprinters: WorkerPool<Fingerprinter>
   private var partials: PartialManifests
   private var noted = 0
 
@@ -98,7 +98,7 @@ struct VersionWriter: ~Copyable {
       return entry
     }
     let leaves = try await placeTable(table, &placer)
-    let cost = cost(of: resolved, nodes: roots.used, riders: riders)
+    let cost = cost(of: resolved, riders: riders)
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: draft.flags, members: members.map(\.member))
@@ -154,7 +154,7 @@ struct VersionWriter: ~Copyable {
   }
 
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.
-  private mutating func noteStored() async throws {
+  mutating func noteStored() async throws {
     let stored = packs.stored
     for pack in stored[noted...] { known.addNew(pack.entry, frames: pack.frames) }
     noted = stored.count
@@ -170,109 +170,5 @@ struct VersionWriter: ~Copyable {
     if packs.pendingLength < Self.riderLimit { return packs.takeRiders() }
     try await packs.close()
     return []
-  }
-
-  private mutating func placeMaps(
-    _ members: [[UnitRun]], _ placer: inout NodePlacer
-  ) async throws -> (maps: [ManifestBody.MapRoot], used: [UInt32], nodes: Int) {
-    var maps: [ManifestBody.MapRoot] = []
-    var used: [UInt32] = []
-    for runs in members {
-      let depth = PageMap.depth(units: runs.reduce(0) { $0 + $1.count })
-      guard depth > 0 else {
-        maps.append(ManifestBody.MapRoot(depth: 0, location: Location(pack: 0, frame: 0, unit: 0)))
-        continue
-      }
-      var nodes = try await placer.place(PageMap.leaves(of: runs), known: known, packs: &packs)
-      used += nodes.map(\.pack)
-      for level in 1..<max(1, depth) {
-        nodes = try await placer.place(PageMap.branches(above: nodes, level: level), known: known, packs: &packs)
-        used += nodes.map(\.pack)
-      }
-      maps.append(
-        ManifestBody.MapRoot(
-          depth: depth, location: Location(pack: nodes[0].pack, frame: nodes[0].frame, unit: nodes[0].unit)))
-    }
-    return (maps, used, used.count)
-  }
-
-  /// The pack table, in leaves cut by number so that a full leaf never changes again.
-  private mutating func placeTable(
-    _ table: [PackEntry], _ placer: inout NodePlacer
-  ) async throws -> (references: [ManifestBody.LeafReference], holders: [PackEntry]) {
-    let groups = Dictionary(grouping: table) { $0.number / 512 }
-    let nodes = groups.keys.sorted().map { PackTableLeaf(entries: groups[$0] ?? []).encode() }
-    let places = try await placer.place(nodes, known: known, packs: &packs)
-    try await packs.close()
-    try await packs.settle()
-    try await noteStored()
-    var holders: [PackEntry] = []
-    let references = try places.map { place throws -> ManifestBody.LeafReference in
-      if place.pack == UnitLocation.thisObject { return .here(frame: place.frame, unit: place.unit) }
-      guard let holder = known.entries[place.pack] else {
-        throw RepositoryError(.damaged, "pack number \(place.pack) is not known")
-      }
-      holders.append(holder)
-      return .inPack(holder, frame: place.frame, unit: place.unit)
-    }
-    return (references, holders)
-  }
-
-  /// What a restore of the whole version decodes and fetches, in bytes.
-  private func cost(of members: [[UnitRun]], nodes: [UInt32], riders: [EncodedFrame]) -> (decoded: Int, fetched: Int) {
-    var frames: Set<UInt64> = []
-    var cost = (decoded: 0, fetched: 0)
-    for run in members.joined() {
-      let place = run.location
-      guard place.pack != UnitLocation.zeros, frames.insert(UInt64(place.pack) << 32 | UInt64(place.frame)).inserted
-      else { continue }
-      if place.pack == UnitLocation.thisObject {
-        let rider = riders[Int(place.frame)]
-        cost.decoded += rider.plaintextLength
-        cost.fetched += rider.payload.count + 16
-      } else if let frame = known.frames[place.pack]?[Int(place.frame)] {
-        cost.decoded += frame.plaintextLength
-        cost.fetched += frame.sealedLength
-      }
-    }
-    return cost
-  }
-
-  private func storeManifest(_ body: ManifestBody, riding: [EncodedFrame]) async throws -> StoredManifest {
-    var builder = ObjectBuilder(kind: .manifest, keys: repository.keys, random: repository.random)
-    for frame in riding { builder.add(frame) }
-    let sealed = try builder.finish(meta: body.encode())
-    let name = VersionName(
-      chain: body.chain, sequence: body.sequence, revision: body.revision, length: sealed.bytes.count,
-      digest: sealed.name)
-    let opened = try repository.openManifest(sealed.bytes, name: name)
-    if !dryRun {
-      try await repository.store.put(
-        ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name.objectName, ifAbsent: false)
-      if sealed.bytes.count <= 256 << 10 { state.keep(sealed.bytes, as: sealed.name.hex) }
-    }
-    return opened
-  }
-
-  /// Protects the packs stored so far from prunes, and says to a later push what it may continue with.
-  private func storePartial(_ entries: [PackEntry], revision: UInt32) async throws {
-    var table: [EncodedFrame] = []
-    var references: [ManifestBody.LeafReference] = []
-    for start in stride(from: 0, to: entries.count, by: 512) {
-      let node = PackTableLeaf(entries: Array(entries[start..<min(start + 512, entries.count)])).encode()
-      let fingerprint = fingerprinters.with { worker in node.withUnsafeBytes { worker.fingerprint(.node, $0) } }
-      let frame = try encoders.with { encoder in
-        try node.withUnsafeBytes {
-          try encoder.encode(type: .node, units: $0, unitLengths: [node.count], fingerprints: [fingerprint])
-        }
-      }
-      references.append(.here(frame: UInt32(table.count), unit: 0))
-      table.append(frame)
-    }
-    let body = ManifestBody(
-      state: .partial, chain: draft.chain, sequence: draft.sequence, revision: revision, core: [],
-      bytesDecoded: 0, bytesFetched: 0, newBytes: 0, nextPackNumber: (entries.map(\.number).max() ?? 0) + 1,
-      tags: [], note: "", packTable: references, maps: [])
-    _ = try await storeManifest(body, riding: table)
   }
 }
