@@ -109,10 +109,13 @@ extension FolderStore {
   }
 
   private func makeDurably(_ step: Substring, in parent: borrowing OpenFolder) throws(StoreError) -> OpenFolder {
-    let folder = try parent.makeFolder(step)
+    let isNew = try parent.makeFolder(step)
+    guard let folder = try parent.folder(step) else {
+      throw StoreError(.fileSystem, "\(parent.path)/\(step) is in the way: a folder is needed there")
+    }
     let path = folder.path
-    // Also when it was there already: whoever made it may not have come to the fsync.
-    if !durable.withLock({ $0.contains(path) }) {
+    // Also when it was there before: whoever made it may not have come to the fsync.
+    if isNew || !durable.withLock({ $0.contains(path) }) {
       try parent.synchronize()
       _ = durable.withLock { $0.insert(path) }
     }

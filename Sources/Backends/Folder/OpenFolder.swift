@@ -45,15 +45,12 @@ struct OpenFolder: ~Copyable {
     }
   }
 
-  /// The folder `name` in this one, made (0700) when it is missing.
-  func makeFolder(_ name: Substring) throws(StoreError) -> OpenFolder {
-    if mkdirat(descriptor, String(name), 0o700) != 0, errno != EEXIST {
-      throw .system(errno, "the folder \(path)/\(name) could not be made")
-    }
-    guard let made = try folder(name) else {
-      throw StoreError(.fileSystem, "\(path)/\(name) is in the way: a folder is needed there")
-    }
-    return made
+  /// Makes the folder `name` (0700) where it is missing.
+  /// - Returns: whether it was missing.
+  func makeFolder(_ name: Substring) throws(StoreError) -> Bool {
+    if mkdirat(descriptor, String(name), 0o700) == 0 { return true }
+    guard errno == EEXIST else { throw .system(errno, "the folder \(path)/\(name) could not be made") }
+    return false
   }
 
   /// What stands under `name`, without following it; `nil` when nothing does.
