@@ -46,6 +46,14 @@ extension LiveTargetTests {
       #expect(skew?.message.contains("by 10") == true, "\(skew as Any)")
     }
 
+    @Test func `a wrong region is told as such by a server that minds`() async throws {
+      let swift = try #require(LiveTarget.s3.first { $0.name == "swift" })
+      let store = try swift.s3Store(prefix: folder, region: "eu-nowhere-1")
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .unauthenticated)
+      #expect(error?.hint == "Set the target's region to us-east-1.", "\(error as Any)")
+    }
+
     @Test(arguments: LiveTarget.s3)
     func `listings go over many pages`(_ target: LiveTarget) async throws {
       let store = try target.s3Store(prefix: folder, pageSize: 7)
