@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 /// Every promise on real servers. They run when `SEALIFT_TEST_TARGETS` names the servers that `Scripts/test`

@@ -1,38 +1,13 @@
 import FoundationEssentials
 import Glibc
 import Storage
+import TestKit
 import Testing
 
 @testable import Backends
 
-/// A real server that was started for this run.
-struct LiveTarget: Decodable, Sendable, CustomTestStringConvertible {
-  var name: String
-  var kind: String
-  var endpoint: String?
-  var bucket: String?
-  var accessKey: String?
-  var secretKey: String?
-  var region: String?
-  var style: String?
-  var url: String?
-  var user: String?
-  var password: String?
-  var auth: String?
-  var caFile: String?
-
-  var testDescription: String { name }
-
-  /// All of them; empty when `SEALIFT_TEST_TARGETS` names no file.
-  static let all: [LiveTarget] = {
-    struct File: Decodable { var targets: [LiveTarget] }
-    guard let path = ProcessInfo.processInfo.environment["SEALIFT_TEST_TARGETS"] else { return [] }
-    guard let data = FileManager.default.contents(atPath: path),
-      let file = try? JSONDecoder().decode(File.self, from: data)
-    else { fatalError("\(path) is no list of targets") }
-    return file.targets
-  }()
-
+/// The live targets as this suite drives them.
+extension LiveTarget {
   static var s3: [LiveTarget] { all.filter { $0.kind == "s3" } }
   static var webdav: [LiveTarget] { all.filter { $0.kind == "webdav" } }
 

@@ -59,28 +59,10 @@ import Testing
 private struct LivePlace {
   let program: Program
 
-  private struct Target: Decodable {
-    var name: String
-    var kind: String
-    var endpoint: String?
-    var bucket: String?
-    var accessKey: String?
-    var secretKey: String?
-    var region: String?
-    var style: String?
-    var url: String?
-    var user: String?
-    var password: String?
-    var caFile: String?
-  }
-
-  private struct File: Decodable { var targets: [Target] }
-
   init(_ name: String, secret: String? = nil) throws {
     program = try Program()
-    let file = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
-    let targets = try JSONDecoder().decode(File.self, from: Data(contentsOf: URL(fileURLWithPath: file))).targets
-    let target = try #require(targets.first { $0.name == name }, "\(name) is not among the servers that were started")
+    let target = try #require(
+      LiveTarget.all.first { $0.name == name }, "\(name) is not among the servers that were started")
     try program.write(String(repeating: "k", count: 40), to: "key")
     try program.write((secret ?? target.secretKey ?? target.password ?? "") + "\n", to: "secret")
     let folder = "road-\(UInt64.random(in: 0...UInt64.max))"
