@@ -8,7 +8,7 @@ extension VersionSummary {
     self.init(
       id: manifest.id.hex, database: core.database, host: core.host, target: target, time: core.time,
       size: Int(file.length), pageSize: Int(file.unitSize), pages: Int(file.unitCount), method: core.method.name,
-      bytesNew: Int(manifest.body.newBytes), sequence: core.sequence,
+      bytesNew: Int(manifest.body.newBytes) + manifest.name.length, sequence: core.sequence,
       tags: annotations.tags(of: manifest.id, pushedWith: manifest.body.tags),
       note: annotations.note(of: manifest.id, pushedWith: manifest.body.note),
       damaged: core.flags.contains(.damaged), notCheckable: core.flags.contains(.notCheckable), sha256: file.sha256.hex,

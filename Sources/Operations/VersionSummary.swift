@@ -13,7 +13,7 @@ package struct VersionSummary: Codable, Sendable {
   package var pageSize: Int
   package var pages: Int
   package var method: String
-  /// Bytes of packs this version added to the target; its manifest is not counted.
+  /// Bytes this version added to the target: its packs and its manifest, in which small changes ride.
   package var bytesNew: Int
   package var sequence: UInt64
   package var tags: [String]

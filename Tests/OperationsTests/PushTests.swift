@@ -62,6 +62,16 @@ import Testing
     #expect(road.store.content == before)
   }
 
+  @Test func `what is new counts the manifest, in which small databases ride whole`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 20)
+    let before = road.store.content
+    let version = try await road.push(DatabaseSource(name: "app", path: source)).pushed[0].version
+    let added = road.store.content.filter { before[$0.key] == nil }
+    #expect(added.allSatisfy { $0.key.text.hasPrefix("versions/") })
+    #expect(version.bytesNew == added.reduce(0) { $0 + $1.value.count } && version.bytesNew > 18_000)
+  }
+
   @Test func `a wrong key is a wrong key`() async throws {
     let road = try await Road()
     let source = try road.database(rows: 5)
