@@ -47,8 +47,14 @@ struct Targets: Sendable {
   }
 
   /// A target ready for an operation. Nothing is asked of it or of the person yet.
-  func access(_ target: TargetSettings, create: Bool = false) throws -> TargetAccess {
-    let store = try stores.store(for: target, create: create)
+  /// - Parameter context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
+  func access(_ target: TargetSettings, create: Bool = false, doing context: String? = nil) throws -> TargetAccess {
+    let store: any ObjectStore
+    do { store = try stores.store(for: target, create: create) } catch {
+      var error = Session.known(error)
+      error.message = "\(context ?? "opening \(target.name)"): \(error.message)"
+      throw error
+    }
     return TargetAccess(name: target.name, store: store) { [keyholder] in try await keyholder.secret(for: target) }
   }
 

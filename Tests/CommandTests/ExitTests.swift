@@ -133,6 +133,9 @@ import Testing
     let list = try await home("--target", "file:///nonexistent/place", "--target", "disk", "list")
     #expect(list.status == 3)
     #expect(list.output.contains("app"))
+    #expect(list.error.contains("error: opening file:///nonexistent/place: there is no folder"))
+    let push = try await home("--target", "disk", "--target", "file:///nonexistent/place", "push", "app")
+    #expect(push.error.contains("error: pushing 'app' to file:///nonexistent/place: there is no folder"))
     // One of several databases: the same.
     #expect(try await home("push", "app", "./nowhere.db").status == 3)
     // All of them for the same reason: that reason.

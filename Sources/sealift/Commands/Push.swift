@@ -68,7 +68,7 @@ struct PushCommand: SealiftCommand {
   ) -> [TargetAccess] {
     settings.compactMap { target in
       do {
-        return try targets.access(target)
+        return try targets.access(target, doing: "pushing '\(database.source.name)' to \(target.name)")
       } catch {
         report.failed(database.source.name, target.name, Session.known(error))
         return nil
@@ -92,6 +92,11 @@ struct PushCommand: SealiftCommand {
 
   private func database(_ text: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {
     guard text.contains("/") else { return try configured(text, configuration) }
+    if let name, !isDatabaseName(name) {
+      throw OperationError(
+        .usage, code: "badName", "'\(name)' cannot be the name of a database",
+        hint: "A name has no '/' and at most 255 bytes.")
+    }
     guard let name = name ?? Paths.databaseName(text), isDatabaseName(name) else {
       throw OperationError(
         .usage, code: "badName", "the database at '\(text)' needs a name", hint: "Give it one with --name.")
