@@ -46,7 +46,8 @@ import Testing
       "line 3: unknown key 'busyTimout' in 'databases.app'", "'busyTimeout'"
     ),
     (#"{"limits": {"uplaod": "1MiB"}}"#, "unknown key 'uplaod' in 'limits'", "'upload'"),
-    (#"{"targets": {"nas": {"URL": "file:///a"}}}"#, "'targets.nas.url' is missing", ""),
+    (#"{"targets": {"nas": {"URL": "file:///a"}}}"#, "unknown key 'URL' in 'targets.nas'", "'url'"),
+    (#"{"databases": {"app": {"pahts": "/a"}}}"#, "unknown key 'pahts' in 'databases.app'", "'path'"),
     (
       #"{"targets": {"nas": {"url": "file:///a", "passphrasefile": "/p"}}}"#,
       "unknown key 'passphrasefile' in 'targets.nas'", "'passphraseFile'"
@@ -85,6 +86,7 @@ import Testing
     (#"{"databases": {"app": {"path": "/a", "busyTimeout": "30"}}}"#, "must be a time such as 30s, not '30'"),
     (#"{"databases": {"app": {"path": "/a", "method": "copy"}}}"#, "must be vacuum or pages, not 'copy'"),
     (#"{"databases": {"app": {}}}"#, "'databases.app.path' is missing"),
+    (#"{"targets": {"nas": {"user": "a"}}}"#, "'targets.nas.url' is missing"),
     (#"{"databases": {"a/b": {"path": "/a"}}}"#, "'a/b' cannot be a name in 'databases'"),
     (#"{"limits": {"upload": "0"}}"#, "must be bytes a second"),
     (#"{"host": "a", "host": "b"}"#, "'host' stands twice"),

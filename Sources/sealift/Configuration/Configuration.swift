@@ -56,7 +56,7 @@ struct Configuration: Sendable {
 extension Configuration.DatabaseSettings {
   init(name: String, _ section: ConfigurationSection, targets known: [String]) throws {
     guard let path = try section.text("path") else {
-      throw section.wrong("path", "is missing: a database needs the path of its file")
+      throw section.missing("path", "a database needs the path of its file")
     }
     let method = try section.value(
       "method", default: "vacuum", "vacuum or pages", DatabaseSource.Method.init(rawValue:))

@@ -138,9 +138,21 @@ final class ConfigurationSection {
         "inlineSecret", file, stray.line, "'\(keyPath(stray.name))': secrets do not stand in the configuration",
         hint: reason)
     }
-    let nearest = Nearest.match(for: stray.name, among: known)
-    throw Self.mistake(
-      "unknownKey", file, stray.line, "unknown key '\(stray.name)'\(path.isEmpty ? "" : " in '\(path)'")",
+    throw unknown(stray.name, line: stray.line, among: known)
+  }
+
+  /// An error about a key that must be there; told as a slip of the finger when there is one so much like it.
+  func missing(_ key: String, _ why: String) -> OperationError {
+    if let slip = members.first(where: { Nearest.match(for: $0.name, among: [key]) != nil }) {
+      return unknown(slip.name, line: slip.line, among: [key])
+    }
+    return wrong(key, "is missing: \(why)")
+  }
+
+  private func unknown(_ key: String, line: Int, among known: [String]) -> OperationError {
+    let nearest = Nearest.match(for: key, among: known)
+    return Self.mistake(
+      "unknownKey", file, line, "unknown key '\(key)'\(path.isEmpty ? "" : " in '\(path)'")",
       hint: nearest.map { "Did you mean '\($0)'?" } ?? "Known here: \(known.sorted().joined(separator: ", ")).")
   }
 

@@ -33,7 +33,7 @@ struct TargetSettings: Sendable {
 
   init(name: String, _ section: ConfigurationSection) throws {
     guard let url = try section.hiddenText("url") else {
-      throw section.wrong("url", "is missing: a target needs a URL such as s3://bucket/prefix or file:///path")
+      throw section.missing("url", "a target needs a URL such as s3://bucket/prefix or file:///path")
     }
     let parsed: Target
     do { parsed = try TargetURL.parse(url) } catch {
