@@ -7,6 +7,7 @@ import Testing
   @Test(arguments: [
     [], ["nonsense"], ["push", "--frobnicate"], ["list", "--target"], ["pull", "latest"], ["key"], ["config"],
     ["-q", "-v", "list"], ["push", "--method", "magic", "./a.db"], ["push", "--name", "x"],
+    ["push", "--name", "a/b", "./a.db", "--target", "/tmp"],
     ["push", "--tag", "", "./a.db"],
     ["list", "--passphrase-fd", "three"], ["list", "--key-file", "a", "--passphrase-file", "b"],
     ["key", "add", "--new-key-file", "a", "--new-passphrase-file", "b"], ["show", "xyz"], ["show", "app@yesterday"],
@@ -46,6 +47,12 @@ import Testing
 
   @Test func `a slip of the finger gets its nearest option`() async throws {
     #expect(try await Program()("push", "--notte", "x").error.contains("hint: Did you mean '--note'?"))
+  }
+
+  @Test func `a slip of the finger gets its nearest command`() async throws {
+    let slip = try await Program()("--target", "/tmp", "pusj", "./app.db")
+    #expect(slip.error == "sealift: error: 'pusj' is not a command\nsealift: hint: Did you mean 'push'?\n")
+    #expect(try await Program()("doctor", "me").error.hasPrefix("sealift: error: unexpected argument 'me'\n"))
   }
 
   @Test(arguments: [
