@@ -19,7 +19,7 @@ struct Freshness {
         .rolledBack,
         "the target shows version \(newest) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
         hint:
-          "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove mark.json of this chain from the state folder."
+          "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove \(state.map { "\($0.path)/\(listing.chain.hex)/mark.json" } ?? "the mark of this chain")."
       )
     }
     if newest == mark.sequence, let version = history.newest, version.id != seen {

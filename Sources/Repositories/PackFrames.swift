@@ -37,6 +37,15 @@ struct PackFrames: Sendable {
     return try record.slice(plain, unit: unit)
   }
 
+  /// Says in which pack a frame is that cannot be opened.
+  static func naming<Value>(_ entry: PackEntry, _ work: () throws -> Value) throws -> Value {
+    do { return try work() } catch var error as SealError {
+      error.message = "pack \(entry.name.hex.prefix(12)): \(error.message)"
+      error.hint = error.hint ?? "Versions that do not need it can still be restored; `sealift list` shows them all."
+      throw error
+    }
+  }
+
   static func missing(_ index: Int, _ entry: PackEntry) -> RepositoryError {
     RepositoryError(
       .damaged, "a map points at frame \(index) of pack \(entry.name.hex.prefix(12)), which has no such frame")

@@ -82,9 +82,11 @@ package struct VersionReader: Sendable {
         let record = directory.frames[index]
         let start = record.offset - first.offset
         let prefix = try await bases.prefix(of: record, in: directory, entry)
-        let plain = try decoder.decode(
-          sealed[start..<start + Int(record.sealedLength)], record: record, index: index, objectKeys: keys,
-          prefix: prefix)
+        let plain = try PackFrames.naming(entry) {
+          try decoder.decode(
+            sealed[start..<start + Int(record.sealedLength)], record: record, index: index, objectKeys: keys,
+            prefix: prefix)
+        }
         try place(plain, record, wanted[UInt32(index)] ?? [], file, write, onProgress)
       }
     }
