@@ -16,9 +16,7 @@ extension OperationError {
         hint: error.hint,
         cause: error)
     case let error as StoreError:
-      self.init(
-        error.code == .cancelled ? .cancelled : .failed, code: error.code.rawValue, error.message, hint: error.hint,
-        cause: error)
+      self.init(Self.kind(of: error.code), code: error.code.rawValue, error.message, hint: error.hint, cause: error)
     case let error as SealError:
       self.init(
         error.code == .wrongKey ? .wrongKey : .verificationFailed, code: "\(error.code)", error.message,
@@ -29,6 +27,14 @@ extension OperationError {
     default: self.init(.failed, "\(error)", cause: error)
     }
     if let context, kind != .cancelled, !message.hasPrefix(context) { message = "\(context): \(message)" }
+  }
+
+  private static func kind(of code: StoreError.Code) -> Kind {
+    switch code {
+    case .cancelled: .cancelled
+    case .noTarget: .noRepository
+    default: .failed
+    }
   }
 
   private static func kind(of code: RepositoryError.Code) -> Kind {

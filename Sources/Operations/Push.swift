@@ -134,7 +134,8 @@ package struct Push: Sendable {
       world.reporter.notice(SideFile(file, of: database.path).remark)
     }
     if let stall = snapshot.longestWriterStall, stall > .milliseconds(500) {
-      world.reporter.notice("writers of '\(database.name)' may have waited up to \(stall) while the copy was taken")
+      world.reporter.notice(
+        "writers of '\(database.name)' may have waited up to \(Times.tenths(stall)) s while the copy was taken")
     }
     if snapshot.walGrowth > 64 << 20 {
       world.reporter.notice(

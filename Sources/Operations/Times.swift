@@ -16,6 +16,12 @@ package enum Times {
     seconds(milliseconds).filter { $0 != "-" && $0 != ":" }
   }
 
+  /// Seconds with one digit after the point, cut.
+  package static func tenths(_ duration: Duration) -> String {
+    let tenths = duration.components.seconds * 10 + duration.components.attoseconds / 100_000_000_000_000_000
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+
   /// Reads RFC 3339, with any offset: `2026-11-20T12:00:00Z`, `2026-11-20t14:00:00.5+02:00`. Digits beyond
   /// milliseconds are cut. `nil` when it is not such a time, or lies before 1970.
   package static func milliseconds(_ text: String) -> UInt64? {

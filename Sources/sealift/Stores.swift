@@ -26,7 +26,7 @@ struct Stores: Sendable {
     RetryingStore(
       store,
       willRetry: { [terminal] retry in
-        terminal.notice("\(name): \(retry.error.message); trying again in \(retry.pause.tenths) s")
+        terminal.notice("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
       })
   }
 
@@ -121,13 +121,5 @@ private enum S3Identity {
       throw StoreError(
         .unauthenticated, "cannot read \(path): \(error.reason)", hint: "Check the file with the S3 credentials.")
     }
-  }
-}
-
-extension Duration {
-  /// Seconds with one digit after the point.
-  fileprivate var tenths: String {
-    let tenths = components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
-    return "\(tenths / 10).\(tenths % 10)"
   }
 }
