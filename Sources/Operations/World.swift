@@ -35,7 +35,6 @@ package struct Progress: Sendable {
     case copying
     case checking
     case sealing
-    case uploading
     case fetching
     case verifying
   }

@@ -3,7 +3,6 @@ import COpenSSL
 /// AES-256-GCM under one key, for many nonces (NIST SP 800-38D). One thread at a time.
 final class AuthenticatedCipher {
   static let tagLength = 16
-  static let nonceLength = 12
 
   private let context: OpaquePointer
 

@@ -13,7 +13,6 @@ struct SQLiteFailure: Error {
 enum ExtendedCode {
   static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
   static let readOnlyDirectory = SQLITE_READONLY | (6 << 8)
-  static let shortRead = SQLITE_IOERR | (2 << 8)
 }
 
 extension SQLiteFailure {

@@ -74,6 +74,8 @@ import Testing
     try writeFile(home.program.file("target/\(pack)"), bytes)
     let ending = try await home("pull", "latest", "-o", home.program.file("out.db"))
     #expect(ending.status == 13, "\(ending.error)")
+    let name = try #require(pack.split(separator: "/").last)
+    #expect(ending.error.contains("pack \(name.prefix(12)): "), "\(ending.error)")
     let streamed = try await home("pull", "latest", "-o", "-")
     #expect(streamed.status == 13)
     #expect(streamed.output.isEmpty)
