@@ -50,8 +50,10 @@ import Testing
   }
 
   @Test func `a slip of the finger gets its nearest command`() async throws {
-    let slip = try await Program()("--target", "/tmp", "pusj", "./app.db")
-    #expect(slip.error == "sealift: error: 'pusj' is not a command\nsealift: hint: Did you mean 'push'?\n")
+    for rest in [[], ["./app.db"]] {
+      let slip = try await Program().start(Program.path, ["--target", "/tmp", "pusj"] + rest)
+      #expect(slip.error == "sealift: error: 'pusj' is not a command\nsealift: hint: Did you mean 'push'?\n")
+    }
     #expect(try await Program()("doctor", "me").error.hasPrefix("sealift: error: unexpected argument 'me'\n"))
   }
 
