@@ -57,7 +57,9 @@ struct UsageReport {
 
   /// ArgumentParser calls a mistyped command an unexpected argument, together with all that follow it.
   private static func wordForCommand(_ text: String, _ arguments: [String]) -> String? {
-    guard text.lowercased().contains("unexpected argument"), !arguments.contains(where: commands.contains) else { return nil }
+    guard text.lowercased().contains("unexpected argument"), !arguments.contains(where: commands.contains) else {
+      return nil
+    }
     let quoted = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     return quoted.count == 3 ? String(quoted[1]) : nil
   }

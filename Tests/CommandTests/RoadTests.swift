@@ -69,6 +69,22 @@ import Testing
     #expect(mode(of: home.program.file("home/.local/state/sealift")) == 0o700)
   }
 
+  @Test func `two databases never share a name`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let copied = try await home.program.shell("mkdir a; cp app.db a/app.db; ln -s . here")
+    #expect(copied.status == 0)
+    for arguments in [["./a/app.db"], ["app", "./a/app.db"], ["./a/app.db", "./app.db"]] {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "push"] + arguments)
+      #expect(ending.status == 2, "\(arguments): \(ending.error)")
+      #expect(ending.error.contains("/a/app.db") && ending.error.contains("--name"))
+    }
+    try await home.must("push", "./a/app.db", "--name", "other")
+    try await home.must("push", "app", "./here/here/app.db")
+    #expect(try decoded(Versions.self, try await home.must("list", "--json", "app")).versions.count == 1)
+  }
+
   @Test func `a dry run stores nothing, and nothing new is told as unchanged`() async throws {
     let home = try Home()
     try await home.must("init")

@@ -63,6 +63,11 @@ struct Restore: SealiftCommand {
   @OptionGroup var global: GlobalOptions
 
   func perform(in session: Session) async throws -> ExitStatus {
-    try await Retrieval(version, to, expect).run(in: session)
+    guard to != "-" else {
+      throw OperationError(
+        .usage, "restore writes a file, not standard output",
+        hint: "Use `sealift pull VERSION -o -`, or write ./- for a file of that name.")
+    }
+    return try await Retrieval(version, to, expect).run(in: session)
   }
 }

@@ -87,7 +87,20 @@ struct PushCommand: SealiftCommand {
       if let method { chosen[index].source.method = method }
       if allowRecovery { chosen[index].source.allowRecovery = true }
     }
+    try refuseTwoOfOneName(chosen + configuration.databases)
     return chosen
+  }
+
+  /// A name stands for one database: two files under it would be taken for versions of each other.
+  private func refuseTwoOfOneName(_ databases: [Configuration.DatabaseSettings]) throws {
+    var paths: [String: String] = [:]
+    for source in databases.map(\.source) {
+      let other = paths.updateValue(source.path, forKey: source.name)
+      guard let other, Paths.resolved(other) != Paths.resolved(source.path) else { continue }
+      throw OperationError(
+        .usage, code: "sameName", "'\(source.name)' would be the name of both \(other) and \(source.path)",
+        hint: "Push one of them alone, under a name of its own: `sealift push \(other) --name NAME`.")
+    }
   }
 
   private func database(_ text: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {

@@ -56,6 +56,13 @@ enum Paths {
     return folder == "/" ? "/\(relative)" : "\(folder)/\(relative)"
   }
 
+  /// Without links and detours where the file exists; else as it is.
+  static func resolved(_ path: String) -> String {
+    guard let buffer = realpath(path, nil) else { return path }
+    defer { free(buffer) }
+    return String(cString: buffer)
+  }
+
   /// The database's name for a path: its file without folder and extension.
   static func databaseName(_ path: String) -> String? {
     let file = path.split(separator: "/").last.map(String.init) ?? ""
