@@ -19,7 +19,7 @@ struct Stores: Sendable {
   ///
   /// - Parameter create: make the folder or collection of the target when it is missing.
   func store(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
-    retrying(throttled(try backend(for: target, create: create)), name: target.name)
+    retrying(throttled(logged(try backend(for: target, create: create), name: target.name)), name: target.name)
   }
 
   private func retrying(_ store: any ObjectStore, name: String) -> any ObjectStore {
@@ -29,6 +29,8 @@ struct Stores: Sendable {
         terminal.notice("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
       })
   }
+
+  private func logged(_ store: any ObjectStore, name: String) -> any ObjectStore { LoggedStore(store, label: name) }
 
   private func throttled(_ store: any ObjectStore) -> any ObjectStore {
     ThrottledStore(store, upload: upload, download: download)

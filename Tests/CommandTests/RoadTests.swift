@@ -53,6 +53,17 @@ import Testing
     #expect(home.program.files(below: "here").count == 1)
   }
 
+  @Test func `-v tells every request, and no secret`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let ending = try await home("-v", "push", "app")
+    #expect(ending.status == 0)
+    #expect(ending.error.contains(#/disk: put versions\/[0-9a-f]{32}\/000000000001-0000-\S+, .*: \d+\.\d s/#))
+    #expect(ending.error.contains("disk: list packs/"))
+    #expect(!ending.error.contains("a key of at least"))
+    #expect(try await !home("push", "app").error.contains("list packs/"))
+  }
+
   @Test func `without any configuration`() async throws {
     let home = try Home()
     let key = ["--key-file", home.program.file("key"), "--target", home.target]

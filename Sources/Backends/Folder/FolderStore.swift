@@ -179,7 +179,7 @@ extension FolderStore {
       if mkdir(made, 0o700) == 0 {
         try OpenFolder.target(parent).synchronize()
       } else if errno != EEXIST {
-        throw .system(errno, "the folder \(made) could not be made")
+        throw .system(errno, "the folder \(made), on the way to \(path), could not be made")
       }
     }
   }
