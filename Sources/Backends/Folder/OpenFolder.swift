@@ -25,7 +25,8 @@ struct OpenFolder: ~Copyable {
       throw StoreError(
         .noTarget, "there is no folder \(path)",
         hint: "Check that the disk is mounted; `sealift init` makes the folder of a new target.")
-    case ENOTDIR: throw StoreError(.noTarget, "\(path) is not a folder", hint: "Name a folder; each repository has one of its own.")
+    case ENOTDIR:
+      throw StoreError(.noTarget, "\(path) is not a folder", hint: "Name a folder; each repository has one of its own.")
     case let number: throw .system(number, "\(path) could not be opened")
     }
   }
