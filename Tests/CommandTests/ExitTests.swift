@@ -172,7 +172,7 @@ import Testing
   @Test func `a second signal ends it at once`() async throws {
     let home = try Home()
     try home.program.write(
-      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"touch \(home.program.file("started")); exec sleep 8\"}}}",
+      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"touch \(home.program.file("started")); exec sleep 40\"}}}",
       to: "slow.json")
     #expect(mkdir(home.program.file("target"), 0o700) == 0)
     let child = try Child(
