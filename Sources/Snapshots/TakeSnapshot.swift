@@ -107,6 +107,8 @@ private final class SnapshotRun {
       try occasionally {
         try transaction.demandModestWal()
         try progress(report(.copying, (fileSize(image) ?? 0) / pageSize, nil))
+        // Whoever was told may have taken their time, and the copy may be over before we are asked again.
+        try transaction.demandModestWal()
       }
     }
     defer { watch.whileWorking = {} }
