@@ -11,8 +11,21 @@ package func takeSnapshot(
   _ request: SnapshotRequest, progress: @escaping @Sendable (SnapshotProgress) throws -> Void = { _ in }
 ) async throws -> Snapshot {
   try await onOwnThread { stop in
-    try SnapshotRun(request, Watch(stop, busyTimeout: request.busyTimeout), progress).take()
+    try patiently { try SnapshotRun(request, Watch(stop, busyTimeout: request.busyTimeout), progress).take() }
   }
+}
+
+/// A busy writer that keeps its journal file (PERSIST) can look, for an instant, like one that died: between SQLite's look
+/// at its lock and that at its journal it began. What is really left behind by the dead is still there a moment later.
+private func patiently(_ take: () throws -> Snapshot) throws -> Snapshot {
+  for _ in 0..<5 {
+    do {
+      return try take()
+    } catch let error as SnapshotError where error.code == .hotJournal {
+      usleep(50_000)
+    }
+  }
+  return try take()
 }
 
 /// One snapshot, from the first look at the source to the finished image.
