@@ -1,7 +1,7 @@
 import Sealing
 import Storage
 
-/// The frames that delta frames rest on, decoded, the latest few kept (`Docs/Format.md` §4.4, codec 2).
+/// The frames that delta frames rest on, decoded, the latest few kept (`Docs/Format.md` §4.4).
 actor BaseFrames {
   /// Depth beyond which a reader refuses.
   private static let depthLimit = 8
@@ -35,7 +35,7 @@ actor BaseFrames {
   private func resolve(
     _ record: FrameRecord, _ directory: Directory, _ entry: PackEntry, above: Int
   ) async throws -> (prefix: [UInt8], depth: Int)? {
-    guard record.codec == .zstdWithPrefix else { return nil }
+    guard record.codec.hasPrefix else { return nil }
     guard above < Self.depthLimit else { throw tooDeep() }
     var prefix: [UInt8] = []
     var depth = 0

@@ -131,15 +131,17 @@ struct PackStream: ~Copyable {
     for frame in frames { builder.add(frame) }
     let sealed = try builder.finish()
     let opened = try OpenedObject.open(sealed.bytes, kind: .pack, name: sealed.name, keys: repository.keys)
-    guard opened.directory.frames.map(\.fingerprints) == frames.map(\.fingerprints) else {
-      throw RepositoryError(
-        .damaged, "a pack that was just sealed does not hold what was put in",
-        hint: "Nothing was stored. This machine's memory may be failing; run a memory test.")
-    }
     let decoder = FrameDecoder(keys: repository.keys)
-    for index in opened.directory.frames.indices where opened.directory.frames[index].codec != .zstdWithPrefix {
+    for (index, frame) in frames.enumerated() {
       try Task.checkCancellation()
-      _ = try opened.decodeFrame(index, with: decoder)
+      let record = opened.directory.frames[index]
+      guard record.frameID == frame.frameID, record.codec == frame.codec, record.unitLengths == frame.unitLengths,
+        record.bases == frame.bases, opened.opens(index, to: frame.payload, with: decoder)
+      else {
+        throw RepositoryError(
+          .damaged, "a pack that was just sealed does not hold what was put in",
+          hint: "Nothing was stored. This machine's memory may be failing; run a memory test.")
+      }
     }
     return sealed
   }

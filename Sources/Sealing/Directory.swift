@@ -19,11 +19,14 @@ package struct Directory: Sendable {
       writer.write([frame.codec.rawValue, frame.type.rawValue])
       writer.write(UInt16(frame.fingerprints.count))
       frame.unitLengths.encode(into: &writer)
-      for fingerprint in frame.fingerprints {
-        writer.write(fingerprint.high)
-        writer.write(fingerprint.low)
+      guard frame.codec.hasPrefix else {
+        for fingerprint in frame.fingerprints {
+          writer.write(fingerprint.high)
+          writer.write(fingerprint.low)
+        }
+        continue
       }
-      guard frame.codec == .zstdWithPrefix else { continue }
+      writer.write(frame.frameID.bytes)
       writer.write(UInt16(frame.bases.count))
       for run in frame.bases {
         writer.write(run.pack ?? 0xFFFF)
@@ -53,8 +56,8 @@ package struct Directory: Sendable {
     var offset = Header.length
     for index in 0..<frameCount {
       let frame = try Self.decodeFrame(&reader, at: offset, index: index, basePacks: baseCount)
-      guard frame.codec != .zstdWithPrefix || (kind == .pack && frame.type != .node) else {
-        throw SealError(.malformed, "only packs hold delta frames, and never of nodes")
+      guard !frame.codec.hasPrefix || frame.type != .node, !frame.codec.isCells || frame.type == .page else {
+        throw SealError(.malformed, "a frame of units of type \(frame.type) cannot be of codec \(frame.codec)")
       }
       offset += Int(frame.sealedLength)
       guard offset <= end else { throw SealError(.malformed, "frames run into the directory") }
@@ -81,7 +84,7 @@ package struct Directory: Sendable {
   private static func depth(
     of frame: FrameRecord, on earlier: [FrameRecord], _ depths: [Int]
   ) throws(SealError) -> Int {
-    guard frame.codec == .zstdWithPrefix else { return 0 }
+    guard frame.codec.hasPrefix else { return 0 }
     var depth = 1
     for run in frame.bases where run.pack == nil {
       let base = earlier[Int(run.frame)]
@@ -108,18 +111,25 @@ package struct Directory: Sendable {
     guard let type = UnitType(rawValue: typeByte) else {
       throw SealError(.unsupported, "a frame holds units of type \(typeByte)", hint: "Install a newer sealift.")
     }
-    let count = try reader.readCount(UInt16.self, ofAtLeast: 16)
+    let count = codec.hasPrefix ? Int(try reader.read(UInt16.self)) : try reader.readCount(UInt16.self, ofAtLeast: 16)
     guard count > 0 else { throw SealError(.malformed, "a frame has no units") }
     let lengths = try UnitLengths.decode(&reader, count: count, type: type)
     guard sealedLength > AuthenticatedCipher.tagLength,
       codec != .raw || Int(sealedLength) == lengths.total + AuthenticatedCipher.tagLength
     else { throw SealError(.malformed, "a frame cannot be \(sealedLength) bytes long") }
     var fingerprints: [Fingerprint] = []
-    fingerprints.reserveCapacity(count)
-    for _ in 0..<count { fingerprints.append(Fingerprint(try reader.read(count: 16))) }
-    let bases = codec == .zstdWithPrefix ? try decodeBases(&reader, frame: index, basePacks: basePacks) : []
+    var bases: [BaseRun] = []
+    let frameID: Digest
+    if codec.hasPrefix {
+      frameID = try reader.readDigest()
+      bases = try decodeBases(&reader, frame: index, basePacks: basePacks)
+    } else {
+      fingerprints.reserveCapacity(count)
+      for _ in 0..<count { fingerprints.append(Fingerprint(high: try reader.read(), low: try reader.read())) }
+      frameID = FrameRecord.frameID(of: fingerprints)
+    }
     return FrameRecord(
-      offset: offset, sealedLength: sealedLength, codec: codec, type: type, unitLengths: lengths,
+      offset: offset, sealedLength: sealedLength, codec: codec, type: type, unitLengths: lengths, frameID: frameID,
       fingerprints: fingerprints, bases: bases)
   }
 

@@ -5,6 +5,11 @@ package struct Fingerprint: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
 
+  init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
   init(_ bytes: some Collection<UInt8>) {
     var halves: (UInt64, UInt64) = (0, 0)
     for (index, byte) in bytes.prefix(16).enumerated() {

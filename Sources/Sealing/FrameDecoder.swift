@@ -1,22 +1,15 @@
-import CZstd
-
 /// Opens, decompresses and checks frames (`Docs/Format.md` §4.4). One thread at a time.
 package final class FrameDecoder {
   private let fingerprinter: Fingerprinter
-  private let context: OpaquePointer
+  private let expander = FrameExpander()
   /// The cipher of the object whose frames come now: they mostly come in rows.
   private var cipher: (key: SecretKey, cipher: AuthenticatedCipher)?
+  /// Of the units of the frame decoded last: 16 bytes each.
+  package private(set) var fingerprints: [UInt8] = []
 
-  package init(keys: SealingKeys) {
-    fingerprinter = Fingerprinter(keys)
-    guard let context = ZSTD_createDCtx() else { preconditionFailure("out of memory") }
-    self.context = context
-    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Limits.windowLog)
-  }
+  package init(keys: SealingKeys) { fingerprinter = Fingerprinter(keys) }
 
-  deinit { ZSTD_freeDCtx(context) }
-
-  /// The units of a frame, joined; each proved by its fingerprint.
+  /// The units of a frame, joined; proved by their fingerprints.
   /// - Parameters:
   ///   - sealed: ciphertext and tag.
   ///   - index: of the frame in its object.
@@ -24,6 +17,30 @@ package final class FrameDecoder {
   /// - Throws: `.truncated`, `.damaged`, `.malformed`.
   package func decode(
     _ sealed: ArraySlice<UInt8>, record: FrameRecord, index: Int, objectKeys: ObjectKeys, prefix: [UInt8]?
+  ) throws(SealError) -> [UInt8] {
+    let payload = try open(sealed, record: record, index: index, objectKeys: objectKeys)
+    let plain: [UInt8]
+    if let prefix, record.codec.hasPrefix {
+      var outcome: Result<[UInt8], SealError> = .success([])
+      prefix.withUnsafeBytes { prefix in
+        outcome = Result { () throws(SealError) in
+          try expander.expand(payload, codec: record.codec, record.unitLengths, prefix: prefix)
+        }
+      }
+      plain = try outcome.get()
+    } else {
+      plain = try expander.expand(payload, codec: record.codec, record.unitLengths, prefix: nil)
+    }
+    guard plain.count == record.plaintextLength else {
+      throw SealError(.malformed, "frame \(index) has another length")
+    }
+    try checkFingerprints(of: plain, record, index)
+    return plain
+  }
+
+  /// The payload of a frame, authentic but not expanded.
+  func open(
+    _ sealed: ArraySlice<UInt8>, record: FrameRecord, index: Int, objectKeys: ObjectKeys
   ) throws(SealError) -> [UInt8] {
     guard sealed.count == Int(record.sealedLength) else {
       throw SealError(.truncated, "frame \(index) has \(sealed.count) of \(record.sealedLength) bytes")
@@ -35,21 +52,7 @@ package final class FrameDecoder {
       let payload = cipher(for: objectKeys).open(
         sealed, nonce: objectKeys.nonce(UInt32(index), final: false), additional: additional)
     else { throw SealError(.damaged, "frame \(index) is damaged or forged") }
-    let plain: [UInt8]
-    switch record.codec {
-    case .raw: plain = payload
-    case .zstd: plain = try decompress(payload, record.plaintextLength, prefix: nil)
-    case .zstdWithPrefix:
-      guard let prefix, prefix.count <= Limits.prefix else {
-        throw SealError(.malformed, "the prefix of a delta frame is missing or too long")
-      }
-      plain = try decompress(payload, record.plaintextLength, prefix: prefix)
-    }
-    guard plain.count == record.plaintextLength else {
-      throw SealError(.malformed, "frame \(index) has another length")
-    }
-    try checkFingerprints(of: plain, record, index)
-    return plain
+    return payload
   }
 
   private func cipher(for keys: ObjectKeys) -> AuthenticatedCipher {
@@ -59,45 +62,21 @@ package final class FrameDecoder {
     return made
   }
 
-  /// One zstd frame, its header checked before a byte is allocated for what it claims.
-  private func decompress(_ payload: [UInt8], _ length: Int, prefix: [UInt8]?) throws(SealError) -> [UInt8] {
-    guard payload.withUnsafeBytes({ ZstdFrame.isAllowed($0, length: length) }) else {
-      throw SealError(.malformed, "a compressed frame does not say what its record says")
-    }
-    var result = 0
-    let plain = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
-      payload.withUnsafeBytes { bytes in
-        if let prefix {
-          prefix.withUnsafeBytes { prefix in
-            // Raw content by definition of the call, also when it begins with a dictionary's magic.
-            ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count)
-            result = decompressFrame(bytes, into: buffer)
-          }
-        } else {
-          result = decompressFrame(bytes, into: buffer)
-        }
-      }
-      count = ZSTD_isError(result) != 0 ? 0 : min(result, length)
-    }
-    guard ZSTD_isError(result) == 0 else { throw SealError(.malformed, "a compressed frame cannot be decompressed") }
-    return plain
-  }
-
-  private func decompressFrame(_ bytes: UnsafeRawBufferPointer, into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-    defer { ZSTD_DCtx_reset(context, ZSTD_reset_session_only) }
-    return ZSTD_decompressDCtx(context, buffer.baseAddress, buffer.count, bytes.baseAddress, bytes.count)
-  }
-
   private func checkFingerprints(of plain: [UInt8], _ record: FrameRecord, _ index: Int) throws(SealError) {
-    let fits = plain.withUnsafeBytes { bytes in
+    var writer = ByteWriter()
+    plain.withUnsafeBytes { bytes in
       var offset = 0
-      for (unit, fingerprint) in record.fingerprints.enumerated() {
-        let slice = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + record.unitLengths[unit]])
-        if fingerprinter.fingerprint(record.type, slice) != fingerprint { return false }
-        offset += slice.count
+      for length in record.unitLengths {
+        let unit = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length])
+        let fingerprint = fingerprinter.fingerprint(record.type, unit)
+        writer.write(fingerprint.high)
+        writer.write(fingerprint.low)
+        offset += length
       }
-      return true
     }
-    guard fits else { throw SealError(.damaged, "frame \(index) holds another content than its directory says") }
+    fingerprints = writer.bytes
+    guard Digest.sha256(of: fingerprints) == record.frameID else {
+      throw SealError(.damaged, "frame \(index) holds another content than its directory says")
+    }
   }
 }

@@ -24,6 +24,9 @@ package struct FrameRecord: Sendable, Equatable {
   package let type: UnitType
   /// Length of each unit, in bytes.
   package let unitLengths: UnitLengths
+  /// Binds the frame to its content: hashed over the fingerprints of its units.
+  package let frameID: Digest
+  /// Of each unit; empty for a delta frame, whose directory states the frame id alone.
   package let fingerprints: [Fingerprint]
   package let bases: [BaseRun]
 
@@ -32,10 +35,14 @@ package struct FrameRecord: Sendable, Equatable {
   /// Where a unit begins in the decoded frame.
   package func unitOffset(_ unit: Int) -> Int { unitLengths.offset(of: unit) }
 
-  /// Binds the frame to its content: hashed over its fingerprints.
-  var frameID: Digest { Self.frameID(of: fingerprints) }
-
-  static func frameID(of fingerprints: [Fingerprint]) -> Digest { .sha256(of: fingerprints.flatMap(\.bytes)) }
+  package static func frameID(of fingerprints: [Fingerprint]) -> Digest {
+    var writer = ByteWriter()
+    for fingerprint in fingerprints {
+      writer.write(fingerprint.high)
+      writer.write(fingerprint.low)
+    }
+    return .sha256(of: writer.bytes)
+  }
 }
 
 /// The lengths of a frame's units: mostly all the same.

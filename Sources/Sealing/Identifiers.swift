@@ -60,6 +60,15 @@ package enum Codec: UInt8, Sendable {
   case raw = 0
   case zstd = 1
   case zstdWithPrefix = 2
+  /// Pages taken apart into cells, then as `zstd`.
+  case cells = 3
+  /// Pages taken apart into cells, those of the prefix as well.
+  case cellsWithPrefix = 4
+
+  /// A delta: nothing without the units that it rests on.
+  package var hasPrefix: Bool { self == .zstdWithPrefix || self == .cellsWithPrefix }
+  /// The form of `Docs/Format.md` §4.5.
+  var isCells: Bool { self == .cells || self == .cellsWithPrefix }
 }
 
 /// The version of the format that this program writes.

@@ -1,12 +1,12 @@
-/// Gathers frames and seals them, all at once: the salt depends on everything that is encrypted (`Docs/Format.md` §4.6).
+/// Gathers frames and seals them, all at once: the salt depends on everything that is encrypted (`Docs/Format.md` §4.7).
 package struct ObjectBuilder {
   private let kind: ObjectKind
   private let keys: SealingKeys
   private let random: RandomSource
   private var frames: [EncodedFrame] = []
-  private var basePacks: [Digest]
+  private let basePacks: [Digest]
 
-  /// - Parameter basePacks: the packs that delta frames of this pack rest on, in the order their runs count them.
+  /// - Parameter basePacks: the packs that delta frames of this object rest on, in the order their runs count them.
   package init(kind: ObjectKind, keys: SealingKeys, basePacks: [Digest] = [], random: @escaping RandomSource) {
     self.kind = kind
     self.keys = keys
@@ -29,7 +29,7 @@ package struct ObjectBuilder {
       (
         ObjectKeys.additionalData(
           UInt32(index), final: false, plaintextLength: frame.plaintextLength, codec: frame.codec,
-          frameID: FrameRecord.frameID(of: frame.fingerprints)), frame.payload
+          frameID: frame.frameID), frame.payload
       )
     }
     let last = (ObjectKeys.directoryAdditionalData(plaintextLength: directory.count), directory)

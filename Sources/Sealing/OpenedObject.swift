@@ -71,6 +71,13 @@ package struct OpenedObject: Sendable {
     return try Directory(decoding: plain, kind: kind, end: end)
   }
 
+  /// Whether the frame opens to just this payload: what the writer put in.
+  package func opens(_ index: Int, to payload: [UInt8], with decoder: FrameDecoder) -> Bool {
+    let record = directory.frames[index]
+    let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
+    return (try? decoder.open(sealed, record: record, index: index, objectKeys: keys)) == payload
+  }
+
   /// Opens, decodes and checks one frame.
   /// - Parameter prefix: for a delta frame, its base units joined.
   package func decodeFrame(_ index: Int, with decoder: FrameDecoder, prefix: [UInt8]? = nil) throws(SealError)

@@ -1,4 +1,4 @@
-/// How long an object becomes, so that its length tells little (`Docs/Format.md` §4.5).
+/// How long an object becomes, so that its length tells little (`Docs/Format.md` §4.6).
 enum Padding {
   static func padded(_ length: Int) -> Int {
     if length < 65_536 {

@@ -37,11 +37,12 @@ struct ZstdFrame: Equatable {
     windowSize = window ?? contentSize ?? 0
   }
 
-  /// Whether a reader may decompress these bytes: one frame and nothing else, of exactly `length` bytes, within bounds.
-  static func isAllowed(_ bytes: UnsafeRawBufferPointer, length: Int) -> Bool {
-    guard let frame = ZstdFrame(bytes) else { return false }
-    return frame.contentSize == UInt64(length) && !frame.hasDictionaryID
-      && frame.windowSize <= 1 << UInt64(Limits.windowLog)
-      && ZSTD_findFrameCompressedSize(bytes.baseAddress, bytes.count) == bytes.count
+  /// How long the content is, if a reader may decompress these bytes: one frame and nothing else, within bounds.
+  static func allowedLength(_ bytes: UnsafeRawBufferPointer, _ lengths: ClosedRange<Int>) -> Int? {
+    guard let frame = ZstdFrame(bytes), let size = frame.contentSize, let length = Int(exactly: size),
+      lengths.contains(length), !frame.hasDictionaryID, frame.windowSize <= 1 << UInt64(Limits.windowLog),
+      ZSTD_findFrameCompressedSize(bytes.baseAddress, bytes.count) == bytes.count
+    else { return nil }
+    return length
   }
 }

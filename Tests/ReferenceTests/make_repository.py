@@ -35,7 +35,7 @@ def extensions(*items): return u16(len(items)) + b"".join(u16(t) + u32(len(b)) +
 
 
 def padded(length):
-    """§4.5"""
+    """§4.6"""
     if length < 65536:
         return max(4096, 1 << (length - 1).bit_length())
     e = length.bit_length() - 1
