@@ -1,0 +1,91 @@
+import Glibc
+
+/// A table of fixed-size elements, up to a capacity known in advance, kept in a file without a name.
+///
+/// What must grow with a database, and would be anonymous memory otherwise, lives here: the kernel may write its pages
+/// out whenever it needs the room. The file has no name, so whatever is killed, nothing is left behind. Its space is
+/// taken when it is made: a full disk is met then, never in the middle.
+///
+/// One thread at a time; elements that are there already may be changed by several, each its own.
+final class FileTable<Element: BitwiseCopyable>: @unchecked Sendable {
+  let capacity: Int
+  private(set) var count = 0
+  private let elements: UnsafeMutablePointer<Element>
+  private var mappedLength: Int { Self.mappedLength(capacity) }
+
+  /// - Parameters:
+  ///   - capacity: how many elements it can take; the file is as long as all of them.
+  ///   - count: how many it holds from the start, all bits of them zero.
+  ///   - folder: on a disk with room for them.
+  /// - Throws: `.stateFolder`.
+  init(capacity: Int, count: Int = 0, in folder: String) throws(RepositoryError) {
+    precondition((0...capacity).contains(count))
+    self.capacity = capacity
+    self.count = count
+    let descriptor = try Self.openNameless(in: folder)
+    defer { close(descriptor) }
+    let length = Self.mappedLength(capacity)
+    let problem = posix_fallocate(descriptor, 0, off_t(length))
+    guard problem == 0 else { throw Self.failure("cannot make a table of \(length) bytes in \(folder)", problem) }
+    guard let mapped = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), mapped != MAP_FAILED else {
+      throw Self.failure("cannot map a table of \(length) bytes", errno)
+    }
+    elements = mapped.bindMemory(to: Element.self, capacity: capacity)
+  }
+
+  deinit { munmap(elements, mappedLength) }
+
+  /// Adds an element at the end, which must be below the capacity.
+  func append(_ element: Element) {
+    precondition(count < capacity, "the table is full")
+    elements[count] = element
+    count += 1
+  }
+
+  /// Forgets all elements from `count` on.
+  func truncate(to count: Int) {
+    precondition((0...self.count).contains(count))
+    self.count = count
+  }
+
+  subscript(_ index: Int) -> Element {
+    get {
+      precondition(index >= 0 && index < count, "beyond the end of the table")
+      return elements[index]
+    }
+    set {
+      precondition(index >= 0 && index < count, "beyond the end of the table")
+      elements[index] = newValue
+    }
+  }
+
+  /// The elements that are there, in place: to sort, to search, to hand out in parts.
+  func withUnsafeMutableBufferPointer<Result, Failure: Error>(
+    _ body: (inout UnsafeMutableBufferPointer<Element>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    defer { withExtendedLifetime(self) {} }
+    var buffer = UnsafeMutableBufferPointer(start: elements, count: count)
+    return try body(&buffer)
+  }
+
+  /// No mapping is empty.
+  private static func mappedLength(_ capacity: Int) -> Int { max(1, capacity) * MemoryLayout<Element>.stride }
+
+  /// Without a name from the start where the file system can do that, else unlinked at once.
+  private static func openNameless(in folder: String) throws(RepositoryError) -> Int32 {
+    let withoutName: Int32 = 0o20000000 | O_DIRECTORY  // O_TMPFILE, a macro that Swift does not see
+    let nameless = open(folder, O_RDWR | withoutName | O_CLOEXEC, 0o600)
+    if nameless >= 0 { return nameless }
+    let path = "\(folder)/.sealift-table-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+    let named = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard named >= 0 else { throw failure("cannot make a table in \(folder)", errno) }
+    unlink(path)
+    return named
+  }
+
+  private static func failure(_ message: String, _ number: Int32) -> RepositoryError {
+    RepositoryError(
+      .stateFolder, "\(message): \(String(cString: strerror(number)))",
+      hint: "Check space and permissions of the state folder, or name another one with SEALIFT_STATE.")
+  }
+}

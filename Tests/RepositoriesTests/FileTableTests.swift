@@ -1,0 +1,42 @@
+import FoundationEssentials
+import TestKit
+import Testing
+
+@testable import Repositories
+
+@Suite struct FileTableTests {
+  private struct Pair: BitwiseCopyable {
+    var key: UInt32
+    var value: UInt16
+  }
+
+  @Test func `elements are kept, changed and sorted in place`() throws {
+    let scratch = try Scratch()
+    let table = try FileTable<Pair>(capacity: 50_000, in: scratch.path)
+    for key in 0..<50_000 { table.append(Pair(key: UInt32(50_000 - key), value: UInt16(key & 0xFFFF))) }
+    table[7].value = 3
+    #expect(table.count == 50_000)
+    #expect(table[7].value == 3)
+    table.withUnsafeMutableBufferPointer { $0.sort { $0.key < $1.key } }
+    #expect(table[0].key == 1)
+    #expect(table[49_999 - 7].value == 3)
+    table.truncate(to: 10)
+    #expect(table.withUnsafeMutableBufferPointer { $0.count } == 10)
+  }
+
+  @Test func `what is there from the start is zeros`() throws {
+    let scratch = try Scratch()
+    let table = try FileTable<UInt64>(capacity: 3000, count: 3000, in: scratch.path)
+    #expect((0..<3000).allSatisfy { table[$0] == 0 })
+    #expect(try FileTable<UInt8>(capacity: 0, in: scratch.path).count == 0)
+  }
+
+  @Test func `no file is to be seen, and a folder that is not there is told`() throws {
+    let scratch = try Scratch()
+    let table = try FileTable<UInt8>(capacity: 10, in: scratch.path)
+    table.append(1)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)
+    let error = #expect(throws: RepositoryError.self) { try FileTable<UInt8>(capacity: 10, in: scratch.file("none")) }
+    #expect(error?.code == .stateFolder)
+  }
+}
