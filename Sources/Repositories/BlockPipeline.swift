@@ -9,6 +9,19 @@ struct FingerprintedBlock: Sendable {
   let fingerprints: [Fingerprint]
   /// Per unit: full length and nothing but zeros.
   let zeros: [Bool]
+  /// Samples of the units, where the member will be a base: tag and number of the unit.
+  let samples: [(tag: UInt32, unit: Int)]
+
+  /// All fingerprints, joined.
+  var fingerprintBytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(16 * fingerprints.count)
+    for fingerprint in fingerprints {
+      withUnsafeBytes(of: fingerprint.high.bigEndian) { bytes.append(contentsOf: $0) }
+      withUnsafeBytes(of: fingerprint.low.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+    return bytes
+  }
 
   /// The bytes of a unit inside `bytes`.
   func range(of unit: Int) -> Range<Int> { unit * unitSize..<min((unit + 1) * unitSize, bytes.count) }
@@ -21,12 +34,15 @@ struct BlockPipeline: ~Copyable {
 
   private let source: MemberSource
   private let workers: WorkerPool<Fingerprinter>
+  private let samples: SampleTable?
   private var nextOffset = 0
   private var queue: [Task<FingerprintedBlock, any Error>] = []
 
-  init(_ source: MemberSource, workers: WorkerPool<Fingerprinter>) {
+  /// - Parameter samples: says which samples to take, if any.
+  init(_ source: MemberSource, workers: WorkerPool<Fingerprinter>, samples: SampleTable? = nil) {
     self.source = source
     self.workers = workers
+    self.samples = samples
   }
 
   deinit { for task in queue { task.cancel() } }
@@ -42,28 +58,31 @@ struct BlockPipeline: ~Copyable {
     let size = max(source.unitSize, Self.blockSize / source.unitSize * source.unitSize)
     let range = nextOffset..<min(nextOffset + size, source.length)
     nextOffset = range.upperBound
-    queue.append(Task { [source, workers] in try Self.fingerprint(range, of: source, workers) })
+    queue.append(Task { [source, workers, samples] in try Self.fingerprint(range, of: source, workers, samples) })
   }
 
   private static func fingerprint(
-    _ range: Range<Int>, of source: MemberSource, _ workers: WorkerPool<Fingerprinter>
+    _ range: Range<Int>, of source: MemberSource, _ workers: WorkerPool<Fingerprinter>, _ samples: SampleTable?
   ) throws -> FingerprintedBlock {
     try Task.checkCancellation()
     let bytes = try source.read(range)
     let unitSize = source.unitSize
     var fingerprints: [Fingerprint] = []
     var zeros: [Bool] = []
+    var found: [(tag: UInt32, unit: Int)] = []
     workers.with { fingerprinter in
       bytes.withUnsafeBytes { all in
         for start in stride(from: 0, to: all.count, by: unitSize) {
           let unit = UnsafeRawBufferPointer(rebasing: all[start..<min(start + unitSize, all.count)])
           fingerprints.append(fingerprinter.fingerprint(source.unitType, unit))
           zeros.append(unit.count == unitSize && unit.isAllZeros)
+          samples?.samples(of: unit) { found.append(($0, (range.lowerBound + start) / unitSize)) }
         }
       }
     }
     return FingerprintedBlock(
-      first: range.lowerBound / unitSize, bytes: bytes, unitSize: unitSize, fingerprints: fingerprints, zeros: zeros)
+      first: range.lowerBound / unitSize, bytes: bytes, unitSize: unitSize, fingerprints: fingerprints, zeros: zeros,
+      samples: found)
   }
 }
 

@@ -42,6 +42,8 @@ final class FileTable<Element: BitwiseCopyable>: @unchecked Sendable {
     count += 1
   }
 
+  var last: Element? { count > 0 ? elements[count - 1] : nil }
+
   /// Forgets all elements from `count` on.
   func truncate(to count: Int) {
     precondition((0...self.count).contains(count))

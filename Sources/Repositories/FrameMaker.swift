@@ -8,16 +8,21 @@ struct FrameMaker: ~Copyable {
 
   private let type: UnitType
   private let encoders: WorkerPool<FrameEncoder>
+  private let bases: BaseChooser?
   private var bytes: [UInt8] = []
   private var lengths: [Int] = []
   private var fingerprints: [Fingerprint] = []
+  private var positions: [Int] = []
   private var ordinal: UInt32
-  private var queue: [Task<EncodedFrame, any Error>] = []
+  private var queue: [Task<MadeFrame, any Error>] = []
 
-  /// - Parameter firstOrdinal: the number of the first frame begun here, among all new frames of the push.
-  init(_ type: UnitType, encoders: WorkerPool<FrameEncoder>, firstOrdinal: UInt32 = 0) {
+  /// - Parameters:
+  ///   - bases: for delta frames; `nil` for whole ones.
+  ///   - firstOrdinal: the number of the first frame begun here, among all new frames of the push.
+  init(_ type: UnitType, encoders: WorkerPool<FrameEncoder>, bases: BaseChooser? = nil, firstOrdinal: UInt32 = 0) {
     self.type = type
     self.encoders = encoders
+    self.bases = bases
     ordinal = firstOrdinal
   }
 
@@ -27,37 +32,74 @@ struct FrameMaker: ~Copyable {
   var isBusy: Bool { queue.count >= Self.ahead }
 
   /// Adds a unit and says where it will lie.
-  mutating func add(_ unit: some Collection<UInt8>, _ fingerprint: Fingerprint) -> UnitLocation {
+  /// - Parameter position: its number in its member.
+  mutating func add(_ unit: ArraySlice<UInt8>, _ fingerprint: Fingerprint, position: Int) -> UnitLocation {
     if bytes.count + unit.count > Self.frameSize { endFrame() }
     let location = UnitLocation(pack: UnitLocation.newFrame, frame: ordinal, unit: UInt16(lengths.count))
     bytes.append(contentsOf: unit)
     lengths.append(unit.count)
     fingerprints.append(fingerprint)
+    positions.append(position)
     return location
   }
 
   /// The oldest frame begun, once it is encoded.
-  mutating func next() async throws -> EncodedFrame? {
+  mutating func next() async throws -> MadeFrame? {
     guard !queue.isEmpty else { return nil }
     return try await queue.removeFirst().value
   }
 
   mutating func endFrame() {
     guard !lengths.isEmpty else { return }
-    let frame = (type, bytes, lengths, fingerprints)
+    let work = Work(type: type, bytes: bytes, lengths: lengths, fingerprints: fingerprints, positions: positions)
     queue.append(
-      Task { [encoders] in
+      Task { [encoders, bases] in
         try Task.checkCancellation()
-        return try encoders.with { encoder in
-          try frame.1.withUnsafeBytes {
-            try encoder.encode(type: frame.0, units: $0, unitLengths: frame.2, fingerprints: frame.3)
-          }
-        }
+        return try encoders.with { try work.encode(with: $0, bases) }
       })
     ordinal += 1
     bytes = []
     bytes.reserveCapacity(Self.frameSize)
     lengths = []
     fingerprints = []
+    positions = []
+  }
+
+  private struct Work: Sendable {
+    let type: UnitType
+    let bytes: [UInt8]
+    let lengths: [Int]
+    let fingerprints: [Fingerprint]
+    let positions: [Int]
+
+    func encode(with encoder: FrameEncoder, _ bases: BaseChooser?) throws(SealError) -> MadeFrame {
+      var outcome: Result<MadeFrame, SealError>?
+      bytes.withUnsafeBytes { units in
+        outcome = Result { () throws(SealError) in try encode(units, with: encoder, bases) }
+      }
+      guard let outcome else { throw SealError(.failed, "a frame could not be encoded") }
+      return try outcome.get()
+    }
+
+    private func encode(
+      _ units: UnsafeRawBufferPointer, with encoder: FrameEncoder, _ bases: BaseChooser?
+    ) throws(SealError) -> MadeFrame {
+      let choice = bases?.choose(for: units, positions: positions) ?? .init()
+      guard !choice.bases.isEmpty else {
+        return MadeFrame(
+          try encoder.encode(type: type, units: units, unitLengths: lengths, fingerprints: fingerprints))
+      }
+      var outcome: Result<EncodedFrame, SealError>?
+      choice.prefix.withUnsafeBytes { prefix in
+        outcome = Result { () throws(SealError) in
+          // What a delta's record costs more than a whole frame's: the frame id and runs instead of fingerprints.
+          try encoder.encode(
+            type: type, units: units, unitLengths: lengths, fingerprints: fingerprints, prefix: prefix,
+            overhead: 34 + 10 * choice.bases.count - 16 * lengths.count)
+        }
+      }
+      guard let outcome else { throw SealError(.failed, "a frame could not be encoded") }
+      return MadeFrame(try outcome.get(), bases: choice.bases)
+    }
   }
 }

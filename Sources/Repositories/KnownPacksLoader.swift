@@ -8,15 +8,18 @@ struct KnownPacksLoader {
   private let chain: ChainID
   private let state: StateFolder
   private let presence: Presence
-  private(set) var known = KnownPacks()
+  private(set) var known: KnownPacks
   /// Above every number seen: a number is given once per chain.
   private(set) var nextNumber: UInt32 = 1
 
-  init(_ repository: Repository, chain: ChainID, state: StateFolder, presence: Presence) {
+  init(
+    _ repository: Repository, chain: ChainID, state: StateFolder, presence: Presence
+  ) throws(RepositoryError) {
     self.repository = repository
     self.chain = chain
     self.state = state
     self.presence = presence
+    known = try KnownPacks(in: state.path)
   }
 
   /// - Returns: whether every pack of the version is there and says what it holds.
@@ -47,13 +50,19 @@ struct KnownPacksLoader {
 
   mutating func add(_ entries: [PackEntry]) async throws {
     nextNumber = max(nextNumber, (entries.map(\.number).max() ?? 0) + 1)
-    let usable = entries.filter { presence.holds($0) && !known.contains($0.name) }
-    let directories = try await bounded(usable, atOnce: repository.store.traits.concurrency) {
-      [repository, chain, state] entry -> Directory? in
-      try await Self.unlessDamaged { try await repository.directory(of: entry, chain: chain, state: state) }
-    }
-    for (entry, directory) in zip(usable, directories) {
-      if let directory { known.add(entry, directory) }
+    let usable = entries.filter { presence.holds($0) && !known.contains($0.name) }.sorted { $0.number < $1.number }
+    // A few at a time: a directory is large.
+    for start in stride(from: 0, to: usable.count, by: 16) {
+      let group = Array(usable[start..<min(start + 16, usable.count)])
+      let directories = try await bounded(group, atOnce: repository.store.traits.concurrency) {
+        [repository, chain, state] entry -> Directory? in
+        try await Self.unlessDamaged { try await repository.directory(of: entry, chain: chain, state: state) }
+      }
+      for (entry, directory) in zip(group, directories) {
+        guard let directory else { continue }
+        let hasDeltas = directory.frames.contains { $0.codec.hasPrefix }
+        try known.add(entry, directory, unitsOfDeltas: hasDeltas ? state.kept(UnitList.name(of: entry.name)) : nil)
+      }
     }
   }
 }

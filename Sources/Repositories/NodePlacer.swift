@@ -9,10 +9,10 @@ struct NodePlacer: ~Copyable {
   private let encoders: WorkerPool<FrameEncoder>
   private let fingerprints: WorkerPool<Fingerprinter>
   /// Frames of the manifest so far: riders, then nodes.
-  private(set) var riding: [EncodedFrame]
+  private(set) var riding: [MadeFrame]
   private var fresh: [Fingerprint: UnitLocation] = [:]
 
-  init(riders: [EncodedFrame], encoders: WorkerPool<FrameEncoder>, fingerprints: WorkerPool<Fingerprinter>) {
+  init(riders: [MadeFrame], encoders: WorkerPool<FrameEncoder>, fingerprints: WorkerPool<Fingerprinter>) {
     riding = riders
     self.encoders = encoders
     self.fingerprints = fingerprints
@@ -26,12 +26,12 @@ struct NodePlacer: ~Copyable {
     var missing: [(node: [UInt8], fingerprint: Fingerprint)] = []
     var seen: Set<Fingerprint> = []
     for (node, fingerprint) in zip(nodes, prints)
-    where known.index[fingerprint] == nil && fresh[fingerprint] == nil && seen.insert(fingerprint).inserted {
+    where known.place(of: fingerprint) == nil && fresh[fingerprint] == nil && seen.insert(fingerprint).inserted {
       missing.append((node, fingerprint))
     }
     let inPack = missing.reduce(0) { $0 + $1.node.count } > Self.ridingLimit
     for group in Self.frames(of: missing) {
-      let frame = try encode(group)
+      let frame = MadeFrame(try encode(group))
       let place: UnitLocation
       if inPack {
         try await packs.append(frame)
@@ -45,7 +45,7 @@ struct NodePlacer: ~Copyable {
       }
     }
     return try prints.map { fingerprint in
-      guard let location = known.index[fingerprint] ?? fresh[fingerprint] else {
+      guard let location = known.place(of: fingerprint) ?? fresh[fingerprint] else {
         throw RepositoryError(.damaged, "a node of the map was placed nowhere")
       }
       return location

@@ -1,12 +1,12 @@
 import Sealing
 import Storage
 
-/// Turns frames into sealed packs and stores them: each is opened again through the read path before it leaves.
+/// Turns frames into sealed packs and stores them: each is opened again before it leaves, and holds what was put in.
 ///
 /// At most two packs are under way, so memory stays flat whatever the size of the database.
 struct PackStream: ~Copyable {
   /// A pack is closed when it has come to this length.
-  static let packLength = 12 << 20
+  static let packLength = 8 << 20
   private static let underWay = 2
 
   private let repository: Repository
@@ -14,6 +14,8 @@ struct PackStream: ~Copyable {
   private let state: StateFolder
   /// Seals and counts, but stores nothing.
   private let dryRun: Bool
+  /// The version will be a base: units of its deltas must be found again.
+  private let keepsUnits: Bool
 
   private(set) var nextNumber: UInt32
   /// By ordinal of the frame in this push: the pack and the frame's place in it.
@@ -22,24 +24,28 @@ struct PackStream: ~Copyable {
   private let onStored: @Sendable (PackEntry) throws -> Void
   private let finished = Locked<[StoredPack]>([])
 
-  private var open: [EncodedFrame] = []
+  /// What each frame of this push, by ordinal, costs whoever restores it.
+  private(set) var costs: [RestoreCost.NewFrame] = []
+  private var open: [MadeFrame] = []
   private var openLength = 0
   private var queue: [Task<Void, any Error>] = []
 
-  /// A pack that is safe at the target, with the sizes of its frames.
+  /// A pack that is safe at the target.
   struct StoredPack: Sendable {
     let entry: PackEntry
-    let frames: [KnownPacks.Frame]
+    let basePacks: [Digest]
   }
 
   init(
     _ repository: Repository, chain: ChainID, state: StateFolder, firstNumber: UInt32, dryRun: Bool,
+    keepsUnits: Bool,
     onStored: @escaping @Sendable (PackEntry) throws -> Void
   ) {
     self.repository = repository
     self.chain = chain
     self.state = state
     self.dryRun = dryRun
+    self.keepsUnits = keepsUnits
     self.onStored = onStored
     nextNumber = firstNumber
   }
@@ -52,15 +58,18 @@ struct PackStream: ~Copyable {
   /// Sealed bytes gathered for the pack that is open.
   var pendingLength: Int { openLength }
 
-  mutating func append(_ frame: EncodedFrame) async throws {
+  mutating func append(_ frame: MadeFrame) async throws {
     placed.append(UnitLocation(pack: nextNumber, frame: UInt32(open.count), unit: 0))
+    costs.append(RestoreCost.NewFrame(frame))
     open.append(frame)
-    openLength += frame.payload.count + 16 + 16 * frame.fingerprints.count
+    let encoded = frame.encoded
+    let record = encoded.codec.hasPrefix ? 34 + 10 * frame.bases.count : 16 * encoded.fingerprints.count
+    openLength += encoded.payload.count + 28 + record
     if openLength >= Self.packLength { try await close() }
   }
 
   /// Frames too few for a pack: they ride in the manifest, as its first frames.
-  mutating func takeRiders() -> [EncodedFrame] {
+  mutating func takeRiders() -> [MadeFrame] {
     for index in placed.indices where placed[index].pack == nextNumber { placed[index].pack = UnitLocation.thisObject }
     defer {
       open = []
@@ -81,20 +90,22 @@ struct PackStream: ~Copyable {
     let frames = open
     let number = nextNumber
     queue.append(
-      Task { [repository, chain, state, dryRun, onStored, finished] in
-        let sealed = try Self.seal(frames, repository)
+      Task { [repository, chain, state, dryRun, keepsUnits, onStored, finished] in
+        var basePacks: [Digest] = []
+        let named = frames.map { $0.naming(&basePacks) }
+        let sealed = try Self.seal(named, restingOn: basePacks, repository)
         if !dryRun {
           let name = Layout.pack(sealed.name, of: chain)
           try await repository.store.put(
             ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name, ifAbsent: false)
           let end = sealed.bytes.count - 4
           state.keep(Array(sealed.bytes[end - sealed.directoryLength..<end]), as: "\(sealed.name.hex).directory")
+          if keepsUnits, let list = UnitList.bytes(of: named) { state.keep(list, as: UnitList.name(of: sealed.name)) }
           try onStored(sealed.packEntry(number: number))
         }
-        let sizes = frames.map {
-          KnownPacks.Frame(plaintextLength: $0.plaintextLength, sealedLength: $0.payload.count + 16)
+        finished.withLock {
+          $0.append(StoredPack(entry: sealed.packEntry(number: number), basePacks: basePacks))
         }
-        finished.withLock { $0.append(StoredPack(entry: sealed.packEntry(number: number), frames: sizes)) }
       })
     nextNumber += 1
     open = []
@@ -126,8 +137,11 @@ struct PackStream: ~Copyable {
   }
 
   /// Seals, then opens what was sealed as a reader would: every unit's fingerprint is computed from what comes out.
-  private static func seal(_ frames: [EncodedFrame], _ repository: Repository) throws -> SealedObject {
-    var builder = ObjectBuilder(kind: .pack, keys: repository.keys, random: repository.random)
+  private static func seal(
+    _ frames: [EncodedFrame], restingOn basePacks: [Digest], _ repository: Repository
+  ) throws -> SealedObject {
+    var builder = ObjectBuilder(
+      kind: .pack, keys: repository.keys, basePacks: basePacks, random: repository.random)
     for frame in frames { builder.add(frame) }
     let sealed = try builder.finish()
     let opened = try OpenedObject.open(sealed.bytes, kind: .pack, name: sealed.name, keys: repository.keys)

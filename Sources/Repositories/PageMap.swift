@@ -18,20 +18,21 @@ enum PageMap {
   }
 
   /// The leaves of a member whose units lie as `runs` say.
-  static func leaves(of runs: [UnitRun]) -> [[UInt8]] {
+  /// - Parameter placed: by ordinal of a new frame, where it came to lie.
+  static func leaves(of runs: RunList, placed: [UnitLocation]) -> [[UInt8]] {
     var leaves: [[UInt8]] = []
     var current: [MapLeaf.Run] = []
     var room = unitsPerLeaf
-    for run in runs {
-      var left = run
+    for index in 0..<runs.count {
+      var left = runs[index].resolved(placed)
       while left.count > 0 {
-        let count = min(left.count, room)
+        let count = min(left.count, UInt16(room))
         current.append(
           MapLeaf.Run(
-            pack: left.location.pack, frame: left.location.frame, firstUnit: left.location.unit, count: UInt16(count)))
+            pack: left.location.pack, frame: left.location.frame, firstUnit: left.location.unit, count: count))
         left.count -= count
-        if left.location.pack != UnitLocation.zeros { left.location.unit += UInt16(count) }
-        room -= count
+        if left.location.pack != UnitLocation.zeros { left.location.unit &+= count }
+        room -= Int(count)
         if room == 0 {
           leaves.append(MapLeaf(runs: current).encode())
           current = []

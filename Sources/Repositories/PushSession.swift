@@ -41,6 +41,10 @@ package struct PushSession: ~Copyable {
     /// The version was there already: nothing was stored.
     package let unchanged: Bool
     package let bytesNew: Int
+    /// What the version rests on, in the end.
+    package let level: DeltaLevel
+    /// Later versions can refer to all of its content.
+    package let canBeBase: Bool
   }
 
   /// The newest version there is, before this push.
@@ -66,7 +70,7 @@ package struct PushSession: ~Copyable {
     try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
 
     let journal = try PushJournal(chain, in: state)
-    var loader = KnownPacksLoader(repository, chain: chain, state: state, presence: try await presence)
+    var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: try await presence)
     let whole = try await loader.add(versionIn: history.newest)
     let accepted = Set(loader.known.entries.keys)
     for partial in history.partials { _ = try await loader.add(versionIn: partial) }
@@ -100,22 +104,33 @@ package struct PushSession: ~Copyable {
     guard draft.sequence <= VersionName.lastSequence else { throw full("the chain has no place after the last one") }
     let revisions = listing.revisions(of: draft.sequence).map(\.revision)
     var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
-    for _ in 1...Self.attempts {
+    var level = draft.deltas.level
+    var attemptsLeft = Self.attempts
+    while attemptsLeft > 0 {
       guard partials.nextRevision <= VersionName.lastRevision else {
         throw full("version \(draft.sequence) has been written anew too often")
       }
       let stored = Locked<[PackEntry]>([])
-      var writer = VersionWriter(
-        draft, repository: repository, state: state, known: known, resumed: resumed, nextPackNumber: nextPackNumber,
-        partials: partials, dryRun: dryRun,
+      var writer = try VersionWriter(
+        draft, level: level, repository: repository, state: state, known: known, resumed: resumed,
+        nextPackNumber: nextPackNumber, partials: partials, dryRun: dryRun,
         onPackStored: { [journal] entry in
           stored.withLock { $0.append(entry) }
           try journal.add(entry)
         })
-      let attempt = try await writer.write(
-        unlessEqual: skipEqual && newestIsWhole ? newest?.core : nil, onProgress: onProgress)
-      guard let attempt else { return try acknowledgeUnchanged() }
-      if dryRun { return Result(manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew) }
+      let attempt: VersionWriter.Written?
+      do {
+        attempt = try await writer.write(
+          unlessEqual: skipEqual && newestIsWhole ? newest?.core : nil, onProgress: onProgress)
+      } catch is VersionWriter.TooDear {
+        level = level.below ?? .fresh
+        nextPackNumber = writer.packs.nextNumber
+        partials = writer.partials
+        continue
+      }
+      attemptsLeft -= 1
+      guard let attempt else { return try acknowledgeUnchanged(level) }
+      if dryRun { return result(of: attempt) }
 
       let present = try await Presence(repository, chain: chain, state: state)
       if present.holds(attempt.packs) { return try acknowledge(attempt) }
@@ -137,7 +152,7 @@ package struct PushSession: ~Copyable {
   private mutating func prepareNextAttempt(
     _ stored: [PackEntry], _ present: Presence, nextPackNumber next: UInt32
   ) async throws {
-    var loader = KnownPacksLoader(repository, chain: chain, state: state, presence: present)
+    var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     _ = try await loader.add(versionIn: history.newest)
     let accepted = Set(loader.known.entries.keys)
     try await loader.add(resumed + stored)
@@ -150,12 +165,18 @@ package struct PushSession: ~Copyable {
   private mutating func acknowledge(_ attempt: VersionWriter.Written) throws -> Result {
     try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)
     journal.clear()
-    return Result(manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew)
+    return result(of: attempt)
   }
 
-  private func acknowledgeUnchanged() throws -> Result {
+  private func result(of attempt: VersionWriter.Written) -> Result {
+    Result(
+      manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew, level: attempt.level,
+      canBeBase: !attempt.hasRiders)
+  }
+
+  private func acknowledgeUnchanged(_ level: DeltaLevel) throws -> Result {
     guard let newest else { throw RepositoryError(.noSuchVersion, "there is no version to be equal to") }
     try HighWaterMark(sequence: newest.name.sequence, id: newest.id).write(chain, in: state)
-    return Result(manifest: newest, unchanged: true, bytesNew: 0)
+    return Result(manifest: newest, unchanged: true, bytesNew: 0, level: level, canBeBase: false)
   }
 }

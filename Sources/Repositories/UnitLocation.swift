@@ -2,7 +2,7 @@ import Sealing
 
 /// Where a unit lies, while a version is being written: in a pack that is stored already, or in a frame that this
 /// push is making, whose pack is not known yet.
-struct UnitLocation: Sendable, Equatable {
+struct UnitLocation: Sendable, Equatable, BitwiseCopyable {
   /// A pack number, or one of the marks below.
   var pack: UInt32
   /// The frame in the pack; for `newFrame`, the ordinal of the frame in this push.
@@ -18,9 +18,9 @@ struct UnitLocation: Sendable, Equatable {
 }
 
 /// Consecutive units of a member that lie one after the other in one frame (or are zeros).
-struct UnitRun: Sendable, Equatable {
+struct UnitRun: Sendable, Equatable, BitwiseCopyable {
   var location: UnitLocation
-  var count: Int
+  var count: UInt16
 
   /// A run whose frame was new when it was noted, now that the frame has its pack.
   /// - Parameter placed: by ordinal of the frame in this push.
@@ -32,21 +32,41 @@ struct UnitRun: Sendable, Equatable {
 
   /// Whether `next`, the location of the unit after this run, continues it.
   func isContinued(by next: UnitLocation) -> Bool {
-    guard count < Int(UInt16.max), next.pack == location.pack else { return false }
+    guard count < .max, next.pack == location.pack else { return false }
     if next.pack == UnitLocation.zeros { return true }
-    return next.frame == location.frame && Int(next.unit) == Int(location.unit) + count
+    return next.frame == location.frame && Int(next.unit) == Int(location.unit) + Int(count)
   }
 }
 
-/// The runs of a whole member, in order.
-struct RunList: Sendable {
-  private(set) var runs: [UnitRun] = []
+/// The runs of a whole member, in order, in a file without a name: in the worst case there is one a unit.
+final class RunList {
+  private let folder: String
+  private var runs: FileTable<UnitRun>
 
-  mutating func append(_ location: UnitLocation) {
-    if let last = runs.indices.last, runs[last].isContinued(by: location) {
-      runs[last].count += 1
-    } else {
-      runs.append(UnitRun(location: location, count: 1))
+  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  init(in folder: String) throws(RepositoryError) {
+    self.folder = folder
+    runs = try FileTable(capacity: 4096, in: folder)
+  }
+
+  var count: Int { runs.count }
+  /// Of the member, so far.
+  private(set) var units = 0
+  subscript(_ index: Int) -> UnitRun { runs[index] }
+
+  func append(_ location: UnitLocation) throws(RepositoryError) {
+    units += 1
+    if let last = runs.last, last.isContinued(by: location) {
+      runs[runs.count - 1].count += 1
+      return
     }
+    if runs.count == runs.capacity { try grow() }
+    runs.append(UnitRun(location: location, count: 1))
+  }
+
+  private func grow() throws(RepositoryError) {
+    let larger = try FileTable<UnitRun>(capacity: runs.capacity * 2, in: folder)
+    for index in 0..<runs.count { larger.append(runs[index]) }
+    runs = larger
   }
 }

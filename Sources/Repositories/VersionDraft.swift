@@ -18,6 +18,8 @@ package struct VersionDraft: Sendable {
   package var note: String
   /// zstd's level; 0 stores as is.
   package var compressionLevel: Int
+  /// What the database image may rest on.
+  package var deltas = DeltaPlan.withoutBases
 
   package init(
     chain: ChainID, sequence: UInt64, previous: Digest, time: UInt64, host: String, database: String,

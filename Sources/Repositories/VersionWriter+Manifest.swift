@@ -4,9 +4,12 @@ import Storage
 /// The objects that say what was stored: the manifest of the version, and partial ones on the way to it.
 extension VersionWriter {
   /// Seals a manifest, opens it as a reader would, and stores it.
-  func storeManifest(_ body: ManifestBody, riding: [EncodedFrame]) async throws -> StoredManifest {
-    var builder = ObjectBuilder(kind: .manifest, keys: repository.keys, random: repository.random)
-    for frame in riding { builder.add(frame) }
+  func storeManifest(_ body: ManifestBody, riding: [MadeFrame]) async throws -> StoredManifest {
+    var basePacks: [Digest] = []
+    let frames = riding.map { $0.naming(&basePacks) }
+    var builder = ObjectBuilder(
+      kind: .manifest, keys: repository.keys, basePacks: basePacks, random: repository.random)
+    for frame in frames { builder.add(frame) }
     let sealed = try builder.finish(meta: body.encode())
     let name = VersionName(
       chain: body.chain, sequence: body.sequence, revision: body.revision, length: sealed.bytes.count,
@@ -22,7 +25,7 @@ extension VersionWriter {
 
   /// Protects the packs stored so far from prunes, and says to a later push what it may continue with.
   func storePartial(_ entries: [PackEntry], revision: UInt32) async throws {
-    var table: [EncodedFrame] = []
+    var table: [MadeFrame] = []
     var references: [ManifestBody.LeafReference] = []
     for start in stride(from: 0, to: entries.count, by: 512) {
       let node = PackTableLeaf(entries: Array(entries[start..<min(start + 512, entries.count)])).encode()
@@ -33,7 +36,7 @@ extension VersionWriter {
         }
       }
       references.append(.here(frame: UInt32(table.count), unit: 0))
-      table.append(frame)
+      table.append(MadeFrame(frame))
     }
     let body = ManifestBody(
       state: .partial, chain: draft.chain, sequence: draft.sequence, revision: revision, core: [],

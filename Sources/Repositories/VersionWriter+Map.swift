@@ -5,17 +5,17 @@ extension VersionWriter {
   /// Places the map of every member, leaves first (`Docs/Format.md` §7).
   /// - Returns: where each map begins, and the packs its nodes lie in.
   mutating func placeMaps(
-    _ members: [[UnitRun]], _ placer: inout NodePlacer
+    _ members: [RunList], _ placer: inout NodePlacer
   ) async throws -> (maps: [ManifestBody.MapRoot], used: [UInt32]) {
     var maps: [ManifestBody.MapRoot] = []
     var used: [UInt32] = []
     for runs in members {
-      let depth = PageMap.depth(units: runs.reduce(0) { $0 + $1.count })
+      let depth = PageMap.depth(units: runs.units)
       guard depth > 0 else {
         maps.append(ManifestBody.MapRoot(depth: 0, location: Location(pack: 0, frame: 0, unit: 0)))
         continue
       }
-      var nodes = try await placer.place(PageMap.leaves(of: runs), known: known, packs: &packs)
+      var nodes = try await placer.place(PageMap.leaves(of: runs, placed: packs.placed), known: known, packs: &packs)
       used += nodes.map(\.pack)
       for level in 1..<max(1, depth) {
         nodes = try await placer.place(PageMap.branches(above: nodes, level: level), known: known, packs: &packs)
@@ -50,23 +50,29 @@ extension VersionWriter {
     return (references, holders)
   }
 
-  /// What a restore of the whole version decodes and fetches, in bytes (`Docs/Format.md` §6.2).
-  func cost(of members: [[UnitRun]], riders: [EncodedFrame]) -> (decoded: Int, fetched: Int) {
-    var frames: Set<UInt64> = []
-    var cost = (decoded: 0, fetched: 0)
-    for run in members.joined() {
-      let place = run.location
-      guard place.pack != UnitLocation.zeros, frames.insert(UInt64(place.pack) << 32 | UInt64(place.frame)).inserted
-      else { continue }
-      if place.pack == UnitLocation.thisObject {
-        let rider = riders[Int(place.frame)]
-        cost.decoded += rider.plaintextLength
-        cost.fetched += rider.payload.count + 16
-      } else if let frame = known.frames[place.pack]?[Int(place.frame)] {
-        cost.decoded += frame.plaintextLength
-        cost.fetched += frame.sealedLength
+  /// What restoring all members costs, by the frames that their units lie in.
+  func cost(of members: [RunList]) -> RestoreCost {
+    var cost = RestoreCost()
+    for runs in members {
+      for index in 0..<runs.count {
+        let place = runs[index].location
+        if place.pack == UnitLocation.newFrame {
+          cost.add(new: place.frame, packs.costs[Int(place.frame)], known)
+        } else if place.pack != UnitLocation.zeros, let ordinal = known.frame(at: place) {
+          cost.add(known: ordinal, known)
+        }
       }
     }
     return cost
+  }
+
+  /// The packs that hold units of the members.
+  func packs(of members: [RunList]) -> Set<UInt32> {
+    let placed = packs.placed
+    var used: Set<UInt32> = []
+    for runs in members {
+      for index in 0..<runs.count { used.insert(runs[index].resolved(placed).location.pack) }
+    }
+    return used.subtracting([UnitLocation.thisObject, UnitLocation.zeros])
   }
 }

@@ -14,18 +14,27 @@ struct VersionWriter: ~Copyable {
     let packs: [PackEntry]
     let bytesNew: Int
     let nextPackNumber: UInt32
+    let level: DeltaLevel
+    /// Some of the content rides in the manifest, where later versions cannot refer to it.
+    let hasRiders: Bool
   }
+
+  /// Restoring this version would cost too much: it must rest on less.
+  struct TooDear: Error {}
 
   let repository: Repository
   let state: StateFolder
   let draft: VersionDraft
   let dryRun: Bool
   var known: KnownPacks
+  /// Units of this push, by the ordinal of their frame.
+  private let fresh: UnitIndex
+  let level: DeltaLevel
   let resumed: [PackEntry]
   var packs: PackStream
   let encoders: WorkerPool<FrameEncoder>
   let fingerprinters: WorkerPool<Fingerprinter>
-  private var partials: PartialManifests
+  private(set) var partials: PartialManifests
   private var noted = 0
 
   /// - Parameters:
@@ -33,11 +42,13 @@ struct VersionWriter: ~Copyable {
   ///   - partials: when to publish what is stored so far; it also counts the revisions.
   ///   - onPackStored: called for every pack as soon as it is safe at the target.
   init(
-    _ draft: VersionDraft, repository: Repository, state: StateFolder, known: KnownPacks, resumed: [PackEntry],
-    nextPackNumber: UInt32,
-    partials: PartialManifests, dryRun: Bool, onPackStored: @escaping @Sendable (PackEntry) throws -> Void
-  ) {
+    _ draft: VersionDraft, level: DeltaLevel, repository: Repository, state: StateFolder, known: KnownPacks,
+    resumed: [PackEntry], nextPackNumber: UInt32, partials: PartialManifests, dryRun: Bool,
+    onPackStored: @escaping @Sendable (PackEntry) throws -> Void
+  ) throws(RepositoryError) {
     self.draft = draft
+    self.level = level
+    fresh = try UnitIndex(in: state.path)
     self.repository = repository
     self.state = state
     self.known = known
@@ -46,7 +57,7 @@ struct VersionWriter: ~Copyable {
     self.partials = partials
     packs = PackStream(
       repository, chain: draft.chain, state: state, firstNumber: nextPackNumber, dryRun: dryRun,
-      onStored: onPackStored)
+      keepsUnits: level == .middle, onStored: onPackStored)
     let level = Int32(draft.compressionLevel)
     encoders = WorkerPool { FrameEncoder(level: level) }
     fingerprinters = WorkerPool { [keys = repository.keys] in Fingerprinter(keys) }
@@ -71,26 +82,27 @@ struct VersionWriter: ~Copyable {
   private mutating func writeAll(
     unlessEqual newest: Core?, onProgress: (Int) -> Void
   ) async throws -> Written? {
-    var members: [(member: Core.Member, runs: RunList)] = []
+    var members: [Core.Member] = []
+    var runs: [RunList] = []
     var bytesRead = 0
     for source in draft.members {
-      var runs = RunList()
-      let member = try await read(source, into: &runs) { [bytesRead] in onProgress(bytesRead + $0) }
+      let list = try RunList(in: state.path)
+      members.append(try await read(source, into: list) { [bytesRead] in onProgress(bytesRead + $0) })
+      runs.append(list)
       bytesRead += source.length
-      members.append((member, runs))
     }
-    if let newest, newest.flags == draft.flags, newest.hasContent(of: members.map(\.member)) { return nil }
+    if let newest, newest.flags == draft.flags, newest.hasContent(of: members) { return nil }
+    let cost = cost(of: runs)
+    guard level == .fresh || cost.isModest(for: bytesRead) else { throw TooDear() }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
-    let placed = packs.placed
-    let resolved = members.map { $0.runs.runs.map { run in run.resolved(placed) } }
-    let roots = try await placeMaps(resolved, &placer)
+    let roots = try await placeMaps(runs, &placer)
     try await packs.close()
     try await packs.settle()
     try await noteStored()
 
-    let used = known.closure(
-      of: Set(resolved.joined().map(\.location.pack) + roots.used).subtracting([0, UnitLocation.zeros]))
+    let basesOfRiders = riders.flatMap(\.bases).compactMap { known.number(of: $0.pack) }
+    let used = known.closure(of: packs(of: runs).union(roots.used).subtracting([0]).union(basesOfRiders))
     let table = try used.sorted().map { number in
       guard let entry = known.entries[number] else {
         throw RepositoryError(.damaged, "pack number \(number) is not known")
@@ -98,10 +110,9 @@ struct VersionWriter: ~Copyable {
       return entry
     }
     let leaves = try await placeTable(table, &placer)
-    let cost = cost(of: resolved, riders: riders)
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
-      database: draft.database, method: draft.method, flags: draft.flags, members: members.map(\.member))
+      database: draft.database, method: draft.method, flags: draft.flags, members: members)
     let bytesNew = packs.stored.reduce(0) { $0 + Int($1.entry.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
@@ -112,39 +123,34 @@ struct VersionWriter: ~Copyable {
     let manifest = try await storeManifest(body, riding: placer.riding)
     return Written(
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },
-      bytesNew: bytesNew, nextPackNumber: packs.nextNumber)
+      bytesNew: bytesNew, nextPackNumber: packs.nextNumber, level: level, hasRiders: !riders.isEmpty)
   }
 
   /// Reads a member, finds what is known and gathers the rest into frames.
   private mutating func read(
-    _ source: MemberSource, into runs: inout RunList, onProgress: (Int) -> Void
+    _ source: MemberSource, into runs: RunList, onProgress: (Int) -> Void
   ) async throws -> Core.Member {
-    var frames = FrameMaker(source.unitType, encoders: encoders, firstOrdinal: UInt32(packs.placed.count))
-    var blocks = BlockPipeline(source, workers: fingerprinters)
+    let bases = bases(for: source)
+    let samples = source.unitType == .page ? draft.deltas.samples?.table : nil
+    var content = ContentWriter(
+      frames: FrameMaker(
+        source.unitType, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
+      runs: runs, fresh: fresh, gapLimit: bases == nil ? 0 : 4)
+    var blocks = BlockPipeline(source, workers: fingerprinters, samples: samples)
     let image = RunningDigest()
     let plain = RunningDigest()
     while let block = try await blocks.next() {
       try Task.checkCancellation()
       plain.update(block.bytes)
-      for unit in block.fingerprints.indices {
-        let fingerprint = block.fingerprints[unit]
-        image.update(fingerprint.bytes)
-        if block.zeros[unit] {
-          runs.append(.zero)
-        } else if let place = known.index[fingerprint] {
-          runs.append(place)
-        } else {
-          let place = frames.add(block.bytes[block.range(of: unit)], fingerprint)
-          known.note(fingerprint, at: place)
-          runs.append(place)
-        }
-      }
-      while frames.isBusy, let frame = try await frames.next() { try await packs.append(frame) }
+      image.update(block.fingerprintBytes)
+      for sample in block.samples { samples?.insert(sample.tag, page: sample.unit) }
+      try content.add(block, known: known, depth: level.depthOfReferences)
+      while content.frames.isBusy, let frame = try await content.frames.next() { try await packs.append(frame) }
       try await noteStored()
       onProgress(block.first * block.unitSize + block.bytes.count)
     }
-    frames.endFrame()
-    while let frame = try await frames.next() { try await packs.append(frame) }
+    content.frames.endFrame()
+    while let frame = try await content.frames.next() { try await packs.append(frame) }
     let file = Core.FileContent(
       unitType: source.unitType, unitSize: UInt32(source.unitSize), unitCount: UInt64(source.unitCount),
       length: UInt64(source.length), imageDigest: image.finish(), sha256: plain.finish())
@@ -156,7 +162,7 @@ struct VersionWriter: ~Copyable {
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.
   mutating func noteStored() async throws {
     let stored = packs.stored
-    for pack in stored[noted...] { known.addNew(pack.entry, frames: pack.frames) }
+    for pack in stored[noted...] { known.addNew(pack.entry, restingOn: pack.basePacks) }
     noted = stored.count
     // The last revision is kept for the version itself.
     if !dryRun, partials.nextRevision < VersionName.lastRevision, partials.isDue(packs: noted) {
@@ -165,10 +171,30 @@ struct VersionWriter: ~Copyable {
     }
   }
 
-  /// What is left of the content becomes a pack, or rides when it is small.
-  private mutating func endContent() async throws -> [EncodedFrame] {
-    if packs.pendingLength < Self.riderLimit { return packs.takeRiders() }
+  /// What is left of the content becomes a pack, or rides when it is small. What is to be a base must lie in packs.
+  private mutating func endContent() async throws -> [MadeFrame] {
+    let limit = level == .middle ? Self.riderLimit / 4 : Self.riderLimit
+    if packs.pendingLength < limit { return packs.takeRiders() }
     try await packs.close()
     return []
+  }
+
+  /// What new frames of this member may rest on, if anything.
+  private func bases(for source: MemberSource) -> BaseChooser? {
+    guard source.unitType == .page, draft.compressionLevel > 0 else { return nil }
+    func chooser(_ base: BaseImage?) -> BaseChooser? {
+      guard let base, base.pageSize == source.unitSize else { return nil }
+      return BaseChooser(
+        base, known: known, depth: level.depthOfReferences, keepsPositions: draft.deltas.keepsPositions,
+        fingerprinters: fingerprinters)
+    }
+    switch level {
+    case .fresh, .anchor: return nil
+    case .middle: return chooser(draft.deltas.anchor)
+    case .leaf:
+      // A target that missed the middle version still has the anchor.
+      if let middle = chooser(draft.deltas.middle), middle.baseIsKnown() { return middle }
+      return chooser(draft.deltas.anchor)
+    }
   }
 }

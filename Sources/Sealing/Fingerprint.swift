@@ -5,12 +5,12 @@ package struct Fingerprint: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
 
-  init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  init(_ bytes: some Collection<UInt8>) {
+  package init(_ bytes: some Collection<UInt8>) {
     var halves: (UInt64, UInt64) = (0, 0)
     for (index, byte) in bytes.prefix(16).enumerated() {
       if index < 8 { halves.0 = halves.0 << 8 | UInt64(byte) } else { halves.1 = halves.1 << 8 | UInt64(byte) }

@@ -47,7 +47,18 @@ final class HandmadeVersion {
 
   /// Says that the next pages of the image are these units.
   func place(pack: UInt32, frame: UInt32, unit: UInt16 = 0, count: Int) {
-    runs.append(UnitRun(location: UnitLocation(pack: pack, frame: frame, unit: unit), count: count))
+    runs.append(UnitRun(location: UnitLocation(pack: pack, frame: frame, unit: unit), count: UInt16(count)))
+  }
+
+  private func list(_ runs: [UnitRun]) throws -> RunList {
+    let list = try RunList(in: home.state.path)
+    for run in runs {
+      for unit in 0..<run.count {
+        try list.append(
+          UnitLocation(pack: run.location.pack, frame: run.location.frame, unit: run.location.unit + unit))
+      }
+    }
+    return list
   }
 
   /// Seals the manifest of a version whose database has that content, and further members.
@@ -63,14 +74,14 @@ final class HandmadeVersion {
       return frame - 1
     }
     let table = ride([PackTableLeaf(entries: packs).encode()], .node)
-    let leaves = PageMap.leaves(of: runs)
+    let leaves = PageMap.leaves(of: try list(runs), placed: [])
     let leafFrame = ride(leaves, .node)
     precondition(leaves.count == 1)
     var maps = [ManifestBody.MapRoot(depth: 1, location: Location(pack: 0, frame: leafFrame, unit: 0))]
     for (_, blocks) in companions where !blocks.isEmpty {
       let content = ride(blocks, .block)
-      let run = UnitRun(location: UnitLocation(pack: 0, frame: content, unit: 0), count: blocks.count)
-      let map = ride(PageMap.leaves(of: [run]), .node)
+      let run = UnitRun(location: UnitLocation(pack: 0, frame: content, unit: 0), count: UInt16(blocks.count))
+      let map = ride(PageMap.leaves(of: try list([run]), placed: []), .node)
       maps.append(ManifestBody.MapRoot(depth: 1, location: Location(pack: 0, frame: map, unit: 0)))
     }
     let pages = stride(from: 0, to: image.count, by: 4096).map { Array(image[$0..<$0 + 4096]) }

@@ -53,7 +53,8 @@ final class Home: @unchecked Sendable {
   }
 
   func push(
-    _ image: [UInt8], at other: (any ObjectStore)? = nil, packsPerPartial: Int = 64
+    _ image: [UInt8], at other: (any ObjectStore)? = nil, packsPerPartial: Int = 64,
+    deltas: DeltaPlan = .withoutBases
   ) async throws -> PushSession.Result {
     clock += 60_000
     let time = clock
@@ -64,7 +65,7 @@ final class Home: @unchecked Sendable {
     }
     var session = try await PushSession(used ?? repository, chain: chain, state: state, policy: policy)
     let place = session.next
-    let draft = VersionDraft(
+    var draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: clock, host: "host", database: "app",
       method: .pages, flags: [],
       members: [
@@ -72,6 +73,7 @@ final class Home: @unchecked Sendable {
           content: .image(pageSize: 4096), path: "app.db", mode: 0o600, modified: clock, length: image.count,
           read: { Array(image[$0]) })
       ], tags: ["t"], note: "n", compressionLevel: 1)
+    draft.deltas = deltas
     return try await session.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in })
   }
 

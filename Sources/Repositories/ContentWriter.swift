@@ -1,0 +1,63 @@
+import Sealing
+
+/// Decides unit by unit: zeros, known already, or new; and notes where each lies.
+///
+/// Known pages that stand alone between new ones go into the new ones' delta frame all the same: there they cost next to
+/// nothing, while every interruption costs two entries of the map.
+struct ContentWriter: ~Copyable {
+  var frames: FrameMaker
+  private let runs: RunList
+  private let fresh: UnitIndex
+  private let gapLimit: Int
+  private var gap: [(unit: Int, location: UnitLocation)] = []
+  private var followsNew = false
+
+  /// - Parameter gapLimit: so many known units between new ones are taken along.
+  init(frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int) {
+    self.frames = frames
+    self.runs = runs
+    self.fresh = fresh
+    self.gapLimit = gapLimit
+  }
+
+  /// - Parameter depth: of known frames that may be referred to.
+  mutating func add(_ block: FingerprintedBlock, known: KnownPacks, depth: Int) throws(RepositoryError) {
+    for unit in block.fingerprints.indices {
+      let fingerprint = block.fingerprints[unit]
+      if block.zeros[unit] {
+        try endGap()
+        try runs.append(.zero)
+      } else if let place = fresh[fingerprint] {
+        try endGap()
+        try runs.append(UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit))
+      } else if let location = known.place(of: fingerprint, depth: depth) {
+        if followsNew, gap.count < gapLimit {
+          gap.append((unit, location))
+        } else {
+          try endGap()
+          try runs.append(location)
+        }
+      } else {
+        for member in gap { try addNew(block, member.unit) }
+        gap = []
+        try addNew(block, unit)
+        followsNew = true
+      }
+    }
+    // What a gap holds lies in this block, which goes now.
+    try endGap()
+  }
+
+  private mutating func addNew(_ block: FingerprintedBlock, _ unit: Int) throws(RepositoryError) {
+    let fingerprint = block.fingerprints[unit]
+    let location = frames.add(block.bytes[block.range(of: unit)], fingerprint, position: block.first + unit)
+    try fresh.insert(fingerprint, at: .init(frame: location.frame, unit: location.unit))
+    try runs.append(location)
+  }
+
+  private mutating func endGap() throws(RepositoryError) {
+    for member in gap { try runs.append(member.location) }
+    gap = []
+    followsNew = false
+  }
+}

@@ -1,0 +1,65 @@
+/// What a version may rest on: levels, not chains (`Docs/Decisions/0005`).
+package enum DeltaLevel: Int, Sendable, Comparable {
+  /// References nothing that is there: what ends any disorder.
+  case fresh
+  /// Whole frames only, its own and those of earlier versions.
+  case anchor
+  /// Deltas on the anchor.
+  case middle
+  /// Deltas on the middle version, and so at two removes on the anchor.
+  case leaf
+
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+  /// Depth of the frames that a version of this level may refer to; negative for none.
+  var depthOfReferences: Int {
+    switch self {
+    case .fresh: -1
+    case .anchor, .middle: 0
+    case .leaf: 1
+    }
+  }
+
+  /// The level to try when this one would make a version that is too dear to restore.
+  var below: DeltaLevel? { DeltaLevel(rawValue: rawValue - 1) }
+}
+
+/// The bases at hand for a push of a database, and what is to be made of it.
+package struct DeltaPlan: Sendable {
+  package var level: DeltaLevel
+  package var anchor: BaseImage?
+  package var middle: BaseImage?
+  /// Pages are where they were, mostly: the snapshot is a copy page by page.
+  package var keepsPositions: Bool
+  /// To be filled with samples of the image, for it will be a base itself.
+  package var samples: BaseSamples?
+
+  package init(
+    level: DeltaLevel, anchor: BaseImage? = nil, middle: BaseImage? = nil, keepsPositions: Bool = false,
+    samples: BaseSamples? = nil
+  ) {
+    self.level = level
+    self.anchor = anchor
+    self.middle = middle
+    self.keepsPositions = keepsPositions
+    self.samples = samples
+  }
+
+  /// Without any base: content that is there is referenced, all else is stored whole.
+  package static var withoutBases: DeltaPlan { DeltaPlan(level: .leaf) }
+}
+
+/// Samples of an image that becomes a base, gathered while it is pushed.
+package final class BaseSamples: @unchecked Sendable {
+  let table: SampleTable
+
+  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  package init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
+    table = try SampleTable(pages: pages, pageSize: pageSize, in: folder)
+  }
+
+  /// Keeps them beside the image.
+  package func write(besides image: String) throws(RepositoryError) {
+    try table.write(to: BaseImage.samplesPath(image))
+  }
+}

@@ -1,0 +1,15 @@
+import Sealing
+
+/// The fingerprints of the units of a pack's delta frames, in order, 16 bytes each.
+///
+/// The directory of a pack states only the ids of delta frames. Whoever wants to find such units again, or to rest on
+/// them, keeps this list; it is proved by the frame ids. Without it those units are stored anew.
+enum UnitList {
+  static func name(of pack: Digest) -> String { "\(pack.hex).units" }
+
+  /// `nil` when none of the frames is a delta.
+  static func bytes(of frames: [EncodedFrame]) -> [UInt8]? {
+    let deltas = frames.filter(\.codec.hasPrefix)
+    return deltas.isEmpty ? nil : deltas.flatMap { $0.fingerprints.flatMap(\.bytes) }
+  }
+}

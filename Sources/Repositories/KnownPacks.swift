@@ -1,0 +1,129 @@
+import Sealing
+
+/// The packs that a new version may refer to, and what lies in them.
+struct KnownPacks: Sendable {
+  /// A frame of a known pack.
+  struct Frame: Sendable {
+    let pack: UInt32
+    let index: UInt32
+    let type: UnitType
+    let plaintextLength: UInt32
+    let sealedLength: UInt32
+    /// How many deltas lie below each other; `unknownDepth` when a base of it is not known here.
+    let depth: UInt8
+    /// Which of `baseFrames` it rests on.
+    let bases: Range<Int>
+  }
+
+  static let unknownDepth: UInt8 = 255
+
+  private(set) var entries: [UInt32: PackEntry] = [:]
+  /// All frames of all packs; their place here is their ordinal.
+  private(set) var frames: [Frame] = []
+  private var baseFrames: [UInt32] = []
+  /// The ordinal of each pack's first frame.
+  private var firstFrame: [UInt32: Int] = [:]
+  /// Packs whose units a pack's delta frames need.
+  private var basePacks: [UInt32: [Digest]] = [:]
+  private var numbers: [Digest: UInt32] = [:]
+  private let units: UnitIndex
+
+  /// - Parameter folder: where the index may lie.
+  init(in folder: String) throws(RepositoryError) { units = try UnitIndex(in: folder) }
+
+  /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Units of packs
+  /// taken earlier win.
+  /// - Parameter list: the fingerprints of the units of its delta frames, if this machine kept them; proved here by the
+  ///   frame ids, which are authentic.
+  mutating func add(_ entry: PackEntry, _ directory: Directory, unitsOfDeltas list: [UInt8]?) throws(RepositoryError) {
+    guard entries[entry.number] == nil else { return }
+    entries[entry.number] = entry
+    numbers[entry.name] = entry.number
+    basePacks[entry.number] = directory.basePacks
+    firstFrame[entry.number] = frames.count
+    var listed = 0
+    for (index, record) in directory.frames.enumerated() {
+      let ordinal = UInt32(frames.count)
+      frames.append(frame(record, index, of: entry, directory))
+      var fingerprints = record.fingerprints
+      if record.codec.hasPrefix {
+        fingerprints = Self.fingerprints(of: record, in: list, from: listed)
+        listed += 16 * record.unitLengths.count
+      }
+      for (unit, fingerprint) in fingerprints.enumerated() {
+        try units.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit)))
+      }
+    }
+  }
+
+  private mutating func frame(
+    _ record: FrameRecord, _ index: Int, of entry: PackEntry, _ directory: Directory
+  ) -> Frame {
+    let first = baseFrames.count
+    var depth: UInt8 = 0
+    for run in record.bases {
+      let number = run.pack.map { numbers[directory.basePacks[Int($0)]] } ?? entry.number
+      guard let number, let start = firstFrame[number], start + Int(run.frame) < frames.count,
+        frames[start + Int(run.frame)].depth != Self.unknownDepth
+      else {
+        depth = Self.unknownDepth
+        break
+      }
+      let base = UInt32(start + Int(run.frame))
+      if !baseFrames[first...].contains(base) { baseFrames.append(base) }
+      depth = max(depth, frames[Int(base)].depth + 1)
+    }
+    return Frame(
+      pack: entry.number, index: UInt32(index), type: record.type, plaintextLength: UInt32(record.plaintextLength),
+      sealedLength: record.sealedLength, depth: depth, bases: first..<baseFrames.count)
+  }
+
+  private static func fingerprints(of record: FrameRecord, in list: [UInt8]?, from start: Int) -> [Fingerprint] {
+    let end = start + 16 * record.unitLengths.count
+    guard let list, end <= list.count else { return [] }
+    let fingerprints = stride(from: start, to: end, by: 16).map { Fingerprint(list[$0..<$0 + 16]) }
+    return FrameRecord.frameID(of: fingerprints) == record.frameID ? fingerprints : []
+  }
+
+  /// Where such a unit lies, in a frame of no more than this depth.
+  func place(of fingerprint: Fingerprint, depth: Int = 0) -> UnitLocation? {
+    guard let ordinal = ordinal(of: fingerprint, depth: depth) else { return nil }
+    let frame = frames[Int(ordinal.frame)]
+    return UnitLocation(pack: frame.pack, frame: frame.index, unit: ordinal.unit)
+  }
+
+  /// The same, by the frame's ordinal.
+  func ordinal(of fingerprint: Fingerprint, depth: Int) -> UnitIndex.Place? {
+    guard let place = units[fingerprint], Int(frames[Int(place.frame)].depth) <= depth else { return nil }
+    return place
+  }
+
+  func frame(at location: UnitLocation) -> UInt32? {
+    firstFrame[location.pack].map { UInt32($0) + location.frame }
+  }
+
+  func bases(of ordinal: UInt32) -> ArraySlice<UInt32> { baseFrames[frames[Int(ordinal)].bases] }
+
+  func contains(_ name: Digest) -> Bool { numbers[name] != nil }
+
+  /// The packs themselves and, transitively, the packs their delta frames rest on.
+  func closure(of used: Set<UInt32>) -> Set<UInt32> {
+    var all = used
+    var open = Array(used)
+    while let number = open.popLast() {
+      for base in (basePacks[number] ?? []).compactMap({ numbers[$0] }) where all.insert(base).inserted {
+        open.append(base)
+      }
+    }
+    return all
+  }
+
+  /// A pack of this push. Its units are the push's own business.
+  mutating func addNew(_ entry: PackEntry, restingOn bases: [Digest]) {
+    entries[entry.number] = entry
+    numbers[entry.name] = entry.number
+    basePacks[entry.number] = bases
+  }
+
+  func number(of pack: Digest) -> UInt32? { numbers[pack] }
+}

@@ -1,0 +1,67 @@
+import Sealing
+
+/// Which unit lies where: the table that finds content, not position. Open addressing, 24 bytes a slot, in a file without
+/// a name, because it grows with the database.
+///
+/// Fingerprints are outputs of a keyed hash, so their own bits are the hash. One thread at a time writes; when nobody
+/// does, any number may read.
+final class UnitIndex: @unchecked Sendable {
+  struct Place: Equatable {
+    /// Whatever the owner counts its frames by.
+    var frame: UInt32
+    var unit: UInt16
+  }
+
+  private struct Slot: BitwiseCopyable {
+    var high: UInt64
+    var low: UInt64
+    var frame: UInt32
+    var unit: UInt16
+    var isUsed: Bool
+  }
+
+  private let folder: String
+  private var slots: FileTable<Slot>
+  private(set) var count = 0
+
+  /// - Parameter expected: how many units will come, at a guess.
+  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  init(in folder: String, expected: Int = 0) throws(RepositoryError) {
+    self.folder = folder
+    var capacity = 1024
+    while capacity * 3 < expected * 4 { capacity *= 2 }
+    slots = try FileTable(capacity: capacity, count: capacity, in: folder)
+  }
+
+  subscript(_ fingerprint: Fingerprint) -> Place? {
+    let slot = slots[place(of: fingerprint)]
+    return slot.isUsed ? Place(frame: slot.frame, unit: slot.unit) : nil
+  }
+
+  /// Notes a place; the first one stays.
+  func insert(_ fingerprint: Fingerprint, at place: Place) throws(RepositoryError) {
+    if (count + 1) * 4 > slots.count * 3 { try grow() }
+    let index = self.place(of: fingerprint)
+    guard !slots[index].isUsed else { return }
+    slots[index] = Slot(
+      high: fingerprint.high, low: fingerprint.low, frame: place.frame, unit: place.unit, isUsed: true)
+    count += 1
+  }
+
+  private func place(of fingerprint: Fingerprint) -> Int {
+    var index = Int(truncatingIfNeeded: fingerprint.low) & (slots.count - 1)
+    while true {
+      let slot = slots[index]
+      if !slot.isUsed || (slot.low == fingerprint.low && slot.high == fingerprint.high) { return index }
+      index = (index + 1) & (slots.count - 1)
+    }
+  }
+
+  private func grow() throws(RepositoryError) {
+    let old = slots
+    slots = try FileTable(capacity: old.count * 2, count: old.count * 2, in: folder)
+    for index in 0..<old.count where old[index].isUsed {
+      slots[place(of: Fingerprint(high: old[index].high, low: old[index].low))] = old[index]
+    }
+  }
+}

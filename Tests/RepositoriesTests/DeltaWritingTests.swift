@@ -1,0 +1,181 @@
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+
+/// Versions that rest on others, written by the program itself: they cost little, restore exactly, and need nothing that
+/// is kept on this machine.
+@Suite struct DeltaWritingTests {
+  @Test func `a vacuumed copy after an update costs a small part of its new pages`() async throws {
+    let line = try await Line()
+    let first = try await line.push(.anchor)
+    try line.update(seed: 1)
+    let second = try await line.push(.middle)
+    #expect(second.level == .middle)
+    try line.update(seed: 2)
+    let third = try await line.push(.leaf)
+    #expect(third.level == .leaf)
+    #expect(second.bytesNew * 10 < first.bytesNew)
+    #expect(line.stored(third) * 10 < first.bytesNew)
+    for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
+    #expect(try await line.depth(of: third.manifest) == 2)
+    let body = third.manifest.body
+    #expect(body.bytesDecoded <= 3 * UInt64(line.images[2].bytes.count) && body.bytesDecoded > 0)
+  }
+
+  @Test func `a lost state folder, and a lost list of units, cost bytes only`() async throws {
+    let line = try await Line()
+    _ = try await line.push(.anchor)
+    try line.update(seed: 1)
+    _ = try await line.push(.middle)
+    line.home.forgetState()
+    try line.update(seed: 2)
+    let after = try await line.push(.leaf)
+    #expect(try await line.home.read(after.manifest) == line.images[2].bytes)
+  }
+
+  @Test(arguments: 0..<8) func `a base that rotted is passed over`(seed: UInt64) async throws {
+    let line = try await Line()
+    _ = try await line.push(.anchor)
+    try line.rot(.anchor, seed: seed)
+    try line.update(seed: 1)
+    let second = try await line.push(.middle)
+    #expect(try await line.home.read(second.manifest) == line.images[1].bytes)
+  }
+
+  @Test func `a base of another database is no base`() async throws {
+    let line = try await Line()
+    let other = try await Line(rows: 3000, seed: 77)
+    _ = try await line.push(.anchor)
+    _ = try await other.push(.anchor)
+    line.bases = other.bases
+    try line.update(seed: 1)
+    let second = try await line.push(.middle)
+    #expect(try await line.home.read(second.manifest) == line.images[1].bytes)
+    #expect(try await line.depth(of: second.manifest) == 0)
+  }
+
+  @Test func `a target that missed the middle version rests on the anchor`() async throws {
+    let line = try await Line()
+    _ = try await line.push(.anchor)
+    let late = try await Home(sharing: line.home, content: line.home.store.content)
+    try line.update(seed: 1)
+    _ = try await line.push(.middle)
+    try line.update(seed: 2)
+    let image = try line.vacuumed()
+    let result = try await late.push(image, deltas: line.plan(.leaf, image))
+    #expect(try await late.read(result.manifest) == image)
+    #expect(result.bytesNew < image.count / 10)
+  }
+
+  @Test func `a version that would be too dear to restore rests on less`() async throws {
+    let line = try await Line(rows: 30_000)
+    _ = try await line.push(.anchor)
+    try line.update(seed: 1)
+    _ = try await line.push(.middle)
+    try line.database.run("DELETE FROM orders WHERE id % 10 < 7; DELETE FROM item WHERE id % 10 < 7")
+    let small = try await line.push(.leaf)
+    #expect(small.level < .leaf)
+    #expect(try await line.home.read(small.manifest) == line.images[2].bytes)
+    #expect(small.manifest.body.bytesDecoded <= 3 * UInt64(line.images[2].bytes.count))
+  }
+}
+
+/// A database that changes, and the versions pushed of it.
+private final class Line {
+  let home: Home
+  let database: TestDatabase
+  var bases: [DeltaLevel: String] = [:]
+  private(set) var images: [(bytes: [UInt8], manifest: StoredManifest)] = []
+  private let scratch: Scratch
+  private var copies = 0
+
+  init(rows: Int = 6000, seed: Int = 1) async throws {
+    home = try await Home()
+    scratch = try Scratch()
+    database = try TestDatabase(scratch.path + "/live.db")
+    try database.run(
+      """
+      CREATE TABLE orders(id INTEGER PRIMARY KEY, customer INTEGER, note TEXT, updated INTEGER);
+      CREATE TABLE item(id INTEGER PRIMARY KEY, orders INTEGER, sku TEXT, price REAL);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+      INSERT INTO orders SELECT i, (i * 7919 + \(seed)) % 997, hex(i * 1234567 + \(seed)) || ' a note on order ' || i,
+        1600000000 + (i * 104729) % 10000000 FROM n;
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(2 * rows))
+      INSERT INTO item SELECT i, (i * 31 + \(seed)) % \(rows), 'SKU-' || (i * 6151) % 100003, i % 977 + 0.25 FROM n;
+      CREATE INDEX by_customer ON orders(customer);
+      CREATE INDEX by_update ON orders(updated);
+      CREATE INDEX by_sku ON item(sku, price);
+      """)
+  }
+
+  /// Changes one row in a hundred.
+  func update(seed: Int) throws {
+    try database.run(
+      """
+      UPDATE orders SET note = 'changed by \(seed) ' || substr(note, 1, 20 + (id + \(seed)) % 30), updated = updated + 5
+      WHERE (id * 7907 + \(seed) * 13) % 100 = 0;
+      UPDATE item SET price = price + 1 WHERE (id * 7907 + \(seed) * 17) % 100 = 0;
+      """)
+  }
+
+  func vacuumed() throws -> [UInt8] {
+    copies += 1
+    let path = "\(scratch.path)/copy-\(copies).db"
+    try database.run("VACUUM INTO '\(path)'")
+    return try #require(try StateFiles.read(path))
+  }
+
+  func plan(_ level: DeltaLevel, _ image: [UInt8]) throws -> DeltaPlan {
+    let samples = level < .leaf ? try BaseSamples(pages: image.count / 4096, pageSize: 4096, in: scratch.path) : nil
+    return DeltaPlan(level: level, anchor: base(.anchor), middle: base(.middle), samples: samples)
+  }
+
+  private func base(_ level: DeltaLevel) -> BaseImage? {
+    bases[level].flatMap { BaseImage(at: $0, pageSize: 4096, in: scratch.path) }
+  }
+
+  func push(_ level: DeltaLevel) async throws -> PushSession.Result {
+    let image = try vacuumed()
+    let plan = try plan(level, image)
+    let result = try await home.push(image, deltas: plan)
+    images.append((image, result.manifest))
+    if let samples = plan.samples {
+      let path = "\(scratch.path)/\(level)-\(images.count).base"
+      try StateFiles.write(image, to: path)
+      try samples.write(besides: path)
+      bases[level] = path
+    }
+    return result
+  }
+
+  /// Packs and manifest.
+  func stored(_ result: PushSession.Result) -> Int { result.bytesNew + result.manifest.name.length }
+
+  /// Flips bits all over the base.
+  func rot(_ level: DeltaLevel, seed: UInt64) throws {
+    let path = try #require(bases[level])
+    var bytes = try #require(try StateFiles.read(path))
+    var random = SeededRandom(seed)
+    for _ in 0..<200 {
+      bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    }
+    if seed == 7 { bytes = Array(bytes.prefix(bytes.count / 2)) }
+    try StateFiles.write(bytes, to: path)
+  }
+
+  /// The greatest depth among the frames of the packs that a version needs.
+  func depth(of manifest: StoredManifest) async throws -> Int {
+    let table = try await PackTable(of: manifest, repository: home.repository, state: nil)
+    var known = try KnownPacks(in: scratch.path)
+    for entry in table.all.sorted(by: { $0.number < $1.number }) {
+      let directory = try await home.repository.directory(of: entry, chain: home.chain, state: nil)
+      try known.add(entry, directory, unitsOfDeltas: nil)
+    }
+    var riders = 0
+    if manifest.object.directory.frames.contains(where: \.codec.hasPrefix) { riders = 1 }
+    return max(Int(known.frames.map(\.depth).max() ?? 0), riders)
+  }
+}
