@@ -79,7 +79,9 @@ struct VersionWriter: ~Copyable {
       bytesRead += source.length
       members.append((member, runs))
     }
-    if let newest, newest.flags == draft.flags, newest.hasContent(of: members.map(\.member)) { return nil }
+    if let newest, newest.hasContent(of: members.map(\.member)), try await draft.allFlags() == newest.flags {
+      return nil
+    }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
     let placed = packs.placed
@@ -101,7 +103,7 @@ struct VersionWriter: ~Copyable {
     let cost = cost(of: resolved, riders: riders)
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
-      database: draft.database, method: draft.method, flags: draft.flags, members: members.map(\.member))
+      database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members.map(\.member))
     let bytesNew = packs.stored.reduce(0) { $0 + Int($1.entry.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
