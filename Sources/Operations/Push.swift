@@ -39,6 +39,9 @@ package struct Push: Sendable {
   }
 
   package var world: World
+  /// How the copy is checked while it is sealed; tests decide when it ends, and how.
+  package var check: Check = { try await checkImage(at: $0) }
+
   package init(_ world: World) { self.world = world }
 
   /// - Throws: what stops all targets alike: `.sourceUnreadable`, `.cancelled`. What stops one target only is in the outcome.
@@ -62,20 +65,40 @@ package struct Push: Sendable {
     Spool.sweep(in: world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
-    let snapshot = try await takeSnapshot(of: request.database, in: spool)
-    outcome.damage = damage(of: request.database, snapshot)
-    for target in waiting {
-      do {
-        outcome.pushed.append(try await seal(snapshot, for: target, request, host))
-      } catch is CancellationError {
-        throw CancellationError()
-      } catch {
-        let problem = OperationError(error, doing: "pushing '\(request.database.name)' to \(target.name)")
-        if problem.kind == .cancelled { throw problem }
-        outcome.failures.append((target.name, problem))
-      }
+    let copy = try await takeCopy(of: request.database, in: spool)
+    do {
+      return try await seal(copy, for: waiting, request, host, outcome)
+    } catch let damage as DamagedCopy {
+      let copy = try await retakeCopy(copy.snapshot, damage, of: request.database, in: spool)
+      return try await seal(copy, for: waiting, request, host, outcome)
     }
-    return outcome
+  }
+
+  /// Seals the copy for one target after the other.
+  /// - Throws: `CancellationError`; `DamagedCopy` before any target has a version of it.
+  private func seal(
+    _ copy: PushCopy, for targets: [TargetAccess], _ request: Request, _ host: String, _ outcome: Outcome
+  ) async throws -> Outcome {
+    try await copy.whileChecking {
+      var outcome = outcome
+      for target in targets {
+        do {
+          outcome.pushed.append(try await seal(copy, for: target, request, host))
+        } catch let error where error is CancellationError || error is DamagedCopy {
+          throw error
+        } catch {
+          let problem = OperationError(error, doing: "pushing '\(request.database.name)' to \(target.name)")
+          if problem.kind == .cancelled { throw problem }
+          outcome.failures.append((target.name, problem))
+        }
+      }
+      // When every target failed, nobody waits for a check that still runs.
+      let everyFailed = outcome.failures.count == targets.count
+      if let check = everyFailed ? copy.snapshot.check : try await copy.outcome() {
+        outcome.damage = conclude(copy.snapshot, check, of: request.database)
+      }
+      return outcome
+    }
   }
 
   /// The targets that need a snapshot; the others have this content already, and say so in the outcome.
@@ -110,53 +133,10 @@ package struct Push: Sendable {
     return memory.version
   }
 
-  private func takeSnapshot(of database: DatabaseSource, in spool: Spool) async throws -> Snapshot {
-    var request = SnapshotRequest(source: database.path, spoolFolder: spool.path)
-    request.method = database.method == .vacuum && !StickyMethod.usesPages(database, world) ? .vacuum : .pages
-    request.busyTimeout = .milliseconds(database.busyTimeoutMilliseconds)
-    request.allowRecovery = database.allowRecovery
-    request.keepFreePages = database.keepFreePages
-    request.maxWalGrowth = database.maxWalGrowth
-    let snapshot = try await Snapshots.takeSnapshot(request) { [reporter = world.reporter] progress in
-      reporter.progress(Progress(progress, subject: database.name))
-    }
-    if let reason = snapshot.fallback, !snapshot.check.isDamaged { StickyMethod.note(database, world, reason: reason) }
-    tell(database, snapshot)
-    return snapshot
-  }
-
-  /// Remarks that a person should see even when all goes well.
-  private func tell(_ database: DatabaseSource, _ snapshot: Snapshot) {
-    if let reason = snapshot.fallback {
-      world.reporter.notice("'\(database.name)' was copied page by page instead of vacuumed: \(reason)")
-    }
-    for file in snapshot.sideFilesAppeared {
-      world.reporter.notice(SideFile(file, of: database.path).remark)
-    }
-    if let stall = snapshot.longestWriterStall, stall > .milliseconds(500) {
-      world.reporter.notice(
-        "writers of '\(database.name)' may have waited up to \(Times.tenths(stall)) s while the copy was taken")
-    }
-    if snapshot.walGrowth > 64 << 20 {
-      world.reporter.notice(
-        "the -wal of '\(database.name)' grew by \(snapshot.walGrowth >> 20) MiB while the copy was taken")
-    }
-    if case .notCheckable(let why) = snapshot.check {
-      world.reporter.notice("'\(database.name)' could not be checked: \(why)")
-    }
-  }
-
-  private func damage(of database: DatabaseSource, _ snapshot: Snapshot) -> OperationError? {
-    guard case .damaged(let findings) = snapshot.check else { return nil }
-    return OperationError(
-      .verificationFailed, code: "sourceDamaged",
-      "'\(database.name)' is damaged: \(findings.first ?? "its own check failed")",
-      hint: "It was pushed as it is and flagged. Restore an earlier version, or repair it with sqlite3's .recover.")
-  }
-
   private func seal(
-    _ snapshot: Snapshot, for target: TargetAccess, _ request: Request, _ host: String
+    _ copy: PushCopy, for target: TargetAccess, _ request: Request, _ host: String
   ) async throws -> Pushed {
+    let snapshot = copy.snapshot
     let database = request.database
     let repository = try await target.open()
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
@@ -165,13 +145,17 @@ package struct Push: Sendable {
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
     let image = try SnapshotImage(snapshot)
     let place = session.next
-    let draft = VersionDraft(
+    var draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: UInt64(max(0, snapshot.takenAt)),
       host: host,
       database: database.name, method: snapshot.method == .vacuum ? .vacuum : .pages,
-      flags: flags(of: snapshot, database),
+      flags: database.keepFreePages && snapshot.method == .pages ? .freePagesKept : [],
       members: [image.member(of: database, snapshot)], tags: unique(database.tags + request.tags), note: request.note,
       compressionLevel: database.compressionLevel)
+    draft.lateFlags = { [reporter = world.reporter] in
+      reporter.progress(Progress(.checking, subject: database.name, bytesDone: 0, bytesTotal: nil))
+      return try await copy.demandSealable().flags
+    }
     let keepsEqual = request.force || !request.tags.isEmpty || !request.note.isEmpty
     let result = try await session.push(draft, skipEqual: !keepsEqual, dryRun: request.dryRun) { done in
       world.reporter.progress(Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.length))
@@ -179,21 +163,10 @@ package struct Push: Sendable {
     guard let version = VersionSummary(result.manifest, target: target.name) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
-    if !request.dryRun {
+    if !request.dryRun, try await copy.outcome() == .ok {
       remember(version, result.manifest, snapshot, target, request, host, repository)
     }
     return Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
-  }
-
-  private func flags(of snapshot: Snapshot, _ database: DatabaseSource) -> Core.Flags {
-    var flags: Core.Flags = []
-    switch snapshot.check {
-    case .ok: break
-    case .notCheckable: flags.insert(.notCheckable)
-    case .damaged: flags.insert(.damaged)
-    }
-    if database.keepFreePages, snapshot.method == .pages { flags.insert(.freePagesKept) }
-    return flags
   }
 
   /// Only a settled signature proves anything: a write within the clock's grain would not show.
@@ -201,7 +174,7 @@ package struct Push: Sendable {
     _ version: VersionSummary, _ manifest: StoredManifest, _ snapshot: Snapshot, _ target: TargetAccess,
     _ request: Request, _ host: String, _ repository: Repository
   ) {
-    guard case .ok = snapshot.check, snapshot.source.isSettled else { return }
+    guard snapshot.source.isSettled else { return }
     let memory = SourceMemory(
       signature: snapshot.source, repository: repository.id.hex, chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now())

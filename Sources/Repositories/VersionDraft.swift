@@ -12,6 +12,9 @@ package struct VersionDraft: Sendable {
   package var database: String
   package var method: Core.Method
   package var flags: Core.Flags
+  /// Flags that are only known later: joined to `flags` when all content is stored, and before anything says that the
+  /// version exists. What it throws ends the push. It may be asked more than once.
+  package var lateFlags: @Sendable () async throws -> Core.Flags = { [] }
   /// The database first.
   package var members: [MemberSource]
   package var tags: [String]
@@ -39,4 +42,6 @@ package struct VersionDraft: Sendable {
     self.note = note
     self.compressionLevel = compressionLevel
   }
+
+  func allFlags() async throws -> Core.Flags { flags.union(try await lateFlags()) }
 }

@@ -91,7 +91,7 @@ struct VersionWriter: ~Copyable {
       runs.append(list)
       bytesRead += source.length
     }
-    if let newest, newest.flags == draft.flags, newest.hasContent(of: members) { return nil }
+    if let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags { return nil }
     let cost = cost(of: runs)
     guard level == .fresh || cost.isModest(for: bytesRead) else { throw TooDear() }
     let riders = try await endContent()
@@ -112,7 +112,7 @@ struct VersionWriter: ~Copyable {
     let leaves = try await placeTable(table, &placer)
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
-      database: draft.database, method: draft.method, flags: draft.flags, members: members)
+      database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
     let bytesNew = packs.stored.reduce(0) { $0 + Int($1.entry.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,

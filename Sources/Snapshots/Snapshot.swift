@@ -21,7 +21,11 @@ package struct SnapshotRequest: Sendable {
   package var keepFreePages: Bool
   /// Bytes by which the -wal may grow while we hold its readers' mark; nil for no limit.
   package var maxWalGrowth: Int?
-  /// Whether the finished copy is checked.
+  /// Whether the copy is checked before it is handed over. Whoever says no checks it with `checkImage`, best while it
+  /// is read for other purposes. Damage that shows while copying is looked into in any case.
+  ///
+  /// Without the check, free pages become zeros on the word of the list of free pages alone. In a damaged database
+  /// that may name a page in use: when `checkImage` finds damage, take the snapshot again, with `pages` and the check.
   package var check: Bool
 
   package init(
@@ -63,7 +67,8 @@ package struct Snapshot: Sendable {
   package var method: SnapshotMethod
   /// Why it is `pages` although `vacuum` was asked for.
   package var fallback: String?
-  package var check: CheckOutcome
+  /// Nil while nobody has looked, see `SnapshotRequest.check`.
+  package var check: CheckOutcome?
   /// Milliseconds since 1970, UTC: when the read transaction began.
   package var takenAt: Int64
   /// How long a writer had to wait at most; nil in WAL mode, where none has to.
@@ -79,7 +84,7 @@ package struct Snapshot: Sendable {
 
   package init(
     path: String, pageSize: Int, pageCount: Int, method: SnapshotMethod, fallback: String? = nil,
-    check: CheckOutcome, takenAt: Int64, longestWriterStall: Duration? = nil, walGrowth: Int = 0,
+    check: CheckOutcome?, takenAt: Int64, longestWriterStall: Duration? = nil, walGrowth: Int = 0,
     sideFilesAppeared: [String] = [], source: SourceSignature, freePagesZeroed: Int = 0
   ) {
     self.path = path

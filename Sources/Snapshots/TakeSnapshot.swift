@@ -148,10 +148,11 @@ private final class SnapshotRun {
 
   // MARK: Finishing
 
-  private func checkCopy(_ copy: Copy) throws -> CheckOutcome {
+  /// - Returns: nil when no check was asked for, and nothing looked like damage.
+  private func checkCopy(_ copy: Copy) throws -> CheckOutcome? {
     try watch.check()
     let damage = copy.damage.map { CheckOutcome.damaged([$0]) }
-    guard request.check || damage != nil else { return .notCheckable("no check was asked for") }
+    guard request.check || damage != nil else { return nil }
     try progress(report(.checking, 0, (fileSize(image) ?? 0) / pageSize))
     watch.whileWorking = { [self] in
       try occasionally { try progress(report(.checking, 0, (fileSize(image) ?? 0) / pageSize)) }
@@ -163,7 +164,7 @@ private final class SnapshotRun {
   }
 
   /// - Returns: how many free pages became zeros.
-  private func normalise(_ finished: Image, _ copy: Copy, _ check: CheckOutcome) throws -> Int {
+  private func normalise(_ finished: Image, _ copy: Copy, _ check: CheckOutcome?) throws -> Int {
     switch copy.method {
     case .vacuum:
       try finished.restoreJournalMode(isWAL: copy.isWAL)

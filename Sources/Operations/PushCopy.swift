@@ -1,0 +1,162 @@
+import Glibc
+import Sealing
+package import Snapshots
+
+/// The copy that a push seals, while its check runs beside the sealing: both only read it.
+///
+/// What the check says belongs to a version's core. So no manifest is written, and nothing acknowledged, before
+/// `outcome` has returned.
+final class PushCopy: Sendable {
+  let snapshot: Snapshot
+  private let check: Task<CheckOutcome, any Error>
+
+  /// - Parameter look: checks the image at a path; called when the snapshot was not checked already.
+  init(_ snapshot: Snapshot, _ look: @escaping Push.Check) {
+    self.snapshot = snapshot
+    check = Task {
+      if let known = snapshot.check { return known }
+      return try await look(snapshot.path)
+    }
+  }
+
+  /// What the check found. Whoever is cancelled while waiting for it cancels it.
+  func outcome() async throws -> CheckOutcome {
+    try await withTaskCancellationHandler {
+      try await check.value
+    } onCancel: {
+      check.cancel()
+    }
+  }
+
+  /// What the check found, unless it is damage that was not known when the copy was handed over.
+  /// - Throws: `DamagedCopy`.
+  func demandSealable() async throws -> CheckOutcome {
+    let outcome = try await outcome()
+    if case .damaged(let findings) = outcome, snapshot.check == nil { throw DamagedCopy(findings: findings) }
+    return outcome
+  }
+
+  /// Stops the check when `work` has ended, however it ended; nothing reads the copy any more when this returns.
+  func whileChecking<Value>(_ work: () async throws -> Value) async throws -> Value {
+    let result: Result<Value, any Error>
+    do {
+      result = .success(try await work())
+    } catch {
+      result = .failure(error)
+    }
+    check.cancel()
+    _ = await check.result
+    return try result.get()
+  }
+}
+
+/// The check of a copy that was being sealed found damage: another copy has to be taken.
+struct DamagedCopy: Error {
+  /// In SQLite's words.
+  let findings: [String]
+  var reason: String { findings.first ?? "which gave no reason" }
+}
+
+extension CheckOutcome {
+  var flags: Core.Flags {
+    switch self {
+    case .ok: []
+    case .notCheckable: .notCheckable
+    case .damaged: .damaged
+    }
+  }
+}
+
+extension Push {
+  /// Looks at an image that nobody writes to, as `checkImage` does.
+  package typealias Check = @Sendable (_ path: String) async throws -> CheckOutcome
+
+  /// A copy whose check has only begun.
+  func takeCopy(of database: DatabaseSource, in spool: Spool) async throws -> PushCopy {
+    var request = request(for: database, in: spool)
+    request.check = false
+    let snapshot = try await take(request, database)
+    tell(database, snapshot)
+    return PushCopy(snapshot, check)
+  }
+
+  /// The copy that takes the place of one whose check found damage: page by page, as an exact image is worth most
+  /// then, and checked before anything in it becomes zeros.
+  ///
+  /// When it cannot be had, the damaged one is pushed after all: no backup would be worse.
+  func retakeCopy(
+    _ spoiled: Snapshot, _ damage: DamagedCopy, of database: DatabaseSource, in spool: Spool
+  ) async throws -> PushCopy {
+    var request = request(for: database, in: spool)
+    request.method = .pages
+    do {
+      var snapshot = try await take(request, database)
+      unlink(spoiled.path)
+      if spoiled.method == .vacuum { snapshot.fallback = "the repacked copy fails its check, \(damage.reason)" }
+      tell(database, snapshot)
+      if snapshot.check?.isDamaged == false {
+        world.reporter.notice(
+          "a first copy of '\(database.name)' failed its check, a second one did not: \(damage.reason)")
+      }
+      return PushCopy(snapshot, check)
+    } catch let error as SnapshotError where error.code != .cancelled {
+      world.reporter.notice(
+        "'\(database.name)' is damaged, and its exact pages cannot be copied: \(error.message)")
+      var snapshot = spoiled
+      snapshot.check = .damaged(damage.findings)
+      return PushCopy(snapshot, check)
+    }
+  }
+
+  private func request(for database: DatabaseSource, in spool: Spool) -> SnapshotRequest {
+    var request = SnapshotRequest(source: database.path, spoolFolder: spool.path)
+    request.method = database.method == .vacuum && !StickyMethod.usesPages(database, world) ? .vacuum : .pages
+    request.busyTimeout = .milliseconds(database.busyTimeoutMilliseconds)
+    request.allowRecovery = database.allowRecovery
+    request.keepFreePages = database.keepFreePages
+    request.maxWalGrowth = database.maxWalGrowth
+    return request
+  }
+
+  private func take(_ request: SnapshotRequest, _ database: DatabaseSource) async throws -> Snapshot {
+    try await takeSnapshot(request) { [reporter = world.reporter] progress in
+      reporter.progress(Progress(progress, subject: database.name))
+    }
+  }
+
+  /// Remarks on a copy that a person should see even when all goes well.
+  private func tell(_ database: DatabaseSource, _ snapshot: Snapshot) {
+    if let reason = snapshot.fallback {
+      world.reporter.notice("'\(database.name)' was copied page by page instead of vacuumed: \(reason)")
+    }
+    for file in snapshot.sideFilesAppeared {
+      world.reporter.notice(SideFile(file, of: database.path).remark)
+    }
+    if let stall = snapshot.longestWriterStall, stall > .milliseconds(500) {
+      world.reporter.notice(
+        "writers of '\(database.name)' may have waited up to \(Times.tenths(stall)) s while the copy was taken")
+    }
+    if snapshot.walGrowth > 64 << 20 {
+      world.reporter.notice(
+        "the -wal of '\(database.name)' grew by \(snapshot.walGrowth >> 20) MiB while the copy was taken")
+    }
+  }
+
+  /// Takes note of what the check of a pushed copy found, and tells a person.
+  /// - Returns: the error that goes with the outcome when the database is damaged.
+  func conclude(_ snapshot: Snapshot, _ check: CheckOutcome, of database: DatabaseSource) -> OperationError? {
+    // A copy that was handed over with its outcome met damage on the way: that is no reason to give up vacuuming.
+    if let reason = snapshot.fallback, snapshot.check == nil { StickyMethod.note(database, world, reason: reason) }
+    switch check {
+    case .ok: return nil
+    case .notCheckable(let why):
+      world.reporter.notice("'\(database.name)' could not be checked: \(why)")
+      return nil
+    case .damaged(let findings):
+      return OperationError(
+        .verificationFailed, code: "sourceDamaged",
+        "'\(database.name)' is damaged: \(findings.first ?? "its own check failed")",
+        hint: "It was pushed as it is and flagged. Restore an earlier version, or repair it with sqlite3's .recover.")
+    }
+  }
+}
