@@ -16,6 +16,10 @@ package struct DatabaseSource: Sendable {
   package var keepFreePages: Bool
   /// zstd's level; 0 stores pages as they are.
   package var compressionLevel: Int
+  /// Keep plain images of earlier versions on this machine, so that a push sends only what changed.
+  package var delta: Bool
+  /// Where they lie; `nil` is below the state folder.
+  package var baseFolder: String?
   package var tags: [String]
   /// Begins a chain of its own when raised: the way out when two machines pushed as one.
   package var fork: UInt32
@@ -23,7 +27,7 @@ package struct DatabaseSource: Sendable {
   package init(
     name: String, path: String, method: Method = .vacuum, busyTimeoutMilliseconds: Int = 30_000,
     maxWalGrowth: Int? = nil, allowRecovery: Bool = false, keepFreePages: Bool = false, compressionLevel: Int = 1,
-    tags: [String] = [], fork: UInt32 = 0
+    delta: Bool = true, baseFolder: String? = nil, tags: [String] = [], fork: UInt32 = 0
   ) {
     self.name = name
     self.path = path
@@ -33,6 +37,8 @@ package struct DatabaseSource: Sendable {
     self.allowRecovery = allowRecovery
     self.keepFreePages = keepFreePages
     self.compressionLevel = compressionLevel
+    self.delta = delta
+    self.baseFolder = baseFolder
     self.tags = tags
     self.fork = fork
   }

@@ -81,9 +81,14 @@ package struct Push: Sendable {
   ) async throws -> Outcome {
     try await copy.whileChecking {
       var outcome = outcome
+      let bases = BaseFolder(of: request.database, host: host, world)
+      let deltas = bases?.plan(for: copy.snapshot) ?? .withoutBases
+      var first: PushSession.Result?
       for target in targets {
         do {
-          outcome.pushed.append(try await seal(copy, for: target, request, host))
+          let (pushed, result) = try await seal(copy, for: target, deltas, request, host)
+          outcome.pushed.append(pushed)
+          first = first ?? result
         } catch let error where error is CancellationError || error is DamagedCopy {
           throw error
         } catch {
@@ -97,6 +102,7 @@ package struct Push: Sendable {
       if let check = everyFailed ? copy.snapshot.check : try await copy.outcome() {
         outcome.damage = conclude(copy.snapshot, check, of: request.database)
       }
+      if let first, outcome.damage == nil, !request.dryRun { bases?.keep(copy.snapshot, deltas, first) }
       return outcome
     }
   }
@@ -134,8 +140,8 @@ package struct Push: Sendable {
   }
 
   private func seal(
-    _ copy: PushCopy, for target: TargetAccess, _ request: Request, _ host: String
-  ) async throws -> Pushed {
+    _ copy: PushCopy, for target: TargetAccess, _ deltas: DeltaPlan, _ request: Request, _ host: String
+  ) async throws -> (Pushed, PushSession.Result) {
     let snapshot = copy.snapshot
     let database = request.database
     let repository = try await target.open()
@@ -152,6 +158,7 @@ package struct Push: Sendable {
       flags: database.keepFreePages && snapshot.method == .pages ? .freePagesKept : [],
       members: [image.member(of: database, snapshot)], tags: unique(database.tags + request.tags), note: request.note,
       compressionLevel: database.compressionLevel)
+    draft.deltas = deltas
     draft.lateFlags = { [reporter = world.reporter] in
       reporter.progress(Progress(.checking, subject: database.name, bytesDone: 0, bytesTotal: nil))
       return try await copy.demandSealable().flags
@@ -166,7 +173,7 @@ package struct Push: Sendable {
     if !request.dryRun, try await copy.outcome() == .ok {
       remember(version, result.manifest, snapshot, target, request, host, repository)
     }
-    return Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
+    return (Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun), result)
   }
 
   /// Only a settled signature proves anything: a write within the clock's grain would not show.

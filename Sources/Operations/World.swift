@@ -9,6 +9,8 @@ package struct World: Sendable {
   package var host: String?
   /// Milliseconds since 1970-01-01 UTC.
   package var now: @Sendable () -> UInt64
+  /// Bytes that the plain images of all databases that are kept for deltas may take in one folder.
+  package var baseLimit = 20 << 30
   /// Where progress and remarks go.
   package var reporter: any Reporter
 

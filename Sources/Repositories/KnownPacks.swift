@@ -33,9 +33,13 @@ struct KnownPacks: Sendable {
 
   /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Units of packs
   /// taken earlier win.
-  /// - Parameter list: the fingerprints of the units of its delta frames, if this machine kept them; proved here by the
-  ///   frame ids, which are authentic.
-  mutating func add(_ entry: PackEntry, _ directory: Directory, unitsOfDeltas list: [UInt8]?) throws(RepositoryError) {
+  /// - Parameters:
+  ///   - list: the fingerprints of the units of its delta frames, if this machine kept them; proved here by the
+  ///     frame ids, which are authentic.
+  ///   - isStale: its pages and blocks are not to be found again.
+  mutating func add(
+    _ entry: PackEntry, _ directory: Directory, unitsOfDeltas list: [UInt8]?, isStale: Bool = false
+  ) throws(RepositoryError) {
     guard entries[entry.number] == nil else { return }
     entries[entry.number] = entry
     numbers[entry.name] = entry.number
@@ -50,6 +54,7 @@ struct KnownPacks: Sendable {
         fingerprints = Self.fingerprints(of: record, in: list, from: listed)
         listed += 16 * record.unitLengths.count
       }
+      if isStale, record.type != .node { continue }
       for (unit, fingerprint) in fingerprints.enumerated() {
         try units.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit)))
       }
@@ -100,6 +105,13 @@ struct KnownPacks: Sendable {
 
   func frame(at location: UnitLocation) -> UInt32? {
     firstFrame[location.pack].map { UInt32($0) + location.frame }
+  }
+
+  /// By pack: bytes of pages and blocks that it holds.
+  func contentLengths() -> [UInt32: Int] {
+    var lengths: [UInt32: Int] = [:]
+    for frame in frames where frame.type != .node { lengths[frame.pack, default: 0] += Int(frame.plaintextLength) }
+    return lengths
   }
 
   func bases(of ordinal: UInt32) -> ArraySlice<UInt32> { baseFrames[frames[Int(ordinal)].bases] }

@@ -8,6 +8,7 @@ struct KnownPacksLoader {
   private let chain: ChainID
   private let state: StateFolder
   private let presence: Presence
+  private let stale: StalePacks
   private(set) var known: KnownPacks
   /// Above every number seen: a number is given once per chain.
   private(set) var nextNumber: UInt32 = 1
@@ -19,6 +20,7 @@ struct KnownPacksLoader {
     self.chain = chain
     self.state = state
     self.presence = presence
+    stale = StalePacks(of: chain, in: state)
     known = try KnownPacks(in: state.path)
   }
 
@@ -61,7 +63,9 @@ struct KnownPacksLoader {
       for (entry, directory) in zip(group, directories) {
         guard let directory else { continue }
         let hasDeltas = directory.frames.contains { $0.codec.hasPrefix }
-        try known.add(entry, directory, unitsOfDeltas: hasDeltas ? state.kept(UnitList.name(of: entry.name)) : nil)
+        try known.add(
+          entry, directory, unitsOfDeltas: hasDeltas ? state.kept(UnitList.name(of: entry.name)) : nil,
+          isStale: stale.contains(entry.name))
       }
     }
   }

@@ -164,6 +164,7 @@ package struct PushSession: ~Copyable {
   /// Durable before anyone is told.
   private mutating func acknowledge(_ attempt: VersionWriter.Written) throws -> Result {
     try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)
+    attempt.stale.write(of: chain, in: state)
     journal.clear()
     return result(of: attempt)
   }

@@ -53,13 +53,13 @@ extension VersionWriter {
   /// What restoring all members costs, by the frames that their units lie in.
   func cost(of members: [RunList]) -> RestoreCost {
     var cost = RestoreCost()
-    for runs in members {
+    for (runs, source) in zip(members, draft.members) {
       for index in 0..<runs.count {
         let place = runs[index].location
         if place.pack == UnitLocation.newFrame {
           cost.add(new: place.frame, packs.costs[Int(place.frame)], known)
         } else if place.pack != UnitLocation.zeros, let ordinal = known.frame(at: place) {
-          cost.add(known: ordinal, known)
+          cost.add(known: ordinal, bytes: Int(runs[index].count) * source.unitSize, known)
         }
       }
     }

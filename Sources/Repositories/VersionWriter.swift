@@ -17,6 +17,7 @@ struct VersionWriter: ~Copyable {
     let level: DeltaLevel
     /// Some of the content rides in the manifest, where later versions cannot refer to it.
     let hasRiders: Bool
+    let stale: StalePacks
   }
 
   /// Restoring this version would cost too much: it must rest on less.
@@ -93,7 +94,7 @@ struct VersionWriter: ~Copyable {
     }
     if let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags { return nil }
     let cost = cost(of: runs)
-    guard level == .fresh || cost.isModest(for: bytesRead) else { throw TooDear() }
+    guard level == .fresh || cost.isModest(for: bytesRead, known) else { throw TooDear() }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
     let roots = try await placeMaps(runs, &placer)
@@ -123,7 +124,8 @@ struct VersionWriter: ~Copyable {
     let manifest = try await storeManifest(body, riding: placer.riding)
     return Written(
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },
-      bytesNew: bytesNew, nextPackNumber: packs.nextNumber, level: level, hasRiders: !riders.isEmpty)
+      bytesNew: bytesNew, nextPackNumber: packs.nextNumber, level: level, hasRiders: !riders.isEmpty,
+      stale: StalePacks(after: cost, table, known))
   }
 
   /// Reads a member, finds what is known and gathers the rest into frames.

@@ -60,9 +60,11 @@ final class Session: Sendable {
     let folder = try StatePlace(configuration).path
     try StatePlace.make(folder)
     terminal.debug("state: \(folder)")
-    return World(
+    var world = World(
       stateFolder: folder, host: configuration.host, now: { UInt64(max(0, wallMilliseconds())) },
       reporter: TerminalReporter(terminal))
+    if let limit = configuration.baseLimit { world.baseLimit = limit }
+    return world
   }
 }
 

@@ -27,18 +27,34 @@ struct RestoreCost {
   private var wholeFetched = 0
   private var counted: Set<UInt32> = []
   private var countedNew: Set<UInt32> = []
+  /// By number of a known pack: bytes of its units that the version needs.
+  private(set) var live: [UInt32: Int] = [:]
+  private var newStored = 0
 
   mutating func add(new ordinal: UInt32, _ frame: NewFrame, _ known: KnownPacks) {
     guard countedNew.insert(ordinal).inserted else { return }
     count(frame.plaintextLength, frame.sealedLength, isWhole: frame.bases.isEmpty)
-    for base in frame.bases { add(known: base, known) }
+    newStored += frame.sealedLength
+    for base in frame.bases { add(base: base, known) }
   }
 
-  mutating func add(known ordinal: UInt32, _ known: KnownPacks) {
+  /// - Parameter bytes: of its units, that a member refers to.
+  mutating func add(known ordinal: UInt32, bytes: Int, _ known: KnownPacks) {
+    live[known.frames[Int(ordinal)].pack, default: 0] += bytes
+    add(known: ordinal, known)
+  }
+
+  private mutating func add(base ordinal: UInt32, _ known: KnownPacks) {
+    let frame = known.frames[Int(ordinal)]
+    if !counted.contains(ordinal) { live[frame.pack, default: 0] += Int(frame.plaintextLength) }
+    add(known: ordinal, known)
+  }
+
+  private mutating func add(known ordinal: UInt32, _ known: KnownPacks) {
     guard counted.insert(ordinal).inserted else { return }
     let frame = known.frames[Int(ordinal)]
     count(Int(frame.plaintextLength), Int(frame.sealedLength), isWhole: frame.bases.isEmpty)
-    for base in known.bases(of: ordinal) { add(known: base, known) }
+    for base in known.bases(of: ordinal) { add(base: base, known) }
   }
 
   private mutating func count(_ plaintext: Int, _ sealed: Int, isWhole: Bool) {
@@ -50,10 +66,11 @@ struct RestoreCost {
   }
 
   /// Whether a version of so many bytes may cost that much: no more than three times its length decoded, no more than
-  /// one and a half times fetched what it would take whole. Small ones may cost anything.
-  func isModest(for length: Int) -> Bool {
+  /// one and a half times fetched, and twice stored, what it would take whole. Small ones may cost anything.
+  func isModest(for length: Int, _ known: KnownPacks) -> Bool {
     guard decoded > 4 << 20 else { return true }
     let whole = wholeDecoded == 0 ? length : Int(Double(wholeFetched) / Double(wholeDecoded) * Double(length))
-    return decoded <= 3 * length && fetched <= max(whole, 1 << 20) * 3 / 2
+    let stored = live.keys.reduce(newStored) { $0 + Int(known.entries[$1]?.length ?? 0) }
+    return decoded <= 3 * length && fetched * 2 <= max(whole, 1 << 20) * 3 && stored <= 2 * max(whole, 1 << 20)
   }
 }

@@ -13,6 +13,8 @@ struct Configuration: Sendable {
   var limitDownload: Int?
   /// Milliseconds.
   var verifyRemote: UInt64 = 24 * 3_600_000
+  /// Bytes.
+  var baseLimit: Int?
   var lines: [SettingLine] = []
 
   struct DatabaseSettings: Sendable {
@@ -36,6 +38,7 @@ struct Configuration: Sendable {
     host = try top.text("host")
     stateFolder = try top.text("stateFolder").map(Paths.expanded)
     verifyRemote = UInt64(try top.value("verifyRemote", default: "24h", "a time such as 24h", TimeSpan.parse) ?? 0)
+    baseLimit = try top.value("baseLimit", default: "20GiB", "a number of bytes such as 20GiB", ByteCount.parse)
     if let limits = try top.section("limits") {
       limitUpload = try limits.value("upload", "bytes a second such as 5MiB/s", ByteCount.parseRate)
       limitDownload = try limits.value("download", "bytes a second such as 5MiB/s", ByteCount.parseRate)
@@ -69,7 +72,9 @@ extension Configuration.DatabaseSettings {
       maxWalGrowth: try section.value("maxWalGrowth", "a number of bytes such as 1GiB", ByteCount.parse),
       allowRecovery: try section.flag("allowRecovery", default: false),
       keepFreePages: try section.flag("keepFreePages", default: false),
-      compressionLevel: try section.integer("compression", in: 0...19, default: 1), tags: tags)
+      compressionLevel: try section.integer("compression", in: 0...19, default: 1),
+      delta: try section.flag("delta", default: true),
+      baseFolder: try section.text("baseFolder").map { Paths.absolute(Paths.expanded($0)) }, tags: tags)
     source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))
     self.targets = targets
     try section.finish()

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+
+/// The plain images of earlier versions of one database that are kept on this machine, so that the next push sends only
+/// what changed: `<state>/bases/<id>/anchor.db` and `middle.db`, their samples, and `record.json`.
+///
+/// None of it is trusted or needed (see `BaseImage`); without it a push sends whole pages. One process at a time uses it.
+final class BaseFolder {
+  private let path: String
+  private let lock: Int32
+  private let limit: Int
+  private var record: BaseRecord?
+
+  /// - Returns: `nil` when this database has no bases, or another push uses them now.
+  init?(of database: DatabaseSource, host: String, _ world: World) {
+    guard database.delta, database.compressionLevel > 0 else { return nil }
+    let identity = [host, database.name, database.path, "\(database.fork)"].joined(separator: "\0")
+    let id = Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)
+    path = "\(database.baseFolder ?? "\(world.stateFolder)/bases")/\(id)"
+    guard (try? StateFiles.makeFolder(path)) != nil else { return nil }
+    lock = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard lock >= 0 else { return nil }
+    limit = world.baseLimit
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      close(lock)
+      return nil
+    }
+    let bytes = try? StateFiles.read("\(path)/record.json")
+    record = bytes.flatMap { try? JSONDecoder().decode(BaseRecord.self, from: Data($0)) }
+  }
+
+  deinit { close(lock) }
+
+  /// What a version of this snapshot should rest on.
+  func plan(for snapshot: Snapshot) -> DeltaPlan {
+    let length = snapshot.pageSize * snapshot.pageCount
+    var level = DeltaLevel.anchor
+    if let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
+      level = record.level(for: length)
+    }
+    var plan = DeltaPlan(level: level, keepsPositions: snapshot.method == .pages)
+    if level > .anchor {
+      plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path)
+      plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path)
+      if plan.anchor == nil { plan.level = .anchor }
+    }
+    if plan.level < .leaf, fits(snapshot) {
+      plan.samples = try? BaseSamples(pages: snapshot.pageCount, pageSize: snapshot.pageSize, in: path)
+    }
+    return plan
+  }
+
+  /// Takes the image of a version that was acknowledged out of its spool, if it is to be a base, and notes what it cost.
+  func keep(_ snapshot: Snapshot, _ plan: DeltaPlan, _ result: PushSession.Result) {
+    guard !result.unchanged else { return }
+    let body = result.manifest.body
+    let cost = result.bytesNew + result.manifest.name.length
+    let base = BaseRecord.Base(
+      length: snapshot.pageSize * snapshot.pageCount, cost: cost, decoded: Int(body.bytesDecoded))
+    var isKept = false
+    if result.level < .leaf, result.canBeBase || result.level < .middle, let samples = plan.samples {
+      isKept = keep(snapshot.path, as: result.level, samples)
+    }
+    record = BaseRecord.after(
+      record, result.level, base, isKept: isKept, pageSize: snapshot.pageSize, method: snapshot.method.rawValue)
+    if let record, let bytes = try? JSONEncoder().encode(record) {
+      try? StateFiles.write([UInt8](bytes), to: "\(path)/record.json", durably: false)
+    } else {
+      StateFiles.remove("\(path)/record.json")
+    }
+  }
+
+  private func keep(_ copy: String, as level: DeltaLevel, _ samples: BaseSamples) -> Bool {
+    let name: BaseName = level == .middle ? .middle : .anchor
+    // A middle version rests on the anchor that was.
+    if name == .anchor { remove(.middle) }
+    remove(name)
+    guard rename(copy, image(name)) == 0 || moveAcross(copy, to: image(name)) else { return false }
+    do {
+      try samples.write(besides: image(name))
+      return true
+    } catch {
+      remove(name)
+      return false
+    }
+  }
+
+  /// To another file system.
+  private func moveAcross(_ from: String, to path: String) -> Bool {
+    guard errno == EXDEV else { return false }
+    do {
+      try FileManager.default.copyItem(atPath: from, toPath: path)
+      return chmod(path, 0o600) == 0
+    } catch {
+      unlink(path)
+      return false
+    }
+  }
+
+  private func remove(_ name: BaseName) {
+    unlink(image(name))
+    unlink(BaseImage.samplesPath(image(name)))
+  }
+
+  /// Whether there is room for the bases of this database: all of them together may take `baseLimit` bytes.
+  private func fits(_ snapshot: Snapshot) -> Bool {
+    let hall = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+    var used = 0
+    for folder in (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? [] where !path.hasSuffix(folder) {
+      for name in BaseName.allCases { used += size(of: "\(hall)/\(folder)/\(name.rawValue).db") }
+    }
+    guard used + 2 * snapshot.pageSize * snapshot.pageCount <= limit else {
+      remove(.anchor)
+      remove(.middle)
+      return false
+    }
+    return true
+  }
+
+  private func size(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_blocks) * 512 : 0
+  }
+
+  private enum BaseName: String, CaseIterable {
+    case anchor
+    case middle
+  }
+
+  private func image(_ name: BaseName) -> String { "\(path)/\(name.rawValue).db" }
+}
