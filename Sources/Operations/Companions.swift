@@ -8,14 +8,8 @@ import Sealing
 /// The program does not write such versions yet, but never passes over what one holds. Links are made, never followed.
 struct Companions: Sendable {
   private let reader: VersionReader
-  private let repository: Repository
-  private let world: World
 
-  init(_ reader: VersionReader, repository: Repository, world: World) {
-    self.reader = reader
-    self.repository = repository
-    self.world = world
-  }
+  init(_ reader: VersionReader) { self.reader = reader }
 
   /// A folder of companions that were restored: kept when the database gets its name, else discarded.
   struct Folder: Sendable {
@@ -52,7 +46,7 @@ struct Companions: Sendable {
       defer { file.discard() }
       try file.setLength(Int(content.length))
       try await reader.read(member: index, write: { try file.write($1, at: $0) }, onProgress: { _ in })
-      try MemberVerification(content, keys: repository.keys).verify(file, onProgress: { _ in })
+      try MemberVerification(content).verify(file, onProgress: { _ in })
       try file.publish()
     }
   }

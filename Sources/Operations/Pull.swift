@@ -49,18 +49,16 @@ package struct Pull: Sendable {
     }
     let reader = try await VersionReader(found.manifest, repository: lookup.repository, state: lookup.state)
     switch destination {
-    case .file(let path): return try await restore(version, reader, lookup.repository, to: path)
-    case .descriptor(let descriptor): return try await stream(version, reader, lookup.repository, to: descriptor)
+    case .file(let path): return try await restore(version, reader, to: path)
+    case .descriptor(let descriptor): return try await stream(version, reader, to: descriptor)
     }
   }
 
-  private func restore(
-    _ version: VersionSummary, _ reader: VersionReader, _ repository: Repository, to path: String
-  ) async throws -> Outcome {
+  private func restore(_ version: VersionSummary, _ reader: VersionReader, to path: String) async throws -> Outcome {
     let file = try RestoredFile(for: path)
     defer { file.discard() }
-    let check = try await fill(file, version, reader, repository)
-    let companions = try await Companions(reader, repository: repository, world: world).restore(beside: path)
+    let check = try await fill(file, version, reader)
+    let companions = try await Companions(reader).restore(beside: path)
     do {
       try file.publish()
     } catch {
@@ -72,7 +70,7 @@ package struct Pull: Sendable {
 
   /// Written to a spool first: not a byte leaves before the whole is verified.
   private func stream(
-    _ version: VersionSummary, _ reader: VersionReader, _ repository: Repository, to descriptor: Int32
+    _ version: VersionSummary, _ reader: VersionReader, to descriptor: Int32
   ) async throws -> Outcome {
     guard reader.core.members.count == 1 else {
       throw OperationError(
@@ -84,15 +82,13 @@ package struct Pull: Sendable {
     defer { spool.remove() }
     let file = try RestoredFile(for: "\(spool.path)/image")
     defer { file.discard() }
-    let check = try await fill(file, version, reader, repository)
+    let check = try await fill(file, version, reader)
     try file.copy(to: descriptor)
     return Outcome(version: version, path: nil, check: check, companionsFolder: nil)
   }
 
-  /// Content, digests, then the database's own check.
-  private func fill(
-    _ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader, _ repository: Repository
-  ) async throws -> String {
+  /// Content; then, side by side, the proof of what was written, the database's own check, and the way to the disk.
+  private func fill(_ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader) async throws -> String {
     try file.setLength(version.size)
     let done = Counter()
     try await reader.read(
@@ -104,13 +100,15 @@ package struct Pull: Sendable {
     guard let content = reader.core.members.first?.file else {
       throw RepositoryError(.damaged, "the version has no content")
     }
-    try MemberVerification(content, keys: repository.keys).verify(file) { done in
+    async let durable: Void = file.synchronize()
+    async let check = content.unitType == .page ? checkImage(at: file.temporaryPath) : nil
+    try MemberVerification(content).verify(file) { done in
       world.reporter.progress(
         Progress(.verifying, subject: version.database, bytesDone: done, bytesTotal: version.size))
     }
-    try file.synchronize()
-    guard content.unitType == .page else { return "not a database" }
-    return try describe(await checkImage(at: file.temporaryPath), version)
+    let outcome = try await check
+    try await durable
+    return try outcome.map { try describe($0, version) } ?? "not a database"
   }
 
   private func describe(_ outcome: CheckOutcome, _ version: VersionSummary) throws -> String {

@@ -72,18 +72,16 @@ final class RestoredFile: Sendable {
     }
   }
 
-  func read(_ range: Range<Int>) throws -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: range.count)
+  /// Fills the buffer from an offset on.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
     var done = 0
-    while done < range.count {
-      let got = bytes.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(range.lowerBound + done))
-      }
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let got = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
       if got < 0, errno == EINTR { continue }
       guard got > 0 else { throw Self.failure("cannot read \(temporaryPath)", got < 0 ? errno : EIO) }
       done += got
     }
-    return bytes
   }
 
   func synchronize() throws {
@@ -114,15 +112,23 @@ final class RestoredFile: Sendable {
   func copy(to output: Int32) throws {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Self.failure("cannot read \(temporaryPath)", errno) }
-    for start in stride(from: 0, to: Int(status.st_size), by: 1 << 20) {
-      let bytes = try read(start..<min(start + (1 << 20), Int(status.st_size)))
-      var done = 0
-      while done < bytes.count {
-        let put = bytes.withUnsafeBytes { Glibc.write(output, $0.baseAddress! + done, $0.count - done) }
-        if put < 0, errno == EINTR { continue }
-        guard put > 0 else { throw Self.failure("cannot write the output", errno) }
-        done += put
+    let length = Int(status.st_size)
+    try withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 4096) { buffer in
+      for start in stride(from: 0, to: length, by: buffer.count) {
+        let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, length - start)])
+        try read(into: part, at: start)
+        try Self.put(UnsafeRawBufferPointer(part), to: output)
       }
+    }
+  }
+
+  private static func put(_ bytes: UnsafeRawBufferPointer, to output: Int32) throws {
+    var done = 0
+    while done < bytes.count {
+      let put = Glibc.write(output, UnsafeRawBufferPointer(rebasing: bytes[done...]).baseAddress, bytes.count - done)
+      if put < 0, errno == EINTR { continue }
+      guard put > 0 else { throw failure("cannot write the output", errno) }
+      done += put
     }
   }
 

@@ -3,39 +3,48 @@ import Storage
 
 /// Walks the map of a member and says where each of its units lies (`Docs/Format.md` §7).
 struct MapReader: Sendable {
-  let manifest: StoredManifest
-  let table: PackTable
-  let repository: Repository
-  let state: StateFolder?
+  /// So many nodes are held at once.
+  private static let batch = PageMap.childrenPerBranch
 
-  /// The runs of a member, in order, checked to cover it exactly.
-  func runs(of member: Core.FileContent, root: ManifestBody.MapRoot) async throws -> [MapLeaf.Run] {
+  let manifest: StoredManifest
+  let packs: OpenPacks
+
+  /// Hands out the runs of a member, in order, leaf by leaf; checked to cover it exactly.
+  func forEachRun(
+    of member: Core.FileContent, root: ManifestBody.MapRoot, _ body: (MapLeaf.Run) throws -> Void
+  ) async throws {
     let units = Int(member.unitCount)
     guard PageMap.depth(units: units) == root.depth else { throw broken("has the wrong depth") }
-    guard root.depth > 0 else { return [] }
+    guard root.depth > 0 else { return }
     var level = [root.location]
-    var depth = root.depth
-    while depth > 1 {
-      var children: [Location] = []
-      for node in try await nodes(at: level) {
+    for depth in stride(from: root.depth, to: 1, by: -1) {
+      level = try await children(of: level, level: depth - 1)
+      guard level.count == nodesOnLevel(Int(depth) - 2, units) else { throw broken("does not cover the member") }
+    }
+    var index = 0
+    for start in stride(from: 0, to: level.count, by: Self.batch) {
+      for node in try await nodes(at: level[start..<min(start + Self.batch, level.count)]) {
+        let leaf = try MapLeaf(decoding: node)
+        let covered = leaf.runs.reduce(0) { $0 + Int($1.count) }
+        guard covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {
+          throw broken("does not cover the member")
+        }
+        for run in leaf.runs { try body(run) }
+        index += 1
+      }
+    }
+  }
+
+  private func children(of branches: [Location], level: UInt8) async throws -> [Location] {
+    var children: [Location] = []
+    for start in stride(from: 0, to: branches.count, by: Self.batch) {
+      for node in try await nodes(at: branches[start..<min(start + Self.batch, branches.count)]) {
         let branch = try MapBranch(decoding: node)
-        guard branch.level == depth - 1 else { throw broken("has a branch on the wrong level") }
+        guard branch.level == level else { throw broken("has a branch on the wrong level") }
         children += branch.children
       }
-      guard children.count == nodesOnLevel(Int(depth) - 2, units) else { throw broken("does not cover the member") }
-      level = children
-      depth -= 1
     }
-    var runs: [MapLeaf.Run] = []
-    for (index, node) in try await nodes(at: level).enumerated() {
-      let leaf = try MapLeaf(decoding: node)
-      let covered = leaf.runs.reduce(0) { $0 + Int($1.count) }
-      guard covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {
-        throw broken("does not cover the member")
-      }
-      runs += leaf.runs
-    }
-    return runs
+    return children
   }
 
   /// How many nodes the tree has, so many levels above its leaves.
@@ -45,43 +54,34 @@ struct MapReader: Sendable {
     return count
   }
 
-  /// Reads nodes; those that lie in one frame cost one request.
-  private func nodes(at locations: [Location]) async throws -> [[UInt8]] {
-    struct Place: Hashable { let pack: UInt32, frame: UInt32 }
-    let places = Array(Set(locations.map { Place(pack: $0.pack, frame: $0.frame) }))
-    let frames = try await bounded(places, atOnce: repository.store.traits.concurrency) { place in
-      try await self.frame(Int(place.frame), ofPack: place.pack)
+  /// Reads nodes; each frame that holds some is fetched and decoded once, neighbours by one request.
+  private func nodes(at locations: ArraySlice<Location>) async throws -> [[UInt8]] {
+    let places = Set(locations.map { FramePlace(pack: $0.pack, frame: $0.frame) }).sorted()
+    var found: [FramePlace: (record: FrameRecord, plain: [UInt8])] = [:]
+    var wanted: [FrameFetch.Frame] = []
+    let decoder = FrameDecoder(keys: packs.repository.keys)
+    for place in places {
+      if place.pack == UnitLocation.thisObject {
+        guard manifest.object.directory.frames.indices.contains(Int(place.frame)) else {
+          throw broken("points outside the manifest")
+        }
+        let plain = try manifest.object.decodeFrame(Int(place.frame), with: decoder)
+        found[place] = (manifest.object.directory.frames[Int(place.frame)], plain)
+      } else {
+        wanted.append(try await packs.frame(place))
+      }
     }
-    let byPlace = Dictionary(uniqueKeysWithValues: zip(places, frames))
+    let fetched = try await FrameFetch(packs).fetch(wanted)
+    for frame in wanted {
+      guard let sealed = fetched[frame.place] else { continue }
+      found[frame.place] = (frame.record, try frame.decode(sealed, with: decoder, prefix: nil))
+    }
     return try locations.map { location in
-      guard let (record, plain) = byPlace[Place(pack: location.pack, frame: location.frame)], record.type == .node
-      else {
+      guard let frame = found[FramePlace(pack: location.pack, frame: location.frame)], frame.record.type == .node else {
         throw broken("points at something that is no node")
       }
-      return try record.slice(plain, unit: Int(location.unit))
+      return try frame.record.slice(frame.plain, unit: Int(location.unit))
     }
-  }
-
-  private func frame(_ index: Int, ofPack number: UInt32) async throws -> (FrameRecord, [UInt8]) {
-    if number == UnitLocation.thisObject {
-      guard manifest.object.directory.frames.indices.contains(index) else {
-        throw broken("points outside the manifest")
-      }
-      return (
-        manifest.object.directory.frames[index],
-        try manifest.object.decodeFrame(index, with: FrameDecoder(keys: repository.keys))
-      )
-    }
-    guard let entry = table[number] else { throw broken("names pack \(number), which is not in the pack table") }
-    let pack = PackFrames(entry, repository: repository, chain: manifest.name.chain, state: state)
-    let directory = try await pack.directory()
-    guard directory.frames.indices.contains(index) else { throw PackFrames.missing(index, entry) }
-    let record = directory.frames[index]
-    let sealed = try await pack.sealed(record, through: record)
-    let plain = try FrameDecoder(keys: repository.keys).decode(
-      sealed[...], record: record, index: index, objectKeys: PackReader(entry: entry, keys: repository.keys).objectKeys,
-      prefix: nil)
-    return (record, plain)
   }
 
   private func broken(_ what: String) -> RepositoryError {

@@ -1,19 +1,16 @@
 package import Sealing
 import Storage
 
-/// Fetches the content of a version: each pack's frames by as few ranged requests as they need, opened, decoded and put
-/// in their place. What the caller gets is authentic unit by unit; it still checks the whole against the digests.
+/// Fetches the content of a version, wave by wave: the frames that are wanted next and those they rest on by a few
+/// parallel ranged requests, decoded on all cores while the next wave is fetched, each unit put straight to its place.
+///
+/// Memory is bounded, whatever the version's size: what grows with it lives in nameless files.
 package struct VersionReader: Sendable {
-  /// Frames that lie this close are fetched together.
-  private static let gap = 128 << 10
-  private static let requestLimit = 8 << 20
-
   package let manifest: StoredManifest
   package let core: Core
   private let table: PackTable
   private let repository: Repository
   private let state: StateFolder?
-  private let bases: BaseFrames
 
   /// - Throws: `.incomplete` for a partial manifest; `.damaged`; `SealError`; `StoreError`.
   package init(_ manifest: StoredManifest, repository: Repository, state: StateFolder?) async throws {
@@ -25,137 +22,121 @@ package struct VersionReader: Sendable {
     self.repository = repository
     self.state = state
     table = try await PackTable(of: manifest, repository: repository, state: state)
-    bases = BaseFrames(table: table, repository: repository, chain: manifest.name.chain, state: state)
   }
 
   /// How many packs the version needs.
   package var packCount: Int { table.all.count }
 
-  /// Reads one member.
+  /// Reads one member. Every unit is proved by its fingerprint, and all of them by the image digest; the caller still
+  /// proves what was written, by the member's SHA-256.
   /// - Parameters:
   ///   - write: puts bytes at an offset of the member; called from several tasks, for disjoint parts. Zeros are not
   ///     written: the destination begins as zeros of the member's length.
   ///   - onProgress: bytes put in place since the last call.
+  /// - Throws: `.damaged`, also when the units are not those of the version; `SealError`; `StoreError`; what `write` throws.
   package func read(
     member index: Int, write: @escaping @Sendable (Int, ArraySlice<UInt8>) throws -> Void,
     onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
+    try await read(member: index, limits: RestoreWave.Limits(), write: write, onProgress: onProgress)
+  }
+
+  func read(
+    member index: Int, limits: RestoreWave.Limits,
+    write: @escaping @Sendable (Int, ArraySlice<UInt8>) throws -> Void,
+    onProgress: @escaping @Sendable (Int) -> Void
+  ) async throws {
+    let (file, root) = try content(of: index)
+    let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
+    let frames = VersionFrames(manifest: manifest, packs: packs)
+    let proofs = try UnitProofs(of: file, in: tableFolder)
+    async let directories: Void = packs.prefetchDirectories()
+    let plan = try await plan(file, MapReader(manifest: manifest, packs: packs), root, proofs)
+    try await directories
+
+    let planner = WavePlanner(plan, of: frames, limits: limits)
+    let decoder = WaveDecoder(frames, workers: Self.workers)
+    let lone = LoneFrame(frames)
+    let place: @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void = { frame, demands in
+      try frame.place(demands, in: file, proofs, write, onProgress)
+    }
+    var upcoming = try await planner.next()
+    while let wave = upcoming {
+      async let following = planner.next()
+      try await decoder.decode(wave, place: place)
+      if let wanted = wave.lone { try place(try await lone.decoded(wanted.place), plan.demands(of: wanted)) }
+      upcoming = try await following
+    }
+    guard proofs.digest == file.imageDigest else {
+      throw RepositoryError(
+        .damaged, "what was fetched is not what was pushed: the digests differ",
+        hint: "Nothing was written. `sealift list` shows other versions.")
+    }
+  }
+
+  /// As many as there are cores, but no more: what each holds is memory.
+  private static let workers = max(1, min(4, Cores.available))
+
+  /// Where tables of what grows with a member live.
+  private var tableFolder: String { state?.path ?? "/tmp" }
+
+  private func content(of index: Int) throws -> (Core.FileContent, ManifestBody.MapRoot) {
     let files = core.members.indices.filter { core.members[$0].file != nil }
     guard let file = core.members[index].file, let map = files.firstIndex(of: index), map < manifest.body.maps.count
-    else {
-      throw RepositoryError(.damaged, "member \(index) of the version has no content")
-    }
-    let maps = MapReader(manifest: manifest, table: table, repository: repository, state: state)
-    let runs = try await maps.runs(of: file, root: manifest.body.maps[map])
-    let plan = RestorePlan(runs, of: file)
-    let own = plan.frames[UnitLocation.thisObject] ?? [:]
-    for (frame, demands) in own.sorted(by: { $0.key < $1.key }) {
-      let decoder = FrameDecoder(keys: repository.keys)
-      guard manifest.object.directory.frames.indices.contains(Int(frame)) else {
-        throw RepositoryError(.damaged, "a map points outside the manifest")
-      }
-      let plain = try manifest.object.decodeFrame(Int(frame), with: decoder)
-      try place(plain, manifest.object.directory.frames[Int(frame)], demands, file, write, onProgress)
-    }
-    let packs = plan.frames.keys.filter { $0 != UnitLocation.thisObject }.sorted()
-    _ = try await bounded(packs, atOnce: min(4, repository.store.traits.concurrency)) { number in
-      try await readPack(number, plan.frames[number] ?? [:], file, write, onProgress)
-    }
+    else { throw RepositoryError(.damaged, "member \(index) of the version has no content") }
+    return (file, manifest.body.maps[map])
   }
 
-  private func readPack(
-    _ number: UInt32, _ wanted: [UInt32: [RestorePlan.Demand]], _ file: Core.FileContent,
-    _ write: @Sendable (Int, ArraySlice<UInt8>) throws -> Void, _ onProgress: @Sendable (Int) -> Void
-  ) async throws {
-    guard let entry = table[number] else {
-      throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
-    }
-    let pack = PackFrames(entry, repository: repository, chain: manifest.name.chain, state: state)
-    let directory = try await pack.directory()
-    let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
-    let decoder = FrameDecoder(keys: repository.keys)
-    for group in try Self.requests(for: wanted.keys.sorted(), in: directory, entry) {
-      try Task.checkCancellation()
-      let first = directory.frames[group[0]]
-      let sealed = try await pack.sealed(first, through: directory.frames[group[group.count - 1]])
-      for index in group {
-        let record = directory.frames[index]
-        let start = record.offset - first.offset
-        let prefix = try await bases.prefix(of: record, in: directory, entry)
-        let plain = try PackFrames.naming(entry) {
-          try decoder.decode(
-            sealed[start..<start + Int(record.sealedLength)], record: record, index: index, objectKeys: keys,
-            prefix: prefix)
+  /// Reads the member's map. What is zeros needs no frame and is proved at once.
+  private func plan(
+    _ file: Core.FileContent, _ map: MapReader, _ root: ManifestBody.MapRoot, _ proofs: UnitProofs
+  ) async throws -> RestorePlan {
+    let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: tableFolder)
+    let zeros = [UInt8](repeating: 0, count: Int(file.unitSize))
+    let proof = zeros.withUnsafeBytes { Fingerprinter(repository.keys).fingerprint(file.unitType, $0).bytes }
+    var unit = 0
+    try await map.forEachRun(of: file, root: root) { run in
+      if run.pack == UnitLocation.zeros {
+        guard (unit + Int(run.count)) * Int(file.unitSize) <= Int(file.length) else {
+          throw RepositoryError(.damaged, "a map points at a unit of another length")
         }
-        try place(plain, record, wanted[UInt32(index)] ?? [], file, write, onProgress)
+        for zero in unit..<unit + Int(run.count) { proofs.note(proof[...], from: zero) }
+      } else {
+        demands.append(
+          RestorePlan.Demand(
+            pack: run.pack, frame: run.frame, firstUnit: run.firstUnit, count: run.count, memberUnit: UInt32(unit)))
       }
+      unit += Int(run.count)
     }
+    return try RestorePlan(demands, of: file, in: tableFolder)
   }
+}
 
-  /// Frames joined to requests: neighbours together, none far beyond the limit.
-  private static func requests(for frames: [UInt32], in directory: Directory, _ entry: PackEntry) throws -> [[Int]] {
-    var groups: [[Int]] = []
-    var end = 0
-    var length = 0
-    for frame in frames.map(Int.init) {
-      guard directory.frames.indices.contains(frame) else { throw PackFrames.missing(frame, entry) }
-      let record = directory.frames[frame]
-      if groups.isEmpty || record.offset - end > gap || length > requestLimit {
-        groups.append([])
-        length = 0
-      }
-      groups[groups.count - 1].append(frame)
-      end = record.offset + Int(record.sealedLength)
-      length += Int(record.sealedLength)
-    }
-    return groups
-  }
-
-  /// Puts the units that were asked for where they belong.
-  private func place(
-    _ plain: [UInt8], _ record: FrameRecord, _ demands: [RestorePlan.Demand], _ file: Core.FileContent,
+extension DecodedFrame {
+  /// Puts the units that are asked for where they belong.
+  fileprivate func place(
+    _ demands: [RestorePlan.Demand], in file: Core.FileContent, _ proofs: UnitProofs,
     _ write: (Int, ArraySlice<UInt8>) throws -> Void, _ onProgress: (Int) -> Void
   ) throws {
     guard record.type == file.unitType else { throw RepositoryError(.damaged, "a map points at units of another type") }
     for demand in demands {
-      guard demand.firstUnit + demand.count <= record.unitLengths.count else {
+      let units = Int(demand.firstUnit)..<Int(demand.firstUnit) + Int(demand.count)
+      guard units.upperBound <= record.unitLengths.count else {
         throw RepositoryError(.damaged, "a map points beyond the end of a frame")
       }
-      for step in 0..<demand.count {
-        let target = (demand.memberUnit + step) * Int(file.unitSize)
-        let expected = min(Int(file.unitSize), Int(file.length) - target)
-        guard record.unitLengths[demand.firstUnit + step] == expected else {
+      let target = Int(demand.memberUnit) * Int(file.unitSize)
+      for (step, unit) in units.enumerated() {
+        let expected = min(Int(file.unitSize), Int(file.length) - target - step * Int(file.unitSize))
+        guard record.unitLengths[unit] == expected else {
           throw RepositoryError(.damaged, "a map points at a unit of another length")
         }
       }
-      let start = record.unitOffset(demand.firstUnit)
-      let last = demand.firstUnit + demand.count - 1
-      let slice = plain[start..<record.unitOffset(last) + record.unitLengths[last]]
-      try write(demand.memberUnit * Int(file.unitSize), slice)
+      let last = units.upperBound - 1
+      let slice = plain[record.unitOffset(units.lowerBound)..<record.unitOffset(last) + record.unitLengths[last]]
+      try write(target, slice)
+      let proved = units.lowerBound * Fingerprint.length..<units.upperBound * Fingerprint.length
+      proofs.note(fingerprints[proved], from: Int(demand.memberUnit))
       onProgress(slice.count)
-    }
-  }
-}
-
-/// Which units of which frames go where.
-struct RestorePlan: Sendable {
-  struct Demand: Sendable {
-    let firstUnit: Int
-    let count: Int
-    let memberUnit: Int
-  }
-
-  /// By pack number, then by frame.
-  private(set) var frames: [UInt32: [UInt32: [Demand]]] = [:]
-
-  init(_ runs: [MapLeaf.Run], of file: Core.FileContent) {
-    var unit = 0
-    for run in runs {
-      if run.pack != UnitLocation.zeros {
-        frames[run.pack, default: [:]][run.frame, default: []].append(
-          Demand(firstUnit: Int(run.firstUnit), count: Int(run.count), memberUnit: unit))
-      }
-      unit += Int(run.count)
     }
   }
 }

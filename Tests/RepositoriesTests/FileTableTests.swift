@@ -31,6 +31,19 @@ import Testing
     #expect(try FileTable<UInt8>(capacity: 0, in: scratch.path).count == 0)
   }
 
+  @Test(arguments: [0, 1, 24, 25, 1000, 30_000]) func `sorting in place sorts`(count: Int) throws {
+    let scratch = try Scratch()
+    var random = SeededRandom(UInt64(count))
+    let noise = (0..<count).map { UInt64($0) | random.next() << 32 }
+    let orders = [noise, noise.sorted(), noise.sorted(by: >), noise.sorted { $0 & 0xFF < $1 & 0xFF }]
+    for order in orders {
+      let table = try FileTable<UInt64>(capacity: count, in: scratch.path)
+      for element in order { table.append(element) }
+      table.sort { $0 }
+      #expect(table.withUnsafeMutableBufferPointer { Array($0) } == noise.sorted())
+    }
+  }
+
   @Test func `no file is to be seen, and a folder that is not there is told`() throws {
     let scratch = try Scratch()
     let table = try FileTable<UInt8>(capacity: 10, in: scratch.path)

@@ -27,10 +27,13 @@ final class HandmadeVersion {
   }
 
   /// A frame with prefix; `bases` say where the prefix lies, `prefix` what it is.
-  func delta(_ pages: [[UInt8]], on bases: [BaseRun], prefix: [UInt8]) -> EncodedFrame {
+  func delta(
+    _ pages: [[UInt8]], on bases: [BaseRun], prefix: [UInt8], _ type: UnitType = .page
+  ) -> EncodedFrame {
     EncodedFrame(
-      codec: .zstdWithPrefix, type: .page, unitLengths: UnitLengths(pages.map(\.count)),
-      fingerprints: fingerprints(pages), bases: bases, payload: compress(pages.flatMap { $0 }, withPrefix: prefix))
+      codec: .zstdWithPrefix, type: type, unitLengths: UnitLengths(pages.map(\.count)),
+      fingerprints: fingerprints(pages, type), bases: bases, payload: compress(pages.flatMap { $0 }, withPrefix: prefix)
+    )
   }
 
   /// Seals a pack, stores it and gives it the next number.
@@ -62,18 +65,22 @@ final class HandmadeVersion {
   }
 
   /// Seals the manifest of a version whose database has that content, and further members.
+  /// - Parameter riders: frames of pages in the manifest itself, from index 0 on; their base packs in `riderBases`.
   func manifest(
     image: [UInt8], companions: [(member: Core.Member, blocks: [[UInt8]])] = [], sequence: UInt64 = 1,
-    previous: Digest = .zero, tableIn holder: PackEntry? = nil
+    previous: Digest = .zero, tableIn holder: PackEntry? = nil, table packs: [PackEntry]? = nil,
+    riders: [EncodedFrame] = [], riderBases: [Digest] = []
   ) async throws -> StoredManifest {
-    var builder = ObjectBuilder(kind: .manifest, keys: home.repository.keys, random: home.repository.random)
-    var frame: UInt32 = 0
+    var builder = ObjectBuilder(
+      kind: .manifest, keys: home.repository.keys, basePacks: riderBases, random: home.repository.random)
+    for rider in riders { builder.add(rider) }
+    var frame = UInt32(riders.count)
     func ride(_ units: [[UInt8]], _ type: UnitType) -> UInt32 {
       builder.add(raw(units, type))
       frame += 1
       return frame - 1
     }
-    let table = ride([PackTableLeaf(entries: packs).encode()], .node)
+    let table = ride([PackTableLeaf(entries: packs ?? self.packs).encode()], .node)
     let leaves = PageMap.leaves(of: try list(runs), placed: [])
     let leafFrame = ride(leaves, .node)
     precondition(leaves.count == 1)
@@ -94,7 +101,7 @@ final class HandmadeVersion {
       ] + companions.map(\.member))
     let body = ManifestBody(
       state: .complete, chain: home.chain, sequence: sequence, revision: 0, core: core.encode(), bytesDecoded: 0,
-      bytesFetched: 0, newBytes: 0, nextPackNumber: UInt32(packs.count + 1), tags: [], note: "",
+      bytesFetched: 0, newBytes: 0, nextPackNumber: UInt32(self.packs.count + 1), tags: [], note: "",
       packTable: [holder.map { .inPack($0, frame: 0, unit: 0) } ?? .here(frame: table, unit: 0)], maps: maps)
     let sealed = try builder.finish(meta: body.encode())
     let name = VersionName(

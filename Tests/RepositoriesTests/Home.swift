@@ -77,13 +77,17 @@ final class Home: @unchecked Sendable {
     return try await session.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in })
   }
 
-  func read(_ manifest: StoredManifest) async throws -> [UInt8] {
+  func read(
+    _ manifest: StoredManifest, from other: (any ObjectStore)? = nil, limits: RestoreWave.Limits = .init()
+  ) async throws -> [UInt8] {
+    let repository = Repository(
+      store: other ?? store, keys: repository.keys, random: repository.random, slot: repository.slot)
     let again = try await repository.readManifest(manifest.name)
     let reader = try await VersionReader(again, repository: repository, state: nil)
     let length = Int(reader.core.members[0].file?.length ?? 0)
     let image = Locked([UInt8](repeating: 0, count: length))
     try await reader.read(
-      member: 0,
+      member: 0, limits: limits,
       write: { offset, bytes in image.withLock { $0.replaceSubrange(offset..<offset + bytes.count, with: bytes) } },
       onProgress: { _ in })
     return image.withLock { $0 }

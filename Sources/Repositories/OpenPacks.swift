@@ -1,0 +1,97 @@
+import Glibc
+import Sealing
+import Storage
+
+/// The packs of a version, opened: keys derived, directory at hand. The latest few are kept.
+final class OpenPacks: Sendable {
+  struct Pack: Sendable {
+    let entry: PackEntry
+    let keys: ObjectKeys
+    let directory: Directory
+  }
+
+  /// Directories kept, in bytes of memory.
+  private static let limit = 8 << 20
+
+  let table: PackTable
+  let repository: Repository
+  let chain: ChainID
+  private let state: StateFolder?
+  private let shelf = Locked(Shelf())
+
+  init(_ table: PackTable, repository: Repository, chain: ChainID, state: StateFolder?) {
+    self.table = table
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+  }
+
+  /// What is kept of it, at no cost.
+  func kept(_ number: UInt32) -> Pack? { shelf.withLock { $0.take(number) } }
+
+  /// - Throws: `.damaged` when no such pack is in the table or at the target; `SealError`; `StoreError`.
+  func open(_ number: UInt32) async throws -> Pack {
+    if let pack = kept(number) { return pack }
+    guard let entry = table[number] else {
+      throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
+    }
+    let pack = Pack(
+      entry: entry, keys: try PackReader(entry: entry, keys: repository.keys).objectKeys,
+      directory: try await repository.directory(of: entry, chain: chain, state: state))
+    shelf.withLock { $0.put(pack, limit: Self.limit) }
+    return pack
+  }
+
+  /// Fetches the directories that this machine does not keep yet, many at once, so that nobody waits for each in turn.
+  /// A pack that is missing or cut is passed over: whoever needs it says so.
+  func prefetchDirectories() async throws {
+    guard let state else { return }
+    let missing = table.numbered.filter { !state.keeps($0.directoryName) }
+    _ = try await bounded(missing, atOnce: repository.store.traits.concurrency) { [repository, chain] entry in
+      do {
+        let bytes = try await repository.part(entry.directoryRange, of: entry, chain: chain)
+        state.keep(bytes, as: entry.directoryName)
+      } catch let error as RepositoryError where error.code == .damaged {}
+    }
+  }
+
+  private struct Shelf {
+    private var packs: [UInt32: (pack: Pack, used: Int)] = [:]
+    private var clock = 0
+    private var weight = 0
+
+    mutating func take(_ number: UInt32) -> Pack? {
+      clock += 1
+      packs[number]?.used = clock
+      return packs[number]?.pack
+    }
+
+    mutating func put(_ pack: Pack, limit: Int) {
+      clock += 1
+      if packs.updateValue((pack, clock), forKey: pack.entry.number) == nil { weight += pack.directory.weight }
+      while weight > limit, packs.count > 1, let oldest = packs.min(by: { $0.value.used < $1.value.used }) {
+        packs[oldest.key] = nil
+        weight -= oldest.value.pack.directory.weight
+      }
+    }
+  }
+}
+
+extension Directory {
+  /// About what it takes in memory.
+  fileprivate var weight: Int { frames.reduce(0) { $0 + 256 + $1.unitLengths.count * 16 + $1.bases.count * 16 } }
+}
+
+extension PackEntry {
+  var directoryRange: Range<Int> {
+    let end = Int(length) - 4
+    return end - Int(directoryLength)..<end
+  }
+
+  /// What its directory is called among the kept objects of a state folder.
+  var directoryName: String { "\(name.hex).directory" }
+}
+
+extension StateFolder {
+  fileprivate func keeps(_ name: String) -> Bool { access("\(path)/objects/\(name)", R_OK) == 0 }
+}

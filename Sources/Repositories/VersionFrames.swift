@@ -1,0 +1,119 @@
+import Sealing
+import Storage
+
+/// The frames of a version: those of its packs, and the manifest's own.
+struct VersionFrames: Sendable {
+  struct Frame: Sendable {
+    let place: FramePlace
+    let record: FrameRecord
+    /// What fetches and opens it; `nil` for a frame of the manifest, which is at hand.
+    let packed: FrameFetch.Frame?
+    /// Where each run of `record.bases` lies.
+    let bases: [FramePlace]
+  }
+
+  let manifest: StoredManifest
+  let packs: OpenPacks
+
+  /// - Throws: `.damaged` when there is no such frame; `SealError`; `StoreError`.
+  func frame(_ place: FramePlace) async throws -> Frame {
+    if let frame = try frameAtHand(place) { return frame }
+    return try frame(place, of: try await packs.open(place.pack))
+  }
+
+  /// The frame, unless its directory has to be read first.
+  func frameAtHand(_ place: FramePlace) throws -> Frame? {
+    if place.pack != UnitLocation.thisObject { return try packs.kept(place.pack).map { try frame(place, of: $0) } }
+    guard manifest.object.directory.frames.indices.contains(Int(place.frame)) else {
+      throw RepositoryError(.damaged, "a map points outside the manifest")
+    }
+    let record = manifest.object.directory.frames[Int(place.frame)]
+    let bases = try bases(of: record, in: manifest.object.directory, pack: place.pack)
+    return Frame(place: place, record: record, packed: nil, bases: bases)
+  }
+
+  /// The units of the frame, joined and proved.
+  /// - Parameters:
+  ///   - sealed: as fetched; not needed for a frame of the manifest.
+  ///   - prefix: the base units, joined; `nil` for a frame that rests on nothing.
+  func decode(
+    _ frame: Frame, _ sealed: ArraySlice<UInt8>?, prefix: [UInt8]?, with decoder: FrameDecoder
+  ) throws -> [UInt8] {
+    guard let packed = frame.packed else {
+      return try manifest.object.decodeFrame(Int(frame.place.frame), with: decoder, prefix: prefix)
+    }
+    return try packed.decode(sealed ?? [], with: decoder, prefix: prefix)
+  }
+
+  private func frame(_ place: FramePlace, of pack: OpenPacks.Pack) throws -> Frame {
+    let packed = try pack.frame(place)
+    let bases = try bases(of: packed.record, in: pack.directory, pack: place.pack)
+    return Frame(place: place, record: packed.record, packed: packed, bases: bases)
+  }
+
+  private func bases(of record: FrameRecord, in directory: Directory, pack: UInt32) throws -> [FramePlace] {
+    try record.bases.map { run in
+      guard let index = run.pack else { return FramePlace(pack: pack, frame: run.frame) }
+      let name = directory.basePacks[Int(index)]
+      guard let base = packs.table[name] else {
+        throw RepositoryError(.damaged, "a delta rests on pack \(name.hex.prefix(12)), which is not in the pack table")
+      }
+      return FramePlace(pack: base.number, frame: run.frame)
+    }
+  }
+}
+
+extension OpenPacks {
+  /// - Throws: `.damaged` when there is no such frame.
+  func frame(_ place: FramePlace) async throws -> FrameFetch.Frame {
+    if let pack = kept(place.pack) { return try pack.frame(place) }
+    return try await open(place.pack).frame(place)
+  }
+}
+
+extension OpenPacks.Pack {
+  func frame(_ place: FramePlace) throws -> FrameFetch.Frame {
+    guard directory.frames.indices.contains(Int(place.frame)) else {
+      throw PackFrames.missing(Int(place.frame), entry)
+    }
+    return FrameFetch.Frame(place: place, record: directory.frames[Int(place.frame)], entry: entry, keys: keys)
+  }
+}
+
+/// A frame that was decoded, and what proved it.
+struct DecodedFrame: Sendable {
+  let record: FrameRecord
+  let plain: [UInt8]
+  /// Of its units, joined.
+  let fingerprints: [UInt8]
+}
+
+extension FrameRecord {
+  /// The prefix of this delta frame, from its bases in the order of the runs; `nil` for a frame that rests on nothing.
+  /// - Throws: `.damaged` when a base has not the units, their type or length, or all are too long.
+  func prefix(of bases: [FramePlace], _ decoded: (FramePlace) throws -> DecodedFrame) throws -> [UInt8]? {
+    guard !bases.isEmpty else { return nil }
+    var prefix: [UInt8] = []
+    for (run, place) in zip(self.bases, bases) {
+      let base = try decoded(place)
+      prefix += try base.record.units(Int(run.firstUnit), count: Int(run.count), of: base.plain, like: self)
+      guard prefix.count <= Limits.prefix else {
+        throw RepositoryError(.damaged, "a delta rests on more than \(Limits.prefix) bytes")
+      }
+    }
+    return prefix
+  }
+
+  /// Units of this decoded frame, joined, for the prefix of `other`: same type, for pages the same length.
+  func units(_ first: Int, count: Int, of plain: [UInt8], like other: FrameRecord) throws -> ArraySlice<UInt8> {
+    guard count > 0, first + count <= unitLengths.count, type == other.type,
+      type != .page || unitLengths[first] == other.unitLengths[0]
+    else { throw RepositoryError(.damaged, "a delta names bases that cannot be its own") }
+    let last = first + count - 1
+    return plain[unitOffset(first)..<unitOffset(last) + unitLengths[last]]
+  }
+
+  static func tooDeep() -> RepositoryError {
+    RepositoryError(.damaged, "a delta rests on more than \(Limits.depth) others")
+  }
+}

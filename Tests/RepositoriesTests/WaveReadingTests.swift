@@ -1,0 +1,104 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// Versions of many frames that rest on each other: whatever the waves are cut to, the image is the same, no frame is
+/// fetched in vain, and few requests do.
+@Suite struct WaveReadingTests {
+  private static func limits(_ sealed: Int, bases: Int, held: Int, steps: Int = 1024) -> RestoreWave.Limits {
+    var limits = RestoreWave.Limits()
+    (limits.sealed, limits.bases, limits.held, limits.steps) = (sealed, bases, held, steps)
+    return limits
+  }
+
+  /// From all in one wave to less than a frame's bases: then each frame is read alone.
+  static let cuts = [
+    RestoreWave.Limits(), limits(300_000, bases: 300_000, held: 300_000), limits(100_000, bases: 200_000, held: 0),
+    limits(1 << 20, bases: 1 << 20, held: 200_000, steps: 7), limits(1, bases: 1, held: 0),
+    limits(1 << 20, bases: 1, held: 1 << 20),
+  ]
+
+  @Test(arguments: cuts.indices, [false, true])
+  func `an image over three levels is the same in waves of any size`(cut: Int, shuffled: Bool) async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 50, shuffled: shuffled)
+    #expect(try await home.read(version.manifest, limits: Self.cuts[cut]) == version.image)
+  }
+
+  @Test func `each frame is fetched once, by few requests`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 96)
+    let stored = version.packs.reduce(0) { $0 + Int($1.length) }
+    for limits in [RestoreWave.Limits(), Self.limits(600_000, bases: 600_000, held: 600_000)] {
+      let tally = TallyingStore(home.store)
+      #expect(try await home.read(version.manifest, from: tally, limits: limits) == version.image)
+      #expect(tally.tally.bytesDown < stored + stored / 10)
+    }
+    let tally = TallyingStore(home.store)
+    _ = try await home.read(version.manifest, from: tally)
+    // The manifest; each pack's directory and frames.
+    #expect(tally.tally.gets <= 1 + version.packs.count * 2)
+  }
+
+  @Test func `directories that the state folder keeps are not fetched again`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 96)
+    let state = try home.state
+    func requests() async throws -> Int {
+      let tally = TallyingStore(home.store)
+      let repository = Repository(
+        store: tally, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+      let reader = try await VersionReader(version.manifest, repository: repository, state: state)
+      try await reader.read(member: 0, write: { _, _ in }, onProgress: { _ in })
+      return tally.tally.gets
+    }
+    #expect(try await requests() == version.packs.count * 2)
+    #expect(try await requests() == version.packs.count)
+  }
+
+  @Test func `progress adds up to the image`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 30)
+    let reader = try await VersionReader(version.manifest, repository: home.repository, state: nil)
+    let done = Locked(0)
+    try await reader.read(member: 0, write: { _, _ in }, onProgress: { count in done.withLock { $0 += count } })
+    #expect(done.withLock { $0 } == version.image.count)
+  }
+
+  @Test func `a pack gone in the middle of a restore ends it, by name`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 48)
+    for pack in version.packs {
+      let held = home.store.content
+      try await home.store.delete(Layout.pack(pack.name, of: home.chain))
+      let error = await #expect(throws: RepositoryError.self) {
+        _ = try await home.read(version.manifest, limits: Self.cuts[1])
+      }
+      #expect(error?.code == .damaged)
+      #expect(error?.message.contains(pack.name.hex.prefix(12)) == true)
+      home.store.content = held
+    }
+  }
+
+  @Test(arguments: cuts.indices) func `a flipped bit in any pack is found, by name`(cut: Int) async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 24)
+    for pack in version.packs {
+      let name = Layout.pack(pack.name, of: home.chain)
+      // The third frame of each pack is needed, as it is or as a base.
+      let directory = try await home.repository.directory(of: pack, chain: home.chain, state: nil)
+      let place = try #require(directory.frames.dropFirst(2).first).offset + 5
+      home.store.content[name]?[place] ^= 1
+      let error = await #expect(throws: SealError.self) {
+        _ = try await home.read(version.manifest, limits: Self.cuts[cut])
+      }
+      #expect(error?.code == .damaged)
+      #expect(error?.message.contains(pack.name.hex.prefix(12)) == true)
+      home.store.content[name]?[place] ^= 1
+    }
+    #expect(try await home.read(version.manifest, limits: Self.cuts[cut]) == version.image)
+  }
+}
