@@ -14,12 +14,16 @@ package struct ChainListing: Sendable {
     }.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
   }
 
-  init(chain: ChainID, names: [VersionName]) {
-    self.chain = chain
-    versions = names
-  }
-
   package var highestSequence: UInt64 { versions.last?.sequence ?? 0 }
+
+  var sequences: Set<UInt64> { Set(versions.map(\.sequence)) }
+
+  /// Places where more than one manifest claims the same revision: what two machines write when they push as one.
+  var contested: [VersionName] {
+    let places = Dictionary(grouping: versions) { "\($0.sequence)-\($0.revision)" }
+    let sequences = Set(places.values.filter { $0.count > 1 }.map { $0[0].sequence })
+    return versions.filter { sequences.contains($0.sequence) }
+  }
 
   func revisions(of sequence: UInt64) -> [VersionName] { versions.filter { $0.sequence == sequence } }
 

@@ -10,12 +10,14 @@ package enum Layout {
   package static let keyrings = "keyring/"
   package static let configurations = "config/"
   package static let versions = "versions/"
+  package static let allTombstones = "tomb/"
+  package static let allAnnotations = "notes/"
 
   package static func versions(of chain: ChainID) -> String { "versions/\(chain.hex)/" }
   package static func packs(of chain: ChainID) -> String { "packs/\(chain.hex)/" }
-  package static func tombstones(of chain: ChainID) -> String { "tomb/\(chain.hex)/" }
+  package static func tombstones(of chain: ChainID) -> String { "\(allTombstones)\(chain.hex)/" }
   package static func condemned(of chain: ChainID) -> String { "gone/\(chain.hex)/" }
-  package static func annotations(of chain: ChainID) -> String { "notes/\(chain.hex)/" }
+  package static func annotations(of chain: ChainID) -> String { "\(allAnnotations)\(chain.hex)/" }
 
   package static func pack(_ name: Digest, of chain: ChainID) -> ObjectName {
     known(packs(of: chain) + name.hex)

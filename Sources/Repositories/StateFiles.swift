@@ -19,7 +19,7 @@ package enum StateFiles {
   package static func read(_ path: String, limit: Int = 64 << 20) throws(RepositoryError) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
+      if errno == ENOENT || errno == ENOTDIR { return nil }
       throw failure("cannot read \(path)", errno)
     }
     defer { close(descriptor) }
@@ -58,6 +58,20 @@ package enum StateFiles {
       throw failure("cannot write \(path)", problem)
     }
     if durably { try synchronizeFolder(of: path) }
+  }
+
+  /// The names in a folder but those that begin with a dot; none when it cannot be read.
+  static func names(in path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
   }
 
   package static func remove(_ path: String) { unlink(path) }
