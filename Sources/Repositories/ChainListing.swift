@@ -8,10 +8,16 @@ package struct ChainListing: Sendable {
   package let versions: [VersionName]
 
   package init(chain: ChainID, objects: [ObjectInfo]) {
+    self.init(chain: chain, names: objects.compactMap(Self.whole).filter { $0.chain == chain })
+  }
+
+  private init(chain: ChainID, names: [VersionName]) {
     self.chain = chain
-    versions = objects.compactMap { info in
-      VersionName(info.name).flatMap { $0.length == info.size && $0.chain == chain ? $0 : nil }
-    }.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+    versions = names.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+  }
+
+  private static func whole(_ info: ObjectInfo) -> VersionName? {
+    VersionName(info.name).flatMap { $0.length == info.size ? $0 : nil }
   }
 
   package var highestSequence: UInt64 { versions.last?.sequence ?? 0 }
@@ -29,10 +35,7 @@ package struct ChainListing: Sendable {
 
   /// Splits a listing of `versions/` by chain.
   package static func byChain(_ objects: [ObjectInfo]) -> [ChainListing] {
-    var groups: [ChainID: [ObjectInfo]] = [:]
-    for info in objects {
-      if let name = VersionName(info.name) { groups[name.chain, default: []].append(info) }
-    }
-    return groups.map { ChainListing(chain: $0.key, objects: $0.value) }.sorted { $0.chain.hex < $1.chain.hex }
+    let groups = Dictionary(grouping: objects.compactMap(whole), by: \.chain)
+    return groups.map { ChainListing(chain: $0.key, names: $0.value) }.sorted { $0.chain.hex < $1.chain.hex }
   }
 }

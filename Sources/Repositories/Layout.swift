@@ -123,11 +123,12 @@ package struct VersionName: Sendable, Hashable {
   }
 
   package init?(_ name: ObjectName) {
-    let components = name.text.split(separator: "/", omittingEmptySubsequences: false)
-    guard components.count == 3, components[0] == "versions", let chain = ChainID(hex: String(components[1])) else {
-      return nil
-    }
-    let parts = components[2].split(separator: "-", omittingEmptySubsequences: false)
+    // By bytes: a listing has a thousand of them.
+    let components = name.text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard components.count == 3, Substring(components[0]) == "versions",
+      let chain = ChainID(hex: String(Substring(components[1])))
+    else { return nil }
+    let parts = components[2].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false).map(Substring.init)
     guard parts.count == 4, parts[0].utf8.count == 12, parts[1].utf8.count == 4,
       let sequence: UInt64 = Layout.number(parts[0]), sequence > 0, let revision: UInt32 = Layout.number(parts[1]),
       let length = Layout.length(parts[2]), let digest = Layout.digest(parts[3])
