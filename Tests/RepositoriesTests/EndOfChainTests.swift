@@ -90,6 +90,16 @@ import Testing
     default: break
     }
     let current = try home.state
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let whole = try await home.repository.history(of: listing, state: current)
+    var code: RepositoryError.Code?
+    do {
+      try await home.repository.checkFreshness(of: listing, history: whole, state: current)
+    } catch let error as RepositoryError {
+      code = error.code
+    }
+    // A list, which has read all of it, comes to the same.
+    #expect(code == ["hole": .hole, "replaced": .forked][what])
     switch what {
     case "hole":
       let error = await #expect(throws: RepositoryError.self) { try await end(home, current) }
