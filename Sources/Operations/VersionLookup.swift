@@ -12,8 +12,8 @@ struct VersionLookup: Sendable {
   private let reporter: any Reporter
   private let listings: [ChainListing]
 
-  private let tombstones: [ObjectInfo]
-  private let notes: [ObjectInfo]
+  private let tombstones: [String: RecordListing]
+  private let notes: [String: RecordListing]
   private let hasTold = Locked(false)
 
   struct Found: Sendable {
@@ -35,8 +35,8 @@ struct VersionLookup: Sendable {
     host = HostName.known(world)
     reporter = world.reporter
     listings = ChainListing.byChain(try await versions)
-    self.tombstones = try await tombstones
-    self.notes = try await notes
+    self.tombstones = RecordListing.byChain(try await tombstones)
+    self.notes = RecordListing.byChain(try await notes)
     state.tidy()
   }
 
@@ -49,8 +49,16 @@ struct VersionLookup: Sendable {
     try await repository.history(of: listing, state: state, tombstones: tombstones(of: listing.chain))
   }
 
-  private func tombstones(of chain: ChainID) -> RecordListing {
-    RecordListing(tombstones, below: Layout.tombstones(of: chain))
+  private func tombstones(of chain: ChainID) -> RecordListing { tombstones[chain.hex] ?? .empty }
+
+  /// As much of every chain as the name needs. An id is most often that of a newest version, which one manifest of each
+  /// chain shows; else they are followed back.
+  private func parts(_ selector: VersionSelector) async throws -> [ChainHistory] {
+    if case .id = selector {
+      let newest = try await ends(.latest(database: nil))
+      if newest.contains(where: { $0.newest.map(selector.matches) ?? false }) { return newest }
+    }
+    return try await ends(selector)
   }
 
   /// Every chain, read from its end until a version answers to the name.
@@ -66,7 +74,7 @@ struct VersionLookup: Sendable {
   /// - Throws: `.noSuchVersion`; `.rolledBack` and its kin when this machine has seen more than the target shows, unless
   ///   the version was named by its id: that proves by itself which one it is, and nothing may stand in the way of it.
   func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
-    let histories = try await whole || selector.isAmbiguous ? histories() : ends(selector)
+    let histories = try await whole || selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
       let found = try newest(selector, in: histories)
       try await freshness(of: found.history)
@@ -151,8 +159,7 @@ struct VersionLookup: Sendable {
   }
 
   func annotations(of history: ChainHistory) async throws -> Annotations {
-    let listed = RecordListing(notes, below: Layout.annotations(of: history.chain))
-    return try await repository.annotations(of: history.chain, listed: listed, state: state)
+    try await repository.annotations(of: history.chain, listed: notes[history.chain.hex] ?? .empty, state: state)
   }
 
   /// This machine has seen the newest version of a chain: from now on it notices when that is gone.

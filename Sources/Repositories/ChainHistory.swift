@@ -60,13 +60,17 @@ extension Repository {
   ) async throws -> ChainHistory {
     let ranges = try await self.tombstones(of: listing.chain, listed: tombstones, state: state)
     let source = FactsSource(self, listing.chain, state)
-    var reader = HistoryReader(chain: listing.chain, try await source.read(listing.contested, keep: false))
+    var results = try await source.read(listing.contested, keep: false)
+    defer { source.remember(results) }
+    var reader = HistoryReader(chain: listing.chain, results)
     var open = listing.sequences.subtracting(listing.contested.map(\.sequence)).sorted(by: >)[...]
     var batch = 1
     while !open.isEmpty {
       let sequences = Set(open.prefix(batch))
       let names = listing.versions.filter { sequences.contains($0.sequence) }
-      for result in try await source.read(names, keep: batch == 1) { reader.add(result) }
+      let read = try await source.read(names, keep: batch == 1)
+      for result in read { reader.add(result) }
+      results += read
       open = open.dropFirst(batch)
       batch *= 4
       let reached = sequences.min() ?? 0
@@ -107,7 +111,9 @@ extension Repository {
   ) async throws -> [RepositoryError] {
     let tombstones = try await tombstones(of: listing.chain, state: state)
     let later = listing.versions.filter { $0.sequence >= sequence }
-    let results = try await FactsSource(self, listing.chain, state).read(later, keep: false)
+    let source = FactsSource(self, listing.chain, state)
+    let results = try await source.read(later, keep: false)
+    source.remember(results)
     return HistoryReader(chain: listing.chain, results).problems(after: sequence, hash, tombstones)
   }
 }

@@ -32,6 +32,16 @@ struct FactsSource: Sendable {
     }
   }
 
+  /// Keeps what was read of a part of the chain when that was much: the next reader is spared it. What is not at the
+  /// target any more leaves the list when the whole chain is read.
+  func remember(_ read: [ReadFacts]) {
+    guard let kept else { return }
+    let fresh = read.compactMap { try? $0.result.get() }.filter { kept.facts[$0.name] == nil }
+    guard fresh.count >= 16 else { return }
+    let all = (kept.facts.values + fresh).sorted { ($0.sequence, $0.revision) < ($1.sequence, $1.revision) }
+    kept.replace(by: all, random: repository.random)
+  }
+
   /// A rotation may have retired what was genuine when it was kept.
   private func checked(_ facts: VersionFacts) -> Result<VersionFacts, RepositoryError> {
     let version = facts.version?.id

@@ -35,16 +35,19 @@ struct KeptObjects: Sendable {
 
   /// Removes what was not used for long, what processes that died left half written, and, beyond the limit, what was not
   /// used for longest. Looks once a day.
-  func tidy(_ limits: Limits = Limits()) {
+  /// - Returns: whether it looked.
+  @discardableResult
+  func tidy(_ limits: Limits = Limits()) -> Bool {
     let stamp = "\(path)/.tidied"
     var status = stat()
-    if stat(stamp, &status) == 0, (0..<limits.interval).contains(age(status)) { return }
-    guard (try? StateFiles.write([], to: stamp, durably: false)) != nil else { return }
+    if stat(stamp, &status) == 0, (0..<limits.interval).contains(age(status)) { return false }
+    guard (try? StateFiles.write([], to: stamp, durably: false)) != nil else { return false }
+    StateFiles.removeAbandoned(in: path)
     var left: [(name: String, size: Int, age: Int)] = []
     for name in StateFiles.names(in: path) {
       guard stat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
       let age = age(status)
-      if age > limits.unused || name.hasSuffix(".new") && age > 3600 {
+      if age > limits.unused {
         remove(name)
       } else {
         left.append((name, Int(status.st_size), age))
@@ -55,6 +58,7 @@ struct KeptObjects: Sendable {
       remove(object.name)
       total -= object.size
     }
+    return true
   }
 
   /// Seconds since it was written or used.

@@ -5,9 +5,14 @@ package import Storage
 package struct RecordListing: Sendable {
   let objects: [ObjectInfo]
 
-  /// - Parameter objects: a listing of more than one chain; those below `prefix` are taken.
-  package init(_ objects: [ObjectInfo], below prefix: String) {
-    self.objects = objects.filter { $0.name.text.hasPrefix(prefix) }
+  package static let empty = RecordListing(objects: [])
+
+  /// Splits a listing of all chains: by chain id, hexadecimal.
+  package static func byChain(_ objects: [ObjectInfo]) -> [String: RecordListing] {
+    let groups = Dictionary(grouping: objects) { info in
+      info.name.text.split(separator: "/", maxSplits: 2).dropFirst().first.map(String.init) ?? ""
+    }
+    return groups.mapValues { RecordListing(objects: $0) }
   }
 }
 

@@ -74,6 +74,15 @@ package enum StateFiles {
     return names
   }
 
+  /// Removes what `write` left behind in a folder when its process was killed an hour ago or longer.
+  static func removeAbandoned(in folder: String) {
+    var status = stat()
+    for name in names(in: folder) where name.hasSuffix(".new") {
+      let path = "\(folder)/\(name)"
+      if lstat(path, &status) == 0, time(nil) - status.st_mtim.tv_sec > 3600 { remove(path) }
+    }
+  }
+
   package static func remove(_ path: String) { unlink(path) }
 
   private static func synchronizeFolder(of path: String) throws(RepositoryError) {

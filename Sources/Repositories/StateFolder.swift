@@ -48,8 +48,13 @@ package struct StateFolder: Sendable {
   /// Keeps sealed bytes. A cache that cannot be written is no reason to fail.
   func keep(_ bytes: [UInt8], as name: String) { objects.write(bytes, as: name) }
 
-  /// Once a day: removes what nobody needs any more.
-  package func tidy() { objects.tidy() }
+  /// Once a day: removes what nobody needs any more, and what processes that died left half written.
+  package func tidy() {
+    guard objects.tidy() else { return }
+    for folder in [path] + StateFiles.names(in: path).filter({ $0.utf8.count == 32 }).map({ "\(path)/\($0)" }) {
+      StateFiles.removeAbandoned(in: folder)
+    }
+  }
 
   func drop(_ name: String) { objects.remove(name) }
 }

@@ -44,6 +44,25 @@ import Testing
     #expect(older.fetched == [26, 27, 28, 29, 30])
     #expect(older.history.versions == versions.suffix(5).map(\.facts))
     #expect(try await end(home) { _ in false }.fetched.count == 30)
+    // What was much is not fetched a second time.
+    home.forgetState()
+    #expect(try await end(home, home.state) { $0.sequence == 2 }.fetched.count == 30)
+    let again = try await end(home, home.state) { $0.sequence == 2 }
+    #expect(again.fetched == [])
+    #expect(again.history.versions == versions.map(\.facts))
+  }
+
+  @Test func `a push reads the newest manifest only, also without state`() async throws {
+    let (home, _) = try await chain(of: 9)
+    home.forgetState()
+    let fetched = Locked<[UInt64]>([])
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if let name = VersionName(name) { fetched.withLock { $0.append(name.sequence) } }
+      })
+    #expect(try await home.push(home.image(pages: 3, seed: 99), at: store).manifest.name.sequence == 10)
+    #expect(fetched.withLock { $0 } == [9])
   }
 
   @Test func `a manifest that cannot be read, or was forgotten, is not the end`() async throws {

@@ -32,6 +32,21 @@ import Testing
     #expect(names(objects) == ["used", "writing.3-4.new"])
   }
 
+  @Test func `what a killed process left half written goes from every folder`() async throws {
+    let home = try await Home()
+    _ = try await home.push(home.image(pages: 3, seed: 1))
+    let state = try home.state
+    let left = ["\(state.path)/keyring.json", "\(state.path)/\(home.chain.hex)/versions"].map { "\($0).7-8.new" }
+    for path in left {
+      try StateFiles.write([1], to: path)
+      age(path, by: 1)
+    }
+    age("\(state.objects.path)/.tidied", by: 2)
+    state.tidy()
+    #expect(left.allSatisfy { access($0, F_OK) != 0 })
+    #expect(try HighWaterMark.read(home.chain, in: state)?.sequence == 1)
+  }
+
   @Test func `beyond the limit what was used last stays`() throws {
     let scratch = try Scratch()
     let objects = KeptObjects(path: scratch.file("objects"))
