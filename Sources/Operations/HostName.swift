@@ -7,14 +7,21 @@ import Repositories
 /// begin a new chain.
 enum HostName {
   static func current(_ world: World) throws -> String {
-    if let host = world.host { return host }
-    let path = "\(world.stateFolder)/host"
-    if let bytes = try StateFiles.read(path), let name = name(in: bytes) { return name }
+    if let host = try remembered(world) { return host }
     let name = systemName()
     try StateFiles.makeFolder(world.stateFolder)
-    try StateFiles.write(Array("\(name)\n".utf8), to: path)
+    try StateFiles.write(Array("\(name)\n".utf8), to: path(world))
     return name
   }
+
+  /// The same for who only reads: nothing is remembered.
+  static func known(_ world: World) -> String { (try? remembered(world)) ?? systemName() }
+
+  private static func remembered(_ world: World) throws -> String? {
+    try world.host ?? StateFiles.read(path(world)).flatMap(name(in:))
+  }
+
+  private static func path(_ world: World) -> String { "\(world.stateFolder)/host" }
 
   private static func name(in bytes: [UInt8]) -> String? {
     let text = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)

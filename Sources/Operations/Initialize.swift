@@ -26,7 +26,7 @@ package struct Initialize: Sendable {
               "Use it, or name another prefix or folder; `sealift init --if-missing` is content with one that the key opens."
           )
         }
-        return Outcome(repository: try await target.open().id.hex, created: false)
+        return Outcome(repository: try await target.open(world).id.hex, created: false)
       }
       let secret = try await target.unlock().slotSecret()
       _ = try HostName.current(world)

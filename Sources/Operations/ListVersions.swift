@@ -74,12 +74,13 @@ package struct ListVersions: Sendable {
     do {
       let lookup = try await VersionLookup(at: target, world)
       let found = try await lookup.find(selector)
-      let reader = try await VersionReader(found.manifest, repository: lookup.repository, state: lookup.state)
+      let manifest = try await lookup.manifest(of: found)
+      let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
       let annotations = try await lookup.annotations(of: found.history)
-      guard let summary = VersionSummary(found.manifest, target: target.name, annotations: annotations) else {
+      guard let summary = VersionSummary(manifest, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")
       }
-      let body = found.manifest.body
+      let body = manifest.body
       return Detail(
         summary: summary, previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,
         revision: Int(body.revision), packs: reader.packCount, bytesDecoded: Int(body.bytesDecoded),

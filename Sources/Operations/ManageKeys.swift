@@ -19,7 +19,7 @@ package struct ManageKeys: Sendable {
 
   package func list(at target: TargetAccess) async throws -> [Slot] {
     try await explained("listing the keys of", target) {
-      let repository = try await target.open()
+      let repository = try await target.open(world)
       return try await KeySlots(of: repository).list().map { Slot($0, in: repository) }
     }
   }
@@ -40,16 +40,16 @@ package struct ManageKeys: Sendable {
   /// Removes a slot by an unambiguous prefix of its id; never the last one, nor the one in use unless `force`.
   package func remove(_ id: String, at target: TargetAccess, force: Bool) async throws -> Slot {
     try await explained("removing a key at", target) {
-      let repository = try await target.open()
+      let repository = try await target.open(world)
       return Slot(try await KeySlots(of: repository).remove(id, force: force), in: repository)
     }
   }
 
   private func add(_ secret: SlotSecret, at target: TargetAccess) async throws -> Slot {
-    let current = try await target.unlock().slotSecret()
-    let repository = try await Repository.open(at: target.store, with: current)
+    let current = try await target.unlock()
+    let repository = try await target.open(with: current, world)
     let entry = try await KeySlots(of: repository).add(
-      secret, current: current, cost: SlotCost.current, now: world.now())
+      secret, current: current.slotSecret(), cost: SlotCost.current, now: world.now())
     return Slot(entry, in: repository)
   }
 

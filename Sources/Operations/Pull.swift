@@ -42,12 +42,13 @@ package struct Pull: Sendable {
   ) async throws -> Outcome {
     if case .file(let path) = destination { try RestoredFile.refuseIfPresent(path) }
     let lookup = try await VersionLookup(at: target, world)
-    let found = try await lookup.find(selector)
+    let found = try await lookup.find(selector, whole: expect != nil)
     if let expect { try HeadCode(parsing: expect).check(found.history) }
-    guard let version = VersionSummary(found.manifest, target: target.name) else {
+    let manifest = try await lookup.manifest(of: found)
+    guard let version = VersionSummary(manifest, target: target.name) else {
       throw RepositoryError(.incomplete, "the manifest is no version")
     }
-    let reader = try await VersionReader(found.manifest, repository: lookup.repository, state: lookup.state)
+    let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
     switch destination {
     case .file(let path): return try await restore(version, reader, to: path)
     case .descriptor(let descriptor): return try await stream(version, reader, to: descriptor)

@@ -144,7 +144,7 @@ package struct Push: Sendable {
   ) async throws -> (Pushed, PushSession.Result) {
     let snapshot = copy.snapshot
     let database = request.database
-    let repository = try await target.open()
+    let repository = try await target.open(world)
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
     let state = try StateFolder(world.stateFolder, repository: repository.id)
     var session = try await PushSession(repository, chain: chain, state: state, policy: .init(now: world.now))

@@ -3,8 +3,13 @@ import Sealing
 
 extension TargetAccess {
   /// Asks for the secret and opens the repository.
-  func open() async throws -> Repository {
-    try await Repository.open(at: store, with: try await unlock().slotSecret())
+  func open(_ world: World) async throws -> Repository { try await open(with: try await unlock(), world) }
+
+  /// - Throws: also `.rolledBack` when this machine has seen a newer keyring.
+  func open(with secret: UnlockSecret, _ world: World) async throws -> Repository {
+    let repository = try await Repository.open(at: store, with: try secret.slotSecret())
+    try repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: repository.id))
+    return repository
   }
 }
 

@@ -12,33 +12,69 @@ struct VersionLookup: Sendable {
   private let reporter: any Reporter
   private let listings: [ChainListing]
 
+  private let tombstones: [String: RecordListing]
+  private let notes: [String: RecordListing]
+  private let hasTold = Locked(false)
+
   struct Found: Sendable {
-    let manifest: StoredManifest
-    /// The whole chain where it was read for the lookup.
+    let facts: VersionFacts
+    /// What was read of the chain for the lookup, from its end on.
     let history: ChainHistory
   }
 
+  /// Opens the repository and takes the listings that everything here is checked against, side by side.
   init(at target: TargetAccess, _ world: World) async throws {
-    let repository = try await target.open()
+    let secret = try await target.unlock()
+    async let versions = target.store.list(prefix: Layout.versions)
+    async let tombstones = target.store.list(prefix: Layout.allTombstones)
+    async let notes = target.store.list(prefix: Layout.allAnnotations)
+    let repository = try await target.open(with: secret, world)
     self.repository = repository
-    state = try StateFolder(world.stateFolder, repository: repository.id)
+    state = StateFolder(reading: world.stateFolder, repository: repository.id)
     targetName = target.name
-    host = try HostName.current(world)
+    host = HostName.known(world)
     reporter = world.reporter
-    listings = ChainListing.byChain(try await repository.store.list(prefix: Layout.versions))
+    listings = ChainListing.byChain(try await versions)
+    self.tombstones = RecordListing.byChain(try await tombstones)
+    self.notes = RecordListing.byChain(try await notes)
+    state.tidy()
   }
 
   /// Every chain, read whole.
   func histories() async throws -> [ChainHistory] {
-    var histories: [ChainHistory] = []
-    for listing in listings { histories.append(try await repository.history(of: listing, state: state)) }
-    return histories
+    try await bounded(listings, atOnce: 4) { listing in try await whole(listing) }
   }
 
+  private func whole(_ listing: ChainListing) async throws -> ChainHistory {
+    try await repository.history(of: listing, state: state, tombstones: tombstones(of: listing.chain))
+  }
+
+  private func tombstones(of chain: ChainID) -> RecordListing { tombstones[chain.hex] ?? .empty }
+
+  /// As much of every chain as the name needs. An id is most often that of a newest version, which one manifest of each
+  /// chain shows; else they are followed back.
+  private func parts(_ selector: VersionSelector) async throws -> [ChainHistory] {
+    if case .id = selector {
+      let newest = try await ends(.latest(database: nil))
+      if newest.contains(where: { $0.newest.map(selector.matches) ?? false }) { return newest }
+    }
+    return try await ends(selector)
+  }
+
+  /// Every chain, read from its end until a version answers to the name.
+  private func ends(_ selector: VersionSelector) async throws -> [ChainHistory] {
+    try await bounded(listings, atOnce: 4) { listing in
+      try await repository.end(of: listing, state: state, tombstones: tombstones(of: listing.chain)) {
+        selector.isSettled(by: $0)
+      }
+    }
+  }
+
+  /// - Parameter whole: the version's chain is to be read whole, so that its past is known.
   /// - Throws: `.noSuchVersion`; `.rolledBack` and its kin when this machine has seen more than the target shows, unless
   ///   the version was named by its id: that proves by itself which one it is, and nothing may stand in the way of it.
-  func find(_ selector: VersionSelector) async throws -> Found {
-    let histories = try await histories()
+  func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
+    let histories = try await whole || selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
       let found = try newest(selector, in: histories)
       try await freshness(of: found.history)
@@ -56,13 +92,18 @@ struct VersionLookup: Sendable {
     return found
   }
 
+  /// The whole manifest of what was found.
+  func manifest(of found: Found) async throws -> StoredManifest {
+    try await repository.readManifest(found.facts.name, state: state)
+  }
+
   /// The version of an id, also one that was forgotten and is still there.
   private func named(_ prefix: String, in histories: [ChainHistory]) throws -> Found {
     let matching = histories.flatMap { history in
       (history.versions + history.displaced).filter { $0.id.hex.hasPrefix(prefix) }
-        .map { Found(manifest: $0, history: history) }
+        .map { Found(facts: $0, history: history) }
     }
-    guard Set(matching.map(\.manifest.id)).count < 2 else {
+    guard Set(matching.map(\.facts.id)).count < 2 else {
       throw RepositoryError(
         .noSuchVersion, "'\(prefix)' names \(matching.count) versions",
         hint: "Give more digits; `sealift list --json` shows whole ids.")
@@ -76,9 +117,9 @@ struct VersionLookup: Sendable {
   private func newest(_ selector: VersionSelector, in histories: [ChainHistory]) throws -> Found {
     let candidates = histories.compactMap { history in
       history.versions.last { selector.matches($0) && !history.isForgotten($0) }
-        .map { Found(manifest: $0, history: history) }
+        .map { Found(facts: $0, history: history) }
     }
-    guard let found = try ofOneHost(candidates, selector).max(by: { $0.manifest.order < $1.manifest.order }) else {
+    guard let found = try ofOneHost(candidates, selector).max(by: { $0.facts.order < $1.facts.order }) else {
       throw nothing(named: selector.text, histories)
     }
     return found
@@ -86,16 +127,16 @@ struct VersionLookup: Sendable {
 
   /// Two hosts may push databases of one name: this host's own is meant, and where it has none, nobody guesses.
   private func ofOneHost(_ candidates: [Found], _ selector: VersionSelector) throws -> [Found] {
-    let hosts = Set(candidates.compactMap { $0.manifest.core?.host })
+    let hosts = Set(candidates.compactMap { $0.facts.version?.host })
     guard selector.namesDatabase, hosts.count > 1 else { return candidates }
-    let own = candidates.filter { $0.manifest.core?.host == host }
+    let own = candidates.filter { $0.facts.version?.host == host }
     let others = hosts.subtracting([host]).sorted().joined(separator: ", ")
     if !own.isEmpty {
       reporter.notice(
         "\(selector.text) is taken as this host's (\(host)); \(others) pushes a database of that name too")
       return own
     }
-    let ids = candidates.map { "\($0.manifest.id.hex.prefix(12)) (\($0.manifest.core?.host ?? ""))" }.sorted()
+    let ids = candidates.map { "\($0.facts.id.hex.prefix(12)) (\($0.facts.version?.host ?? ""))" }.sorted()
     throw RepositoryError(
       .noSuchVersion, "\(selector.text) names databases of \(hosts.count) hosts: \(others)",
       hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
@@ -103,12 +144,12 @@ struct VersionLookup: Sendable {
 
   /// A manifest that cannot be read may be of a newer version: an older one is not passed off as the latest.
   private func demandReadable(beyond found: Found) throws {
-    guard let last = found.history.unreadable.map(\.sequence).max(), last > found.manifest.name.sequence,
-      found.history.newest?.id == found.manifest.id
+    guard let last = found.history.unreadable.map(\.sequence).max(), last > found.facts.sequence,
+      found.history.newest?.id == found.facts.id
     else { return }
     throw RepositoryError(
       .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
-      hint: "To take the last one that can be read, name it by its id: \(found.manifest.id.hex.prefix(12)).")
+      hint: "To take the last one that can be read, name it by its id: \(found.facts.id.hex.prefix(12)).")
   }
 
   /// Refuses a chain that shows less than this machine has seen.
@@ -118,13 +159,18 @@ struct VersionLookup: Sendable {
   }
 
   func annotations(of history: ChainHistory) async throws -> Annotations {
-    try await repository.annotations(of: history.chain, state: state)
+    try await repository.annotations(of: history.chain, listed: notes[history.chain.hex] ?? .empty, state: state)
   }
 
   /// This machine has seen the newest version of a chain: from now on it notices when that is gone.
   func noteSeen(_ history: ChainHistory) {
     guard history.problems.isEmpty, let newest = history.newest else { return }
-    HighWaterMark(sequence: newest.name.sequence, id: newest.id).raise(history.chain, in: state)
+    let mark = HighWaterMark(sequence: newest.sequence, id: newest.id)
+    guard !mark.raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
+    hasTold.withLock { $0 = true }
+    reporter.notice(
+      "\(targetName): this machine cannot remember what it has seen there: \(state.path) cannot be written; it would not notice if newer versions were taken away"
+    )
   }
 
   /// Whether this machine has a mark of every chain: then nothing newer can have been taken away unnoticed.
@@ -169,17 +215,33 @@ extension VersionSelector {
     }
   }
 
-  func matches(_ manifest: StoredManifest) -> Bool {
-    guard let core = manifest.core else { return false }
+  func matches(_ facts: VersionFacts) -> Bool {
+    guard let version = facts.version else { return false }
     switch self {
-    case .id(let prefix): return manifest.id.hex.hasPrefix(prefix)
-    case .latest(let database): return database.map { $0 == core.database } ?? true
-    case .notLater(let database, let time): return core.database == database && core.time <= time
+    case .id(let prefix): return version.id.hex.hasPrefix(prefix)
+    case .latest(let database): return database.map { $0 == version.database } ?? true
+    case .notLater(let database, let time): return version.database == database && version.time <= time
     }
+  }
+
+  /// Whether the versions before this one of its chain need not be looked at. All versions of a chain are of one database.
+  func isSettled(by facts: VersionFacts) -> Bool {
+    guard let version = facts.version else { return false }
+    switch self {
+    case .id, .latest(nil): return matches(facts)
+    case .latest(let database): return matches(facts) || version.database != database
+    case .notLater(let database, _): return matches(facts) || version.database != database
+    }
+  }
+
+  /// A part of an id may stand for several versions.
+  var isAmbiguous: Bool {
+    if case .id(let prefix) = self { return prefix.utf8.count < 64 }
+    return false
   }
 }
 
-extension StoredManifest {
+extension VersionFacts {
   /// Between chains: by time.
-  fileprivate var order: (UInt64, UInt64) { (core?.time ?? 0, core?.sequence ?? 0) }
+  fileprivate var order: (UInt64, UInt64) { (version?.time ?? 0, sequence) }
 }

@@ -4,15 +4,19 @@ import Sealing
 extension VersionSummary {
   /// What people see of a stored version; `nil` for a partial manifest.
   init?(_ manifest: StoredManifest, target: String, annotations: Annotations = .none) {
-    guard let core = manifest.core, let file = core.members.first?.file else { return nil }
+    self.init(manifest.facts, target: target, annotations: annotations)
+  }
+
+  init?(_ facts: VersionFacts, target: String, annotations: Annotations = .none) {
+    guard let version = facts.version else { return nil }
     self.init(
-      id: manifest.id.hex, database: core.database, host: core.host, target: target, time: core.time,
-      size: Int(file.length), pageSize: Int(file.unitSize), pages: Int(file.unitCount), method: core.method.name,
-      bytesNew: Int(manifest.body.newBytes) + manifest.name.length, sequence: core.sequence,
-      tags: annotations.tags(of: manifest.id, pushedWith: manifest.body.tags),
-      note: annotations.note(of: manifest.id, pushedWith: manifest.body.note),
-      damaged: core.flags.contains(.damaged), notCheckable: core.flags.contains(.notCheckable), sha256: file.sha256.hex,
-      formatVersion: manifest.object.version)
+      id: version.id.hex, database: version.database, host: version.host, target: target, time: version.time,
+      size: Int(version.file.length), pageSize: Int(version.file.unitSize), pages: Int(version.file.unitCount),
+      method: version.method.name, bytesNew: Int(facts.newBytes) + facts.length, sequence: facts.sequence,
+      tags: annotations.tags(of: version.id, pushedWith: facts.tags),
+      note: annotations.note(of: version.id, pushedWith: facts.note),
+      damaged: version.flags.contains(.damaged), notCheckable: version.flags.contains(.notCheckable),
+      sha256: version.file.sha256.hex, formatVersion: facts.formatVersion)
   }
 }
 

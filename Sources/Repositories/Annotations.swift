@@ -41,18 +41,16 @@ package struct Annotations: Sendable {
 
 extension Repository {
   /// The annotations of a chain. One that cannot be read is passed over: it says something about a version, it is none.
-  package func annotations(of chain: ChainID, state: StateFolder?) async throws -> Annotations {
-    let prefix = Layout.annotations(of: chain)
+  /// - Parameter listed: of this chain, as a listing showed them; `nil` to list them now.
+  package func annotations(
+    of chain: ChainID, listed: RecordListing? = nil, state: StateFolder?
+  ) async throws -> Annotations {
     var found: [(name: Digest, annotation: Annotation)] = []
-    for info in try await store.list(prefix: prefix) {
-      guard let name = RecordName(info.name, prefix: prefix), name.length == info.size else { continue }
-      let kept = state?.kept(name.digest.hex).flatMap { Digest.sha256(of: $0) == name.digest ? $0 : nil }
-      guard let bytes = try await kept == nil ? store.present(info.name) : kept,
-        let object = try? OpenedObject.open(bytes, kind: .annotation, name: name.digest, keys: keys),
-        let annotation = try? Annotation(decoding: object.directory.meta), annotation.chain == chain,
+    let prefix = Layout.annotations(of: chain)
+    for (name, object) in try await records(.annotation, below: prefix, listed: listed, state: state) {
+      guard let annotation = try? Annotation(decoding: object.directory.meta), annotation.chain == chain,
         isGenuine(annotation.sequence, annotation.coreHash, of: chain, epoch: object.epoch)
       else { continue }
-      if kept == nil { state?.keep(bytes, as: name.digest.hex) }
       found.append((name.digest, annotation))
     }
     return Annotations(found)

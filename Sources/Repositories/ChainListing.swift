@@ -8,27 +8,34 @@ package struct ChainListing: Sendable {
   package let versions: [VersionName]
 
   package init(chain: ChainID, objects: [ObjectInfo]) {
-    self.chain = chain
-    versions = objects.compactMap { info in
-      VersionName(info.name).flatMap { $0.length == info.size && $0.chain == chain ? $0 : nil }
-    }.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+    self.init(chain: chain, names: objects.compactMap(Self.whole).filter { $0.chain == chain })
   }
 
-  init(chain: ChainID, names: [VersionName]) {
+  private init(chain: ChainID, names: [VersionName]) {
     self.chain = chain
-    versions = names
+    versions = names.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+  }
+
+  private static func whole(_ info: ObjectInfo) -> VersionName? {
+    VersionName(info.name).flatMap { $0.length == info.size ? $0 : nil }
   }
 
   package var highestSequence: UInt64 { versions.last?.sequence ?? 0 }
+
+  var sequences: Set<UInt64> { Set(versions.map(\.sequence)) }
+
+  /// Places where more than one manifest claims the same revision: what two machines write when they push as one.
+  var contested: [VersionName] {
+    let places = Dictionary(grouping: versions) { "\($0.sequence)-\($0.revision)" }
+    let sequences = Set(places.values.filter { $0.count > 1 }.map { $0[0].sequence })
+    return versions.filter { sequences.contains($0.sequence) }
+  }
 
   func revisions(of sequence: UInt64) -> [VersionName] { versions.filter { $0.sequence == sequence } }
 
   /// Splits a listing of `versions/` by chain.
   package static func byChain(_ objects: [ObjectInfo]) -> [ChainListing] {
-    var groups: [ChainID: [ObjectInfo]] = [:]
-    for info in objects {
-      if let name = VersionName(info.name) { groups[name.chain, default: []].append(info) }
-    }
-    return groups.map { ChainListing(chain: $0.key, objects: $0.value) }.sorted { $0.chain.hex < $1.chain.hex }
+    let groups = Dictionary(grouping: objects.compactMap(whole), by: \.chain)
+    return groups.map { ChainListing(chain: $0.key, names: $0.value) }.sorted { $0.chain.hex < $1.chain.hex }
   }
 }

@@ -3,39 +3,61 @@ import Sealing
 /// Whether the target shows at least what this machine has seen: a machine that has seen a version notices when it, or
 /// anything between, is gone, rolled back or replaced.
 struct Freshness {
-  let mark: HighWaterMark?
-  let listing: ChainListing
-  let history: ChainHistory
+  private let mark: HighWaterMark?
+  private let listing: ChainListing
+  private let newest: (sequence: UInt64, id: Digest)
+  private let unreadable: [VersionName]
+  private let problems: [RepositoryError]
+  /// The whole chain, where it was read.
+  private let history: ChainHistory?
+
+  init(mark: HighWaterMark?, listing: ChainListing, history: ChainHistory) {
+    self.mark = mark
+    self.listing = listing
+    newest = history.newest.map { ($0.sequence, $0.id) } ?? (0, .zero)
+    unreadable = history.unreadable
+    problems = history.problems
+    self.history = history.isWhole ? history : nil
+  }
+
+  init(mark: HighWaterMark?, listing: ChainListing, history: ChainHead) {
+    self.mark = mark
+    self.listing = listing
+    newest = history.newest.map { ($0.name.sequence, $0.id) } ?? (0, .zero)
+    unreadable = history.unreadable
+    problems = history.problems
+    self.history = nil
+  }
 
   /// - Throws: `.rolledBack`, `.forked`, `.hole`.
   func check(_ repository: Repository, state: StateFolder?) async throws {
-    if let fork = history.problems.first(where: { $0.code == .forked }) { throw fork }
+    if let fork = problems.first(where: { $0.code == .forked }) { throw fork }
     guard let mark, let seen = Layout.digest(mark.id) else { return }
-    let newest = history.newest?.name.sequence ?? 0
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
-    let isThere = history.unreadable.contains { $0.sequence == mark.sequence }
-    if newest < mark.sequence, !isThere {
+    let isThere = unreadable.contains { $0.sequence == mark.sequence }
+    if newest.sequence < mark.sequence, !isThere {
       throw RepositoryError(
         .rolledBack,
-        "the target shows version \(newest) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
+        "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
         hint:
           "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove \(state.map { "\($0.path)/\(listing.chain.hex)/mark.json" } ?? "the mark of this chain")."
       )
     }
-    if newest == mark.sequence, let version = history.newest, version.id != seen {
+    if newest.sequence == mark.sequence, newest.id != seen {
       throw forked(at: mark.sequence)
     }
-    if newest > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
+    if newest.sequence > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
   }
 
   /// The remote is ahead: it must continue what was seen, link by link.
   private func checkContinuation(
     of sequence: UInt64, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
   ) async throws {
-    let later = listing.versions.filter { $0.sequence >= sequence }
-    let part = try await repository.history(
-      of: ChainListing(chain: listing.chain, names: later), state: state, after: (sequence, seen))
-    if let problem = part.problems.first(where: { $0.code != .damaged }) { throw problem }
+    let found =
+      if let history { history.reader.problems(after: sequence, seen, history.tombstones) } else {
+        try await repository.continuation(of: listing, from: sequence, seen, state: state)
+      }
+    if let problem = found.first(where: { $0.code != .damaged }) { throw problem }
   }
 
   private func forked(at sequence: UInt64) -> RepositoryError {

@@ -15,16 +15,23 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
 
   /// The mark, or `nil` when this machine has not seen the chain (or its state was lost).
   package static func read(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) -> HighWaterMark? {
-    guard let bytes = try StateFiles.read("\(state.folder(of: chain))/mark.json") else { return nil }
+    guard let bytes = try StateFiles.read("\(state.path)/\(chain.hex)/mark.json") else { return nil }
     return try? JSONDecoder().decode(HighWaterMark.self, from: Data(bytes))
   }
 
-  /// Raises the mark of a chain that was only read. Best effort: while a push holds the chain, it writes the mark itself.
-  package func raise(_ chain: ChainID, in state: StateFolder) {
-    guard let lock = try? ChainLock(chain, in: state) else { return }
-    withExtendedLifetime(lock) {
-      let known = try? Self.read(chain, in: state)
-      if known.map({ $0.sequence < sequence }) ?? true { try? write(chain, in: state) }
+  /// Raises the mark of a chain that was only read. While a push holds the chain, it writes the mark itself.
+  /// - Returns: false when the state folder cannot be written: then a later roll-back goes unnoticed.
+  package func raise(_ chain: ChainID, in state: StateFolder) -> Bool {
+    if let known = try? Self.read(chain, in: state), known.sequence >= sequence { return true }
+    do {
+      let lock = try ChainLock(chain, in: state)
+      return try withExtendedLifetime(lock) {
+        let known = try? Self.read(chain, in: state)
+        if known.map({ $0.sequence < sequence }) ?? true { try write(chain, in: state) }
+        return true
+      }
+    } catch {
+      return (error as? RepositoryError)?.code == .locked
     }
   }
 

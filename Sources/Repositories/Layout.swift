@@ -10,12 +10,14 @@ package enum Layout {
   package static let keyrings = "keyring/"
   package static let configurations = "config/"
   package static let versions = "versions/"
+  package static let allTombstones = "tomb/"
+  package static let allAnnotations = "notes/"
 
   package static func versions(of chain: ChainID) -> String { "versions/\(chain.hex)/" }
   package static func packs(of chain: ChainID) -> String { "packs/\(chain.hex)/" }
-  package static func tombstones(of chain: ChainID) -> String { "tomb/\(chain.hex)/" }
+  package static func tombstones(of chain: ChainID) -> String { "\(allTombstones)\(chain.hex)/" }
   package static func condemned(of chain: ChainID) -> String { "gone/\(chain.hex)/" }
-  package static func annotations(of chain: ChainID) -> String { "notes/\(chain.hex)/" }
+  package static func annotations(of chain: ChainID) -> String { "\(allAnnotations)\(chain.hex)/" }
 
   package static func pack(_ name: Digest, of chain: ChainID) -> ObjectName {
     known(packs(of: chain) + name.hex)
@@ -121,11 +123,12 @@ package struct VersionName: Sendable, Hashable {
   }
 
   package init?(_ name: ObjectName) {
-    let components = name.text.split(separator: "/", omittingEmptySubsequences: false)
-    guard components.count == 3, components[0] == "versions", let chain = ChainID(hex: String(components[1])) else {
-      return nil
-    }
-    let parts = components[2].split(separator: "-", omittingEmptySubsequences: false)
+    // By bytes: a listing has a thousand of them.
+    let components = name.text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard components.count == 3, Substring(components[0]) == "versions",
+      let chain = ChainID(hex: String(Substring(components[1])))
+    else { return nil }
+    let parts = components[2].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false).map(Substring.init)
     guard parts.count == 4, parts[0].utf8.count == 12, parts[1].utf8.count == 4,
       let sequence: UInt64 = Layout.number(parts[0]), sequence > 0, let revision: UInt32 = Layout.number(parts[1]),
       let length = Layout.length(parts[2]), let digest = Layout.digest(parts[3])

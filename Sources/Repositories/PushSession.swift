@@ -16,7 +16,7 @@ package struct PushSession: ~Copyable {
   private let lock: ChainLock
   private let policy: Policy
   private let journal: PushJournal
-  private let history: ChainHistory
+  private let history: ChainHead
   private let mark: HighWaterMark?
   private let listing: ChainListing
   private var known: KnownPacks
@@ -166,6 +166,7 @@ package struct PushSession: ~Copyable {
     try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
     journal.clear()
+    state.tidy()
     return result(of: attempt)
   }
 

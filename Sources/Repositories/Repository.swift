@@ -8,6 +8,8 @@ package struct Repository: Sendable {
   package let random: RandomSource
   /// The slot that the secret opened.
   package let slot: NumberedName
+  /// The keyring that it opened, where it was opened at a store.
+  package var keyring: NumberedName?
 
   package var id: RepositoryID { keys.repository }
 
@@ -34,10 +36,10 @@ package struct Repository: Sendable {
     for candidate in candidates {
       guard let (master, slot) = try await openSlot(slots, with: secret, of: candidate, at: store, seen: &slotsSeen)
       else { continue }
-      let keyring = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
+      let (keyring, name) = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
       let keys = SealingKeys(repository: candidate, keyring: keyring)
       try await checkConfiguration(configurations, keys: keys, at: store)
-      opened.append(Repository(store: store, keys: keys, random: random, slot: slot))
+      opened.append(Repository(store: store, keys: keys, random: random, slot: slot, keyring: name))
     }
     guard slotsSeen > 0 else {
       throw RepositoryError(
@@ -108,12 +110,12 @@ package struct Repository: Sendable {
 
   private static func newestKeyring(
     _ names: [NumberedName], master: MasterKey, repository: RepositoryID, at store: any ObjectStore
-  ) async throws -> Keyring {
+  ) async throws -> (Keyring, NumberedName) {
     var problem: (any Error)?
     for name in names.sorted(by: { $0.number > $1.number }) {
       guard let bytes = try await store.present(name.objectName) else { continue }
       do {
-        return try Keyring.open(bytes, name: name.digest, master: master, repository: repository)
+        return (try Keyring.open(bytes, name: name.digest, master: master, repository: repository), name)
       } catch {
         problem = error
       }

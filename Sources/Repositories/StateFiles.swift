@@ -19,7 +19,7 @@ package enum StateFiles {
   package static func read(_ path: String, limit: Int = 64 << 20) throws(RepositoryError) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
+      if errno == ENOENT || errno == ENOTDIR { return nil }
       throw failure("cannot read \(path)", errno)
     }
     defer { close(descriptor) }
@@ -58,6 +58,29 @@ package enum StateFiles {
       throw failure("cannot write \(path)", problem)
     }
     if durably { try synchronizeFolder(of: path) }
+  }
+
+  /// The names in a folder but those that begin with a dot; none when it cannot be read.
+  static func names(in path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+  }
+
+  /// Removes what `write` left behind in a folder when its process was killed an hour ago or longer.
+  static func removeAbandoned(in folder: String) {
+    var status = stat()
+    for name in names(in: folder) where name.hasSuffix(".new") {
+      let path = "\(folder)/\(name)"
+      if lstat(path, &status) == 0, time(nil) - status.st_mtim.tv_sec > 3600 { remove(path) }
+    }
   }
 
   package static func remove(_ path: String) { unlink(path) }

@@ -4,8 +4,10 @@ package import Sealing
 /// The local side of one repository: what this machine remembers of it.
 ///
 /// ```
-/// <state>/<repository id>/objects/<name>         sealed directories and manifests, kept to save requests
+/// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, kept to save requests
+/// <state>/<repository id>/keyring.json           the newest keyring this machine has seen
 /// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark)
+/// <state>/<repository id>/<chain id>/versions    what its manifests say, sealed (`KeptVersions`)
 /// <state>/<repository id>/<chain id>/journal     packs of a push that has not ended
 /// <state>/<repository id>/<chain id>/lock        held while a push runs
 /// ```
@@ -13,12 +15,22 @@ package struct StateFolder: Sendable {
   package let path: String
   package let repository: RepositoryID
 
+  /// For writing: a push needs a journal.
+  /// - Throws: `.stateFolder` when the folder cannot be made.
   package init(_ state: String, repository: RepositoryID) throws(RepositoryError) {
-    self.path = "\(state)/\(repository.hex)"
-    self.repository = repository
-    try StateFiles.makeFolder("\(path)/objects")
+    self.init(reading: state, repository: repository)
+    try StateFiles.makeFolder(objects.path)
   }
 
+  /// For reading what was remembered; it need not be there, and what cannot be kept in it is not.
+  package init(reading state: String, repository: RepositoryID) {
+    self.path = "\(state)/\(repository.hex)"
+    self.repository = repository
+  }
+
+  var objects: KeptObjects { KeptObjects(path: "\(path)/objects") }
+
+  /// Makes the folder of a chain.
   func folder(of chain: ChainID) throws(RepositoryError) -> String {
     let folder = "\(path)/\(chain.hex)"
     try StateFiles.makeFolder(folder)
@@ -27,25 +39,24 @@ package struct StateFolder: Sendable {
 
   /// Hexadecimal ids of the chains that have a mark here.
   package func markedChains() -> [String] {
-    guard let folder = opendir(path) else { return [] }
-    defer { closedir(folder) }
-    var chains: [String] = []
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name.utf8.count == 32, access("\(path)/\(name)/mark.json", F_OK) == 0 { chains.append(name) }
-    }
-    return chains.sorted()
+    StateFiles.names(in: path).filter { $0.utf8.count == 32 && access("\(path)/\($0)/mark.json", F_OK) == 0 }.sorted()
   }
 
   /// Sealed bytes kept from an earlier read, or `nil`. Whoever uses them opens them again: nothing here is trusted.
-  func kept(_ name: String) -> [UInt8]? { try? StateFiles.read("\(path)/objects/\(name)") }
+  func kept(_ name: String) -> [UInt8]? { objects.read(name) }
 
   /// Keeps sealed bytes. A cache that cannot be written is no reason to fail.
-  func keep(_ bytes: [UInt8], as name: String) {
-    try? StateFiles.write(bytes, to: "\(path)/objects/\(name)", durably: false)
+  func keep(_ bytes: [UInt8], as name: String) { objects.write(bytes, as: name) }
+
+  /// Once a day: removes what nobody needs any more, and what processes that died left half written.
+  package func tidy() {
+    guard objects.tidy() else { return }
+    for folder in [path] + StateFiles.names(in: path).filter({ $0.utf8.count == 32 }).map({ "\(path)/\($0)" }) {
+      StateFiles.removeAbandoned(in: folder)
+    }
   }
+
+  func drop(_ name: String) { objects.remove(name) }
 }
 
 /// The lock of one chain on this machine, released when the value goes, also when the process is killed.

@@ -12,16 +12,34 @@ package struct StoredManifest: Sendable {
   package let id: Digest
 
   package var isComplete: Bool { core != nil }
+
+  package var facts: VersionFacts {
+    VersionFacts(
+      digest: name.digest, length: name.length, epoch: object.epoch, formatVersion: object.version, body: body,
+      core: core, id: id)
+  }
+}
+
+extension VersionFacts {
+  package var name: VersionName {
+    VersionName(chain: chain, sequence: sequence, revision: revision, length: length, digest: digest)
+  }
 }
 
 extension Repository {
+  /// The largest manifest that is kept in the state folder, in bytes.
+  private static var largestKept: Int { 256 << 10 }
+
   /// Fetches and opens one manifest, from `state`'s cache where it is kept.
+  /// - Parameter keep: keep it there for the next time.
   /// - Throws: `.damaged` when it is not what its name says; `SealError`; `StoreError`.
-  package func readManifest(_ name: VersionName, state: StateFolder? = nil) async throws -> StoredManifest {
+  package func readManifest(
+    _ name: VersionName, state: StateFolder? = nil, keep: Bool = true
+  ) async throws -> StoredManifest {
     if let kept = state?.kept(name.digest.hex), let manifest = try? openManifest(kept, name: name) { return manifest }
     let bytes = try await store.get(name.objectName, range: nil)
     let manifest = try openManifest(bytes, name: name)
-    if bytes.count <= 256 << 10 { state?.keep(bytes, as: name.digest.hex) }
+    if keep, bytes.count <= Self.largestKept { state?.keep(bytes, as: name.digest.hex) }
     return manifest
   }
 
@@ -41,11 +59,15 @@ extension Repository {
     }
     let id = core == nil ? Digest.zero : Digest.sha256(of: body.core)
     guard isGenuine(body.sequence, core == nil ? nil : id, of: body.chain, epoch: object.epoch) else {
-      throw RepositoryError(
-        .damaged, "the manifest at \(name.objectName) is sealed with a key that was retired before it",
-        hint: "Whoever held the retired key may have made it; it is not used.")
+      throw retired(name)
     }
     return StoredManifest(name: name, object: object, body: body, core: core, id: id)
+  }
+
+  func retired(_ name: VersionName) -> RepositoryError {
+    RepositoryError(
+      .damaged, "the manifest at \(name.objectName) is sealed with a key that was retired before it",
+      hint: "Whoever held the retired key may have made it; it is not used.")
   }
 
   /// After a rotation of the root key, nothing of the old epoch may appear beyond the noted version, nor another one

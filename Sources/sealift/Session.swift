@@ -56,9 +56,15 @@ final class Session: Sendable {
   }
 
   /// The machine as operations see it. Makes the state folder.
-  func world(_ configuration: Configuration) throws -> World {
+  /// - Parameter readOnly: the operation only reads, and does without a state folder that cannot be made.
+  func world(_ configuration: Configuration, readOnly: Bool = false) throws -> World {
     let folder = try StatePlace(configuration).path
-    try StatePlace.make(folder)
+    do {
+      try StatePlace.make(folder)
+    } catch {
+      guard readOnly else { throw error }
+      terminal.debug("state: \(error)")
+    }
     terminal.debug("state: \(folder)")
     var world = World(
       stateFolder: folder, host: configuration.host, now: { UInt64(max(0, wallMilliseconds())) },

@@ -33,6 +33,37 @@ import Testing
     #expect(broken == [])
   }
 
+  @Test func `a trial of the promises leaves not even a folder`() async throws {
+    _ = await StoreContract.run(on: store)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [])
+    // What others made stays theirs, empty or not.
+    try FileManager.default.createDirectory(atPath: "\(root)/doctor", withIntermediateDirectories: false)
+    try await FolderStore(path: root).put(ObjectBody([1]), at: name, ifAbsent: false)
+    _ = await StoreContract.run(on: store)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root).sorted() == ["doctor", "packs", "tmp"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/doctor") == [])
+    try await store.delete(name)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/packs") == ["chain"])
+  }
+
+  @Test func `a folder that is emptied while others put into it loses nothing`() async throws {
+    await withTaskGroup(of: Bool.self) { group in
+      for writer in 0..<4 {
+        group.addTask { [store] in
+          for round in 0..<100 {
+            guard let name = ObjectName("a/b/\(writer)-\(round)"),
+              (try? await store.put(ObjectBody([UInt8(round)]), at: name, ifAbsent: round % 2 == 0)) != nil,
+              (try? await store.get(name, range: nil)) == [UInt8(round)], (try? await store.delete(name)) != nil
+            else { return false }
+          }
+          return true
+        }
+      }
+      for await isWhole in group { #expect(isWhole) }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [])
+  }
+
   @Test func `a missing folder is refused unless it may be made`() throws {
     let path = scratch.file("not/mounted")
     let error = #expect(throws: StoreError.self) { _ = try FolderStore(path: path) }

@@ -10,6 +10,8 @@ package struct FolderStore: ObjectStore {
   private let root: String
   /// Folders whose own names are known to be durable.
   private let durable = Locked<Set<String>>([])
+  /// Folders that were missing and made by this value: when the last object in one is deleted, it goes too.
+  private let made = Locked<Set<String>>([])
 
   /// - Parameters:
   ///   - path: absolute.
@@ -25,22 +27,15 @@ package struct FolderStore: ObjectStore {
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
     try await onOwnThread { () throws(StoreError) in
-      let top = try OpenFolder.target(root)
-      let temporaries = try reach(["tmp"], from: top)
-      let temporary = TemporaryName.random()
-      do throws(StoreError) {
-        try OpenFile.creating(temporary, in: temporaries).write(durably: body.bytes)
-        let folder = try reach(name.parents, from: top)
-        if ifAbsent {
-          try link(temporary, in: temporaries, to: name, in: folder, holding: body.bytes)
-        } else {
-          try move(temporary, in: temporaries, to: name, in: folder)
+      for _ in 1...3 {
+        do throws(StoreError) {
+          return try place(body, at: name, ifAbsent: ifAbsent)
+        } catch  where error.code == .notFound {
+          // Somebody who emptied a folder on the way took it away under us.
+          continue
         }
-        try folder.synchronize()
-      } catch {
-        unlinkat(temporaries.descriptor, String(temporary), 0)
-        throw error
       }
+      try place(body, at: name, ifAbsent: ifAbsent)
     }
   }
 
@@ -82,14 +77,54 @@ package struct FolderStore: ObjectStore {
       guard let folder = try find(name.parents) else { return }
       let outcome = unlinkat(folder.descriptor, String(name.lastComponent), 0)
       let number = outcome == 0 ? 0 : errno
+      if number == 0 { return removeEmptied(name.parents) }
       // A folder is no object, so there is nothing to delete.
-      if [0, ENOENT, EISDIR].contains(number) { return }
+      if [ENOENT, EISDIR].contains(number) { return }
       throw .system(number, "\(name) could not be deleted")
     }
   }
 }
 
 extension FolderStore {
+  private func place(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) throws(StoreError) {
+    let top = try OpenFolder.target(root)
+    let temporaries = try reach(["tmp"], from: top)
+    let temporary = TemporaryName.random()
+    do throws(StoreError) {
+      try OpenFile.creating(temporary, in: temporaries).write(durably: body.bytes)
+      let folder = try reach(name.parents, from: top)
+      if ifAbsent {
+        try link(temporary, in: temporaries, to: name, in: folder, holding: body.bytes)
+      } else {
+        try move(temporary, in: temporaries, to: name, in: folder)
+      }
+      try folder.synchronize()
+    } catch {
+      unlinkat(temporaries.descriptor, String(temporary), 0)
+      throw error
+    }
+  }
+
+  /// Takes away what this value made and what is empty now, from the innermost folder outwards, and `tmp`.
+  private func removeEmptied(_ steps: [Substring]) {
+    for depth in stride(from: steps.count, to: 0, by: -1) {
+      guard removeIfMade(steps[..<depth]) else { break }
+    }
+    _ = removeIfMade(["tmp"])
+  }
+
+  private func removeIfMade(_ steps: ArraySlice<Substring>) -> Bool {
+    let path = steps.joined(separator: "/")
+    guard let last = steps.last, let parent = try? find(Array(steps.dropLast())) else { return false }
+    let descriptor = parent.descriptor
+    return made.withLock { made in
+      guard made.contains(path), unlinkat(descriptor, String(last), AT_REMOVEDIR) == 0 else { return false }
+      made.remove(path)
+      _ = durable.withLock { $0.remove(path) }
+      return true
+    }
+  }
+
   /// The folder at the end of these steps, or `nil` when one is missing.
   private func find(_ steps: [Substring]) throws(StoreError) -> OpenFolder? {
     var folder = try OpenFolder.target(root)
@@ -109,8 +144,15 @@ extension FolderStore {
   }
 
   private func makeDurably(_ step: Substring, in parent: borrowing OpenFolder) throws(StoreError) -> OpenFolder {
-    let isNew = try parent.makeFolder(step)
+    let child = parent.path.isEmpty ? String(step) : "\(parent.path)/\(step)"
+    let descriptor = parent.descriptor
+    let isNew = try made.withLock { made throws(StoreError) in
+      let isNew = try OpenFolder.make(step, in: descriptor, child)
+      if isNew { made.insert(child) }
+      return isNew
+    }
     guard let folder = try parent.folder(step) else {
+      if try parent.entry(step) == nil { throw StoreError(.notFound, "\(parent.path)/\(step) was taken away") }
       throw StoreError(.fileSystem, "\(parent.path)/\(step) is in the way: a folder is needed there")
     }
     let path = folder.path

@@ -47,10 +47,13 @@ struct OpenFolder: ~Copyable {
   }
 
   /// Makes the folder `name` (0700) where it is missing.
+  /// - Parameters:
+  ///   - parent: the descriptor of an open folder.
+  ///   - path: for messages, relative to the target.
   /// - Returns: whether it was missing.
-  func makeFolder(_ name: Substring) throws(StoreError) -> Bool {
-    if mkdirat(descriptor, String(name), 0o700) == 0 { return true }
-    guard errno == EEXIST else { throw .system(errno, "the folder \(path)/\(name) could not be made") }
+  static func make(_ name: Substring, in parent: Int32, _ path: String) throws(StoreError) -> Bool {
+    if mkdirat(parent, String(name), 0o700) == 0 { return true }
+    guard errno == EEXIST else { throw .system(errno, "the folder \(path) could not be made") }
     return false
   }
 

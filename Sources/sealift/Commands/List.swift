@@ -29,7 +29,7 @@ struct List: SealiftCommand {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     let chosen = try targets.all()
-    let world = try session.world(configuration)
+    let world = try session.world(configuration, readOnly: true)
     var tries = Tries<Listing>()
     for target in chosen {
       try await tries.attempt(target.name, session.terminal) {

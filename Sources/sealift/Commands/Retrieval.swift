@@ -19,7 +19,7 @@ struct Retrieval {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     let target = try targets.access(try targets.one())
-    let world = try session.world(configuration)
+    let world = try session.world(configuration, readOnly: true)
     guard let path else {
       let outcome = try await Pull(world).run(selector, from: target, to: .descriptor(STDOUT_FILENO), expect: expect)
       tell(outcome, session.terminal)

@@ -19,7 +19,8 @@ struct Show: SealiftCommand {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     let target = try targets.one()
-    let detail = try await ListVersions(try session.world(configuration)).show(selector, at: try targets.access(target))
+    let detail = try await ListVersions(try session.world(configuration, readOnly: true)).show(
+      selector, at: try targets.access(target))
     guard !session.options.json else {
       try session.terminal.result(Documents.show(detail))
       return .success

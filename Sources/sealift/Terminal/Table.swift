@@ -22,7 +22,9 @@ struct Table {
     if let last = widths.last { widths[widths.count - 1] = min(last, max(4, Self.width - others)) }
     return rows.map { row in
       let cells = row.indices.map { padded(shortened(row[$0], to: widths[$0]), widths[$0], alignments[$0]) }
-      return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
+      var line = cells.joined(separator: "  ")
+      while line.utf8.last == UInt8(ascii: " ") { line.removeLast() }
+      return line
     }
   }
 

@@ -1,0 +1,86 @@
+import Sealing
+import Storage
+
+/// A manifest's name, and what it says or why it cannot be read.
+typealias ReadFacts = (name: VersionName, result: Result<VersionFacts, RepositoryError>)
+
+/// Where what a chain's manifests say comes from: this machine's own sealed list of them, a manifest kept in the state
+/// folder, the target. Only facts stay in memory, never manifests.
+struct FactsSource: Sendable {
+  private let repository: Repository
+  private let state: StateFolder?
+  let kept: KeptVersions?
+
+  init(_ repository: Repository, _ chain: ChainID, _ state: StateFolder?) {
+    self.repository = repository
+    self.state = state
+    kept = state.map { KeptVersions(chain, in: $0, keys: repository.keys) }
+  }
+
+  /// In the order of `names`.
+  /// - Parameter keep: keep whole manifests that come from the target.
+  func read(_ names: [VersionName], keep: Bool) async throws -> [ReadFacts] {
+    let missing = names.filter { kept?.facts[$0] == nil }
+    let read = try await bounded(missing, atOnce: repository.store.traits.concurrency) { [repository, state] name in
+      try await repository.readable(name) {
+        try await repository.readManifest(name, state: state, keep: keep).facts
+      }
+    }
+    let fresh = Dictionary(zip(missing, read)) { first, _ in first }
+    return names.compactMap { name in
+      kept?.facts[name].map { (name, checked($0)) } ?? fresh[name].map { (name, $0) }
+    }
+  }
+
+  /// Keeps what was read of a part of the chain when that was much: the next reader is spared it. What is not at the
+  /// target any more leaves the list when the whole chain is read.
+  func remember(_ read: [ReadFacts]) {
+    guard let kept else { return }
+    let fresh = read.compactMap { try? $0.result.get() }.filter { kept.facts[$0.name] == nil }
+    guard fresh.count >= 16 else { return }
+    let all = (kept.facts.values + fresh).sorted { ($0.sequence, $0.revision) < ($1.sequence, $1.revision) }
+    kept.replace(by: all, random: repository.random)
+  }
+
+  /// A rotation may have retired what was genuine when it was kept.
+  private func checked(_ facts: VersionFacts) -> Result<VersionFacts, RepositoryError> {
+    let version = facts.version?.id
+    guard repository.isGenuine(facts.sequence, version, of: facts.chain, epoch: facts.epoch) else {
+      return .failure(repository.retired(facts.name))
+    }
+    return .success(facts)
+  }
+}
+
+extension Repository {
+  /// Reads what all manifests of a chain say, and keeps it for the next time.
+  func facts(of listing: ChainListing, state: StateFolder?) async throws -> [ReadFacts] {
+    let source = FactsSource(self, listing.chain, state)
+    let read = try await source.read(listing.versions, keep: false)
+    guard let state, let kept = source.kept else { return read }
+    let facts = read.compactMap { try? $0.result.get() }
+    let fresh = facts.filter { kept.facts[$0.name] == nil }
+    guard !fresh.isEmpty || kept.facts.count > facts.count, kept.replace(by: facts, random: random) else { return read }
+    // What the list says now need not be kept a second time; the newest is what the next push reads whole.
+    for facts in fresh where facts.sequence < listing.highestSequence { state.drop(facts.digest.hex) }
+    return read
+  }
+
+  /// What cannot be read is a problem of that manifest; what the target refuses or a person interrupts is an error.
+  func readable<Value: Sendable>(
+    _ name: VersionName, _ read: @Sendable () async throws -> Value
+  ) async throws -> Result<Value, RepositoryError> {
+    do {
+      return .success(try await read())
+    } catch let error as StoreError where error.code != .notFound {
+      throw error
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      return .failure(
+        RepositoryError(
+          .damaged, "the manifest of version \(name.sequence) cannot be read: \(error)",
+          hint: "Other versions are not harmed by it; `sealift list` shows them.", cause: error))
+    }
+  }
+}

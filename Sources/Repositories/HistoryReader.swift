@@ -1,0 +1,136 @@
+import Sealing
+
+/// Puts manifests in order and says what does not fit.
+struct HistoryReader: Sendable {
+  let chain: ChainID
+  private var bySequence: [UInt64: [VersionFacts]] = [:]
+  private var problems: [RepositoryError] = []
+  private(set) var unreadable: [VersionName] = []
+
+  init(chain: ChainID, _ results: [ReadFacts]) {
+    self.chain = chain
+    for result in results { add(result) }
+  }
+
+  /// Every complete manifest so far, in no order.
+  var complete: some Sequence<VersionFacts> { bySequence.values.lazy.joined().filter(\.isComplete) }
+
+  mutating func add(_ read: ReadFacts) {
+    switch read.result {
+    case .success(let facts): bySequence[read.name.sequence, default: []].append(facts)
+    case .failure(let problem):
+      problems.append(problem)
+      unreadable.append(read.name)
+    }
+  }
+
+  /// - Parameter isWhole: every manifest of the chain was added, so that links and holes can be told.
+  func finish(isWhole: Bool, tombstones: [Tombstone.Range]) -> ChainHistory {
+    let (versions, displaced, forks) = ordered()
+    let links = isWhole ? brokenLinks(between: versions, tombstones, after: nil) : []
+    return ChainHistory(
+      chain: chain, reader: self, isWhole: isWhole, versions: versions, displaced: displaced, tombstones: tombstones,
+      problems: problems + forks + links)
+  }
+
+  /// What does not fit from a version on that is known already, which the first one must continue or be.
+  func problems(after sequence: UInt64, _ hash: Digest, _ tombstones: [Tombstone.Range]) -> [RepositoryError] {
+    var later = self
+    later.bySequence = bySequence.filter { $0.key >= sequence }
+    let (versions, _, forks) = later.ordered()
+    return problems + forks + later.brokenLinks(between: versions, tombstones, after: (sequence, hash))
+  }
+
+  private func ordered() -> (versions: [VersionFacts], displaced: [VersionFacts], forks: [RepositoryError]) {
+    var versions: [VersionFacts] = []
+    var displaced: [VersionFacts] = []
+    var forks: [RepositoryError] = []
+    for sequence in bySequence.keys.sorted() {
+      let complete = (bySequence[sequence] ?? []).filter(\.isComplete).sorted { $0.revision < $1.revision }
+      guard let version = complete.last else { continue }
+      let others = complete.filter { $0.id != version.id }
+      if !others.isEmpty { forks.append(forked(at: sequence, complete)) }
+      displaced += Dictionary(others.map { ($0.id, $0) }) { _, last in last }.values.sorted { $0.id.hex < $1.id.hex }
+      versions.append(version)
+    }
+    return (versions, displaced, forks)
+  }
+
+  private func forked(at sequence: UInt64, _ versions: [VersionFacts]) -> RepositoryError {
+    let name = versions.first?.version?.database ?? ""
+    let ids = Set(versions.map { String($0.id.hex.prefix(12)) }).sorted().joined(separator: " and ")
+    return RepositoryError(
+      .forked,
+      "version \(sequence) of '\(name)' exists twice with different content (\(ids)): two machines push as one",
+      hint:
+        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
+    )
+  }
+
+  private func replaced(_ version: VersionFacts.Version, at sequence: UInt64) -> RepositoryError {
+    RepositoryError(
+      .forked,
+      "version \(sequence) of '\(version.database)' is not the one this machine has seen: two machines push as one",
+      hint:
+        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
+    )
+  }
+
+  /// Every version names the one before it; a gap is explained by a tombstone, by a manifest that cannot be read (which
+  /// is a problem of its own), or reported.
+  private func brokenLinks(
+    between versions: [VersionFacts], _ tombstones: [Tombstone.Range], after: (sequence: UInt64, hash: Digest)?
+  ) -> [RepositoryError] {
+    var problems: [RepositoryError] = []
+    var expected: Expected = after.map { ($0.sequence + 1, $0.hash) } ?? (1, .zero)
+    for version in versions {
+      guard let core = version.version else { continue }
+      let sequence = version.sequence
+      if let after, sequence == after.sequence {
+        if version.id != after.hash { problems.append(replaced(core, at: sequence)) }
+        continue
+      }
+      while expected.sequence < sequence, let next = explained(expected, before: version, tombstones, &problems) {
+        expected = next
+      }
+      if expected.sequence != sequence {
+        problems.append(
+          RepositoryError(
+            .hole,
+            "versions \(expected.sequence) to \(sequence - 1) of '\(core.database)' are missing and were not forgotten",
+            hint: "Somebody without the key deleted them, or the target lost them; what is listed is still whole."))
+      } else if let hash = expected.hash, hash != core.previous {
+        problems.append(broken(at: sequence, core))
+      }
+      expected = (sequence + 1, version.id)
+    }
+    return problems
+  }
+
+  /// The version that must come next, and the core hash it must continue; `nil` where that cannot be known.
+  private typealias Expected = (sequence: UInt64, hash: Digest?)
+
+  /// What is expected after a version that is not there; `nil` when nothing explains its absence.
+  private func explained(
+    _ expected: Expected, before version: VersionFacts, _ tombstones: [Tombstone.Range],
+    _ problems: inout [RepositoryError]
+  ) -> Expected? {
+    let range = tombstones.first { $0.first <= expected.sequence && expected.sequence <= $0.last }
+    guard let range else {
+      return unreadable.contains { $0.sequence == expected.sequence } ? (expected.sequence + 1, nil) : nil
+    }
+    if range.first == expected.sequence, let hash = expected.hash, range.previousOfFirst != hash,
+      let core = version.version
+    {
+      problems.append(broken(at: range.first, core))
+    }
+    // A prune that has not come to the end of the range leaves versions inside it.
+    return range.last < version.sequence ? (range.last + 1, range.coreHashOfLast) : (version.sequence, nil)
+  }
+
+  private func broken(at sequence: UInt64, _ core: VersionFacts.Version) -> RepositoryError {
+    RepositoryError(
+      .forked, "version \(sequence) of '\(core.database)' does not continue version \(sequence - 1)",
+      hint: "Two machines push as one; give each a \"host\" of its own in its configuration.")
+  }
+}

@@ -1,0 +1,68 @@
+import Glibc
+
+/// Sealed bytes kept to save requests, each under the hash it has at the target. All of it may vanish at any moment: what
+/// is not here is fetched again, so processes need not agree on anything.
+struct KeptObjects: Sendable {
+  struct Limits: Sendable {
+    /// Bytes in all.
+    var bytes = 512 << 20
+    /// Seconds after which what nobody used goes: the versions that needed it are gone from the target.
+    var unused = 30 * 86_400
+    /// Seconds between two looks.
+    var interval = 86_400
+  }
+
+  let path: String
+
+  /// Using something shows in its time of modification, once a day.
+  func read(_ name: String) -> [UInt8]? {
+    let file = "\(path)/\(name)"
+    guard let bytes = try? StateFiles.read(file) else { return nil }
+    var status = stat()
+    if stat(file, &status) == 0, age(status) > 86_400 { touch(file) }
+    return bytes
+  }
+
+  func write(_ bytes: [UInt8], as name: String) {
+    let file = "\(path)/\(name)"
+    if (try? StateFiles.write(bytes, to: file, durably: false)) == nil, access(path, F_OK) != 0 {
+      try? StateFiles.makeFolder(path)
+      try? StateFiles.write(bytes, to: file, durably: false)
+    }
+  }
+
+  func remove(_ name: String) { StateFiles.remove("\(path)/\(name)") }
+
+  /// Removes what was not used for long, what processes that died left half written, and, beyond the limit, what was not
+  /// used for longest. Looks once a day.
+  /// - Returns: whether it looked.
+  @discardableResult
+  func tidy(_ limits: Limits = Limits()) -> Bool {
+    let stamp = "\(path)/.tidied"
+    var status = stat()
+    if stat(stamp, &status) == 0, (0..<limits.interval).contains(age(status)) { return false }
+    guard (try? StateFiles.write([], to: stamp, durably: false)) != nil else { return false }
+    StateFiles.removeAbandoned(in: path)
+    var left: [(name: String, size: Int, age: Int)] = []
+    for name in StateFiles.names(in: path) {
+      guard stat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      let age = age(status)
+      if age > limits.unused {
+        remove(name)
+      } else {
+        left.append((name, Int(status.st_size), age))
+      }
+    }
+    var total = left.reduce(0) { $0 + $1.size }
+    for object in left.sorted(by: { $0.age > $1.age }) where total > limits.bytes {
+      remove(object.name)
+      total -= object.size
+    }
+    return true
+  }
+
+  /// Seconds since it was written or used.
+  private func age(_ status: stat) -> Int { time(nil) - status.st_mtim.tv_sec }
+
+  private func touch(_ file: String) { utimensat(AT_FDCWD, file, nil, AT_SYMLINK_NOFOLLOW) }
+}

@@ -1,0 +1,60 @@
+import Sealing
+package import Storage
+
+/// The objects below one prefix of records (`tomb/`, `notes/`), as one listing of the whole repository showed them.
+package struct RecordListing: Sendable {
+  let objects: [ObjectInfo]
+
+  package static let empty = RecordListing(objects: [])
+
+  /// Splits a listing of all chains: by chain id, hexadecimal.
+  package static func byChain(_ objects: [ObjectInfo]) -> [String: RecordListing] {
+    let groups = Dictionary(grouping: objects) { info in
+      info.name.text.split(separator: "/", maxSplits: 2).dropFirst().first.map(String.init) ?? ""
+    }
+    return groups.mapValues { RecordListing(objects: $0) }
+  }
+}
+
+extension Repository {
+  /// The records below a prefix that are whole and authentic, in the order of their names; others are passed over.
+  func records(
+    _ kind: ObjectKind, below prefix: String, listed: RecordListing?, state: StateFolder?
+  ) async throws -> [(name: RecordName, object: OpenedObject)] {
+    let objects: [ObjectInfo]
+    if let listed { objects = listed.objects } else { objects = try await store.list(prefix: prefix) }
+    let names = objects.compactMap { info in
+      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil }
+    }.sorted { $0.digest < $1.digest }
+    let opened = try await bounded(names, atOnce: store.traits.concurrency) { name in
+      try await self.record(kind, name, state: state)
+    }
+    return zip(names, opened).compactMap { name, object in object.map { (name, $0) } }
+  }
+
+  private func record(_ kind: ObjectKind, _ name: RecordName, state: StateFolder?) async throws -> OpenedObject? {
+    if let kept = state?.kept(name.digest.hex),
+      let object = try? OpenedObject.open(kept, kind: kind, name: name.digest, keys: keys)
+    {
+      return object
+    }
+    guard let bytes = try await store.present(name.objectName),
+      let object = try? OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys)
+    else { return nil }
+    state?.keep(bytes, as: name.digest.hex)
+    return object
+  }
+
+  /// Authentic tombstones of a chain, ascending.
+  func tombstones(
+    of chain: ChainID, listed: RecordListing? = nil, state: StateFolder? = nil
+  ) async throws -> [Tombstone.Range] {
+    var ranges: [Tombstone.Range] = []
+    let prefix = Layout.tombstones(of: chain)
+    for (_, object) in try await records(.tombstone, below: prefix, listed: listed, state: state) {
+      guard let tombstone = try? Tombstone(decoding: object.directory.meta), tombstone.chain == chain else { continue }
+      ranges += tombstone.ranges.filter { isGenuine($0.last, $0.coreHashOfLast, of: chain, epoch: object.epoch) }
+    }
+    return ranges.sorted { ($0.first, $0.last) < ($1.first, $1.last) }
+  }
+}

@@ -1,0 +1,136 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// Reading a chain from its end: as little as possible, and still what two machines, a prune or a thief did is noticed.
+@Suite struct EndOfChainTests {
+  private func chain(of count: Int) async throws -> (Home, [StoredManifest]) {
+    let home = try await Home()
+    var versions: [StoredManifest] = []
+    for seed in 0..<count { versions.append(try await home.push(home.image(pages: 3, seed: UInt64(seed))).manifest) }
+    return (home, versions)
+  }
+
+  private struct Reading {
+    let history: ChainHistory
+    let listing: ChainListing
+    let fetched: [UInt64]
+  }
+
+  private func end(
+    _ home: Home, _ state: StateFolder? = nil, isEnough: @escaping (VersionFacts) -> Bool = { _ in true }
+  ) async throws -> Reading {
+    let fetched = Locked<[UInt64]>([])
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if let name = VersionName(name) { fetched.withLock { $0.append(name.sequence) } }
+      })
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: systemRandom, slot: home.repository.slot)
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let history = try await repository.end(of: listing, state: state, isEnough: isEnough)
+    if let state { try await repository.checkFreshness(of: listing, history: history, state: state) }
+    return Reading(history: history, listing: listing, fetched: fetched.withLock { $0.sorted() })
+  }
+
+  @Test func `the latest is one manifest, an older one as many as lie between`() async throws {
+    let (home, versions) = try await chain(of: 30)
+    #expect(try await end(home).fetched == [30])
+    let older = try await end(home) { $0.sequence <= 28 }
+    #expect(older.fetched == [26, 27, 28, 29, 30])
+    #expect(older.history.versions == versions.suffix(5).map(\.facts))
+    #expect(try await end(home) { _ in false }.fetched.count == 30)
+    // What was much is not fetched a second time.
+    home.forgetState()
+    #expect(try await end(home, home.state) { $0.sequence == 2 }.fetched.count == 30)
+    let again = try await end(home, home.state) { $0.sequence == 2 }
+    #expect(again.fetched == [])
+    #expect(again.history.versions == versions.map(\.facts))
+  }
+
+  @Test func `a push reads the newest manifest only, also without state`() async throws {
+    let (home, _) = try await chain(of: 9)
+    home.forgetState()
+    let fetched = Locked<[UInt64]>([])
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if let name = VersionName(name) { fetched.withLock { $0.append(name.sequence) } }
+      })
+    #expect(try await home.push(home.image(pages: 3, seed: 99), at: store).manifest.name.sequence == 10)
+    #expect(fetched.withLock { $0 } == [9])
+  }
+
+  @Test func `a manifest that cannot be read, or was forgotten, is not the end`() async throws {
+    let (home, versions) = try await chain(of: 8)
+    home.store.content[versions[7].name.objectName]?[200] ^= 1
+    let range = Tombstone.Range(
+      first: 6, last: 7, previousOfFirst: versions[4].id, coreHashOfLast: versions[6].id)
+    let builder = ObjectBuilder(kind: .tombstone, keys: home.repository.keys, random: systemRandom)
+    let sealed = try builder.finish(meta: Tombstone(chain: home.chain, time: 1, ranges: [range]).encode())
+    home.store.content[Layout.known("tomb/\(home.chain.hex)/\(sealed.bytes.count)-\(sealed.name.hex)")] = sealed.bytes
+    let history = try await end(home).history
+    #expect(history.unreadable == [versions[7].name])
+    #expect(history.versions.last { !history.isForgotten($0) } == versions[4].facts)
+  }
+
+  @Test func `two machines at one place are noticed far behind the end`() async throws {
+    let (home, _) = try await chain(of: 3)
+    let shared = home.store.content
+    _ = try await home.push(home.image(pages: 3, seed: 50))
+    let clone = try await Home(sharing: home, content: shared)
+    _ = try await clone.push(clone.image(pages: 3, seed: 51))
+    for seed in 0..<5 { _ = try await clone.push(clone.image(pages: 3, seed: 60 + UInt64(seed))) }
+    home.store.content.merge(clone.store.content) { first, _ in first }
+    home.forgetState()
+    let found = try await end(home)
+    #expect(found.fetched == [4, 4, 9])
+    #expect(found.history.problems.map(\.code) == [.forked])
+  }
+
+  /// The mark is at 4 of 12; what the target shows beyond it must continue it.
+  @Test(arguments: ["whole", "hole", "replaced", "seen is gone", "older is gone"])
+  func `from what this machine has seen, every link is followed`(what: String) async throws {
+    let (home, versions) = try await chain(of: 12)
+    home.forgetState()
+    let state = try home.state
+    #expect(HighWaterMark(sequence: 4, id: versions[3].id).raise(home.chain, in: state))
+    switch what {
+    case "hole": home.store.content[versions[7].name.objectName] = nil
+    case "seen is gone": home.store.content[versions[3].name.objectName] = nil
+    case "older is gone": home.store.content[versions[1].name.objectName] = nil
+    case "replaced":
+      home.forgetState()
+      #expect(HighWaterMark(sequence: 4, id: .sha256(of: [4])).raise(home.chain, in: try home.state))
+    default: break
+    }
+    let current = try home.state
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let whole = try await home.repository.history(of: listing, state: current)
+    var code: RepositoryError.Code?
+    do {
+      try await home.repository.checkFreshness(of: listing, history: whole, state: current)
+    } catch let error as RepositoryError {
+      code = error.code
+    }
+    // A list, which has read all of it, comes to the same.
+    #expect(code == ["hole": .hole, "replaced": .forked][what])
+    switch what {
+    case "hole":
+      let error = await #expect(throws: RepositoryError.self) { try await end(home, current) }
+      #expect(error?.code == .hole)
+    case "replaced":
+      let error = await #expect(throws: RepositoryError.self) { try await end(home, current) }
+      #expect(error?.code == .forked)
+    case "seen is gone":
+      // The next one names it as what came before: nothing of the past can be another one.
+      #expect(try await end(home, current).history.newest == versions[11].facts)
+    default:
+      #expect(try await end(home, current).fetched.filter { $0 < 4 }.isEmpty)
+    }
+  }
+}

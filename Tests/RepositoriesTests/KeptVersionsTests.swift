@@ -1,0 +1,167 @@
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// The one file that says what the manifests of a chain said: never believed against a listing, never when somebody
+/// touched it, and no version is missed when it is old.
+@Suite struct KeptVersionsTests {
+  private func chain(of count: Int, _ home: Home? = nil) async throws -> (Home, [StoredManifest]) {
+    let made = try await Home()
+    let home = home ?? made
+    var versions: [StoredManifest] = []
+    for seed in 0..<count { versions.append(try await home.push(home.image(pages: 4, seed: UInt64(seed))).manifest) }
+    return (home, versions)
+  }
+
+  private func listing(_ home: Home) async throws -> ChainListing {
+    ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+  }
+
+  /// Lists the chain; gives the history and the manifests that were fetched for it.
+  private func list(
+    _ home: Home, state: StateFolder? = nil, keys: SealingKeys? = nil
+  ) async throws -> (history: ChainHistory, fetched: Int) {
+    let fetched = Locked(0)
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix("versions/") { fetched.withLock { $0 += 1 } }
+      })
+    let repository = Repository(
+      store: store, keys: keys ?? home.repository.keys, random: systemRandom, slot: home.repository.slot)
+    let history = try await repository.history(of: listing(home), state: state ?? home.state)
+    return (history, fetched.withLock { $0 })
+  }
+
+  private func path(_ home: Home) throws -> String { "\(try home.state.path)/\(home.chain.hex)/versions" }
+
+  @Test func `what was listed once is not fetched again, and says the same`() async throws {
+    let (home, versions) = try await chain(of: 6)
+    home.forgetState()
+    let cold = try await list(home)
+    #expect(cold.fetched == 6)
+    let warm = try await list(home)
+    #expect(warm.fetched == 0)
+    #expect(warm.history.versions == cold.history.versions)
+    #expect(warm.history.versions == versions.map(\.facts))
+    #expect(warm.history.problems.isEmpty)
+    let more = try await home.push(home.image(pages: 4, seed: 77)).manifest
+    #expect(try await list(home).history.versions == (versions + [more]).map(\.facts))
+  }
+
+  @Test func `a version that is gone is gone, whatever was kept`() async throws {
+    let (home, versions) = try await chain(of: 4)
+    _ = try await list(home)
+    home.store.content[versions[1].name.objectName] = nil
+    let holed = try await list(home).history
+    #expect(holed.versions.map(\.sequence) == [1, 3, 4])
+    #expect(holed.problems.map(\.code) == [.hole])
+    home.store.content[versions[3].name.objectName] = nil
+    let listing = try await listing(home)
+    let cut = try await home.repository.history(of: listing, state: home.state)
+    #expect(cut.newest?.sequence == 3)
+    let error = await #expect(throws: RepositoryError.self) {
+      try await home.repository.checkFreshness(of: listing, history: cut, state: home.state)
+    }
+    #expect(error?.code == .rolledBack)
+  }
+
+  @Test func `an object of another name is another object`() async throws {
+    let (home, versions) = try await chain(of: 3)
+    _ = try await list(home)
+    let bytes = try #require(home.store.content[versions[1].name.objectName])
+    home.store.content[versions[1].name.objectName] = nil
+    let moved = VersionName(
+      chain: home.chain, sequence: 2, revision: 1, length: bytes.count, digest: versions[1].name.digest)
+    home.store.content[moved.objectName] = bytes
+    let found = try await list(home)
+    #expect(found.fetched == 1)
+    #expect(found.history.unreadable == [moved])
+  }
+
+  @Test(arguments: ["flipped", "cut", "longer", "empty", "zeros", "folder"])
+  func `a kept file that somebody touched is not believed`(how: String) async throws {
+    let (home, versions) = try await chain(of: 5)
+    home.forgetState()
+    _ = try await list(home)
+    let path = try path(home)
+    let whole = try #require(try StateFiles.read(path))
+    for place in how == "flipped" ? [0, 31, 32, 40, whole.count / 2, whole.count - 17, whole.count - 1] : [0] {
+      var bytes = whole
+      switch how {
+      case "flipped": bytes[place] ^= 1
+      case "cut": bytes.removeLast(100)
+      case "longer": bytes.append(0)
+      case "empty": bytes = []
+      case "zeros": bytes = [UInt8](repeating: 0, count: whole.count)
+      default: break
+      }
+      StateFiles.remove(path)
+      if how == "folder" { mkdir(path, 0o700) } else { try StateFiles.write(bytes, to: path) }
+      StateFiles.remove(try home.state.objects.path + "/" + versions[4].name.digest.hex)
+      let found = try await list(home)
+      #expect(found.fetched == 5)
+      #expect(found.history.versions == versions.map(\.facts))
+    }
+    #expect(try await list(home).fetched == (how == "folder" ? 4 + 1 : 0))
+  }
+
+  @Test func `the file of another chain or repository is not believed`() async throws {
+    let (home, versions) = try await chain(of: 3)
+    home.forgetState()
+    _ = try await list(home)
+    let bytes = try #require(try StateFiles.read(path(home)))
+    let (other, others) = try await chain(of: 3)
+    other.forgetState()
+    try StateFiles.makeFolder("\(other.state.path)/\(other.chain.hex)")
+    try StateFiles.write(bytes, to: path(other))
+    let found = try await list(other)
+    #expect(found.fetched == 3)
+    #expect(found.history.versions == others.map(\.facts))
+    let purposes = ["versions of \(home.chain.hex)", "versions of \(other.chain.hex)", "versions"]
+    let opened = purposes.map { LocalSeal.open(bytes, purpose: $0, keys: home.repository.keys) != nil }
+    #expect(opened == [true, false, false])
+    #expect(try await list(home).history.versions == versions.map(\.facts))
+  }
+
+  @Test func `a rotation retires what was kept before it`() async throws {
+    let (home, versions) = try await chain(of: 3)
+    _ = try await list(home)
+    let old = home.repository.keys.keyring
+    let rotated = Keyring(
+      currentEpoch: 2, roots: [1: try #require(old.roots[1]), 2: SecretKey([UInt8](repeating: 9, count: 32))],
+      chainKey: old.chainKey, fingerprintKey: old.fingerprintKey, hedgeKey: old.hedgeKey,
+      cuts: [.init(epoch: 1, chain: home.chain, sequence: 2, coreHash: versions[1].id)])
+    let keys = SealingKeys(repository: home.repository.id, keyring: rotated)
+    for _ in 1...2 {
+      let found = try await list(home, keys: keys).history
+      #expect(found.versions.map(\.sequence) == [1, 2])
+      #expect(found.unreadable == [versions[2].name])
+    }
+    // Kept under the same epoch, but retired by a cut since.
+    let kept = KeptVersions(home.chain, in: try home.state, keys: keys)
+    kept.replace(by: versions.map(\.facts), random: systemRandom)
+    #expect(try await list(home, keys: keys).history.unreadable == [versions[2].name])
+  }
+
+  @Test func `long notes are read each time, and a kept list never outgrows its limit`() async throws {
+    let (home, versions) = try await chain(of: 2)
+    let state = try home.state
+    let kept = KeptVersions(home.chain, in: state, keys: home.repository.keys)
+    let body = versions[1].body
+    let long = VersionFacts(
+      digest: .sha256(of: [1]), length: 5000, epoch: 1, formatVersion: 0,
+      body: ManifestBody(
+        state: .complete, chain: home.chain, sequence: 2, revision: 1, core: body.core, bytesDecoded: 0,
+        bytesFetched: 0, newBytes: 0, nextPackNumber: 1, tags: [], note: String(repeating: "n", count: 60_000),
+        packTable: [], maps: []), core: versions[1].core, id: versions[1].id)
+    #expect(kept.replace(by: versions.map(\.facts) + [long], random: systemRandom))
+    #expect(
+      Set(KeptVersions(home.chain, in: state, keys: home.repository.keys).facts.values.map(\.digest))
+        == Set(versions.map(\.name.digest)))
+  }
+}

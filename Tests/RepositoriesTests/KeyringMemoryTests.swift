@@ -1,0 +1,82 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// A keyring never goes back on a machine that has seen a newer one.
+@Suite struct KeyringMemoryTests {
+  /// Adds a keyring of another epoch as a rotation would, twice.
+  private func rotate(_ home: Home, to epoch: UInt32, cuts: [Keyring.Cut] = []) async throws {
+    let slot = try #require(home.store.content[home.repository.slot.objectName])
+    let master = try KeySlot.open(slot, secret: Home.secret, repository: home.repository.id)
+    let old = home.repository.keys.keyring
+    let root = SecretKey([UInt8](repeating: UInt8(epoch), count: 32))
+    let keyring = Keyring(
+      currentEpoch: epoch, roots: epoch == 1 ? old.roots : old.roots.merging([epoch: root]) { first, _ in first },
+      chainKey: old.chainKey, fingerprintKey: old.fingerprintKey, hedgeKey: old.hedgeKey, cuts: cuts)
+    let sealed = try keyring.seal(master: master, repository: home.repository.id, random: systemRandom)
+    let highest = try await home.store.list(prefix: Layout.keyrings).whole(below: Layout.keyrings).map(\.number).max()
+    try await RepositoryFiles.putTwice(sealed.bytes, below: Layout.keyrings, after: highest ?? 0, at: home.store)
+  }
+
+  private func open(_ home: Home, _ state: StateFolder) async throws {
+    try await Repository.open(at: home.store, with: Home.secret).checkKeyring(in: state)
+  }
+
+  private func keyrings(_ home: Home) -> [(number: UInt64, name: ObjectName)] {
+    home.store.content.keys.compactMap { name in
+      NumberedName(name, prefix: Layout.keyrings).map { ($0.number, name) }
+    }.sorted { $0.0 < $1.0 }
+  }
+
+  @Test func `an older keyring is refused once a newer one was seen`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    try await open(home, state)
+    try await rotate(home, to: 2)
+    try await open(home, state)
+    // The newer of the two copies is lost: that is no way back.
+    home.store.content[keyrings(home)[3].name] = nil
+    try await open(home, state)
+    home.store.content[keyrings(home)[2].name] = nil
+    let error = await #expect(throws: RepositoryError.self) { try await open(home, state) }
+    #expect(error?.code == .rolledBack)
+    home.forgetState()
+    try await open(home, home.state)
+  }
+
+  @Test func `an old keyring under a higher number is an old keyring`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let old = try #require(home.store.content[keyrings(home)[0].name])
+    try await rotate(home, to: 2)
+    try await open(home, state)
+    let name = NumberedName(prefix: Layout.keyrings, number: 900, length: old.count, digest: .sha256(of: old))
+    home.store.content[name.objectName] = old
+    let error = await #expect(throws: RepositoryError.self) { try await open(home, state) }
+    #expect(error?.code == .rolledBack)
+  }
+
+  @Test func `a keyring that lost a cut is an old keyring`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let cut = Keyring.Cut(epoch: 1, chain: home.chain, sequence: 3, coreHash: .sha256(of: [3]))
+    try await rotate(home, to: 2, cuts: [cut])
+    try await open(home, state)
+    try await rotate(home, to: 2)
+    let error = await #expect(throws: RepositoryError.self) { try await open(home, state) }
+    #expect(error?.code == .rolledBack)
+  }
+
+  @Test func `a memory that cannot be read counts as none`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    for bytes in [[], Array("{".utf8), Array(#"{"number": -1}"#.utf8)] {
+      try StateFiles.write(bytes, to: KeyringMemory.path(state))
+      try await open(home, state)
+      #expect(KeyringMemory(in: state)?.number == 2)
+    }
+  }
+}

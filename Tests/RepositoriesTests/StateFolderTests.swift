@@ -1,0 +1,112 @@
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// What a machine keeps and remembers: bounded, never needed, and a keyring never goes back.
+@Suite struct StateFolderTests {
+  private func age(_ path: String, by days: Int) {
+    var times = [timespec](repeating: timespec(tv_sec: time(nil) - days * 86_400, tv_nsec: 0), count: 2)
+    #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+  }
+
+  private func names(_ objects: KeptObjects) -> [String] { StateFiles.names(in: objects.path).sorted() }
+
+  @Test func `what nobody used for a month goes, what is used stays`() throws {
+    let scratch = try Scratch()
+    let objects = KeptObjects(path: scratch.file("objects"))
+    for name in ["old", "used", "new", "half.1-2.new", "writing.3-4.new"] { objects.write([1, 2, 3], as: name) }
+    for name in ["old", "used"] { age("\(objects.path)/\(name)", by: 31) }
+    age("\(objects.path)/half.1-2.new", by: 1)
+    #expect(objects.read("used") == [1, 2, 3])
+    objects.tidy()
+    #expect(names(objects) == ["new", "used", "writing.3-4.new"])
+    age("\(objects.path)/new", by: 31)
+    objects.tidy()
+    #expect(names(objects) == ["new", "used", "writing.3-4.new"])
+    age("\(objects.path)/.tidied", by: 2)
+    objects.tidy()
+    #expect(names(objects) == ["used", "writing.3-4.new"])
+  }
+
+  @Test func `what a killed process left half written goes from every folder`() async throws {
+    let home = try await Home()
+    _ = try await home.push(home.image(pages: 3, seed: 1))
+    let state = try home.state
+    let left = ["\(state.path)/keyring.json", "\(state.path)/\(home.chain.hex)/versions"].map { "\($0).7-8.new" }
+    for path in left {
+      try StateFiles.write([1], to: path)
+      age(path, by: 1)
+    }
+    age("\(state.objects.path)/.tidied", by: 2)
+    state.tidy()
+    #expect(left.allSatisfy { access($0, F_OK) != 0 })
+    #expect(try HighWaterMark.read(home.chain, in: state)?.sequence == 1)
+  }
+
+  @Test func `beyond the limit what was used last stays`() throws {
+    let scratch = try Scratch()
+    let objects = KeptObjects(path: scratch.file("objects"))
+    for day in 1...9 {
+      objects.write([UInt8](repeating: 1, count: 1000), as: "\(day)")
+      age("\(objects.path)/\(day)", by: day)
+    }
+    objects.tidy(KeptObjects.Limits(bytes: 4500))
+    #expect(names(objects) == ["1", "2", "3", "4"])
+  }
+
+  @Test func `objects that vanish while others use them cost requests only`() async throws {
+    let home = try await Home()
+    let objects = try home.state.objects
+    let image = home.image(pages: 40, seed: 3)
+    for seed in 0..<6 {
+      async let gone: Void = {
+        for name in StateFiles.names(in: objects.path) { objects.remove(name) }
+      }()
+      let result = try await home.push(image + home.image(pages: 5, seed: UInt64(seed)))
+      await gone
+      #expect(try await home.read(result.manifest).count == 45 * 4096)
+    }
+  }
+
+  @Test func `what a list has noted is kept once`() async throws {
+    let home = try await Home()
+    var last: StoredManifest?
+    for seed in 0..<5 { last = try await home.push(home.image(pages: 3, seed: UInt64(seed))).manifest }
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let manifests = Set(listing.versions.map(\.digest.hex))
+    #expect(try names(home.state.objects).filter { manifests.contains($0) }.count == 5)
+    _ = try await home.repository.history(of: listing, state: home.state)
+    #expect(try names(home.state.objects).filter { manifests.contains($0) } == [last?.name.digest.hex])
+  }
+
+  @Test func `reading does without a state folder that cannot be made`() async throws {
+    let home = try await Home()
+    let manifest = try await home.push(home.image(pages: 3, seed: 1)).manifest
+    let scratch = try Scratch()
+    try StateFiles.write([1], to: scratch.file("file"))
+    let state = StateFolder(reading: scratch.file("file"), repository: home.repository.id)
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let history = try await home.repository.history(of: listing, state: state)
+    #expect(history.versions == [manifest.facts])
+    try await home.repository.checkFreshness(of: listing, history: history, state: state)
+    try home.repository.checkKeyring(in: state)
+    state.tidy()
+    #expect(!HighWaterMark(sequence: 1, id: manifest.id).raise(home.chain, in: state))
+    #expect(throws: RepositoryError.self) {
+      try StateFolder(scratch.file("file"), repository: home.repository.id)
+    }
+  }
+
+  @Test func `a push that holds the chain is no reason to warn a reader`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let lock = try ChainLock(home.chain, in: state)
+    #expect(HighWaterMark(sequence: 1, id: .zero).raise(home.chain, in: state))
+    #expect(try HighWaterMark.read(home.chain, in: state) == nil)
+    withExtendedLifetime(lock) {}
+  }
+}
