@@ -147,6 +147,7 @@ Secret = namedtuple("Secret", "derivation material")  # material: the passphrase
 def open_slot(slot, repository, secret):
     """The master key; None when the slot is another repository's or for another kind of secret."""
     field = Reader(slot, "the slot")
+    must(len(slot) >= 176, "the slot is cut", "truncated")
     must(len(slot) == 176 and field.take(8) == b"\x89SLKS\r\n\x1a", "not a key slot")
     field.version()
     derivation, log_n, r, p = field.u8(), field.u8(), field.u8(), field.u8()

@@ -283,7 +283,7 @@ import Testing
   private static func prefix(of record: FrameRecord, _ sealed: SealedObject) throws -> [UInt8] {
     let object = try OpenedObject.open(sealed.bytes, kind: .pack, name: nil, keys: Fixed.keys)
     let frames = try Reading.frames(of: object, keys: Fixed.keys, bases: [])
-    return record.bases.flatMap { frames[Int($0.frame)] }
+    return record.bases.flatMap { Reading.units($0, of: frames[Int($0.frame)], object.directory.frames[Int($0.frame)]) }
   }
 }
 

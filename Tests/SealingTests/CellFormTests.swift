@@ -38,10 +38,11 @@ import Testing
     }
     #expect(tally.wrong.isEmpty)
     #expect(tally.longest <= 0)
-    // Interior and leaf, table and index; straight and irregular.
-    for kind in [0x1D, 0x3D, 0x1A, 0x3A, 0x35] as [UInt8] where pageSize <= 8192 || kind != 0x35 {
-      #expect(tally.layouts.contains { $0 & 0x3F == kind || $0 & 0x3F == kind ^ 0x20 }, "none is of layout \(kind)")
+    // Leaves of tables and indexes, interior pages of both.
+    for kind in [13, 10, 5, 2] as [UInt8] where pageSize == 512 || kind > 5 {
+      #expect(tally.layouts.contains { $0 & CellForm.typeMask == kind }, "no page of type \(kind) was taken apart")
     }
+    #expect(tally.layouts.contains { $0 & CellForm.arrangementMask == CellForm.irregular })
   }
 
   /// Damaged and hostile pages are pages too: each is kept or taken apart, never lost.

@@ -200,7 +200,7 @@ enum Reading {
     return plain
   }
 
-  private static func units(_ run: BaseRun, of plain: [UInt8], _ record: FrameRecord) -> ArraySlice<UInt8> {
+  static func units(_ run: BaseRun, of plain: [UInt8], _ record: FrameRecord) -> ArraySlice<UInt8> {
     let last = Int(run.firstUnit) + Int(run.count) - 1
     return plain[record.unitOffset(Int(run.firstUnit))..<record.unitOffset(last) + record.unitLengths[last]]
   }
