@@ -19,7 +19,7 @@ It was written from Docs/Format.md alone; the sections below carry the numbers o
 
 Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 no such version.
 """
-import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, json, os, re, secrets, shutil, struct, sys
+import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, itertools, json, os, re, secrets, shutil, struct, sys
 import tempfile
 from collections import OrderedDict, namedtuple
 
@@ -53,11 +53,11 @@ def must(rule, message, kind="malformed"):
 class Reader:
     """Reads the fields of a structure one after the other; `what` names the structure in errors."""
 
-    def __init__(self, data, what):
-        self.data, self.at, self.what = data, 0, what
+    def __init__(self, data, what, early="truncated"):
+        self.data, self.at, self.what, self.early = data, 0, what, early
 
     def take(self, count):
-        must(count <= len(self.data) - self.at, f"{self.what} ends too early", "truncated")
+        must(count <= len(self.data) - self.at, f"{self.what} ends too early", self.early)
         self.at += count
         return bytes(self.data[self.at - count:self.at])
 
@@ -147,6 +147,7 @@ Secret = namedtuple("Secret", "derivation material")  # material: the passphrase
 def open_slot(slot, repository, secret):
     """The master key; None when the slot is another repository's or for another kind of secret."""
     field = Reader(slot, "the slot")
+    must(len(slot) >= 176, "the slot is cut", "truncated")
     must(len(slot) == 176 and field.take(8) == b"\x89SLKS\r\n\x1a", "not a key slot")
     field.version()
     derivation, log_n, r, p = field.u8(), field.u8(), field.u8(), field.u8()
@@ -183,9 +184,10 @@ def recovery_key(text):
 
 PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
 PAGE, BLOCK, NODE = 1, 2, 3
+RAW, ZSTD, DELTA, CELLS, CELL_DELTA = range(5)
 SMALLEST, GREATEST = 4096, 67_108_864
-Frame = namedtuple("Frame", "index offset sealed codec type lengths length fingerprints id runs")
-# lengths: of its units; length: their sum; fingerprints: joined; runs: (base name or None, frame, first unit, count)
+Frame = namedtuple("Frame", "index offset sealed codec type lengths length id runs")
+# lengths: of its units; length: their sum; id: its frame id; runs: (base name or None, frame, first unit, count)
 
 
 class Sealed:
@@ -253,18 +255,22 @@ class Sealed:
     def frame_record(self, field, index, at, bases):
         what = f"frame {index} of {self.name}"
         sealed, codec, kind, count, each = field.u32(), field.u8(), field.u8(), field.u16(), field.u32()
-        must(codec <= 2, f"{what} has codec {codec}", "unsupported")
+        must(codec <= CELL_DELTA, f"{what} has codec {codec}", "unsupported")
         must(kind in (PAGE, BLOCK, NODE), f"{what} has unit type {kind}", "unsupported")
+        must(kind == PAGE or codec in (RAW, ZSTD) or (kind, codec) == (BLOCK, DELTA),
+             f"{what} has a codec that its type of units cannot have")
         must(count >= 1 and sealed >= 16, f"{what} is empty")
         lengths = [each] * count if each else [field.u32() for _ in range(count)]
         must(each or len(set(lengths)) > 1, f"{what} lists lengths that do not differ")
         if kind == PAGE:
             must(each in PAGE_SIZES, f"{what} has pages of {each} bytes")
         must(1 <= min(lengths) and max(lengths) <= 65536 and sum(lengths) <= 262_144, f"{what} has impossible lengths")
-        must(codec != 0 or sealed == sum(lengths) + 16, f"{what} is stored with another length than its units have")
-        fingerprints, runs = field.take(16 * count), []
-        if codec == 2:
-            must(self.kind == PACK, f"{what} is a delta outside of a pack")
+        must(codec != RAW or sealed == sum(lengths) + 16, f"{what} is stored with another length than its units have")
+        frame_id, runs = b"", []
+        if codec not in (DELTA, CELL_DELTA):
+            frame_id = sha256(field.take(16 * count))
+        else:
+            frame_id = field.take(32)
             for _ in range(field.u16()):
                 base, frame, first, units = field.u16(), field.u32(), field.u16(), field.u16()
                 must(base < len(bases) or base == 0xFFFF and frame < index, f"{what} has a base that does not exist")
@@ -272,18 +278,30 @@ class Sealed:
                 runs.append((None if base == 0xFFFF else bases[base], frame, first, units))
             must(runs, f"{what} is a delta without a base")
             must(len({run[:2] for run in runs}) <= 64, f"{what} has more than 64 base frames")
-        return Frame(index, at, sealed, codec, kind, lengths, sum(lengths), fingerprints, sha256(fingerprints), runs)
+        return Frame(index, at, sealed, codec, kind, lengths, sum(lengths), frame_id, runs)
 
 
 PAGE_SIZES = [512 << k for k in range(8)]
 
 
-def unzstd(data, length, prefix):
-    """§4.4: one zstd frame of exactly `length` bytes once decompressed, with a raw prefix or none."""
+def expand(data, frame, prefix):
+    """§4.4: the units of a frame, joined, from what its seal held. `prefix`: its base units, joined."""
+    if frame.codec == RAW:
+        return data
+    if frame.codec in (ZSTD, DELTA):
+        return unzstd(data, frame.length, frame.length, prefix)
+    size, count = frame.lengths[0], len(frame.lengths)
+    form = unzstd(data, 1, frame.length + count, form_of(prefix, size) if frame.codec == CELL_DELTA else b"")
+    return pages_of(form, count, size)
+
+
+def unzstd(data, least, most, prefix):
+    """§4.4: one zstd frame of so many bytes once decompressed, with a raw prefix or none."""
     try:
         must(data[:4] == b"\x28\xb5\x2f\xfd", "a frame does not hold zstd")
         facts, at, last = zstandard.get_frame_parameters(data), zstandard.frame_header_size(data), 0
-        must(facts.content_size == length, "a zstd frame does not state the length of its units")
+        length = facts.content_size
+        must(least <= length <= most, "a zstd frame does not state the length of its units")
         must(data[4] & 3 == 0, "a zstd frame has a dictionary id")
         must(facts.window_size <= 1 << 21, "a zstd frame has too large a window")
         while not last:
@@ -301,6 +319,208 @@ def unzstd(data, length, prefix):
 
 def fingerprint(keys, kind, unit):
     return hmac.digest(keys.fingerprint, struct.pack(">BI", kind, len(unit)) + unit, "sha256")[:16]
+
+
+# ------------------------------------------------------------------------------------- 4.5 Cell form of pages
+
+INTERIOR_INDEX, INTERIOR_TABLE, LEAF_INDEX, LEAF_TABLE = 2, 5, 10, 13
+STRAIGHT, LAST_FIRST, IRREGULAR = 1, 2, 3
+
+
+def varint(data, at):
+    """SQLite's: its value, and where it ends. IndexError where the data ends first."""
+    value = 0
+    for i in range(at, at + 8):
+        value = value << 7 | data[i] & 0x7F
+        if data[i] < 0x80:
+            return value, i + 1
+    return value << 8 | data[at + 8], at + 9
+
+
+def cell_length(kind, data, at, size):
+    """How long the cell at `at` is, without its child pointer. IndexError where the data ends within its varints."""
+    payload, end = varint(data, at)
+    if kind == INTERIOR_TABLE:
+        return end - at
+    if kind == LEAF_TABLE:
+        _, end = varint(data, end)
+    most = size - 35 if kind == LEAF_TABLE else (size - 12) * 64 // 255 - 23
+    if payload > most:
+        least = (size - 12) * 32 // 255 - 23
+        local = least + (payload - least) % (size - 4)
+        payload = (local if local <= most else least) + 4
+    return max(end - at + payload, 1 if kind == INTERIOR_INDEX else 4)
+
+
+class Tree:
+    """A b-tree page of `size` bytes that is taken apart, or will be: its cells, how they lie, and what lies between."""
+
+    def __init__(self, kind, count, size):
+        self.kind, self.count, self.size = kind, count, size
+        self.child = 4 if kind in (INTERIOR_INDEX, INTERIOR_TABLE) else 0  # bytes of a child pointer
+        self.pointers = 12 if self.child else 8
+        self.start = self.pointers + 2 * count  # the end of the cell pointers
+        self.head = bytes(5)  # bytes 1, 2, 5, 6, 7 of the page
+        self.exceptions, self.children, self.cells, self.offsets = {}, [], [], []  # of cells: without child pointers
+
+    def lengths(self):
+        return [len(cell) + self.child for cell in self.cells]
+
+    def lay_out(self, arrangement):
+        """Where the cells lie, by the table of arrangements."""
+        lengths, end, offsets = self.lengths(), self.size, []
+        last = self.size - lengths[-1]
+        for i, length in enumerate(lengths):
+            stays, value = self.exceptions.get(i, (False, None))
+            if arrangement == LAST_FIRST:
+                offset = last if i == self.count - 1 else (last if i == 0 else end) - length
+            elif stays:
+                offset = self.size - length - value
+            else:
+                offset = end - length if value is None else (end - length - value) % 65536
+            end = end if stays else offset
+            offsets.append(offset)
+        return offsets
+
+    def covered(self):
+        """One byte for each of the page: 1 where a cell lies. None where cells overlap or do not fit."""
+        covered = bytearray(self.size)
+        for offset, length in zip(self.offsets, self.lengths()):
+            if not self.start <= offset <= self.size - length or covered.find(1, offset, offset + length) >= 0:
+                return None
+            covered[offset:offset + length] = b"\1" * length
+        return covered
+
+    def holes(self, covered, gap_is_used):
+        """The bytes that `literals` holds, as slices."""
+        end = int.from_bytes(self.head[2:4], "big")
+        if self.start <= end <= self.size and not gap_is_used:
+            covered[self.start:end] = b"\1" * (end - self.start)
+        return [slice(*hole.span()) for hole in re.compile(b"\0+").finditer(covered, self.start)]
+
+    def page(self, arrangement, gap_is_used, literals):
+        """The page put together."""
+        must(arrangement != LAST_FIRST or self.count >= 2, "a page of one cell has no cell before its last")
+        self.offsets = self.lay_out(arrangement)
+        if arrangement != IRREGULAR:
+            self.head = bytes(2) + struct.pack(">H", min(self.offsets) & 0xFFFF) + bytes(1)
+        covered = self.covered()
+        must(covered is not None, "cells overlap, or do not fit into their page")
+        page = bytearray(self.size)
+        page[:8] = struct.pack(">B2sH3s", self.kind, self.head[:2], self.count, self.head[2:])
+        page[self.pointers:self.start] = struct.pack(f">{self.count}H", *self.offsets)
+        for i, (offset, cell) in enumerate(zip(self.offsets, self.cells)):
+            if self.child:
+                page[offset:offset + 4] = struct.pack(">I", self.children[i])
+            page[offset + self.child:offset + self.child + len(cell)] = cell
+        if self.child:
+            page[8:12] = struct.pack(">I", self.children[-1])
+        for hole in self.holes(covered, gap_is_used):
+            page[hole] = literals.take(hole.stop - hole.start)
+        return page
+
+
+def pages_of(form, count, size):
+    """The pages that a cell form stands for, joined."""
+    field = Reader(form, "a cell form", early="malformed")
+    layouts = field.take(count)
+    taken = [layout for layout in layouts if layout]
+    must(all(l & 15 in (2, 5, 10, 13) and l >> 4 & 3 and not l & 0x40 for l in taken), "a page has an unknown layout")
+    counts = [256 * high + low for high, low in zip(field.take(len(taken)), field.take(len(taken)))]
+    trees = [Tree(layout & 15, count, size) for layout, count in zip(taken, counts)]
+    must(all(tree.count >= 1 and tree.start <= size for tree in trees), "a page has an impossible number of cells")
+    for tree in (tree for tree in trees if tree.child):
+        steps = struct.iter_unpack(">I", field.take(4 * (tree.count + 1)))
+        tree.children = [child & 0xFFFFFFFF for child in itertools.accumulate(step for step, in steps)]
+    for tree in (tree for tree, layout in zip(trees, taken) if layout >> 4 & 3 == IRREGULAR):
+        tree.head, cell = field.take(5), 0
+        for number in range(field.u8()):
+            step, value = field.u16(), field.u16()
+            cell += step & 0x7FFF
+            must(cell < tree.count and (number == 0 or step & 0x7FFF), "a page has exceptions that do not ascend")
+            tree.exceptions[cell] = (step >= 0x8000, value)
+    for tree in trees:
+        room = size - tree.start
+        for _ in range(tree.count):
+            try:
+                tree.cells.append(field.take(cell_length(tree.kind, form, field.at, size)))
+            except IndexError:
+                raise Failure("malformed", "a cell form ends too early") from None
+            room -= len(tree.cells[-1]) + tree.child
+            must(room >= 0, "cells do not fit into their page")
+    pages, trees = [], iter(trees)
+    for layout in layouts:
+        pages.append(next(trees).page(layout >> 4 & 3, layout & 0x80, field) if layout else field.take(size))
+    field.end()
+    return b"".join(pages)
+
+
+def find_cells(page):
+    """Rules 1 and 2 of what a prefix takes apart: the page's cells; None when it stays literal."""
+    kind, count = page[0], int.from_bytes(page[3:5], "big")
+    tree = Tree(kind, count, len(page))
+    if kind not in (2, 5, 10, 13) or count == 0 or tree.start > len(page):
+        return None
+    tree.head, total = page[1:3] + page[5:8], tree.start
+    tree.offsets = list(struct.unpack_from(f">{count}H", page, tree.pointers))
+    for offset in tree.offsets:
+        try:
+            begin = offset + tree.child
+            end = begin + cell_length(kind, page, begin, len(page))
+        except IndexError:
+            return None
+        total += end - offset
+        if offset < tree.start or end > len(page) or total > len(page):
+            return None
+        tree.cells.append(page[begin:end])
+        if tree.child:
+            tree.children.append(int.from_bytes(page[offset:begin], "big"))
+    if tree.child:
+        tree.children.append(int.from_bytes(page[8:12], "big"))
+    return tree
+
+
+def arrange(tree):
+    """Rule 3: the arrangement of a page, its exceptions noted; None when the page stays literal."""
+    if not any(tree.head[:2]) and not tree.head[4]:
+        for arrangement in (STRAIGHT, LAST_FIRST)[:tree.count]:
+            if tree.offsets == tree.lay_out(arrangement) and struct.pack(">H", min(tree.offsets)) == tree.head[2:4]:
+                return arrangement
+    end, lengths = tree.size, tree.lengths()
+    for i, (offset, length) in enumerate(zip(tree.offsets, lengths)):
+        stays = offset != end - length and (i + 1 == tree.count or tree.offsets[i + 1] == end - lengths[i + 1])
+        if offset != end - length:
+            tree.exceptions[i] = (stays, tree.size - length - offset if stays else (end - length - offset) % 65536)
+        end = end if stays else offset
+    fits = len(tree.exceptions) <= 255 and 2 * len(tree.exceptions) <= tree.count
+    return IRREGULAR if fits and tree.covered() is not None else None
+
+
+def form_of(pages, size):
+    """The cell form of base pages, which are the prefix of a frame of codec 4."""
+    layouts, high, low, children, irregular, cells, literals = columns = [bytearray() for _ in range(7)]
+    for at in range(0, len(pages), size):
+        page = pages[at:at + size]
+        tree = find_cells(page)
+        arrangement = tree and arrange(tree)
+        if not arrangement:
+            layouts.append(0)
+            literals += page
+            continue
+        end = int.from_bytes(page[5:7], "big")
+        gap_is_used = any(page[tree.start:end]) and end <= size
+        layouts.append(tree.kind | arrangement << 4 | gap_is_used << 7)
+        high.append(tree.count >> 8)
+        low.append(tree.count & 255)
+        for child, before in zip(tree.children, [0] + tree.children):
+            children += struct.pack(">I", child - before & 0xFFFFFFFF)
+        if arrangement == IRREGULAR:
+            irregular += tree.head + bytes([len(tree.exceptions)])
+            for (i, (stays, value)), before in zip(tree.exceptions.items(), [0, *tree.exceptions]):
+                irregular += struct.pack(">HH", stays << 15 | i - before, value)
+        cells += b"".join(tree.cells)
+        literals += b"".join(page[hole] for hole in tree.holes(tree.covered(), gap_is_used))
+    return b"".join(columns)
 
 
 # ----------------------------------------------------------------------------------------------- 5. Repository
@@ -645,6 +865,7 @@ class Version:
         self.keys, self.manifest = repository.keys, manifest
         self.folder = os.path.join(repository.root, "packs", manifest.chain)
         self.packs, self.decoded, self.depths = {}, OrderedDict(), {}
+        self.fingerprints = {}  # (object, frame) → those of its units, joined; of frames that were decoded
         self.by_name = {entry.name: entry for entry, *_ in manifest.leaves if entry}
         self.table = {}
         self.table = self.read_table()
@@ -701,14 +922,14 @@ class Version:
         """§4.4: how many deltas lie below each other, refused above 8."""
         frame, key = self.frame(sealed, index), (sealed.name, index)
         if key not in self.depths:
-            must(frame.codec < 2 or above < 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
+            must(not frame.runs or above < 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
             below = (self.depth(self.base(sealed, run), run[1], above + 1) for run in frame.runs)
             self.depths[key] = max((1 + depth for depth in below), default=0)
         must(self.depths[key] + above <= 8, f"frame {index} of {sealed.name} needs more than 8 deltas")
         return self.depths[key]
 
     def decode(self, sealed, index):
-        """The units of a frame, joined, every fingerprint checked."""
+        """The units of a frame, joined, proved by their fingerprints."""
         key = (sealed.name, index)
         if key in self.decoded:
             self.decoded.move_to_end(key)
@@ -724,14 +945,13 @@ class Version:
         must(sum(sizes) <= 1_048_576, f"frame {index} of {sealed.name} has more than 1 MiB of bases")
         prefix = b"".join(self.units(self.base(sealed, r), *r[1:]) for r in frame.runs)
         data = sealed.open_frame(index, 0, frame.offset, frame.sealed, frame.length, frame.codec, frame.id)
-        if frame.codec:
-            data = unzstd(data, frame.length, prefix)
-        at = 0
-        for i, length in enumerate(frame.lengths):
-            must(fingerprint(self.keys, frame.type, data[at:at + length]) == frame.fingerprints[16 * i:16 * i + 16],
-                 f"unit {i} of frame {index} of {sealed.name} has another fingerprint", "damaged")
-            at += length
-        self.decoded[key] = data
+        data = expand(data, frame, prefix)
+        ends = list(itertools.accumulate(frame.lengths))
+        units = (data[end - length:end] for end, length in zip(ends, frame.lengths))
+        fingerprints = b"".join(fingerprint(self.keys, frame.type, unit) for unit in units)
+        must(len(data) == ends[-1] and sha256(fingerprints) == frame.id,
+             f"a unit of frame {index} of {sealed.name} has another fingerprint", "damaged")
+        self.decoded[key], self.fingerprints[key] = data, fingerprints
         if len(self.decoded) > self.CACHED_FRAMES:
             self.decoded.popitem(last=False)
         return data
@@ -798,7 +1018,7 @@ class Version:
                 digest.update(self.fingerprints_of_zeros(member, piece))
             else:
                 first, last = 16 * piece.first, 16 * (piece.first + piece.count)
-                digest.update(self.object(piece.number).frames[piece.frame].fingerprints[first:last])
+                digest.update(self.fingerprints[self.object(piece.number).name, piece.frame][first:last])
         must(digest.digest() == member.digest, f"the image digest of {name} does not fit", "damaged")
         file.seek(0)
         whole = hashlib.sha256()

@@ -17,7 +17,7 @@ package struct Directory: Sendable {
     for frame in frames {
       writer.write(UInt32(frame.payload.count + AuthenticatedCipher.tagLength))
       writer.write([frame.codec.rawValue, frame.type.rawValue])
-      writer.write(UInt16(frame.fingerprints.count))
+      writer.write(UInt16(frame.unitLengths.count))
       frame.unitLengths.encode(into: &writer)
       guard frame.codec.hasPrefix else {
         for fingerprint in frame.fingerprints {

@@ -9,15 +9,16 @@ package struct EncodedFrame: Sendable {
   package var bases: [BaseRun]
   package let payload: [UInt8]
 
+  /// - Parameter frameID: where it is known without the fingerprints, as of a delta frame that was read.
   package init(
-    codec: Codec, type: UnitType, unitLengths: UnitLengths, fingerprints: [Fingerprint], bases: [BaseRun] = [],
-    payload: [UInt8]
+    codec: Codec, type: UnitType, unitLengths: UnitLengths, fingerprints: [Fingerprint], frameID: Digest? = nil,
+    bases: [BaseRun] = [], payload: [UInt8]
   ) {
     self.codec = codec
     self.type = type
     self.unitLengths = unitLengths
     self.fingerprints = fingerprints
-    frameID = FrameRecord.frameID(of: fingerprints)
+    self.frameID = frameID ?? FrameRecord.frameID(of: fingerprints)
     self.bases = bases
     self.payload = payload
   }

@@ -5,6 +5,8 @@ import Subprocess
 import TestKit
 import Testing
 
+@testable import Sealing
+
 /// The program against a decoder and an encoder that were written from Docs/Format.md alone, in another language.
 ///
 /// They need an interpreter with `cryptography` and `zstandard`: Scripts/test names one in SEALIFT_PYTHON.
@@ -51,6 +53,37 @@ import Testing
 
   @Test func `the other decoder refuses what the format forbids`() async throws {
     _ = try await Reference().python("\(SourceTree.root)/Tests/ReferenceTests/unseal_test.py")
+  }
+
+  @Test func `the other decoder reads every vector, or refuses it, as it says`() async throws {
+    _ = try await Reference().python("\(SourceTree.root)/Tests/ReferenceTests/vector_test.py")
+  }
+
+  /// A prefix must be the same bytes for all who make its form; so three makers of it meet thousands of pages, most of
+  /// them damaged.
+  @Test func `three programs take pages apart in the same way`() async throws {
+    let reference = try Reference()
+    let path = reference.scratch.file("forms")
+    try await reference.python("\(SourceTree.root)/Tests/ReferenceTests/cell_forms.py", path)
+    var forms = ArraySlice(try fileBytes(path))
+    func take(_ count: Int) -> [UInt8] {
+      defer { forms = forms.dropFirst(count) }
+      return Array(forms.prefix(count))
+    }
+    func number() -> Int { take(4).reduce(0) { $0 << 8 | Int($1) } }
+    var compared = 0
+    let encoder = CellFormEncoder()
+    let decoder = CellFormDecoder()
+    while !forms.isEmpty {
+      let (size, count, length) = (number(), number(), number())
+      let (pages, expected) = (take(size * count), take(length))
+      var form: [UInt8] = []
+      pages.withUnsafeBytes { _ = encoder.encode($0, pageSize: size, into: &form) }
+      #expect(form == expected, "pages \(compared) of \(size) bytes")
+      #expect(try expected.withUnsafeBytes { try decoder.decode($0, pages: count, pageSize: size) } == pages)
+      compared += 1
+    }
+    #expect(compared > 2000)
   }
 
   @Test func `what the program wrote is listed and restored by another decoder`() async throws {

@@ -43,6 +43,107 @@ def padded(length):
     return (length + mask) & ~mask
 
 
+# §4.5
+
+def number_at(data, at):
+    """A SQLite varint: (value, bytes), or None where the data ends first."""
+    value = 0
+    for length in range(1, 10):
+        if at + length > len(data):
+            return None
+        byte = data[at + length - 1]
+        if length == 9:
+            return value << 8 | byte, 9
+        value = value << 7 | byte & 127
+        if byte < 128:
+            return value, length
+
+
+def cell_end(kind, page, at):
+    """Where the cell ends whose payload length, or rowid, begins at `at`; None where its varints do not end."""
+    first = number_at(page, at)
+    if first is None:
+        return None
+    payload, at = first[0], at + first[1]
+    if kind == 5:
+        return at
+    start = at - first[1]
+    if kind == 13:
+        rowid = number_at(page, at)
+        if rowid is None:
+            return None
+        at += rowid[1]
+    used = len(page)
+    x, m = used - 35 if kind == 13 else (used - 12) * 64 // 255 - 23, (used - 12) * 32 // 255 - 23
+    if payload > x:
+        k = m + (payload - m) % (used - 4)
+        return at + 4 + (k if k <= x else m)
+    return at + payload if kind == 2 else max(at + payload, start + 4)
+
+
+def take_apart(page):
+    """(layout, n, children, irregular, cells, literals) of a page; None for one that is literal."""
+    kind, n, p = page[0], page[3] << 8 | page[4], len(page)
+    front, link = (12, 4) if kind in (2, 5) else (8, 0)
+    s = front + 2 * n
+    if kind not in (2, 5, 10, 13) or n == 0 or s > p:
+        return None
+    places = [page[at] << 8 | page[at + 1] for at in range(front, s, 2)]
+    ends = [cell_end(kind, page, o + link) for o in places]
+    if any(o < s or end is None or end > p for o, end in zip(places, ends)):
+        return None
+    sizes = [end - o for o, end in zip(places, ends)]
+    if s + sum(sizes) > p:
+        return None
+    content = page[5] << 8 | page[6]
+    gap = range(s, content if s <= content <= p else s)
+    used = any(page[gap.start:gap.stop])
+    straight = [p - sum(sizes[:i + 1]) for i in range(n)]
+    last_first = [p - sizes[-1] - sum(sizes[:i + 1]) for i in range(n - 1)] + [p - sizes[-1]]
+    regular = not page[1] and not page[2] and not page[7] and content == min(places)
+    irregular, taken = b"", set()
+    if regular and places == straight:
+        arrangement = 1
+    elif regular and n > 1 and places == last_first:
+        arrangement = 2
+    else:
+        arrangement, e, exceptions = 3, p, []
+        for i in range(n):
+            if places[i] == e - sizes[i]:
+                e = places[i]
+            elif i == n - 1 or places[i + 1] == e - sizes[i + 1]:
+                exceptions.append((i, 0x8000, p - sizes[i] - places[i]))
+            else:
+                exceptions.append((i, 0, (e - sizes[i] - places[i]) % 65536))
+                e = places[i]
+        if len(exceptions) > 255 or 2 * len(exceptions) > n:
+            return None
+        before = [0] + [i for i, *_ in exceptions]
+        irregular = page[1:3] + page[5:8] + u8(len(exceptions)) + b"".join(
+            u16(stays | i - b) + u16(value) for (i, stays, value), b in zip(exceptions, before))
+    for o, size in zip(places, sizes):
+        span = set(range(o, o + size))
+        if span & taken:
+            return None
+        taken |= span
+    links = [int.from_bytes(page[o:o + 4], "big") for o in places] + [int.from_bytes(page[8:12], "big")]
+    children = b"".join(u32((a - b) % (1 << 32)) for a, b in zip(links, [0] + links)) if link else b""
+    rest = bytes(page[at] for at in range(s, p) if at not in taken and (used or at not in gap))
+    cells = b"".join(page[o + link:end] for o, end in zip(places, ends))
+    return kind | arrangement << 4 | used << 7, n, children, irregular, cells, rest
+
+
+def cell_form(pages, keep=()):
+    """The cell form of pages; those whose numbers are in `keep` stay literal, as an encoder of a frame may choose."""
+    parts = [None if i in keep else take_apart(page) for i, page in enumerate(pages)]
+    trees = [part for part in parts if part]
+    layouts = bytes(part[0] if part else 0 for part in parts)
+    high, low = bytes(tree[1] >> 8 for tree in trees), bytes(tree[1] & 255 for tree in trees)
+    streams = [b"".join(tree[at] for tree in trees) for at in (2, 3, 4)]
+    literals = b"".join(part[5] if part else page for part, page in zip(parts, pages))
+    return layouts + high + low + b"".join(streams) + literals
+
+
 class Frame:
     """Units to be sealed together. `runs`: (base pack name or None for this object, frame, first unit, count)."""
 
@@ -51,11 +152,14 @@ class Frame:
         self.runs, self.prefix, self.depth = list(runs), prefix, depth
 
     def packed(self):
-        plain = b"".join(self.units)
+        plain, prefix = b"".join(self.units), self.prefix
         if self.codec == 0:
             return plain
+        if self.codec >= 3:
+            plain, size = cell_form(self.units, keep=range(5, len(self.units), 7)), len(self.units[0])
+            prefix = cell_form([prefix[at:at + size] for at in range(0, len(prefix), size)])
         raw = zstandard.DICT_TYPE_RAWCONTENT
-        base = zstandard.ZstdCompressionDict(self.prefix, dict_type=raw) if self.prefix else None
+        base = zstandard.ZstdCompressionDict(prefix, dict_type=raw) if prefix else None
         return zstandard.ZstdCompressor(level=3, dict_data=base, write_dict_id=False).compress(plain)
 
 
@@ -129,9 +233,10 @@ class Forge:
             directory += u32(len(data) + 16) + u8(frame.codec) + u8(frame.kind) + u16(len(lengths))
             same = len(set(lengths)) == 1
             directory += u32(lengths[0]) if same else u32(0) + b"".join(u32(n) for n in lengths)
-            directory += prints
-            if frame.codec == 2:
-                directory += u16(len(frame.runs)) + b"".join(
+            if frame.codec not in (2, 4):
+                directory += prints
+            else:
+                directory += ids[-1] + u16(len(frame.runs)) + b"".join(
                     u16(0xFFFF if base is None else list(bases).index(base)) + u32(f) + u16(first) + u16(count)
                     for base, f, first, count in frame.runs)
         directory = bend_directory(directory + u32(len(meta)) + meta)
@@ -172,18 +277,20 @@ class Chain:
         self.known, self.entries, self.names = {}, {}, {}  # fingerprint → Place; number → entry; number → pack name
         self.next_pack, self.sequence, self.previous = 1, 0, bytes(32)
         self.image, self.table_leaf, self.versions = {}, None, []
+        self.turn = 0  # counts frames of pages
         self.directories = {}  # number → length of the directory frame
         self.facts = {}  # (number, frame) → (plaintext length, sealed length, bases as (number, frame))
 
     # Packs
 
+    @staticmethod
+    def bases(frames):
+        """The names of all packs that frames rest on, each once."""
+        return list(dict.fromkeys(run[0] for frame in frames for run in frame.runs if run[0] is not None))
+
     def pack(self, frames):
         """Seals frames into a pack; their units can be referenced from then on. Gives its number."""
-        bases = []
-        for base in (run[0] for frame in frames for run in frame.runs):
-            if base is not None and base not in bases:
-                bases.append(base)
-        data = self.forge.seal(PACK, frames, bases)
+        data = self.forge.seal(PACK, frames, self.bases(frames))
         self.forge.put(f"packs/{self.id.hex()}/{sha(data).hex()}", data)
         number, self.next_pack = self.next_pack, self.next_pack + 1
         self.names[number] = sha(data)
@@ -202,8 +309,13 @@ class Chain:
                 self.known[self.forge.fingerprint(frame.kind, unit)] = Place(number, f, u, frame.depth)
 
     def data_frames(self, kind, units, size):
-        """Frames for new units, given as (unit, the unit that was at its place before or None)."""
+        """Frames for new units, given as (unit, the unit that was at its place before or None). Pages in turn as they
+        are and in the form of cells."""
         frames, per_frame = [], max(1, min(16, 262_144 // size))
+
+        def form(codec):
+            self.turn += kind == PAGE
+            return codec + 2 if kind == PAGE and self.turn % 2 else codec
         for at in range(0, len(units), per_frame):
             some = units[at:at + per_frame]
             places = [self.known.get(self.forge.fingerprint(kind, old)) if old else None for _, old in some]
@@ -211,18 +323,32 @@ class Chain:
                      if place and place.number and place.depth < 8]
             if based and all(place or not old for place, (_, old) in zip(places, some)):
                 runs = [(self.names[p.number], p.frame, p.unit, 1) for p, _ in based]
-                frame = Frame(kind, [u for u, _ in some], 2, runs, b"".join(old for _, old in based),
+                frame = Frame(kind, [u for u, _ in some], form(2), runs, b"".join(old for _, old in based),
                               1 + max(p.depth for p, _ in based))
             elif frames and len(frames) % 3 == 2:  # the frame before is the base: in this object
                 last = frames[-1]
                 count = len(last.units) if kind == PAGE else 1
-                frame = Frame(kind, [u for u, _ in some], 2, [(None, len(frames) - 1, 0, count)],
+                frame = Frame(kind, [u for u, _ in some], form(2), [(None, len(frames) - 1, 0, count)],
                               b"".join(last.units[:count]), 1 + last.depth)
                 frame = frame if frame.depth <= 8 else Frame(kind, [u for u, _ in some])
             else:
-                frame = Frame(kind, [u for u, _ in some], 0 if len(frames) % 4 == 3 else 1)
+                frame = Frame(kind, [u for u, _ in some], 0 if len(frames) % 4 == 3 else form(1))
             frames.append(frame)
         return frames
+
+    def rider(self, kind, unit, old, frames):
+        """A frame of one unit for a manifest: a delta on the pack that has what was there before, or on the rider
+        before it, or whole."""
+        place = self.known.get(self.forge.fingerprint(kind, old)) if old else None
+        self.turn += 1
+        codec = 4 if kind == PAGE and self.turn % 2 else 2
+        if place and place.number and place.depth < 8:
+            return Frame(kind, [unit], codec, [(self.names[place.number], place.frame, place.unit, 1)], old,
+                         place.depth + 1)
+        last = frames[-1] if frames else None
+        if kind == PAGE and last and last.kind == PAGE and last.depth < 8 and len(last.units[0]) == len(unit):
+            return Frame(kind, [unit], codec, [(None, len(frames) - 1, 0, 1)], last.units[0], last.depth + 1)
+        return Frame(kind, [unit], 3 if kind == PAGE else 1)
 
     # Maps
 
@@ -280,9 +406,9 @@ class Chain:
             if not new:
                 pass
             elif riders:
-                for unit, _ in new:
+                for unit, old in new:
                     here[forge.fingerprint(kind, unit)] = Place(0, len(frames), 0)
-                    frames.append(Frame(kind, [unit]))
+                    frames.append(self.rider(kind, unit, old, frames))
             elif kind == BLOCK:  # the last, shorter block gets a frame with others: lengths that differ
                 new_bytes += self.pack(self.data_frames(kind, new, 65536))[1]
             else:
@@ -351,7 +477,7 @@ class Chain:
         return decoded, sum(self.facts[key][1] for key in needed) + directories
 
     def put_manifest(self, body, frames, sequence, revision, epoch=None):
-        data = self.forge.seal(MANIFEST, frames, meta=body, epoch=epoch)
+        data = self.forge.seal(MANIFEST, frames, self.bases(frames), meta=body, epoch=epoch)
         self.forge.put(f"versions/{self.id.hex()}/{sequence:012}-{revision:04}-{len(data)}-{sha(data).hex()}", data)
         return data
 
@@ -505,7 +631,7 @@ def make(out, seed=1, log_n=17, big=False, race=False):
     forge.slot(3, 3, recovery)
     forge.keyring(1)
     forge.configuration(1)
-    chains = {name: Chain(forge, name) for name in ("accounts", "photos", "ledger", "sparse")}
+    chains = {name: Chain(forge, name) for name in ("accounts", "photos", "ledger", "sparse", "riders")}
 
     accounts, db = chains["accounts"], Database(1024)
     image = db("CREATE TABLE a(id INTEGER PRIMARY KEY, name TEXT, balance INT)", "CREATE INDEX b ON a(name)",
@@ -562,6 +688,13 @@ def make(out, seed=1, log_n=17, big=False, race=False):
                           method=3, flags=2)
     chains["sparse"].push([database_member(zeroed_database(140_000_000 if big else 700_000))], method=2,
                           tags=["deep map" if big else "map of two levels"])
+    riders, db = chains["riders"], Database(1024)
+    image = db("CREATE TABLE r(a INTEGER PRIMARY KEY, b TEXT)", "CREATE INDEX s ON r(b)",
+               *(("INSERT INTO r VALUES(?,?)", (i, dice.randbytes(15).hex())) for i in range(600)))
+    riders.push([database_member(image)])
+    image = db(("UPDATE r SET b=? WHERE a%150=3", (dice.randbytes(15).hex(),)),
+               *(("INSERT INTO r VALUES(?,?)", (i, dice.randbytes(15).hex())) for i in range(600, 680)))
+    riders.push([database_member(image)], riders=True)  # deltas on pages of a pack, and on each other
     if race:
         other = Forge(forge.root, seed + 1000, log_n)
         other.repository_file()

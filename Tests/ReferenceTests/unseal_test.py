@@ -140,6 +140,9 @@ class Reading(Scratch):
             deepest = max([deepest] + [d for d, _ in manifest.maps])
             found |= {"table in a pack" for entry, *_ in manifest.leaves if entry}
             found |= {"riders" for f in manifest.sealed.frames if f.type != unseal.NODE}
+            found |= {"deltas in a manifest" for f in manifest.sealed.frames if f.runs}
+            found |= {f"base of a rider in {'a pack' if run[0] else 'this object'}"
+                      for f in manifest.sealed.frames for run in f.runs}
             found |= {"second revision" for _ in range(manifest.revision)}
             for member, (levels, root) in zip(manifest.stored, manifest.maps):
                 found |= {"nodes in a pack" for _ in range(1) if root.number and levels}
@@ -158,7 +161,9 @@ class Reading(Scratch):
         self.assertEqual((depth, deepest), (8, 3))
         self.assertLessEqual({"table in a pack", "riders", "second revision", "nodes in a pack", "zeros",
                               "base in this object", "lengths that differ", "a prefix like a dictionary",
-                              *(("codec", *pair) for pair in ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2)))}, found)
+                              "deltas in a manifest", "base of a rider in this object", "base of a rider in a pack",
+                              *(("codec", *pair) for pair in ((0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (2, 2)))},
+                             found)
 
     def test_a_target_that_exists_is_refused_and_left_alone(self):
         version = self.expected["latest"]["photos"]
@@ -436,7 +441,7 @@ class Hostile(Scratch):
         frame = maker.Frame(1, [self.page(50)])
         cases = [("unsupported", "version", lambda d: b"\1" + d[1:]),
                  ("malformed", "padding", lambda d: d + b"\0\1"),
-                 ("unsupported", "codec 3", lambda d: d[:11] + b"\3" + d[12:]),
+                 ("unsupported", "codec 5", lambda d: d[:11] + b"\5" + d[12:]),
                  ("unsupported", "unit type 9", lambda d: d[:12] + b"\x09" + d[13:]),
                  ("malformed", "do not end where", lambda d: d[:10] + bytes([d[10] ^ 1]) + d[11:]),
                  ("truncated", "ends too early", lambda d: d[:-4] + b"\xff\xff\xff\xff"),

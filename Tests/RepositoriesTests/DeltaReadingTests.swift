@@ -77,6 +77,7 @@ import Testing
     #expect(error?.code == .damaged)
   }
 
+  /// Directories do not list what deltas hold, so that is stored anew; pages of whole frames are found again.
   @Test func `a push goes on above deltas it did not write`() async throws {
     let home = try await Home()
     let made = HandmadeVersion(home)
@@ -86,7 +87,7 @@ import Testing
     let result = try await home.push(more)
     #expect(result.manifest.core?.sequence == 2)
     let table = try await PackTable(of: result.manifest, repository: home.repository, state: nil)
-    #expect(table.all.count == 4)
+    #expect(!table.all.contains { made.packs.dropFirst().map(\.name).contains($0.name) })
     #expect(try await home.read(result.manifest) == more)
   }
 }

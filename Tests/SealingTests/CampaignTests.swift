@@ -23,7 +23,8 @@ import Testing
     let keyring = try Fixed.keyring.seal(master: Fixed.master, repository: Fixed.repository, random: Fixed.stuckRandom)
     return [
       target("pack", .pack, try Samples.pack()), target("delta pack", .pack, try Samples.deltaPack()),
-      target("node pack", .pack, try Samples.nodePack()), target("manifest", .manifest, try Samples.manifest()),
+      target("cell pack", .pack, try Samples.cellPack()), target("node pack", .pack, try Samples.nodePack()),
+      target("manifest", .manifest, try Samples.manifest()),
       target("partial manifest", .manifest, try Samples.manifest(Samples.partial)),
       target("condemned record", .condemned, try Samples.object(.condemned, Samples.condemned.encode())),
       target("tombstone", .tombstone, try Samples.object(.tombstone, Samples.tombstone.encode())),
@@ -39,7 +40,8 @@ import Testing
   static func parts() throws -> [Campaign.Target] {
     var targets: [Campaign.Target] = []
     for (name, sealed) in [
-      ("frame", try Samples.pack()), ("delta frame", try Samples.deltaPack()), ("nodes", try Samples.nodePack()),
+      ("frame", try Samples.pack()), ("delta frame", try Samples.deltaPack()), ("cell frame", try Samples.cellPack()),
+      ("nodes", try Samples.nodePack()),
     ] {
       let reader = try PackReader(entry: sealed.packEntry(number: 1), keys: Fixed.keys)
       let end = sealed.bytes.count - 4
@@ -47,7 +49,7 @@ import Testing
       let directory = try reader.openDirectory(directoryFrame)
       for (index, record) in directory.frames.enumerated() {
         let range = record.offset..<record.offset + Int(record.sealedLength)
-        let prefix = record.codec == .zstdWithPrefix ? try prefix(of: record, sealed) : nil
+        let prefix = record.codec.hasPrefix ? try prefix(of: record, sealed) : nil
         targets.append(
           Campaign.Target(name: "\(name) \(index) by range", bytes: Array(sealed.bytes[range])) {
             _ = try FrameDecoder(keys: Fixed.keys).decode(
@@ -241,7 +243,12 @@ import Testing
 
   /// A body of each kind, with what reads it and writes it again.
   private static func bodies() throws -> [([UInt8], ([UInt8]) throws -> [UInt8])] {
-    let frames = try Frames.chain(depth: 2)
+    let pages = try CellForms.samplePages()
+    let frames =
+      try Frames.chain(depth: 2) + [
+        try Frames.encoded(.page, pages),
+        Frames.cellDelta([pages[2]], prefix: pages[1], bases: [.init(pack: nil, frame: 3, firstUnit: 1, count: 1)]),
+      ]
     let end = 128 + frames.reduce(0) { $0 + $1.payload.count + 16 }
     let directory = Directory.encode(basePacks: [], frames: frames, meta: [])
     return [
@@ -264,7 +271,7 @@ import Testing
           let frames = read.frames.map {
             EncodedFrame(
               codec: $0.codec, type: $0.type, unitLengths: $0.unitLengths, fingerprints: $0.fingerprints,
-              bases: $0.bases, payload: [UInt8](repeating: 0, count: Int($0.sealedLength) - 16))
+              frameID: $0.frameID, bases: $0.bases, payload: [UInt8](repeating: 0, count: Int($0.sealedLength) - 16))
           }
           let again = Directory.encode(basePacks: read.basePacks, frames: frames, meta: read.meta)
           return again + [UInt8](repeating: 0, count: max(0, bytes.count - again.count))
@@ -276,7 +283,7 @@ import Testing
   private static func prefix(of record: FrameRecord, _ sealed: SealedObject) throws -> [UInt8] {
     let object = try OpenedObject.open(sealed.bytes, kind: .pack, name: nil, keys: Fixed.keys)
     let frames = try Reading.frames(of: object, keys: Fixed.keys, bases: [])
-    return record.bases.flatMap { frames[Int($0.frame)] }
+    return record.bases.flatMap { Reading.units($0, of: frames[Int($0.frame)], object.directory.frames[Int($0.frame)]) }
   }
 }
 

@@ -68,6 +68,18 @@ enum Frames {
     made(.zstdWithPrefix, type, units, payload: compress(Array(units.joined()), prefix: prefix), bases: bases)
   }
 
+  static func cells(_ pages: [[UInt8]], form: [UInt8]? = nil) -> EncodedFrame {
+    let form = form ?? CellForms.form(of: Array(pages.joined()), pageSize: pages[0].count)
+    return made(.cells, .page, pages, payload: compress(form))
+  }
+
+  static func cellDelta(_ pages: [[UInt8]], prefix: [UInt8], bases: [BaseRun]) -> EncodedFrame {
+    let size = pages[0].count
+    let form = CellForms.form(of: Array(pages.joined()), pageSize: size)
+    let payload = compress(form, prefix: CellForms.form(of: prefix, pageSize: size))
+    return made(.cellsWithPrefix, .page, pages, payload: payload, bases: bases)
+  }
+
   /// A pack of one whole page and `depth` deltas, each on the one before.
   static func chain(depth: Int) throws -> [EncodedFrame] {
     var pages = [Fixed.page(0)]
@@ -182,13 +194,13 @@ enum Reading {
         }
       }
       plain.append(
-        try object.decodeFrame(index, with: decoder, prefix: record.codec == .zstdWithPrefix ? prefix : nil))
+        try object.decodeFrame(index, with: decoder, prefix: record.codec.hasPrefix ? prefix : nil))
       if record.type == .node { try nodes(record, plain[index]) }
     }
     return plain
   }
 
-  private static func units(_ run: BaseRun, of plain: [UInt8], _ record: FrameRecord) -> ArraySlice<UInt8> {
+  static func units(_ run: BaseRun, of plain: [UInt8], _ record: FrameRecord) -> ArraySlice<UInt8> {
     let last = Int(run.firstUnit) + Int(run.count) - 1
     return plain[record.unitOffset(Int(run.firstUnit))..<record.unitOffset(last) + record.unitLengths[last]]
   }

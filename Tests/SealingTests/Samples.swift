@@ -95,6 +95,18 @@ enum Samples {
     return try builder.finish()
   }
 
+  /// Pages in the form of cells, and a delta on one of them.
+  static func cellPack() throws -> SealedObject {
+    var builder = ObjectBuilder(kind: .pack, keys: Fixed.keys, random: Fixed.stuckRandom)
+    let pages = try CellForms.samplePages()
+    builder.add(try Frames.encoded(.page, pages))
+    var changed = pages[2]
+    changed[500] ^= 1
+    builder.add(
+      Frames.cellDelta([changed], prefix: pages[2], bases: [.init(pack: nil, frame: 0, firstUnit: 2, count: 1)]))
+    return try builder.finish()
+  }
+
   static func nodePack() throws -> SealedObject {
     var builder = ObjectBuilder(kind: .pack, keys: Fixed.keys, random: Fixed.stuckRandom)
     builder.add(try nodeFrame)

@@ -71,7 +71,7 @@ extension VectorRecipes {
     // Offsets in a directory without bases: version 0, count of bases 1, of frames 3, first record 7.
     return try [
       ("directory-version", "directory version 1", "unsupported", make([page], set(0, 1))),
-      ("directory-codec", "codec 3", "unsupported", make([page], set(11, 3))),
+      ("directory-codec", "codec 5", "unsupported", make([page], set(11, 5))),
       ("directory-unit-type", "unit type 4", "unsupported", make([page], set(12, 4))),
       ("directory-no-units", "a frame without units", "malformed", make([page], set(14, 0))),
       ("directory-page-length", "a page of 513 bytes", "malformed", make([page], set(18, 1))),
