@@ -30,7 +30,9 @@ struct StalePacks: Sendable {
   // MARK: Remembered
 
   init(of chain: ChainID, in state: StateFolder) {
-    let text = (try? StateFiles.read(Self.path(chain, state))).flatMap { $0.map { String(decoding: $0, as: UTF8.self) } }
+    let text = (try? StateFiles.read(Self.path(chain, state))).flatMap {
+      $0.map { String(decoding: $0, as: UTF8.self) }
+    }
     names = Set((text ?? "").split(separator: "\n").compactMap { Layout.digest(String($0)) })
   }
 
