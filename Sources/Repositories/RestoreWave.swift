@@ -12,8 +12,6 @@ struct RestoreWave: Sendable {
     /// Decoded frames kept for later waves.
     var held = 16 << 20
     var steps = 1024
-
-    package init() {}
   }
 
   /// What is done with one frame.

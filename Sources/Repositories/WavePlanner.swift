@@ -13,7 +13,8 @@ actor WavePlanner {
   private var clock = 0
   /// What the decoder holds when the next wave begins.
   private var held: [FramePlace: Held] = [:]
-  private var sawDeltas = false
+  /// The greatest depth of a frame so far.
+  private var deepest = 0
 
   private struct Held {
     let length: Int
@@ -74,15 +75,15 @@ actor WavePlanner {
       level = max(level, below.level + 1)
     }
     guard depth <= Limits.depth else { throw FrameRecord.tooDeep() }
-    if depth > 0 { sawDeltas = true }
+    deepest = max(deepest, depth)
     wave.add(RestoreWave.Step(frame: frame, depth: depth, level: level))
     return (depth, level)
   }
 
-  /// Decides what is held after the wave. A version without deltas needs nothing of what was decoded before.
+  /// Decides what is held after the wave. Nothing rests on the deepest frames, and in a version without deltas all
+  /// frames are that.
   private func hold(after wave: inout RestoreWave) {
-    guard sawDeltas else { return }
-    for (index, step) in wave.steps.enumerated() {
+    for (index, step) in wave.steps.enumerated() where step.depth < deepest {
       held[step.frame.place] = Held(
         length: step.frame.record.plaintextLength, depth: step.depth, used: clock - wave.steps.count + index)
     }
