@@ -1,0 +1,59 @@
+import FoundationEssentials
+import Operations
+import TestKit
+import Testing
+
+/// Random databases, random changes, both methods, lost state, lost bases: every version of the chain is what it was,
+/// read by the program and by the decoder that was written from the text alone.
+@Suite(.enabled(if: Reference.python != nil)) struct ChainReferenceTests {
+  static let seeds = 0..<(Environment.value("SEALIFT_CAMPAIGNS") != nil ? 12 : 2)
+
+  @Test(arguments: seeds) func `every version of a chain comes back, with both decoders`(seed: Int) async throws {
+    var random = SeededRandom(UInt64(seed))
+    let reference = try Reference()
+    let road = try await Road()
+    let path = try road.database(rows: 300 + Int(random.next() % 1500))
+    var expected: [(id: String, dump: String)] = []
+    for step in 0..<8 {
+      if step > 0 { try SQLite.run(Self.change(&random), on: path) }
+      // A machine that lost what it knew, or what it kept, or both.
+      if random.next() % 6 == 0 { try? FileManager.default.removeItem(atPath: road.world.stateFolder) }
+      if random.next() % 6 == 0 { try? FileManager.default.removeItem(atPath: road.scratch.file("bases")) }
+      let method: DatabaseSource.Method = random.next() % 4 == 0 ? .pages : .vacuum
+      let outcome = try await road.push(
+        DatabaseSource(name: "app", path: path, method: method, baseFolder: road.scratch.file("bases")))
+      expected.append((try #require(outcome.pushed.first).version.id, try await dump(path)))
+    }
+    try reference.save(road.store, as: "written")
+    let key = reference.scratch.file("key")
+    try Data([UInt8](repeating: 3, count: 64)).write(to: URL(fileURLWithPath: key))
+    let root = reference.scratch.file("written")
+    for (number, version) in expected.enumerated() {
+      let (own, other) = (reference.scratch.file("own-\(number)"), reference.scratch.file("other-\(number)"))
+      _ = try await Pull(reference.world).run(.id(prefix: version.id), from: road.target, to: .file(own))
+      try await reference.python(
+        "\(SourceTree.root)/Scripts/unseal.py", root, "--key-file", key, "restore", version.id, "-o", other)
+      #expect(try await dump(own) == version.dump, "version \(number)")
+      #expect(try fileBytes(own) == fileBytes(other), "version \(number)")
+    }
+    let codecs = try await reference.python("\(SourceTree.root)/Tests/ReferenceTests/codecs_used.py", root, key)
+    #expect(codecs.split(separator: " ").contains("4"), "no delta was written: codecs \(codecs)")
+    print("campaign: chain \(seed): \(expected.count) versions came back twice, codecs \(codecs)")
+  }
+
+  private static func change(_ random: inout SeededRandom) -> String {
+    let number = random.next() % 100
+    return switch random.next() % 9 {
+    case 0: "update t set body = randomblob(900) where id % 100 = \(number)"
+    case 1: "update t set body = randomblob(\(number * 20)) where id % 50 = \(number % 50)"
+    case 2: "delete from t where id % 3 = \(number % 3) and id > 200"
+    case 3:
+      "with n(i) as (select 1 union all select i + 1 from n where i < \(number + 5)) insert into t(body) select randomblob(i * 9) from n"
+    case 4: "alter table t add column c\(random.next() % 1_000_000) default \(number)"
+    case 5: "create index i\(random.next() % 1_000_000) on t(substr(body, \(number), 8))"
+    case 6: "insert into t(body) values(zeroblob(70000)), (randomblob(\(number * 1000)))"
+    case 7: "update t set body = randomblob(30) where id = \(number + 1); vacuum"
+    default: "update t set body = randomblob(900) where id between \(number) and \(number + 20)"
+    }
+  }
+}
