@@ -11,6 +11,11 @@ package struct Pull: Sendable {
     case file(String)
     /// To a descriptor, after everything was verified.
     case descriptor(Int32)
+
+    /// Where there must be room anyhow; `nil` is the state folder.
+    var tables: String? {
+      if case .file(let path) = self { RestoredFile.folder(of: path) } else { nil }
+    }
   }
 
   package struct Outcome: Sendable {
@@ -48,7 +53,8 @@ package struct Pull: Sendable {
     guard let version = VersionSummary(manifest, target: target.name) else {
       throw RepositoryError(.incomplete, "the manifest is no version")
     }
-    let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
+    let reader = try await VersionReader(
+      manifest, repository: lookup.repository, state: lookup.state, tables: destination.tables)
     switch destination {
     case .file(let path): return try await restore(version, reader, to: path)
     case .descriptor(let descriptor): return try await stream(version, reader, to: descriptor)

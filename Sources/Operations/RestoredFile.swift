@@ -15,7 +15,7 @@ final class RestoredFile: Sendable {
 
   init(for path: String) throws {
     self.path = path
-    folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    folder = Self.folder(of: path)
     let name = path.split(separator: "/").last.map(String.init) ?? ""
     guard !name.isEmpty, name != ".", name != ".." else {
       throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write with -o FILE.")
@@ -30,6 +30,10 @@ final class RestoredFile: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+  }
 
   /// - Throws: `.usage` when the file or a side file of that name exists.
   static func refuseIfPresent(_ path: String) throws {

@@ -11,9 +11,13 @@ package struct VersionReader: Sendable {
   private let table: PackTable
   private let repository: Repository
   private let state: StateFolder?
+  private let tableFolder: String
 
+  /// - Parameter tables: the folder for nameless files of what grows with a member; by default the state folder.
   /// - Throws: `.incomplete` for a partial manifest; `.damaged`; `SealError`; `StoreError`.
-  package init(_ manifest: StoredManifest, repository: Repository, state: StateFolder?) async throws {
+  package init(
+    _ manifest: StoredManifest, repository: Repository, state: StateFolder?, tables: String? = nil
+  ) async throws {
     guard let core = manifest.core else {
       throw RepositoryError(.incomplete, "\(manifest.name.objectName) is a partial manifest and no version")
     }
@@ -21,6 +25,7 @@ package struct VersionReader: Sendable {
     self.core = core
     self.repository = repository
     self.state = state
+    tableFolder = tables ?? state?.path ?? "/tmp"
     table = try await PackTable(of: manifest, repository: repository, state: state)
   }
 
@@ -76,9 +81,6 @@ package struct VersionReader: Sendable {
 
   /// As many as there are cores, but no more: what each holds is memory.
   private static let workers = max(1, min(4, Cores.available))
-
-  /// Where tables of what grows with a member live.
-  private var tableFolder: String { state?.path ?? "/tmp" }
 
   private func content(of index: Int) throws -> (Core.FileContent, ManifestBody.MapRoot) {
     let files = core.members.indices.filter { core.members[$0].file != nil }

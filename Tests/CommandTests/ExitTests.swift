@@ -23,7 +23,9 @@ import Testing
     try await home.push()
     try home.change()
     let lock = try #require(
-      home.program.files(below: "state").first { $0.hasSuffix("/lock") && !$0.hasPrefix("spool/") })
+      home.program.files(below: "state").first {
+        $0.hasSuffix("/lock") && !$0.hasPrefix("spool/") && !$0.hasPrefix("bases/")
+      })
     let descriptor = open(home.program.file("state/\(lock)"), O_RDWR | O_CLOEXEC)
     #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
     let ending = try await home("--json", "push")

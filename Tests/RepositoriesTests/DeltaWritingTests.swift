@@ -9,7 +9,7 @@ import Testing
 /// is kept on this machine.
 @Suite struct DeltaWritingTests {
   @Test func `a vacuumed copy after an update costs a small part of its new pages`() async throws {
-    let line = try await Line()
+    let line = try await Line(rows: 40_000)
     let first = try await line.push(.anchor)
     try line.update(seed: 1)
     let second = try await line.push(.middle)
@@ -174,8 +174,14 @@ private final class Line {
       let directory = try await home.repository.directory(of: entry, chain: home.chain, state: nil)
       try known.add(entry, directory, unitsOfDeltas: nil)
     }
-    var riders = 0
-    if manifest.object.directory.frames.contains(where: \.codec.hasPrefix) { riders = 1 }
-    return max(Int(known.frames.map(\.depth).max() ?? 0), riders)
+    return manifest.object.directory.frames.reduce(Int(known.frames.map(\.depth).max() ?? 0)) { deepest, rider in
+      let bases = rider.bases.compactMap { run -> Int? in
+        guard let pack = run.pack.flatMap({ table[manifest.object.directory.basePacks[Int($0)]] }),
+          let ordinal = known.frame(at: UnitLocation(pack: pack.number, frame: run.frame, unit: 0))
+        else { return nil }
+        return Int(known.frames[Int(ordinal)].depth) + 1
+      }
+      return max(deepest, bases.max() ?? 0)
+    }
   }
 }
