@@ -23,6 +23,8 @@ struct DatabaseHeader {
   var isWAL: Bool { bytes[19] == 2 }
   /// Unused bytes at the end of each page.
   var reservedBytes: Int { Int(bytes[20]) }
+  /// The size of the database; nil when the last writer was so old that it did not keep this field.
+  var pageCount: Int? { number(at: 24) == number(at: 92) && number(at: 28) > 0 ? number(at: 28) : nil }
   var firstFreelistTrunk: Int { number(at: 32) }
   var freelistCount: Int { number(at: 36) }
   /// 1 UTF-8, 2 UTF-16le, 3 UTF-16be; 0 while nothing was ever created.

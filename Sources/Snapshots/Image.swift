@@ -102,15 +102,21 @@ final class Image {
   }
 
   private func write(_ bytes: [UInt8], at offset: Int) throws(SnapshotError) {
-    var done = 0
-    while done < bytes.count {
-      let written = bytes.withUnsafeBytes {
-        pwrite(file, $0[done...].rebased, bytes.count - done, off_t(offset + done))
-      }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw imageError(path, errno) }
-      done += written
-    }
+    try bytes.withUnsafeBytes { bytes in
+      Result { () throws(SnapshotError) in try writeBytes(bytes, to: file, path, at: offset) }
+    }.get()
+  }
+}
+
+/// Writes all of `bytes` at `offset` of a copy that is open at `path`.
+/// - Throws: `.noSpace`, `.spool`.
+func writeBytes(_ bytes: UnsafeRawBufferPointer, to file: Int32, _ path: String, at offset: Int) throws(SnapshotError) {
+  var done = 0
+  while done < bytes.count {
+    let written = pwrite(file, bytes[done...].rebased, bytes.count - done, off_t(offset + done))
+    if written < 0, errno == EINTR { continue }
+    guard written > 0 else { throw imageError(path, errno) }
+    done += written
   }
 }
 
@@ -127,9 +133,11 @@ private func readBytes(_ file: Int32, _ path: String, at offset: Int, _ count: I
   return bytes
 }
 
-private func imageError(_ path: String, _ number: Int32) -> SnapshotError {
-  if number == ENOSPC {
-    return SnapshotError(.noSpace, "the disk became full while \(path) was written", hint: "Free space there.")
+func imageError(_ path: String, _ number: Int32) -> SnapshotError {
+  if [ENOSPC, EDQUOT, EFBIG].contains(number) {
+    return SnapshotError(
+      .noSpace, "no room was left while \(path) was written: \(words(number))",
+      hint: "Free space there, or raise the limit that stands in the way.")
   }
   return SnapshotError(.spool, "the copy \(path) cannot be read or written: \(words(number))")
 }

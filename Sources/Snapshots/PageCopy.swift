@@ -1,6 +1,6 @@
 import CSQLite
 
-/// Copies `source` page by page into the empty file `image`, inside one read transaction.
+/// Copies the pages of `source` into the empty file `image`, inside one read transaction.
 ///
 /// Without the held transaction a copy in steps starts again at every commit of another process, for ever
 /// under a busy writer; with it the copy is the state at its beginning, and needs no schema.
@@ -23,6 +23,19 @@ func copyByPages(
   defer {
     try? connection.execute("COMMIT")
     transaction.ends()
+  }
+
+  func demandProgress(_ done: Int, of total: Int) throws {
+    try watch.check()
+    try transaction.demandModestWal()
+    try stepDone(done, total)
+  }
+
+  if let header = capture.header, source.damage == nil, let still = StillCopy(source, header) {
+    try demandSpace(still.pageCount * (header.pageSize ?? 65536) + spaceToSpare, in: request.spoolFolder)
+    try stepDone(0, still.pageCount)
+    try still.write(to: image) { try demandProgress($0, of: still.pageCount) }
+    return header
   }
 
   let copy = try Connection(image, flags: SQLITE_OPEN_READWRITE)
@@ -48,9 +61,7 @@ func copyByPages(
     let code = sqlite3_backup_step(backup, pagesPerStep)
     if code == SQLITE_DONE { break }
     try demandStep(code, copy)
-    try watch.check()
-    try transaction.demandModestWal()
-    try stepDone(total - pages(sqlite3_backup_remaining(backup)), total)
+    try demandProgress(total - pages(sqlite3_backup_remaining(backup)), of: total)
   }
   finished = true
   try demandStep(sqlite3_backup_finish(backup), copy)

@@ -18,7 +18,7 @@ struct Sealift: AsyncParsableCommand {
       EXIT STATUS:
       \(ExitStatus.table)
       """,
-    version: Versions.line,
+    version: CommandLine.arguments.contains("--version") ? Versions.line : Versions.sealift,
     subcommands: [
       Init.self, PushCommand.self, List.self, Show.self, PullCommand.self, Restore.self, Key.self, Doctor.self,
       Config.self,

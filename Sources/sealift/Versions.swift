@@ -2,6 +2,7 @@
 enum Versions {
   static let sealift = "0.1.0"
 
+  /// To ask every library takes a millisecond: not for each run.
   static var line: String {
     let libraries = [
       LoadedSymbol.text("sqlite3_libversion").map { "SQLite \($0)" },

@@ -1,0 +1,61 @@
+import CSQLite
+import Glibc
+
+/// Copies a database file in large blocks, when it is certain that it stands still and holds all there is.
+///
+/// It does while a read transaction is held that reads nothing from a -wal: in rollback mode nobody gets the lock to
+/// write to the file; in WAL mode with an empty -wal, no checkpoint may write to the file before we are done (and an
+/// empty -wal proves that ours began without one: it cannot be cut while somebody reads through it). Where a writer has
+/// to wait this halves the wait: measured 0.30 s of CPU for 765 MB, where the backup API needs 0.55 s page by page.
+struct StillCopy {
+  private static let blockSize = 1 << 18
+  private let file: UnsafeMutablePointer<sqlite3_file>
+  private let read:
+    @convention(c) (UnsafeMutablePointer<sqlite3_file>?, UnsafeMutableRawPointer?, Int32, Int64) -> Int32
+  private let pageSize: Int
+  let pageCount: Int
+
+  /// Nil when page by page is the way: something may be in the -wal, or the file is not as long as its header says.
+  /// - Parameter header: that of page 1 as the transaction, which is held already, has seen it.
+  init?(_ source: Source, _ header: DatabaseHeader) {
+    guard let file = source.connection.mainFile, let methods = file.pointee.pMethods, let read = methods.pointee.xRead,
+      let pageSize = header.pageSize, let pageCount = header.pageCount
+    else { return nil }
+    guard !header.isWAL || (fileSize(source.path + "-wal") ?? 0) == 0 else { return nil }
+    var size: sqlite3_int64 = 0
+    guard methods.pointee.xFileSize(file, &size) == SQLITE_OK, Int(size) == pageCount * pageSize else { return nil }
+    self.file = file
+    self.read = read
+    self.pageSize = pageSize
+    self.pageCount = pageCount
+  }
+
+  /// - Parameter blockDone: called after each block with the pages done.
+  /// - Throws: `SQLiteFailure` when reading fails, `SnapshotError` when writing does, or what `blockDone` throws.
+  func write(to path: String, blockDone: (Int) throws -> Void) throws {
+    let image = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard image >= 0 else { throw imageError(path, errno) }
+    defer { close(image) }
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.blockSize, alignment: 4096)
+    defer { block.deallocate() }
+    let end = pageCount * pageSize
+    for offset in stride(from: 0, to: end, by: Self.blockSize) {
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: block[..<min(Self.blockSize, end - offset)])
+      let code = read(file, bytes.baseAddress, Int32(bytes.count), Int64(offset))
+      guard code == SQLITE_OK else {
+        throw SQLiteFailure(code: code, message: String(cString: sqlite3_errstr(code)))
+      }
+      clearLockBytePage(in: bytes, at: offset)
+      try writeBytes(UnsafeRawBufferPointer(bytes), to: image, path, at: offset)
+      try blockDone((offset + bytes.count) / pageSize)
+    }
+  }
+
+  /// Pages copied one by one leave out the page of lock bytes as well.
+  private func clearLockBytePage(in block: UnsafeMutableRawBufferPointer, at offset: Int) {
+    let start = (lockBytePage(pageSize: pageSize) - 1) * pageSize - offset
+    guard block.indices.contains(start) else { return }
+    UnsafeMutableRawBufferPointer(rebasing: block[start..<start + pageSize]).initializeMemory(
+      as: UInt8.self, repeating: 0)
+  }
+}
