@@ -63,6 +63,23 @@ import Testing
     #expect(list.error.contains("error: "))
   }
 
+  @Test func `13: a database that fails its check is pushed, flagged`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try SQLite.run(
+      """
+      CREATE TABLE strict(a); INSERT INTO strict VALUES(NULL); PRAGMA writable_schema=1;
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE strict(a NOT NULL)' WHERE name = 'strict';
+      """, on: home.program.file("app.db"))
+    let ending = try await home("push")
+    #expect(ending.status == 13, "\(ending.error)")
+    #expect(ending.error.contains("is damaged: NULL value in strict.a"))
+    let list = try await home("list")
+    #expect(list.status == 0 && list.output.contains("(damaged)"))
+    // A damaged database is never taken for an unchanged one.
+    #expect(try await home("push").status == 13)
+  }
+
   @Test func `13: one damaged pack is enough`() async throws {
     let home = try Home()
     try SQLite.run("INSERT INTO t(b) VALUES (randomblob(200000))", on: home.program.file("app.db"))
