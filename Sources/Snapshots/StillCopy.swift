@@ -6,7 +6,7 @@ import Glibc
 /// It does while a read transaction is held that reads nothing from a -wal: in rollback mode nobody gets the lock to
 /// write to the file; in WAL mode with an empty -wal, no checkpoint may write to the file before we are done (and an
 /// empty -wal proves that ours began without one: it cannot be cut while somebody reads through it). Where a writer has
-/// to wait this halves the wait: measured 0.30 s of CPU for 765 MB, where the backup API needs 0.55 s page by page.
+/// to wait they wait less.
 struct StillCopy {
   private static let blockSize = 1 << 18
   private let file: UnsafeMutablePointer<sqlite3_file>
