@@ -22,13 +22,15 @@ final class FileTable<Element: BitwiseCopyable>: @unchecked Sendable {
     precondition((0...capacity).contains(count))
     self.capacity = capacity
     self.count = count
-    let descriptor = try Self.openNameless(in: folder)
+    let descriptor = try NamelessFile.open(in: folder)
     defer { close(descriptor) }
     let length = Self.mappedLength(capacity)
     let problem = posix_fallocate(descriptor, 0, off_t(length))
-    guard problem == 0 else { throw Self.failure("cannot make a table of \(length) bytes in \(folder)", problem) }
+    guard problem == 0 else {
+      throw NamelessFile.failure("cannot make a table of \(length) bytes in \(folder)", problem)
+    }
     guard let mapped = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), mapped != MAP_FAILED else {
-      throw Self.failure("cannot map a table of \(length) bytes", errno)
+      throw NamelessFile.failure("cannot map a table of \(length) bytes", errno)
     }
     elements = mapped.bindMemory(to: Element.self, capacity: capacity)
   }
@@ -72,22 +74,4 @@ final class FileTable<Element: BitwiseCopyable>: @unchecked Sendable {
 
   /// No mapping is empty.
   private static func mappedLength(_ capacity: Int) -> Int { max(1, capacity) * MemoryLayout<Element>.stride }
-
-  /// Without a name from the start where the file system can do that, else unlinked at once.
-  private static func openNameless(in folder: String) throws(RepositoryError) -> Int32 {
-    let withoutName: Int32 = 0o20000000 | O_DIRECTORY  // O_TMPFILE, a macro that Swift does not see
-    let nameless = open(folder, O_RDWR | withoutName | O_CLOEXEC, 0o600)
-    if nameless >= 0 { return nameless }
-    let path = "\(folder)/.sealift-table-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-    let named = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard named >= 0 else { throw failure("cannot make a table in \(folder)", errno) }
-    unlink(path)
-    return named
-  }
-
-  private static func failure(_ message: String, _ number: Int32) -> RepositoryError {
-    RepositoryError(
-      .stateFolder, "\(message): \(String(cString: strerror(number)))",
-      hint: "Check space and permissions of the state folder, or name another one with SEALIFT_STATE.")
-  }
 }

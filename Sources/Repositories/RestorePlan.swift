@@ -4,7 +4,7 @@ import Sealing
 ///
 /// Frames are read in the order of the first unit they bring: a delta frame lies beside the whole frames it rests on,
 /// which mostly bring units for the same part of the member, so each is decoded once. Nothing here grows with the
-/// database in anonymous memory: 16 bytes a run and 20 a frame in nameless files.
+/// database in anonymous memory: 16 bytes a run and 12 a frame in nameless files.
 final class RestorePlan: Sendable {
   /// Units of a frame that lie one after the other there and in the member.
   struct Demand: BitwiseCopyable {
@@ -15,13 +15,10 @@ final class RestorePlan: Sendable {
     let memberUnit: UInt32
   }
 
-  /// A frame, and its demands: `demandCount` from `firstDemand` on.
   struct WantedFrame: BitwiseCopyable {
     let place: FramePlace
     /// The least unit of the member that it brings.
-    var memberUnit: UInt32
-    let firstDemand: UInt32
-    var demandCount: UInt32
+    let memberUnit: UInt32
   }
 
   let file: Core.FileContent
@@ -38,23 +35,27 @@ final class RestorePlan: Sendable {
     frames.sort { $0.memberUnit }
   }
 
-  func demands(of frame: WantedFrame) -> [Demand] {
-    (0..<Int(frame.demandCount)).map { demands[Int(frame.firstDemand) + $0] }
+  /// What is wanted of a frame; nothing of many a base.
+  func demands(of place: FramePlace) -> [Demand] {
+    var (low, high) = (0, demands.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if demands[middle].place < place { low = middle + 1 } else { high = middle }
+    }
+    var found: [Demand] = []
+    while low < demands.count, demands[low].place == place {
+      found.append(demands[low])
+      low += 1
+    }
+    return found
   }
 
   private static func frames(of demands: FileTable<Demand>, in folder: String) throws -> FileTable<WantedFrame> {
     var count = 0
     for index in 0..<demands.count where index == 0 || demands[index].place != demands[index - 1].place { count += 1 }
     let frames = try FileTable<WantedFrame>(capacity: count, in: folder)
-    for index in 0..<demands.count {
-      let demand = demands[index]
-      if let last = frames.last, last.place == demand.place {
-        frames[frames.count - 1].demandCount += 1
-      } else {
-        frames.append(
-          WantedFrame(
-            place: demand.place, memberUnit: demand.memberUnit, firstDemand: UInt32(index), demandCount: 1))
-      }
+    for index in 0..<demands.count where frames.last?.place != demands[index].place {
+      frames.append(WantedFrame(place: demands[index].place, memberUnit: demands[index].memberUnit))
     }
     return frames
   }

@@ -89,28 +89,15 @@ struct DecodedFrame: Sendable {
 }
 
 extension FrameRecord {
-  /// The prefix of this delta frame, from its bases in the order of the runs; `nil` for a frame that rests on nothing.
-  /// - Throws: `.damaged` when a base has not the units, their type or length, or all are too long.
-  func prefix(of bases: [FramePlace], _ decoded: (FramePlace) throws -> DecodedFrame) throws -> [UInt8]? {
-    guard !bases.isEmpty else { return nil }
-    var prefix: [UInt8] = []
-    for (run, place) in zip(self.bases, bases) {
-      let base = try decoded(place)
-      prefix += try base.record.units(Int(run.firstUnit), count: Int(run.count), of: base.plain, like: self)
-      guard prefix.count <= Limits.prefix else {
-        throw RepositoryError(.damaged, "a delta rests on more than \(Limits.prefix) bytes")
-      }
-    }
-    return prefix
-  }
-
-  /// Units of this decoded frame, joined, for the prefix of `other`: same type, for pages the same length.
-  func units(_ first: Int, count: Int, of plain: [UInt8], like other: FrameRecord) throws -> ArraySlice<UInt8> {
-    guard count > 0, first + count <= unitLengths.count, type == other.type,
+  /// Where the units of a run lie in this decoded frame, in bytes, as bases of `other`.
+  /// - Throws: `.damaged` when they are not there, of another type, or, for pages, of another length.
+  func range(of run: BaseRun, like other: FrameRecord) throws -> Range<Int> {
+    let first = Int(run.firstUnit)
+    let last = first + Int(run.count) - 1
+    guard run.count > 0, last < unitLengths.count, type == other.type,
       type != .page || unitLengths[first] == other.unitLengths[0]
     else { throw RepositoryError(.damaged, "a delta names bases that cannot be its own") }
-    let last = first + count - 1
-    return plain[unitOffset(first)..<unitOffset(last) + unitLengths[last]]
+    return unitOffset(first)..<unitOffset(last) + unitLengths[last]
   }
 
   static func tooDeep() -> RepositoryError {

@@ -60,16 +60,14 @@ package struct VersionReader: Sendable {
     try await directories
 
     let planner = WavePlanner(plan, of: frames, limits: limits)
-    let decoder = WaveDecoder(frames, workers: Self.workers)
-    let lone = LoneFrame(frames)
-    let place: @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void = { frame, demands in
-      try frame.place(demands, in: file, proofs, write, onProgress)
-    }
+    try await planner.findBases()
+    let decoder = WaveDecoder(frames, bases: try BaseFile(in: tableFolder), workers: Self.workers)
     var upcoming = try await planner.next()
     while let wave = upcoming {
       async let following = planner.next()
-      try await decoder.decode(wave, place: place)
-      if let wanted = wave.lone { try place(try await lone.decoded(wanted.place), plan.demands(of: wanted)) }
+      try await decoder.decode(wave) { frame, demands in
+        try frame.place(demands, in: file, proofs, write, onProgress)
+      }
       upcoming = try await following
     }
     guard proofs.digest == file.imageDigest else {

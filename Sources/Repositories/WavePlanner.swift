@@ -1,25 +1,24 @@
 import Sealing
 import Storage
 
-/// Cuts the reading of a member into waves, and fetches each.
-///
-/// It also decides which decoded frames are held from wave to wave, by what was used last: deltas rest on frames in
-/// nearly the order of the member, so what the next wave needs was mostly used by this one.
+/// Puts the frames of a member in an order in which each is fetched and decoded once, cuts that into waves, and fetches
+/// each wave.
 actor WavePlanner {
   private let plan: RestorePlan
   private let frames: VersionFrames
   private let limits: RestoreWave.Limits
   private var cursor = 0
-  private var clock = 0
-  /// What the decoder holds when the next wave begins.
-  private var held: [FramePlace: Held] = [:]
-  /// The greatest depth of a frame so far.
-  private var deepest = 0
+  /// Frames that others rest on.
+  private var bases: Set<FramePlace> = []
+  /// Frames that are in a wave, or wait for one.
+  private var settled: [FramePlace: Settled] = [:]
+  private var waiting: ArraySlice<RestoreWave.Step> = []
+  /// Where the next base is put in the file of bases.
+  private var nextSlot = 0
 
-  private struct Held {
-    let length: Int
+  private struct Settled {
     let depth: Int
-    var used: Int
+    let slot: Int
   }
 
   init(_ plan: RestorePlan, of frames: VersionFrames, limits: RestoreWave.Limits) {
@@ -28,70 +27,64 @@ actor WavePlanner {
     self.limits = limits
   }
 
+  /// Finds out which frames others rest on. Before the first wave.
+  func findBases() async throws {
+    for index in 0..<plan.frames.count { try await findBases(of: plan.frames[index].place, above: 0) }
+  }
+
   /// The next wave, fetched; `nil` after the last.
   /// - Throws: `.damaged`; `SealError`; `StoreError`.
   func next() async throws -> RestoreWave? {
-    guard cursor < plan.frames.count else { return nil }
     try Task.checkCancellation()
     var wave = RestoreWave()
-    while wave.lone == nil, cursor < plan.frames.count {
-      let wanted = plan.frames[cursor]
-      let steps = wave.steps.count
-      _ = try await close(wanted.place, in: &wave, above: 0)
-      if wave.exceeds(limits) {
-        wave.truncate(to: steps)
-        guard wave.isEmpty else { break }
-        wave.lone = wanted
+    while !wave.isFull(limits) {
+      if let step = waiting.popFirst() {
+        wave.add(step)
+      } else if cursor < plan.frames.count {
+        _ = try await settle(plan.frames[cursor].place)
+        cursor += 1
       } else {
-        wave.demand(plan.demands(of: wanted), of: wanted.place)
+        break
       }
-      cursor += 1
     }
-    hold(after: &wave)
-    wave.sealed = try await FrameFetch(frames.packs).fetch(wave.steps.compactMap(\.frame.packed))
+    guard !wave.levels.isEmpty else { return nil }
+    wave.sealed = try await FrameFetch(frames.packs).fetch(wave.packed)
     return wave
   }
 
-  /// Adds a frame to the wave, after all it rests on, unless it is there or held.
   /// - Parameter above: how many frames rest on each other above it.
-  /// - Returns: its depth, and the level it is decoded on (-1 when it is held).
-  private func close(
-    _ place: FramePlace, in wave: inout RestoreWave, above: Int
-  ) async throws -> (depth: Int, level: Int) {
-    clock += 1
-    if let step = wave.step(place) { return (step.depth, step.level) }
-    if let known = held[place] {
-      held[place]?.used = clock
-      return (known.depth, -1)
-    }
-    guard above <= Limits.depth else { throw FrameRecord.tooDeep() }
-    guard !wave.exceeds(limits) else { return (0, 0) }
-    let frame = if let known = try frames.frameAtHand(place) { known } else { try await frames.frame(place) }
-    var depth = 0
-    var level = 0
-    for base in frame.bases {
-      let below = try await close(base, in: &wave, above: above + 1)
-      depth = max(depth, below.depth + 1)
-      level = max(level, below.level + 1)
-    }
-    guard depth <= Limits.depth else { throw FrameRecord.tooDeep() }
-    deepest = max(deepest, depth)
-    wave.add(RestoreWave.Step(frame: frame, depth: depth, level: level))
-    return (depth, level)
+  private func findBases(of place: FramePlace, above: Int) async throws {
+    let frame = try await frame(place)
+    guard above < Limits.depth || frame.bases.isEmpty else { throw FrameRecord.tooDeep() }
+    for base in frame.bases where bases.insert(base).inserted { try await findBases(of: base, above: above + 1) }
   }
 
-  /// Decides what is held after the wave. Nothing rests on the deepest frames, and in a version without deltas all
-  /// frames are that.
-  private func hold(after wave: inout RestoreWave) {
-    for (index, step) in wave.steps.enumerated() where step.depth < deepest {
-      held[step.frame.place] = Held(
-        length: step.frame.record.plaintextLength, depth: step.depth, used: clock - wave.steps.count + index)
+  /// Lets a frame wait for its wave, after all it rests on, unless it was there before.
+  private func settle(_ place: FramePlace) async throws -> Settled {
+    if let known = settled[place] { return known }
+    let frame = try await frame(place)
+    var depth = 0
+    var prefix: [Range<Int>] = []
+    for (run, base) in zip(frame.record.bases, frame.bases) {
+      let below = try await settle(base)
+      depth = max(depth, below.depth + 1)
+      let units = try await self.frame(base).record.range(of: run, like: frame.record)
+      prefix.append(below.slot + units.lowerBound..<below.slot + units.upperBound)
     }
-    var room = limits.held
-    for (place, known) in held.sorted(by: { $0.value.used > $1.value.used }) {
-      room -= known.length
-      if room < 0 { held[place] = nil }
+    guard depth <= Limits.depth else { throw FrameRecord.tooDeep() }
+    guard prefix.reduce(0, { $0 + $1.count }) <= Limits.prefix else {
+      throw RepositoryError(.damaged, "a delta rests on more than \(Limits.prefix) bytes")
     }
-    wave.keep = Set(held.keys)
+    let slot = bases.contains(place) ? nextSlot : nil
+    if slot != nil { nextSlot += frame.record.plaintextLength }
+    waiting.append(RestoreWave.Step(frame: frame, prefix: prefix, slot: slot, demands: plan.demands(of: place)))
+    let made = Settled(depth: depth, slot: slot ?? 0)
+    settled[place] = made
+    return made
+  }
+
+  private func frame(_ place: FramePlace) async throws -> VersionFrames.Frame {
+    if let frame = try frames.frameAtHand(place) { return frame }
+    return try await frames.frame(place)
   }
 }

@@ -7,14 +7,8 @@ import Testing
 
 /// Deltas and maps that whoever holds the key could seal, and no writer of ours does: each is refused, none crashes.
 @Suite struct HostileDeltaTests {
-  private static let alone: RestoreWave.Limits = {
-    var limits = RestoreWave.Limits()
-    limits.bases = 1
-    return limits
-  }()
-
-  /// Both roads to a delta's bases: by waves, and one after the other.
-  static let roads = [RestoreWave.Limits(), alone]
+  /// All in one wave, and each frame in its own.
+  static let roads = [RestoreWave.Limits(), RestoreWave.Limits(sealed: 1, steps: 1)]
 
   private func refusal(
     of page: [UInt8], _ home: Home, _ made: HandmadeVersion, road: Int, table: [PackEntry]? = nil

@@ -8,18 +8,10 @@ import Testing
 /// Versions of many frames that rest on each other: whatever the waves are cut to, the image is the same, no frame is
 /// fetched in vain, and few requests do.
 @Suite struct WaveReadingTests {
-  private static func limits(_ sealed: Int, bases: Int, held: Int, steps: Int = 1024) -> RestoreWave.Limits {
-    var limits = RestoreWave.Limits()
-    (limits.sealed, limits.bases, limits.held, limits.steps) = (sealed, bases, held, steps)
-    return limits
+  /// From all in one wave to each frame in its own.
+  static let cuts = [(8 << 20, 1024), (300_000, 1024), (1 << 20, 7), (1, 1)].map {
+    RestoreWave.Limits(sealed: $0.0, steps: $0.1)
   }
-
-  /// From all in one wave to less than a frame's bases: then each frame is read alone.
-  static let cuts = [
-    RestoreWave.Limits(), limits(300_000, bases: 300_000, held: 300_000), limits(100_000, bases: 200_000, held: 0),
-    limits(1 << 20, bases: 1 << 20, held: 200_000, steps: 7), limits(1, bases: 1, held: 0),
-    limits(1 << 20, bases: 1, held: 1 << 20),
-  ]
 
   @Test(arguments: cuts.indices, [false, true])
   func `an image over three levels is the same in waves of any size`(cut: Int, shuffled: Bool) async throws {
@@ -32,7 +24,7 @@ import Testing
     let home = try await Home()
     let version = try await LevelledVersion(home, frames: 96)
     let stored = version.packs.reduce(0) { $0 + Int($1.length) }
-    for limits in [RestoreWave.Limits(), Self.limits(600_000, bases: 600_000, held: 600_000)] {
+    for limits in Self.cuts {
       let tally = TallyingStore(home.store)
       #expect(try await home.read(version.manifest, from: tally, limits: limits) == version.image)
       #expect(tally.tally.bytesDown < stored + stored / 10)
