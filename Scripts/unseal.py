@@ -182,7 +182,7 @@ def recovery_key(text):
 
 # -------------------------------------------------------------------------------------------- 4. Sealed object
 
-FORMAT = 0  # the version of sealed objects and of the repository file
+FORMAT = 0  # the version of sealed objects
 PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
 PAGE, BLOCK, NODE = 1, 2, 3
 RAW, ZSTD, DELTA, CELLS, CELL_DELTA = range(5)
@@ -719,7 +719,7 @@ def open_repository(root, secret):
                     data = file.read()
                 must(sha256(data).hex() == match[2], f"repo/{name} does not have the bytes of its name", "damaged")
                 must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file")
-                must(data[8] == FORMAT, f"the repository has format {data[8]}", "unsupported")
+                must(data[8] == 0, f"the repository has format {data[8]}", "unsupported")
                 must(not any(data[9:16]) and not any(data[32:]), f"repo/{name} has bytes that should be zero")
                 must(data[16:32].hex() == match[1], f"repo/{name} is another repository's")
                 opened.append(Repository(root, data[16:32], secret))

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-FORMAT = 0  # the version of sealed objects and of the repository file
+FORMAT = 0  # the version of sealed objects
 PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
 PAGE, BLOCK, NODE = 1, 2, 3
 ZEROS = 0xFFFFFFFF
@@ -198,7 +198,7 @@ class Forge:
         self.put(f"keys/{n}-176-{sha(slot).hex()}", slot)
 
     def repository_file(self):
-        data = b"\x89SLRP\r\n\x1a" + u8(FORMAT) + bytes(7) + self.id + bytes(32)
+        data = b"\x89SLRP\r\n\x1a" + bytes(8) + self.id + bytes(32)
         self.put(f"repo/{self.id.hex()}-64-{sha(data).hex()}", data)
 
     def keyring(self, n, cuts=()):

@@ -240,8 +240,8 @@ enum VectorRecipes {
       content: Fixed.repository.bytes)
     add("repository-file-cut", "one byte short", "truncated", Array(file.dropLast()), kind: "repository file")
     var later = file
-    later[8] = UInt8(ObjectFormat.version) + 1
-    add("repository-file-version", "the version after this one", "unsupported", later, kind: "repository file")
+    later[8] = 1
+    add("repository-file-version", "version 1", "unsupported", later, kind: "repository file")
     return vectors
   }
 }
