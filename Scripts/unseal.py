@@ -182,6 +182,7 @@ def recovery_key(text):
 
 # -------------------------------------------------------------------------------------------- 4. Sealed object
 
+FORMAT = 0  # the version of sealed objects
 PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
 PAGE, BLOCK, NODE = 1, 2, 3
 RAW, ZSTD, DELTA, CELLS, CELL_DELTA = range(5)
@@ -208,7 +209,7 @@ class Sealed:
         must(SMALLEST <= len(data) <= GREATEST, f"{name} has {len(data)} bytes",
              "truncated" if len(data) < SMALLEST else "malformed")
         must(data[:8] == b"\x89SLFT\r\n\x1a", f"{name} is not a sealed object", "damaged")
-        must(data[8] == 0 and data[9] == 1 and 1 <= data[10] <= 7 and data[11] == 0,
+        must(data[8] == FORMAT and data[9] == 1 and 1 <= data[10] <= 7 and data[11] == 0,
              f"{name} has version {data[8]}, AEAD {data[9]}, kind {data[10]}, KEM {data[11]}", "unsupported")
         must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs", "damaged")
         must(data[16:32] == keys.repository, f"{name} belongs to another repository", "damaged")
@@ -850,7 +851,7 @@ def location(field):
 def pack_entry(field):
     """§7.3"""
     entry = (field.u32(), field.take(32), field.u32(), field.u32())
-    must(field.take(3) == b"\0\1\0", "a pack has a version, AEAD or KEM that this reader does not know", "unsupported")
+    must(field.take(3) == bytes([FORMAT, 1, 0]), "a pack has a version, AEAD or KEM that this reader does not know", "unsupported")
     must(field.u8() == 0, "a pack entry has a byte that should be zero")
     must(SMALLEST <= entry[2] <= GREATEST, "a pack entry has an impossible length")
     return Entry(*entry, field.u32(), field.take(32))
@@ -903,8 +904,8 @@ class Version:
                     file.seek(at)
                     return file.read(count)
 
-            head = (b"\x89SLFT\r\n\x1a\0\1\1\0" + struct.pack(">I", entry.epoch) + self.keys.repository + entry.salt
-                    + bytes(32))
+            head = (b"\x89SLFT\r\n\x1a" + bytes([FORMAT, 1, PACK, 0]) + struct.pack(">I", entry.epoch)
+                    + self.keys.repository + entry.salt + bytes(32))
             sealed = Sealed(self.keys, name.hex(), head, entry.length, entry.directory_length, read)
             must(read(entry.length - 4, 4) == struct.pack(">I", entry.directory_length),
                  f"the pack {name.hex()} has a directory of another length", "damaged")
@@ -1112,9 +1113,10 @@ def command_list(repository, options):
                  "damaged": bool(v.flags & 1), "notCheckable": bool(v.flags & 2)} for v in versions]
         problems = [problem.text for problem in repository.problems]
         identity = repository.keys.repository.hex()
-        print(json.dumps({"format": 0, "repository": identity, "versions": rows, "problems": problems}))
+        print(json.dumps({"format": FORMAT, "repository": identity, "versions": rows, "problems": problems}))
     else:
-        print(f"repository {repository.keys.repository.hex()}, format 0 (may still change), {len(versions)} versions")
+        form = f"format {FORMAT}" + " (may still change)" * (FORMAT == 0)
+        print(f"repository {repository.keys.repository.hex()}, {form}, {len(versions)} versions")
         for v in versions:
             marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
             columns = (prefix_of(v, versions), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks)))

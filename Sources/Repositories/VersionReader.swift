@@ -92,15 +92,15 @@ package struct VersionReader: Sendable {
     _ file: Core.FileContent, _ map: MapReader, _ root: ManifestBody.MapRoot, _ proofs: UnitProofs
   ) async throws -> RestorePlan {
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: tableFolder)
-    let zeros = [UInt8](repeating: 0, count: Int(file.unitSize))
-    let proof = zeros.withUnsafeBytes { Fingerprinter(repository.keys).fingerprint(file.unitType, $0).bytes }
+    let whole = proofOfZeros(file, count: Int(file.unitSize))
     var unit = 0
     try await map.forEachRun(of: file, root: root) { run in
       if run.pack == UnitLocation.zeros {
-        guard (unit + Int(run.count)) * Int(file.unitSize) <= Int(file.length) else {
-          throw RepositoryError(.damaged, "a map points at a unit of another length")
+        for zero in unit..<unit + Int(run.count) {
+          // The last block of a file may be shorter.
+          let rest = Int(file.length) - zero * Int(file.unitSize)
+          proofs.note(rest < Int(file.unitSize) ? proofOfZeros(file, count: rest)[...] : whole[...], from: zero)
         }
-        for zero in unit..<unit + Int(run.count) { proofs.note(proof[...], from: zero) }
       } else {
         demands.append(
           RestorePlan.Demand(
@@ -109,6 +109,11 @@ package struct VersionReader: Sendable {
       unit += Int(run.count)
     }
     return try RestorePlan(demands, of: file, in: tableFolder)
+  }
+
+  private func proofOfZeros(_ file: Core.FileContent, count: Int) -> [UInt8] {
+    let zeros = [UInt8](repeating: 0, count: count)
+    return zeros.withUnsafeBytes { Fingerprinter(repository.keys).fingerprint(file.unitType, $0).bytes }
   }
 }
 

@@ -37,7 +37,7 @@ import Testing
       #expect(try fileBytes(own) == fileBytes(other), "version \(number)")
     }
     let codecs = try await reference.python("\(SourceTree.root)/Tests/ReferenceTests/codecs_used.py", root, key)
-    #expect(codecs.split(separator: " ").contains("4"), "no delta was written: codecs \(codecs)")
+    #expect(codecs.contains("4"), "no delta was written: codecs \(codecs)")
     print("campaign: chain \(seed): \(expected.count) versions came back twice, codecs \(codecs)")
   }
 

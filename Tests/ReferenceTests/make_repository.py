@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+FORMAT = 0  # the version of sealed objects
 PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
 PAGE, BLOCK, NODE = 1, 2, 3
 ZEROS = 0xFFFFFFFF
@@ -247,7 +248,7 @@ class Forge:
         aads = [u32(i) + u8(final) + u32(plain) + u8(codec) + name for i, final, plain, codec, name, _ in jobs]
         transcript = b"".join(u32(len(a)) + a + u64(len(job[5])) + job[5] for a, job in zip(aads, jobs))
         salt = mac(self.hedge_key, self.dice.randbytes(32) + sha(transcript))
-        header = b"\x89SLFT\r\n\x1a" + bytes([0, 1, kind, 0]) + u32(epoch) + self.id + salt + bytes(32)
+        header = b"\x89SLFT\r\n\x1a" + bytes([FORMAT, 1, kind, 0]) + u32(epoch) + self.id + salt + bytes(32)
         kind_key = (hkdf(self.master, self.id, b"sealift keyring", 32) if kind == KEYRING
                     else hkdf(self.roots[epoch], self.id, b"sealift kind" + u8(kind), 32))
         okm = hkdf(kind_key, header[32:64], b"sealift object" + header, 76)
@@ -295,7 +296,7 @@ class Chain:
         number, self.next_pack = self.next_pack, self.next_pack + 1
         self.names[number] = sha(data)
         self.directories[number] = int.from_bytes(data[-4:], "big")
-        self.entries[number] = (u32(number) + sha(data) + u32(len(data)) + data[-4:] + bytes([0, 1, 0, 0])
+        self.entries[number] = (u32(number) + sha(data) + u32(len(data)) + data[-4:] + bytes([FORMAT, 1, 0, 0])
                                 + u32(self.forge.epoch) + data[32:64])
         self.remember(number, frames)
         return number, len(data)
@@ -708,7 +709,7 @@ def make(out, seed=1, log_n=17, big=False, race=False):
             file.write(content)
     versions = [version for chain in chains.values() for version in chain.versions]
     versions = [{key: value for key, value in version.items() if key != "core"} for version in versions]
-    expected = {"repository": forge.id.hex(), "format": 0, "passphrase": passphrase, "passphraseFile": "passphrase.txt",
+    expected = {"repository": forge.id.hex(), "format": FORMAT, "passphrase": passphrase, "passphraseFile": "passphrase.txt",
                 "keyFile": "key.bin", "recoveryKey": recovery_text(recovery), "recoveryKeyFile": "recovery.txt",
                 "latest": {name: chain.versions[-1]["id"] for name, chain in chains.items()}, "versions": versions}
     with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:

@@ -79,7 +79,7 @@ class Reading(Scratch):
             code, out, err = run(self.root, *secret, "list", "--json")
             self.assertEqual(code, 0, err)
             document = json.loads(out)
-            self.assertEqual((document["format"], document["repository"]), (0, self.expected["repository"]))
+            self.assertEqual((document["format"], document["repository"]), (maker.FORMAT, self.expected["repository"]))
             keys = ("id", "database", "host", "chain", "sequence", "revision", "time", "size", "note", "pinned",
                     "forgotten")
             facts = {tuple(v[k] for k in keys) + tuple(v["tags"]) for v in document["versions"]}
@@ -87,7 +87,7 @@ class Reading(Scratch):
 
     def test_list_for_people_has_one_line_for_each_version_and_names_the_format(self):
         lines = self.unseal("list")[1].splitlines()
-        self.assertIn("format 0", lines[0])
+        self.assertIn(f"format {maker.FORMAT}", lines[0])
         self.assertEqual(len(lines), 1 + len(self.expected["versions"]))
         for version in self.expected["versions"]:
             self.assertTrue(any(l.startswith(version["id"][:8]) and version["time"] in l for l in lines))

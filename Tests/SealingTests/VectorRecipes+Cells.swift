@@ -141,7 +141,8 @@ extension VectorRecipes {
     let node = try Frames.encoded(.node, [Samples.leaf.encode()], level: 0)
     let own = BaseRun(pack: nil, frame: 0, firstUnit: 0, count: 1)
     let literal = [0] + page
-    let limit = CellForm.limit(pages: 1, pageSize: 512)
+    let longForm = longForm()
+    let long = [try CellForms.pages(of: longForm, count: 1, pageSize: 512)]
     let other = EncodedFrame(
       codec: .cellsWithPrefix, type: .page, unitLengths: UnitLengths(uniform: 512, count: 1),
       fingerprints: [Fingerprint(Fixed.digest("another page").bytes)], bases: [own],
@@ -162,8 +163,15 @@ extension VectorRecipes {
         [node, Frames.delta(.node, [Samples.leaf.encode()], prefix: Samples.leaf.encode(), bases: [own])]
       ),
       (
-        "cells-size-above", "a content size above the limit", "malformed",
-        [Frames.cells([page], form: literal + [UInt8](repeating: 0, count: limit + 1 - literal.count))]
+        "cells-size-above", "a form above the limit, sound otherwise", "malformed", [Frames.cells(long, form: longForm)]
+      ),
+      (
+        "cells-delta-size-above", "a delta whose form is above the limit, sound otherwise", "malformed",
+        [
+          raw,
+          Frames.made(
+            .cellsWithPrefix, .page, long, payload: Frames.compress(longForm, prefix: literal), bases: [own]),
+        ]
       ),
       ("cells-size-zero", "a form of no bytes", "malformed", [Frames.cells([page], form: [])]),
       ("cells-frame-id", "a delta on the right base, to another page than it says", "damaged", [raw, other]),
@@ -190,6 +198,17 @@ extension VectorRecipes {
           "cells-\(broken.name)", broken.about, expect: "malformed",
           try Forge(frames: [Frames.cells(units, form: broken.parts)]).sealed())
       }
+  }
+
+  /// The form of one page that says of every cell that it is an exception: eight bytes above the limit.
+  private static func longForm() -> [UInt8] {
+    let exceptions: [UInt8] = [4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
+    let rows = (1...4).map { FormParts.row($0, [2, 1, 0x61, 0x62]) }
+    var parts = FormParts()
+    parts.add(
+      0xBD, count: 4, irregular: [0, 0, 0x01, 0xE8, 0] + exceptions, cells: rows,
+      literals: [UInt8](repeating: 0xEE, count: 512 - 16 - 24))
+    return parts.bytes
   }
 
   /// A form of pages of 512 bytes that breaks one rule of §4.5.

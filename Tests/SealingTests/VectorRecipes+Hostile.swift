@@ -24,7 +24,9 @@ extension VectorRecipes {
     let directory = honest.count - 4 - (try Samples.pack().directoryLength)
     return [
       vector("header-magic", "another magic", expect: "damaged", try forged(3, 0x55)),
-      vector("header-version", "version 1", expect: "unsupported", try forged(8, 1)),
+      vector(
+        "header-version", "the version after this one", expect: "unsupported",
+        try forged(8, UInt8(ObjectFormat.version) + 1)),
       vector("header-aead", "AEAD 2", expect: "unsupported", try forged(9, 2)),
       vector("header-kind", "kind 8", expect: "unsupported", try forged(10, 8)),
       vector("header-kem", "KEM 1", expect: "unsupported", try forged(11, 1)),
