@@ -50,15 +50,12 @@ package final class Fingerprinter {
   deinit { EVP_MAC_CTX_free(context) }
 
   package func fingerprint(_ type: UnitType, _ unit: UnsafeRawBufferPointer) -> Fingerprint {
-    let length = UInt32(unit.count)
-    let prefix: [UInt8] = [
-      type.rawValue, UInt8(truncatingIfNeeded: length >> 24), UInt8(truncatingIfNeeded: length >> 16),
-      UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length),
-    ]
-    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { output in
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { output in
+      output[0] = type.rawValue
+      for index in 0..<4 { output[1 + index] = UInt8(truncatingIfNeeded: unit.count >> (24 - 8 * index)) }
       var count = 0
       EVP_MAC_init(context, nil, 0, nil)
-      EVP_MAC_update(context, prefix, prefix.count)
+      EVP_MAC_update(context, output.baseAddress, 5)
       EVP_MAC_update(context, unit.bindMemory(to: UInt8.self).baseAddress, unit.count)
       EVP_MAC_final(context, output.baseAddress, &count, 32)
       return Fingerprint(output)

@@ -11,7 +11,7 @@ package final class FrameEncoder {
   private let level: Int32
   /// What zstd writes into, so that a frame keeps no more memory than its payload needs.
   private let output: UnsafeMutableRawBufferPointer
-  private let cells = CellFormEncoder()
+  private var cells = CellFormEncoder()
   private let expander = FrameExpander()
   private var form: [UInt8] = []
   private var prefixForm: [UInt8] = []
@@ -158,7 +158,7 @@ package final class FrameEncoder {
 
 extension UnsafeRawBufferPointer {
   /// Compares eight bytes at a time.
-  fileprivate func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
+  func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
     var difference: UInt64 = 0
     var index = 0

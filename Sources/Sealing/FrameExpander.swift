@@ -3,8 +3,8 @@ import CZstd
 /// Expands the payload of frames (`Docs/Format.md` §4.4). Keeps its contexts. One thread at a time.
 final class FrameExpander {
   private let context: OpaquePointer
-  private let cellDecoder = CellFormDecoder()
-  private let cellEncoder = CellFormEncoder()
+  private var cellDecoder = CellFormDecoder()
+  private var cellEncoder = CellFormEncoder()
   private var prefixForm: [UInt8] = []
 
   init() {

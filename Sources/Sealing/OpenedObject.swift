@@ -75,7 +75,8 @@ package struct OpenedObject: Sendable {
   package func opens(_ index: Int, to payload: [UInt8], with decoder: FrameDecoder) -> Bool {
     let record = directory.frames[index]
     let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
-    return (try? decoder.open(sealed, record: record, index: index, objectKeys: keys)) == payload
+    guard let opened = try? decoder.open(sealed, record: record, index: index, objectKeys: keys) else { return false }
+    return opened.withUnsafeBytes { opened in payload.withUnsafeBytes { opened.holdsSame(as: $0) } }
   }
 
   /// Opens, decodes and checks one frame.

@@ -72,8 +72,8 @@ import Testing
     }
     func number() -> Int { take(4).reduce(0) { $0 << 8 | Int($1) } }
     var compared = 0
-    let encoder = CellFormEncoder()
-    let decoder = CellFormDecoder()
+    var encoder = CellFormEncoder()
+    var decoder = CellFormDecoder()
     while !forms.isEmpty {
       let (size, count, length) = (number(), number(), number())
       let (pages, expected) = (take(size * count), take(length))

@@ -48,7 +48,7 @@ import Testing
   func `No form makes the decoder crash`(pageSize: Int) throws {
     var random = SeededRandom(UInt64(pageSize) + 1)
     let pages = LivePages.pages(of: try LivePages.file(pageSize: pageSize, seed: 3), pageSize: pageSize)
-    let decoder = CellFormDecoder()
+    var decoder = CellFormDecoder()
     var refused = 0
     var taken = 0
     let cases = Campaign.isFull ? (pageSize > 4096 ? 10_000 : 60_000) : pageSize > 4096 ? 100 : 1500

@@ -91,14 +91,14 @@ import Testing
 }
 
 /// What became of pages that were taken apart.
-struct Tally {
+struct Tally: ~Copyable {
   var wrong: [Int] = []
   var literal = 0
   var layouts: Set<UInt8> = []
   /// By how many bytes a form was longer than any may be.
   var longest = Int.min
-  private let encoder = CellFormEncoder()
-  private let decoder = CellFormDecoder()
+  private var encoder = CellFormEncoder()
+  private var decoder = CellFormDecoder()
 
   /// Takes the pages apart frame by frame, with coders that have seen other pages before.
   mutating func check(_ pages: [UInt8], pageSize: Int) {

@@ -40,14 +40,16 @@ struct FormParts {
 enum CellForms {
   static func form(of pages: [UInt8], pageSize: Int) -> [UInt8] {
     var form: [UInt8] = []
+    var encoder = CellFormEncoder()
     pages.withUnsafeBytes { pages in
-      _ = CellFormEncoder().encode(pages, pageSize: pageSize, into: &form)
+      _ = encoder.encode(pages, pageSize: pageSize, into: &form)
     }
     return form
   }
 
   static func pages(of form: [UInt8], count: Int, pageSize: Int) throws -> [UInt8] {
-    try form.withUnsafeBytes { try CellFormDecoder().decode($0, pages: count, pageSize: pageSize) }
+    var decoder = CellFormDecoder()
+    return try form.withUnsafeBytes { try decoder.decode($0, pages: count, pageSize: pageSize) }
   }
 
   /// Pages of 512 bytes in every arrangement: those of SQLite, and those that only damage or other programs make.

@@ -33,11 +33,15 @@ final class SampleTable: @unchecked Sendable {
 
   /// The tags of one page.
   func samples(of page: UnsafeRawBufferPointer, _ each: (UInt32) -> Void) {
+    guard page.count >= 32, let bytes = page.bindMemory(to: UInt8.self).baseAddress else { return }
+    let gear = Gear.values
+    let shifted = mask << 13
     var hash: UInt32 = 0
     var found = 0
-    for (index, byte) in page.enumerated() {
-      hash = hash << 1 &+ Gear.values[Int(byte)]
-      guard (hash >> 13) & mask == 0, index >= 31 else { continue }
+    for index in 0..<31 { hash = hash << 1 &+ gear[Int(bytes[index])] }
+    for index in 31..<page.count {
+      hash = hash << 1 &+ gear[Int(bytes[index])]
+      guard hash & shifted == 0 else { continue }
       each(hash)
       found += 1
       if found == Self.perPage { return }
@@ -88,14 +92,16 @@ final class SampleTable: @unchecked Sendable {
 
 /// Random numbers for the rolling hash, always the same.
 private enum Gear {
-  static let values: [UInt32] = {
+  nonisolated(unsafe) static let values: UnsafePointer<UInt32> = {
+    let values = UnsafeMutablePointer<UInt32>.allocate(capacity: 256)
     var state: UInt64 = 0x5EA1_1F7
-    return (0..<256).map { _ in
+    for index in 0..<256 {
       state &+= 0x9E37_79B9_7F4A_7C15
       var mixed = state
       mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
       mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return UInt32(truncatingIfNeeded: mixed ^ (mixed >> 31))
+      values[index] = UInt32(truncatingIfNeeded: mixed ^ (mixed >> 31))
     }
+    return UnsafePointer(values)
   }()
 }

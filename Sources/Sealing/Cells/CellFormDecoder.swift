@@ -2,7 +2,7 @@
 ///
 /// What it reads is authentic but may still be wrong, so every length is checked; what comes out is proved by the frame's
 /// fingerprints.
-final class CellFormDecoder {
+struct CellFormDecoder: ~Copyable {
   private var lengths: [Int] = []
   private let coverage = PageCoverage()
 
@@ -18,7 +18,7 @@ final class CellFormDecoder {
   }
 
   /// - Throws: `.malformed`.
-  func decode(_ form: UnsafeRawBufferPointer, pages: Int, pageSize: Int) throws(SealError) -> [UInt8] {
+  mutating func decode(_ form: UnsafeRawBufferPointer, pages: Int, pageSize: Int) throws(SealError) -> [UInt8] {
     guard let form = form.bindMemory(to: UInt8.self).baseAddress.map({ (bytes: $0, count: form.count) }) else {
       throw Self.malformed
     }
@@ -47,7 +47,7 @@ final class CellFormDecoder {
   private static let malformed = SealError(.malformed, "pages that were taken apart do not fit together")
 
   /// Walks the form once: where each stream begins, and how long each cell is.
-  private func findStreams(
+  private mutating func findStreams(
     _ form: UnsafePointer<UInt8>, _ length: Int, pages: Int, pageSize: Int
   ) throws(SealError) -> Streams {
     guard pages <= length else { throw Self.malformed }
@@ -86,7 +86,7 @@ final class CellFormDecoder {
   }
 
   /// - Returns: where the cells end.
-  private func measureCells(
+  private mutating func measureCells(
     _ form: UnsafePointer<UInt8>, _ length: Int, from start: Int, pages: Int, pageSize: Int, high: Int, low: Int
   ) throws(SealError) -> Int {
     lengths.removeAll(keepingCapacity: true)

@@ -1,5 +1,5 @@
 /// Takes pages apart (`Docs/Format.md` §4.5). Keeps its buffers. One thread at a time.
-final class CellFormEncoder {
+struct CellFormEncoder: ~Copyable {
   private var layouts = ByteStream()
   private var countsHigh = ByteStream()
   private var countsLow = ByteStream()
@@ -23,7 +23,7 @@ final class CellFormEncoder {
   /// - Parameter pages: pages of `pageSize` bytes, one after the other.
   /// - Returns: how many of them were taken apart.
   @discardableResult
-  func encode(_ pages: UnsafeRawBufferPointer, pageSize: Int, into output: inout [UInt8]) -> Int {
+  mutating func encode(_ pages: UnsafeRawBufferPointer, pageSize: Int, into output: inout [UInt8]) -> Int {
     clear()
     let count = pages.count / pageSize
     var taken = 0
@@ -42,7 +42,7 @@ final class CellFormEncoder {
     return taken
   }
 
-  private func clear() {
+  private mutating func clear() {
     layouts.removeAll()
     countsHigh.removeAll()
     countsLow.removeAll()
@@ -53,7 +53,7 @@ final class CellFormEncoder {
   }
 
   /// - Returns: whether the page was taken apart.
-  private func add(_ page: UnsafePointer<UInt8>, _ pageSize: Int) -> Bool {
+  private mutating func add(_ page: UnsafePointer<UInt8>, _ pageSize: Int) -> Bool {
     guard let arrangement = arrangement(of: page, pageSize) else {
       layouts.append(CellForm.literal)
       literals.append(page, count: pageSize)
@@ -84,7 +84,7 @@ final class CellFormEncoder {
     return end >= start && end <= pageSize ? start..<end : start..<start
   }
 
-  private func addChildren(_ page: UnsafePointer<UInt8>) {
+  private mutating func addChildren(_ page: UnsafePointer<UInt8>) {
     var previous: UInt32 = 0
     for offset in offsets {
       let child = page.number32(at: offset)
@@ -95,7 +95,7 @@ final class CellFormEncoder {
   }
 
   /// What a regular page does not need to say, and the bytes that neither cells nor the zeros of the gap cover.
-  private func addIrregular(_ page: UnsafePointer<UInt8>, _ pageSize: Int, gap: Range<Int>) {
+  private mutating func addIrregular(_ page: UnsafePointer<UInt8>, _ pageSize: Int, gap: Range<Int>) {
     irregular.append(page + 1, count: 2)
     irregular.append(page + 5, count: 3)
     irregular.append(UInt8(exceptions.count))
@@ -112,7 +112,7 @@ final class CellFormEncoder {
   }
 
   /// Finds the cells of a page and how they lie. `nil` for a page that is kept as it is.
-  private func arrangement(of page: UnsafePointer<UInt8>, _ pageSize: Int) -> UInt8? {
+  private mutating func arrangement(of page: UnsafePointer<UInt8>, _ pageSize: Int) -> UInt8? {
     guard findCells(of: page, pageSize) else { return nil }
     let last = lengths.count - 1
     let isPlain = page[1] | page[2] | page[7] == 0
@@ -126,7 +126,7 @@ final class CellFormEncoder {
     return findExceptions(pageSize) && cellsLieApart(pageSize) ? CellForm.irregular : nil
   }
 
-  private func findCells(of page: UnsafePointer<UInt8>, _ pageSize: Int) -> Bool {
+  private mutating func findCells(of page: UnsafePointer<UInt8>, _ pageSize: Int) -> Bool {
     let type = page[0]
     guard BTreePage.isType(type) else { return false }
     let count = page.number16(at: 3)
@@ -160,7 +160,7 @@ final class CellFormEncoder {
     return at == start
   }
 
-  private func findExceptions(_ pageSize: Int) -> Bool {
+  private mutating func findExceptions(_ pageSize: Int) -> Bool {
     exceptions.removeAll(keepingCapacity: true)
     var at = pageSize
     for cell in lengths.indices {
