@@ -63,15 +63,30 @@ struct BaseChooser: Sendable {
   /// Base pages in order, no more than a prefix may have: those that share most with the new pages, what lies between
   /// such pages, and their neighbours.
   private func candidates(for units: UnsafeRawBufferPointer, positions: [Int]) -> [Int] {
-    let votes = votes(for: units, positions: positions)
-    let limit = Limits.prefix / base.pageSize
     let between = 4 + 2 * base.samples.pagesPerSample(pageSize: base.pageSize)
+    let votes = withoutStrays(votes(for: units, positions: positions), between: between)
+    let limit = Limits.prefix / base.pageSize
     for least in [1, 2, 3, 5, 8, 16] {
       let pages = widened(votes.filter { $0.count >= least }.map(\.page), between: least == 1 ? between : 2)
       if pages.count <= limit { return pages }
     }
     let best = votes.sorted { $0.count > $1.count }.prefix(limit / 3).map(\.page).sorted()
     return Array(widened(best, between: 0).prefix(limit))
+  }
+
+  /// Leaves out pages that share little and lie far from all others: whoever restores pays for the whole frame of each.
+  private func withoutStrays(_ votes: [(page: Int, count: Int)], between: Int) -> [(page: Int, count: Int)] {
+    let least = base.samples.votesOfHalfAPage(pageSize: base.pageSize)
+    var kept: [(page: Int, count: Int)] = []
+    var cluster: [(page: Int, count: Int)] = []
+    for vote in votes + [(page: Int.max, count: 0)] {
+      if let last = cluster.last, vote.page - last.page > between {
+        if cluster.reduce(0, { $0 + $1.count }) >= least { kept += cluster }
+        cluster = []
+      }
+      cluster.append(vote)
+    }
+    return kept.isEmpty ? votes : kept
   }
 
   /// How many samples of the new pages lie in each page of the base, by page.

@@ -31,6 +31,9 @@ final class SampleTable: @unchecked Sendable {
   /// How many pages there are to a sample, at least 1.
   func pagesPerSample(pageSize: Int) -> Int { max(1, (Int(mask) + 1) / pageSize) }
 
+  /// How many samples half a page has, at least 2.
+  func votesOfHalfAPage(pageSize: Int) -> Int { max(2, pageSize / 2 / (Int(mask) + 1)) }
+
   /// The tags of one page.
   func samples(of page: UnsafeRawBufferPointer, _ each: (UInt32) -> Void) {
     guard page.count >= 32, let bytes = page.bindMemory(to: UInt8.self).baseAddress else { return }
