@@ -1,0 +1,29 @@
+#!/usr/bin/python3
+"""Cells: one JSON line for each measurement of one tool. A line is only ever added; the last one of a key counts."""
+import json, os
+
+
+def key(cell):
+    return cell["kind"], cell["size"], cell["tool"], cell["what"], cell["run"]
+
+
+class Results:
+    def __init__(self, folder):
+        self.path, self.cells = f"{folder}/results.jsonl", {}
+        if os.path.exists(self.path):
+            with open(self.path) as file:
+                for line in file:
+                    cell = json.loads(line)
+                    self.cells[key(cell)] = cell
+
+    def add(self, cell):
+        self.cells[key(cell)] = cell
+        with open(self.path, "a") as file:
+            file.write(json.dumps(cell) + "\n")
+
+    def has(self, kind, size, tool, what, run):
+        """A cell that failed is measured again."""
+        return self.cells.get((kind, size, tool, what, run), {}).get("ok", False)
+
+    def __iter__(self):
+        return iter(self.cells.values())
