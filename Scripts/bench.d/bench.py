@@ -8,10 +8,10 @@ from results import Results
 from room import Wire, target_of
 from stock import Stock
 
-FAMILIES = ["sealift", "restic", "borg", "duplicity", "rclone", "litestream", "shell", "limits"]
+FAMILIES = ["sealift", "restic", "borg", "duplicity", "rclone", "litestream", "shell", "limit"]
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 ALWAYS = ["first", "restore", "unchanged"]
-STUDIES = ["matrix", "sustained", "list", "start", "throughput", "large"]
+STUDIES = ["matrix", "sustained", "list", "start", "throughput", "memory", "large"]
 
 
 def all_tools():
@@ -60,10 +60,11 @@ def main():
 
 
 def run(options):
+    tools = chosen_tools(options.tools)
     measure.adopt_orphans()
     machine.note(options.out, options.programs)
     wire = Wire(target_of(options.servers), options.servers, options.out)
-    bench = Bench(options, wire)
+    bench = Bench(options, wire, tools)
     studies = options.only or [study for study in STUDIES if study != "large"]
     if options.large and "large" not in studies:
         studies.append("large")
@@ -77,10 +78,10 @@ def run(options):
 class Bench:
     """What every study is given."""
 
-    def __init__(self, options, wire):
-        self.options, self.wire = options, wire
+    def __init__(self, options, wire, tools):
+        self.options, self.wire, self.tools = options, wire, tools
         self.results, self.stock = Results(options.out), Stock(f"{options.out}/databases")
-        self.tools, self.out, self.programs = chosen_tools(options.tools), options.out, options.programs
+        self.out, self.programs = options.out, options.programs
 
 
 if __name__ == "__main__":

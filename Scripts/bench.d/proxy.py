@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Counts what goes over the wire between a tool and the S3 server, outside of both.
 
-    proxy.py SERVER_PORT COUNTERS      prints the port it listens on, 127.0.0.1 only
+    proxy.py SERVER_PORT COUNTERS      prints the port it listens on, 127.0.0.1 only; ends when its input does
 
 Bytes go through pipes by splice(2): they are never copied into this process, so the proxy takes next to nothing from
 the two it stands between. COUNTERS is a file of three u64 in the byte order of this machine, mapped by whoever reads
@@ -60,10 +60,16 @@ def serve(client, port, counters):
             upward.join()
 
 
+def end_with_input():
+    sys.stdin.read()
+    os._exit(0)
+
+
 def main():
     port, counters = int(sys.argv[1]), Counters(sys.argv[2])
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     print(listener.getsockname()[1], flush=True)
+    threading.Thread(target=end_with_input, daemon=True).start()
     while True:
         client, _ = listener.accept()
         counters.add(2, 1)

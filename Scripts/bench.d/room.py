@@ -15,7 +15,7 @@ class Wire:
         counters = f"{folder}/counters"
         self.proxy = subprocess.Popen(
             [f"{os.path.dirname(__file__)}/proxy.py", target["endpoint"].rsplit(":", 1)[1], counters],
-            stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.port = int(self.proxy.stdout.readline())
         self.endpoint = f"http://127.0.0.1:{self.port}"
         with open(counters, "rb") as file:

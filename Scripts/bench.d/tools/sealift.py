@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Sealift itself, by the passphrase and with its default settings, by both ways of copying."""
-import json
+"""Sealift itself with its default settings, by both ways of copying, opened by a passphrase."""
+import json, os
 
 from tools.base import Tool
 
@@ -14,7 +14,10 @@ class Sealift(Tool):
         return f"s3://{room.path}?endpoint={room.wire.endpoint}&region={room.bucket.region}&style=path"
 
     def settings(self, state=None):
-        return {"SEALIFT_PASSPHRASE_FILE": f"{self.room.folder}/passphrase", "SEALIFT_STATE": state or self.room.state}
+        return self.secret() | {"SEALIFT_STATE": state or self.room.state}
+
+    def secret(self):
+        return {"SEALIFT_PASSPHRASE_FILE": f"{self.room.folder}/passphrase"}
 
     def command(self, *arguments):
         return [f"{self.room.programs}/sealift", "--target", self.target(), "--no-progress", *arguments]
@@ -40,6 +43,20 @@ class Sealift(Tool):
         return shown["bytesFetched"], shown["bytesDecoded"]
 
 
+class ByKeyFile:
+    """Opened by a key file: without the half second and the 128 MiB that a passphrase is meant to take."""
+
+    def secret(self):
+        return {}
+
+    def command(self, *arguments):
+        key = f"{self.room.folder}/key"
+        if not os.path.exists(key):
+            with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+                file.write(os.urandom(64))
+        return super().command("--key-file", key, *arguments)
+
+
 class SealiftVacuum(Sealift):
     name, title, method = "sealift/vacuum", "Sealift (vacuum, the default)", "vacuum"
 
@@ -48,4 +65,13 @@ class SealiftPages(Sealift):
     name, title, method = "sealift/pages", "Sealift (pages)", "pages"
 
 
+class KeyFileVacuum(ByKeyFile, SealiftVacuum):
+    name, title = "sealift/vacuum+key", "Sealift (vacuum, by key file)"
+
+
+class KeyFilePages(ByKeyFile, SealiftPages):
+    name, title = "sealift/pages+key", "Sealift (pages, by key file)"
+
+
+BY_KEY_FILE = [KeyFileVacuum, KeyFilePages]
 TOOLS = [SealiftVacuum, SealiftPages]
