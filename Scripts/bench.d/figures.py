@@ -90,4 +90,4 @@ def as_ratio(value):
     """0.013 → 1/77, 0.83 → 0.83 ×."""
     if value is None:
         return "–"
-    return f"1/{1 / value:.0f}" if 0 < value < 0.095 else f"1/{1 / value:.1f}" if 0 < value < 0.295 else f"{value:.2f} ×"
+    return f"1/{1 / value:.1f}".removesuffix(".0") if 0 < value < 0.145 else f"{value:.2f} ×"

@@ -98,6 +98,8 @@ class Sampler:
 
 def run(command, environment, folder, log):
     """Runs `command` in `folder`, its output appended to `log`; its usage, or Failed with the end of what it said."""
+    for _ in orphans():
+        pass  # of the step before
     with open(log, "ab") as output:
         output.write(f"$ {' '.join(command)}\n".encode())
         output.flush()

@@ -11,7 +11,10 @@ class Litestream(Tool):
         room = self.room
         self.settings = f"{room.folder}/litestream.yml"
         with open(self.settings, "w") as file:
-            file.write(f"""dbs:
+            # Compaction would send the same content again, at times that the clock decides: not within a measurement.
+            file.write(f"""levels:
+  - interval: 24h
+dbs:
   - path: {room.live}
     replicas:
       - type: s3
