@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Runs the benchmarks; Scripts/bench has installed, built and started all that is needed. See there for the options."""
-import argparse, importlib, os, sys
+import argparse, importlib, os, signal, sys
 
 import machine, measure, report
 from kinds import KINDS
@@ -53,6 +53,7 @@ def chosen_tools(names):
 
 def main():
     options = parse(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.makedirs(options.out, exist_ok=True)
     if not options.report:
         run(options)

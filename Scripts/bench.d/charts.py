@@ -25,6 +25,12 @@ def page(height, title, parts):
                       f'<rect width="{WIDTH}" height="{height}" fill="{PAPER}"/>', text(16, 22, title, weight="bold"), *parts, "</svg>", ""])
 
 
+def round_figure(shown):
+    """10.0 kB → 10 kB, for the ticks of an axis."""
+    number, unit = shown.split(" ")
+    return f"{float(number):g} {unit}"
+
+
 class Log:
     """A logarithmic axis from `low` to `high`, both whole powers of ten."""
 
@@ -51,7 +57,7 @@ def bars(title, groups, show):
     height = y + sum(26 + 15 * len(rows) for _, rows in groups) + 30
     for tick in axis.ticks():
         parts.append(f'<line x1="{axis.at(tick):.1f}" y1="{y - 8}" x2="{axis.at(tick):.1f}" y2="{height - 24}" stroke="{GRID}"/>')
-        parts.append(text(axis.at(tick), height - 10, show(tick), "middle"))
+        parts.append(text(axis.at(tick), height - 10, round_figure(show(tick)), "middle"))
     for name, rows in groups:
         parts.append(text(16, y + 10, name, weight="bold"))
         y += 18
@@ -78,7 +84,7 @@ def lines(title, series, show_x, show_y, logarithmic_x=True):
     parts = []
     for tick in up.ticks():
         parts.append(f'<line x1="{left}" y1="{up.at(tick):.1f}" x2="{right}" y2="{up.at(tick):.1f}" stroke="{GRID}"/>')
-        parts.append(text(left - 8, up.at(tick) + 4, show_y(tick), "end"))
+        parts.append(text(left - 8, up.at(tick) + 4, round_figure(show_y(tick)), "end"))
     for x in xs if logarithmic_x else range(0, xs[-1] + 1, 20):
         if x >= xs[0] or not logarithmic_x:
             parts.append(text(across(max(x, xs[0])), bottom + 20, show_x(x), "middle"))

@@ -7,9 +7,9 @@ class Figures:
     def __init__(self, cells):
         self.groups, self.failed = {}, []
         for cell in cells:
-            if cell["ok"]:
+            if cell["ok"] and cell["what"] != "story":
                 self.groups.setdefault((cell["kind"], cell["size"], cell["tool"], cell["what"]), {})[cell["run"]] = cell
-            else:
+            elif not cell["ok"]:
                 self.failed.append(cell)
 
     def runs(self, kind, size, tool, what):

@@ -5,7 +5,7 @@
 anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and
 databases too, which are the system's to take back), with the greatest resident size of one process beside it.
 """
-import ctypes, dataclasses, os, subprocess, threading, time
+import ctypes, dataclasses, os, signal, subprocess, threading, time
 
 INTERVAL = 0.004
 PR_SET_CHILD_SUBREAPER = 36
@@ -106,8 +106,13 @@ def run(command, environment, folder, log):
         began = time.monotonic()
         process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT)
-        with Sampler(process.pid) as sampler:
-            _, status, used = os.wait4(process.pid, 0)
+        try:
+            with Sampler(process.pid) as sampler:
+                _, status, used = os.wait4(process.pid, 0)
+        except BaseException:
+            for pid in tree(process.pid):
+                os.kill(pid, signal.SIGKILL)
+            raise
         wall = time.monotonic() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     used_cpu, resident = used.ru_utime + used.ru_stime, used.ru_maxrss

@@ -13,18 +13,28 @@ class Story:
     def __init__(self, bench, tool, kind, size, run):
         self.bench, self.kind, self.size, self.run = bench, kind, size, run
         self.bucket = Bucket(bench.wire.target)
-        prefix = f"{tool.name.replace('/', '-')}-{kind}-{size}-{run}"
+        prefix = f"{tool.name.replace('/', '-').replace('+', '-')}-{kind}-{size}-{run}"
         self.room = Room(f"{bench.out}/work/{prefix}", bench.wire, self.bucket, prefix, bench.programs)
         self.tool = tool(self.room)
 
     def __enter__(self):
-        self.tool.prepare()
         return self
 
-    def __exit__(self, *_):
-        self.tool.end()
-        self.tool.forget_saved()
-        self.room.leave()
+    def __exit__(self, kind, error, traceback):
+        """What goes wrong around a measurement ends this story, is written down, and lets the others go on."""
+        try:
+            self.tool.end()
+        finally:
+            self.tool.forget_saved()
+            self.room.leave()
+        if error is None:
+            self.bench.results.forgive(self.kind, self.size, self.tool.name, "story", self.run)
+        if not isinstance(error, (measure.Failed, OSError, RuntimeError)):
+            return False
+        self.bench.results.add({"kind": self.kind, "size": self.size, "tool": self.tool.name, "what": "story", "run": self.run, "ok": False,
+                                "error": str(error)[:600]})
+        print(f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}given up: {str(error)[-300:]}", flush=True)
+        return True
 
     def cell(self, what, action, kept=True, **more):
         """Measures `action` and writes down what it took; False when it failed, which is written down too."""

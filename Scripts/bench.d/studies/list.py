@@ -30,6 +30,7 @@ def run(bench):
 
 def push_all(bench, story):
     room, tool = story.room, story.tool
+    tool.prepare()
     room.place(bench.stock.base(KIND, SIZE))
     key = f"{room.folder}/key"
     with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:

@@ -51,6 +51,7 @@ def measure_tool(bench, tool, kind, size, turn):
 
 
 def begin(story, base, kept=True):
+    story.tool.prepare()
     story.room.place(base)
     story.pause()
     return story.cell("first", story.tool.push, kept=kept)
@@ -61,7 +62,6 @@ def again(story, base):
     story.tool.end()
     story.room.empty()
     story.tool.count = 0
-    story.tool.prepare()
     begin(story, base, kept=False)
 
 

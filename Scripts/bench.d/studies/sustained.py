@@ -35,6 +35,7 @@ def measure_series(bench, tool, series, turn):
     if bench.results.has(KIND, SIZE, tool.name, f"{series}-{count:03}", turn):
         return
     with Story(bench, tool, KIND, SIZE, turn) as story:
+        story.tool.prepare()
         story.room.place(bench.stock.base(KIND, SIZE))
         story.pause()
         if not story.cell(f"{series}-000", story.tool.push):

@@ -21,9 +21,6 @@ class Zstd(KeyFilePages):
     """The same room, another name."""
     name = "zstd"
 
-    def prepare(self):
-        pass
-
 
 def measure_run(bench, size, turn):
     base = bench.stock.base("oltp", size)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Sealift itself with its default settings, by both ways of copying, opened by a passphrase."""
-import json, os
+import json, os, shutil
 
 from tools.base import Tool
 
@@ -29,7 +29,8 @@ class Sealift(Tool):
         self.room.step(self.command("push", self.room.live, "--method", self.method), self.settings())
 
     def restore(self, output, version="latest"):
-        # A machine that has nothing but the key.
+        # On a machine that has nothing but the key.
+        shutil.rmtree(f"{self.room.folder}/new-machine", ignore_errors=True)
         self.room.step(self.command("pull", version, "-o", output), self.settings(f"{self.room.folder}/new-machine"))
 
     def versions(self):
