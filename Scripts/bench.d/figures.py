@@ -23,7 +23,7 @@ class Figures:
     def of_run(self, kind, size, family, what, metric, run):
         """One run's figure: of the variant that it is best for."""
         cells = (self.runs(kind, size, tool, what).get(run) for tool in self.variants(family))
-        return min((cell[metric] for cell in cells if cell), default=None)
+        return min((cell[metric] for cell in cells if cell and metric in cell), default=None)
 
     def all_runs(self, kind, size, family):
         return sorted({run for (k, s, tool, _), runs in self.groups.items() if (k, s) == (kind, size) and tool in self.variants(family) for run in runs})

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs one command and measures it with everything it starts.
 
-`Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory. Memory is the
+`Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk. Memory is the
 anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and
 databases too, which are the system's to take back), with the greatest resident size of one process beside it.
 """
@@ -17,11 +17,12 @@ class Usage:
     cpu: float = 0.0
     anonymous: int = 0
     resident: int = 0
+    disk: int = 0
 
     def __add__(self, other):
         """Of two steps, one after the other."""
         return Usage(self.wall + other.wall, self.cpu + other.cpu, max(self.anonymous, other.anonymous),
-                     max(self.resident, other.resident))
+                     max(self.resident, other.resident), max(self.disk, other.disk))
 
 
 class Failed(Exception):
@@ -75,16 +76,33 @@ def cpu_time(root):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-class Sampler:
-    """The peak of a tree's anonymous memory while it is entered."""
+def disk_usage(folders):
+    """Bytes that the files below take on disk; an open file without a name is not seen."""
+    total = 0
+    for folder in folders:
+        for parent, _, names in os.walk(folder):
+            for name in names:
+                try:
+                    total += os.lstat(f"{parent}/{name}").st_blocks << 9
+                except OSError:
+                    pass
+    return total
 
-    def __init__(self, root):
-        self.root, self.peak, self.ending = root, 0, threading.Event()
+
+class Sampler:
+    """The peaks of a tree's anonymous memory, and ten times a second of the disk that `folders` take, while it is entered."""
+
+    def __init__(self, root, folders=()):
+        self.root, self.folders, self.peak, self.disk = root, folders, 0, 0
+        self.ending = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def run(self):
+        looked = 0.0
         while not self.ending.is_set():
             self.peak = max(self.peak, anonymous_memory(self.root))
+            if self.folders and time.monotonic() - looked > 0.1:
+                self.disk, looked = max(self.disk, disk_usage(self.folders)), time.monotonic()
             self.ending.wait(INTERVAL)
 
     def __enter__(self):
@@ -96,7 +114,7 @@ class Sampler:
         self.thread.join()
 
 
-def run(command, environment, folder, log):
+def run(command, environment, folder, log, spaces=()):
     """Runs `command` in `folder`, its output appended to `log`; its usage, or Failed with the end of what it said."""
     for _ in orphans():
         pass  # of the step before
@@ -107,7 +125,7 @@ def run(command, environment, folder, log):
         process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT)
         try:
-            with Sampler(process.pid) as sampler:
+            with Sampler(process.pid, spaces) as sampler:
                 _, status, used = os.wait4(process.pid, 0)
         except BaseException:
             for pid in tree(process.pid):
@@ -120,7 +138,7 @@ def run(command, environment, folder, log):
         used_cpu, resident = used_cpu + orphan.ru_utime + orphan.ru_stime, max(resident, orphan.ru_maxrss)
     if process.returncode != 0:
         raise Failed(f"{os.path.basename(command[0])} ended with {process.returncode}: {end_of(log)}")
-    return Usage(wall, used_cpu, sampler.peak, resident << 10)
+    return Usage(wall, used_cpu, sampler.peak, resident << 10, sampler.disk)
 
 
 def orphans():

@@ -90,6 +90,7 @@ def kinds(figures):
             yield "### Time, copies included\n\n" + matrix(figures, kind, size, tools + limits, [*PUSHES, "restore"], "wall", seconds)
             yield "### CPU\n\n" + matrix(figures, kind, size, tools + limits, ["first", "update1", "unchanged", "restore"], "cpu", seconds)
             yield "### Peak anonymous memory\n\n" + matrix(figures, kind, size, tools + limits, ["first", "update1", "restore"], "anonymous", mebibytes)
+            yield "### Peak disk of its own, beyond what it keeps between pushes\n\n" + matrix(figures, kind, size, tools, ["first", "update1"], "disk", megabytes)
             yield "### Requests\n\n" + matrix(figures, kind, size, tools, ["first", "update1", "unchanged", "restore"], "requests", lambda value: f"{value:.0f}")
             yield "### Bytes stored after it\n\n" + matrix(figures, kind, size, tools, ["first", "update1"], "stored", megabytes)
             yield "### Which copy suited a tool better\n\n" + better(figures, kind, size)

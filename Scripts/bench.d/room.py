@@ -80,6 +80,11 @@ class Room:
         self.empty()
 
     @property
+    def spaces(self):
+        """Where a tool keeps files of its own: repository, caches, spool, copies."""
+        return [f"{self.folder}/{name}" for name in ("state", "tmp", "copy", "home")]
+
+    @property
     def path(self):
         """Bucket and prefix."""
         return f"{self.bucket.name}/{self.prefix}"
@@ -127,7 +132,7 @@ class Room:
 
     def step(self, command, extra=None, copy=False):
         """Runs one command as part of the cell that is being measured."""
-        usage = measure.run(command, self.environment() | (extra or {}), self.folder, self.log)
+        usage = measure.run(command, self.environment() | (extra or {}), self.folder, self.log, self.spaces)
         self.meter.total += usage
         if copy:
             self.meter.copy += usage

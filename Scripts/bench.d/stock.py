@@ -3,13 +3,7 @@
 import os, shutil
 
 import databases
-
-UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def bytes_of(text):
-    """64M → 67108864."""
-    return int(text[:-1]) * UNITS[text[-1]] if text[-1] in UNITS else int(text)
+from figures import in_bytes
 
 
 class Stock:
@@ -21,7 +15,7 @@ class Stock:
         path = f"{self.folder}/{kind}-{size}.db"
         if not os.path.exists(path):
             print(f"bench: making the {kind} database of {size}", flush=True)
-            databases.make(kind, bytes_of(size), path)
+            databases.make(kind, in_bytes(size), path)
         return path
 
     def changed(self, kind, size, change):

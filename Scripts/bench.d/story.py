@@ -41,6 +41,9 @@ class Story:
         cell = {"kind": self.kind, "size": self.size, "tool": self.tool.name, "what": what, "run": self.run, "ok": True}
         wire, room = self.bench.wire, self.room
         room.meter, room.computed = Meter(), None
+        if os.path.exists(room.copy):
+            os.unlink(room.copy)
+        kept_on_disk = measure.disk_usage(room.spaces)
         sent, received, logged = *wire.bytes(), wire.log_size()
         began, before = time.time(), os.getloadavg()[0]
         try:
@@ -50,7 +53,7 @@ class Story:
         after, total = wire.bytes(), room.meter.total
         requests = wire.requests(logged, wire.log_size())
         cell |= {"wall": round(total.wall, 4), "cpu": round(total.cpu, 4), "anonymous": total.anonymous, "resident": total.resident,
-                 "copy": round(room.meter.copy.wall, 4), "sent": after[0] - sent, "received": after[1] - received,
+                 "copy": round(room.meter.copy.wall, 4), "disk": max(0, total.disk - kept_on_disk), "sent": after[0] - sent, "received": after[1] - received,
                  "requests": sum(requests.values()), "methods": requests, "stored": room.stored(),
                  "at": round(began), "load": round(before, 2), **more}
         if room.computed is not None:

@@ -99,6 +99,10 @@ def resources(figures, sizes):
     yield at_most("growth of it from 1 GiB to 10 GiB", 1.10, growth)
     by_passphrase = [cell["anonymous"] for (_, _, tool, _), runs in figures.groups.items() if tool in ("sealift/vacuum", "sealift/pages") for cell in runs.values()]
     yield at_most("peak anonymous memory when opened by passphrase", 160 << 20, max(by_passphrase, default=None), show=mebibytes)
+    for method in ("vacuum", "pages"):
+        found = [max(cell["disk"] for cell in runs.values()) / in_bytes(of) for (_, of, tool, what), runs in figures.groups.items()
+                 if tool.startswith(f"sealift/{method}") and what == "update1" and all("disk" in cell for cell in runs.values())]
+        yield at_most(f"local disk beyond what is kept, while pushing after 1 % updates, `{method}`, against the database", 1.0, max(found, default=None))
     for name, limit in (("cold", 1.5), ("warm", 0.1)):
         wall = figures.median("events", "1M", "sealift/pages", f"list-{name}", "wall")
         yield at_most(f"list of 1,000 versions, {name}", limit, wall, show=seconds)

@@ -3,6 +3,7 @@
 methods, by key file."""
 from story import Story
 from studies.matrix import begin
+from tools.base import change_in_place
 from tools.sealift import BY_KEY_FILE
 
 KIND, SIZE = "oltp", "10G"
@@ -17,12 +18,11 @@ def run(bench):
 
 def measure_tool(bench, tool, turn):
     base = bench.stock.base(KIND, SIZE)
-    changed = bench.stock.changed(KIND, SIZE, "onepage")
     with Story(bench, tool, KIND, SIZE, turn) as story:
         if not begin(story, base):
             return
-        story.room.place(changed)
+        change_in_place(story.room, KIND, "onepage", turn)
         story.pause()
         story.cell("onepage", story.tool.push)
         story.cell("unchanged", story.tool.push)
-        story.cell("restore", story.restored(changed, story.tool.restore))
+        story.cell("restore", story.restored(story.room.live, story.tool.restore))

@@ -4,6 +4,7 @@
 Within a run the tools take turns, each with a server that holds nothing else of theirs. Each change is made to the
 database of the first push, and each tool is taken back to its state after the first push before it.
 """
+from figures import in_bytes
 from story import Story
 
 
@@ -13,7 +14,7 @@ def run(bench):
             for turn in range(1, bench.options.runs + 1):
                 for tool in bench.tools:
                     measure_tool(bench, tool, kind, size, turn)
-            if size not in ("64M", "1M"):
+            if in_bytes(size) > 256 << 20:
                 bench.stock.drop(kind, size)
 
 
