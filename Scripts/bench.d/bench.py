@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Runs the benchmarks; Scripts/bench has installed, built and started all that is needed. See there for the options."""
+
 import argparse, importlib, os, signal, sys
 
 import machine, measure, report
@@ -25,11 +26,15 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__)
     parser.add_argument("--kind", type=words, default=list(KINDS), help=f"of {','.join(KINDS)}")
     parser.add_argument("--size", type=words, default=["64M", "1G"])
-    parser.add_argument("--tools", type=words, default=[], help="families or names, such as sealift,restic/vacuum; all when not given")
+    parser.add_argument(
+        "--tools", type=words, default=[], help="families or names, such as sealift,restic/vacuum; all when not given"
+    )
     parser.add_argument("--changes", type=words, default=ALWAYS + CHANGES, help=f"of {','.join(ALWAYS + CHANGES)}")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", type=words, default=[], help=f"of {','.join(STUDIES)}; all but large when not given")
-    parser.add_argument("--large", action="store_true", help="also the 10 GiB database: takes an hour, 40 GB of disk, 10 GB of memory")
+    parser.add_argument(
+        "--large", action="store_true", help="also the 10 GiB database: takes an hour, 40 GB of disk, 10 GB of memory"
+    )
     parser.add_argument("--versions", type=int, default=100, help="of the sustained study")
     parser.add_argument("--listed", type=int, default=1000, help="versions of the list study")
     parser.add_argument("--out", required=True)

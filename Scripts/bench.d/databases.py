@@ -7,6 +7,7 @@
 Everything is decided by kind, size, change and round, nothing by chance or time: the same call makes the same rows. All
 of it is SQL with a few seeded functions (noise.py), so that a gigabyte takes a minute or two.
 """
+
 import os, sqlite3, sys
 
 import noise
@@ -21,7 +22,10 @@ def connect(path):
 
 
 def size_of(connection):
-    (pages,), (page_size,) = connection.execute("pragma page_count").fetchone(), connection.execute("pragma page_size").fetchone()
+    (pages,), (page_size,) = (
+        connection.execute("pragma page_count").fetchone(),
+        connection.execute("pragma page_size").fetchone(),
+    )
     return pages * page_size
 
 
@@ -90,18 +94,28 @@ def apply(connection, kind, name, turn):
 
 def digest(path):
     """What the rows hold, so that a restored copy of another layout can be compared: of each table the count of rows, and
-    of each column the lengths, the characters in the middle and the numbers, summed. Litestream's own tables do not count."""
+    of each column the lengths, the characters in the middle and the numbers, summed. Litestream's own tables do not count.
+    """
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    tables = connection.execute("select name from sqlite_schema where type = 'table' and sql not like 'create virtual%' "
-                                "and name not like 'sqlite_%' and name not like '\\_litestream%' escape '\\' order by name").fetchall()
+    tables = connection.execute(
+        "select name from sqlite_schema where type = 'table' and sql not like 'create virtual%' "
+        "and name not like 'sqlite_%' and name not like '\\_litestream%' escape '\\' order by name"
+    ).fetchall()
     found = []
     for (table,) in tables:
         columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
-        sums = ", ".join(f"total(length({column})), total(unicode(substr({column}, 1 + length({column}) / 2))), "
-                         f"total(iif(typeof({column}) in ('integer', 'real'), {column}, 0))" for column in columns)
+        sums = ", ".join(
+            f"total(length({column})), total(unicode(substr({column}, 1 + length({column}) / 2))), "
+            f"total(iif(typeof({column}) in ('integer', 'real'), {column}, 0))"
+            for column in columns
+        )
         found.append((table, *connection.execute(f"select count(*), {sums} from {table}").fetchone()))
-    found.append(connection.execute("select count(*), group_concat(sql) from (select sql from sqlite_schema where "
-                                    "tbl_name not like '\\_litestream%' escape '\\' order by name)").fetchone())
+    found.append(
+        connection.execute(
+            "select count(*), group_concat(sql) from (select sql from sqlite_schema where "
+            "tbl_name not like '\\_litestream%' escape '\\' order by name)"
+        ).fetchone()
+    )
     connection.close()
     return found
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Reads cells as figures: medians, spreads, ratios within one run, the better of a tool's two variants."""
+
 import statistics
 
 
@@ -17,7 +18,11 @@ class Figures:
 
     def variants(self, family, size=None):
         """`restic` → restic/vacuum and restic/backup, as far as measured; a whole name stays alone."""
-        found = {tool for _, of, tool, _ in self.groups if (tool == family or tool.split("/")[0] == family) and size in (None, of)}
+        found = {
+            tool
+            for _, of, tool, _ in self.groups
+            if (tool == family or tool.split("/")[0] == family) and size in (None, of)
+        }
         return sorted(tool for tool in found if not tool.endswith("+key") or tool == family)
 
     def of_run(self, kind, size, family, what, metric, run):
@@ -26,7 +31,14 @@ class Figures:
         return min((cell[metric] for cell in cells if cell and metric in cell), default=None)
 
     def all_runs(self, kind, size, family):
-        return sorted({run for (k, s, tool, _), runs in self.groups.items() if (k, s) == (kind, size) and tool in self.variants(family) for run in runs})
+        return sorted(
+            {
+                run
+                for (k, s, tool, _), runs in self.groups.items()
+                if (k, s) == (kind, size) and tool in self.variants(family)
+                for run in runs
+            }
+        )
 
     def values(self, kind, size, family, what, metric):
         found = (self.of_run(kind, size, family, what, metric, run) for run in self.all_runs(kind, size, family))
@@ -51,11 +63,12 @@ class Figures:
         return statistics.median(found) if found else None
 
     def kinds(self):
-        return [kind for kind in ("oltp", "events", "mail", "blobs") if any(k == kind and w == "first" for k, _, _, w in self.groups)]
+        return [kind for kind in ("oltp", "events", "mail", "blobs") if self.sizes(kind)]
 
     def sizes(self, kind):
-        found = {size for k, size, tool, what in self.groups if k == kind and what == "first"}
-        return sorted(found, key=in_bytes)
+        """Those up to 1 GiB that the tools were compared on, ascending."""
+        found = {of for k, of, tool, what in self.groups if k == kind and what == "first" and not tool.endswith("+key")}
+        return sorted((size for size in found if in_bytes(size) <= 1 << 30), key=in_bytes)
 
 
 def in_bytes(size):

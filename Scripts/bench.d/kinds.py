@@ -4,6 +4,7 @@
 Parameters: :first and :last of the ids to insert, :seed of the round, :permille of the rows to change. Rows to change
 are chosen by a hash of their id, so they lie scattered over every table.
 """
+
 import dataclasses
 
 IDS = "with recursive ids(i) as (select :first union all select i + 1 from ids where i < :last)"
@@ -86,7 +87,7 @@ EVENTS = Kind(
     [
         f"""{IDS} insert into event select i, 1700000000000 + i * 137 + h(1, i) % 137, h(2, i) % 2000, words(3, h(4, i) % 40, 1),
             (h(5, i) % 1000000) / 1000.0, printf('{{"session":"%016x","level":%d,"text":"%s"}}', h(6, i / 50), h(7, i) % 5, words(8, i, 4 + h(9, i) % 12))
-            from ids""",
+            from ids"""
     ],
     [f"update event set value = (h(:seed, id + 1) % 100000000) / 10007.0 where {CHOSEN}"],
     [f"update event set payload = payload || ' ' || words(:seed, id, 6) where {CHOSEN}"],
@@ -114,10 +115,8 @@ MAIL = Kind(
         f"""{IDS} insert into mail_text(rowid, subject, body) select i, words(7, i, 3 + h(8, i) % 6), words(9, i, 20 + h(10, i) % 300) from ids""",
     ],
     [f"update mail set flags = substr('rfas', 1 + h(:seed, id + 1) % 4, 1) where {CHOSEN}"],
-    [
-        f"""update mail_text set body = body || ' ' || words(:seed, rowid, 12)
-            where rowid in (select id from mail where {CHOSEN})""",
-    ],
+    [f"""update mail_text set body = body || ' ' || words(:seed, rowid, 12)
+            where rowid in (select id from mail where {CHOSEN})"""],
     [f"delete from mail_text where rowid in (select id from mail where {CHOSEN})", f"delete from mail where {CHOSEN}"],
     [
         "alter table mail add column folder{turn} text default 'inbox'",
@@ -136,7 +135,7 @@ BLOBS = Kind(
     """,
     [
         f"""{IDS} insert into file select i, printf('%s/%016x.jpg', words(1, h(2, i) % 200, 1), h(3, i)), 1700000000 + i * 311,
-            noise(4, i, 1024 + h(5, i) % 130048) from ids""",
+            noise(4, i, 1024 + h(5, i) % 130048) from ids"""
     ],
     [f"update file set body = noise(:seed, id, length(body)) where {CHOSEN}"],
     [f"update file set body = body || noise(:seed, id, 4096) where {CHOSEN}"],

@@ -5,6 +5,7 @@
 anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and
 databases too, which are the system's to take back), with the greatest resident size of one process beside it.
 """
+
 import ctypes, dataclasses, os, signal, subprocess, threading, time
 
 INTERVAL = 0.004
@@ -21,8 +22,13 @@ class Usage:
 
     def __add__(self, other):
         """Of two steps, one after the other."""
-        return Usage(self.wall + other.wall, self.cpu + other.cpu, max(self.anonymous, other.anonymous),
-                     max(self.resident, other.resident), max(self.disk, other.disk))
+        return Usage(
+            self.wall + other.wall,
+            self.cpu + other.cpu,
+            max(self.anonymous, other.anonymous),
+            max(self.resident, other.resident),
+            max(self.disk, other.disk),
+        )
 
 
 class Failed(Exception):
@@ -122,8 +128,9 @@ def run(command, environment, folder, log, spaces=()):
         output.write(f"$ {' '.join(command)}\n".encode())
         output.flush()
         began = time.monotonic()
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                                   stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+        )
         try:
             with Sampler(process.pid, spaces) as sampler:
                 _, status, used = os.wait4(process.pid, 0)

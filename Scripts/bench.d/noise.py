@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Seeded randomness for SQL: the same database on every machine, from functions that do little for each call.
 
-    h(seed, i)         a whole number from 0 to 2^63 - 1
-    words(seed, i, n)  n words of a vocabulary of 4,096, the first ones much more often than the last
-    noise(seed, i, n)  n bytes that nothing can compress
+h(seed, i)         a whole number from 0 to 2^63 - 1
+words(seed, i, n)  n words of a vocabulary of 4,096, the first ones much more often than the last
+noise(seed, i, n)  n bytes that nothing can compress
 """
+
 import random
 
 MASK = (1 << 64) - 1
@@ -47,4 +48,6 @@ def words(seed, i, count):
 def register(connection):
     connection.create_function("h", 2, lambda seed, i: mix(seed, i) >> 1, deterministic=True)
     connection.create_function("words", 3, words, deterministic=True)
-    connection.create_function("noise", 3, lambda seed, i, n: random.Random(mix(seed, i)).randbytes(n), deterministic=True)
+    connection.create_function(
+        "noise", 3, lambda seed, i, n: random.Random(mix(seed, i)).randbytes(n), deterministic=True
+    )

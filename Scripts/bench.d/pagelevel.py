@@ -4,6 +4,7 @@
 KNOWN is a file of the hashes of all pages that were ever stored (16 bytes each); it grows. RESULT gets what a store
 would have to keep: new pages, 64 compressed together (zstd -3), and 16 bytes of fingerprint for each.
 """
+
 import ctypes, hashlib, os, sys
 
 PAGES = 64

@@ -7,6 +7,7 @@ Bytes go through pipes by splice(2): they are never copied into this process, so
 the two it stands between. COUNTERS is a file of three u64 in the byte order of this machine, mapped by whoever reads
 them: bytes to the server, bytes from it, connections. TCP payload, HTTP's headers included; IP and TCP headers not.
 """
+
 import mmap, os, socket, struct, sys, threading
 
 CHUNK = 1 << 20

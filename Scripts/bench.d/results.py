@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Cells: one JSON line for each measurement of one tool. A line is only ever added; the last one of a key counts."""
+
 import json, os
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Where one tool lives while it is measured: a folder of its own, an own prefix in the bucket, a meter on the wire."""
+
 import dataclasses, json, mmap, os, shutil, struct, subprocess, time
 
 import measure
@@ -15,7 +16,10 @@ class Wire:
         counters = f"{folder}/counters"
         self.proxy = subprocess.Popen(
             [f"{os.path.dirname(__file__)}/proxy.py", target["endpoint"].rsplit(":", 1)[1], counters],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.port = int(self.proxy.stdout.readline())
         self.endpoint = f"http://127.0.0.1:{self.port}"
         with open(counters, "rb") as file:
@@ -56,8 +60,21 @@ class Wire:
 
     def collect_garbage(self):
         """Ceph frees the memory of deleted objects only when told to, or hours later."""
-        subprocess.run(["radosgw-admin", "-c", f"{self.servers}/ceph/ceph.conf", "-n", "client.gateway", "gc", "process",
-                        "--include-all"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(
+            [
+                "radosgw-admin",
+                "-c",
+                f"{self.servers}/ceph/ceph.conf",
+                "-n",
+                "client.gateway",
+                "gc",
+                "process",
+                "--include-all",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
 
     def close(self):
         self.proxy.terminate()
@@ -67,6 +84,7 @@ class Wire:
 @dataclasses.dataclass
 class Meter:
     """What the steps of one cell took. `copy` is the part of `total` that made the copy a tool needs to be given."""
+
     total: measure.Usage = dataclasses.field(default_factory=measure.Usage)
     copy: measure.Usage = dataclasses.field(default_factory=measure.Usage)
 
@@ -117,10 +135,16 @@ class Room:
         """Nothing of whoever runs the benchmark: no authorities, proxies, profiles or settings of other tools."""
         target = self.bucket
         return {
-            "PATH": f"{self.programs}:/usr/local/bin:/usr/bin:/bin", "HOME": f"{self.folder}/home", "TMPDIR": f"{self.folder}/tmp",
-            "LANG": "C.UTF-8", "AWS_ACCESS_KEY_ID": target.access_key, "AWS_SECRET_ACCESS_KEY": target.secret_key,
-            "AWS_DEFAULT_REGION": target.region, "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required", "AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required",
+            "PATH": f"{self.programs}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": f"{self.folder}/home",
+            "TMPDIR": f"{self.folder}/tmp",
+            "LANG": "C.UTF-8",
+            "AWS_ACCESS_KEY_ID": target.access_key,
+            "AWS_SECRET_ACCESS_KEY": target.secret_key,
+            "AWS_DEFAULT_REGION": target.region,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
+            "AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required",
         }
 
     def place(self, database):
@@ -139,9 +163,13 @@ class Room:
 
     def output(self, command, extra=None):
         """What a command prints; not measured."""
-        done = subprocess.run(command, cwd=self.folder, env=self.environment() | (extra or {}), capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.environment() | (extra or {}), capture_output=True, text=True
+        )
         if done.returncode != 0:
-            raise measure.Failed(f"{os.path.basename(command[0])} ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+            raise measure.Failed(
+                f"{os.path.basename(command[0])} ended with {done.returncode}: {done.stderr.strip()[-400:]}"
+            )
         return done.stdout
 
     def take_copy(self, method):

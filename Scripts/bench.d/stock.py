@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The databases on disk: made once for each kind and size, changed once for each change."""
+
 import os, shutil
 
 import databases

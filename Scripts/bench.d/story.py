@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The life of one tool with one database: what surrounds a measurement and makes a cell of it."""
+
 import os, time
 
 import databases, measure
@@ -31,9 +32,20 @@ class Story:
             self.bench.results.forgive(self.kind, self.size, self.tool.name, "story", self.run)
         if not isinstance(error, (measure.Failed, OSError, RuntimeError)):
             return False
-        self.bench.results.add({"kind": self.kind, "size": self.size, "tool": self.tool.name, "what": "story", "run": self.run, "ok": False,
-                                "error": str(error)[:600]})
-        print(f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}given up: {str(error)[-300:]}", flush=True)
+        self.bench.results.add(
+            {
+                "kind": self.kind,
+                "size": self.size,
+                "tool": self.tool.name,
+                "what": "story",
+                "run": self.run,
+                "ok": False,
+                "error": str(error)[:600],
+            }
+        )
+        print(
+            f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}given up: {str(error)[-300:]}", flush=True
+        )
         return True
 
     def cell(self, what, action, kept=True, **more):
@@ -52,15 +64,31 @@ class Story:
             cell |= {"ok": False, "error": str(error)[:600]}
         after, total = wire.bytes(), room.meter.total
         requests = wire.requests(logged, wire.log_size())
-        cell |= {"wall": round(total.wall, 4), "cpu": round(total.cpu, 4), "anonymous": total.anonymous, "resident": total.resident,
-                 "copy": round(room.meter.copy.wall, 4), "disk": max(0, total.disk - kept_on_disk), "sent": after[0] - sent, "received": after[1] - received,
-                 "requests": sum(requests.values()), "methods": requests, "stored": room.stored(),
-                 "at": round(began), "load": round(before, 2), **more}
+        cell |= {
+            "wall": round(total.wall, 4),
+            "cpu": round(total.cpu, 4),
+            "anonymous": total.anonymous,
+            "resident": total.resident,
+            "copy": round(room.meter.copy.wall, 4),
+            "disk": max(0, total.disk - kept_on_disk),
+            "sent": after[0] - sent,
+            "received": after[1] - received,
+            "requests": sum(requests.values()),
+            "methods": requests,
+            "stored": room.stored(),
+            "at": round(began),
+            "load": round(before, 2),
+            **more,
+        }
         if room.computed is not None:
             cell |= {"sent": room.computed, "stored": room.computed, "computed": True}
         if kept:
             self.bench.results.add(cell)
-        said = f"{cell['wall']:8.2f} s {cell['cpu']:8.2f} s {cell['sent'] / 1e6:10.3f} MB" if cell["ok"] else f"failed: {cell['error'][-200:]}"
+        said = (
+            f"{cell['wall']:8.2f} s {cell['cpu']:8.2f} s {cell['sent'] / 1e6:10.3f} MB"
+            if cell["ok"]
+            else f"failed: {cell['error'][-200:]}"
+        )
         print(f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}{what:18}{said}", flush=True)
         return cell["ok"]
 

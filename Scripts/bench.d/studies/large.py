@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A database of 10 GiB: the first push, one changed page, an unchanged push, the way back. Sealift alone, both
 methods, by key file."""
+
 from story import Story
 from studies.matrix import begin
 from tools.base import change_in_place

@@ -4,6 +4,7 @@
 The versions are pushed with a key file beside the passphrase, because a thousand derivations of a key from a passphrase
 would take ten minutes and measure nothing; the lists are measured by passphrase (`list-…`) and by key file (`list-…-key`).
 """
+
 import os, shutil
 
 import databases
@@ -17,15 +18,21 @@ def run(bench):
     if SealiftPages not in bench.tools:
         return
     names = [f"list-{warmth}{key}" for warmth in ("cold", "warm") for key in ("", "-key")]
-    missing = [(name, turn) for turn in range(1, bench.options.runs + 1) for name in names
-               if not bench.results.has(KIND, SIZE, SealiftPages.name, name, turn)]
+    missing = [
+        (name, turn)
+        for turn in range(1, bench.options.runs + 1)
+        for name in names
+        if not bench.results.has(KIND, SIZE, SealiftPages.name, name, turn)
+    ]
     if not missing:
         return
     with Story(bench, SealiftPages, KIND, SIZE, 0) as story:
         push_all(bench, story)
         for name, turn in missing:
             story.run = turn
-            story.cell(name, action(story, cold="cold" in name, by_key=name.endswith("-key")), versions=bench.options.listed)
+            story.cell(
+                name, action(story, cold="cold" in name, by_key=name.endswith("-key")), versions=bench.options.listed
+            )
 
 
 def push_all(bench, story):
@@ -38,7 +45,9 @@ def push_all(bench, story):
     room.output(tool.command("key", "add", "--new-key-file", key), tool.settings())
     for number in range(1, bench.options.listed + 1):
         databases.change(KIND, "onepage", number, room.live)
-        room.output(tool.command("--key-file", key, "push", room.live, "--method", "pages"), {"SEALIFT_STATE": room.state})
+        room.output(
+            tool.command("--key-file", key, "push", room.live, "--method", "pages"), {"SEALIFT_STATE": room.state}
+        )
         if number % 100 == 0:
             print(f"{number} of {bench.options.listed} versions to list are pushed", flush=True)
 

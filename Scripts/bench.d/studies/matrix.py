@@ -4,6 +4,7 @@
 Within a run the tools take turns, each with a server that holds nothing else of theirs. Each change is made to the
 database of the first push, and each tool is taken back to its state after the first push before it.
 """
+
 from figures import in_bytes
 from story import Story
 
@@ -34,7 +35,9 @@ def measure_tool(bench, tool, kind, size, turn):
     if not missing:
         return
     base = bench.stock.base(kind, size)
-    prepared = {what: bench.stock.changed(kind, size, what) for what in missing if what not in ("first", "restore", "unchanged")}
+    prepared = {
+        what: bench.stock.changed(kind, size, what) for what in missing if what not in ("first", "restore", "unchanged")
+    }
     with Story(bench, tool, kind, size, turn) as story:
         if not begin(story, base, kept="first" in missing):
             return

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Peak memory of first push, a push after 1 % of updates, and restore, at each size, without the key derivation of a passphrase."""
+
 from story import Story
 from studies.matrix import begin
 from tools.sealift import BY_KEY_FILE

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """How long the command takes to start: `sealift --version`, twenty times in each run; the median of them is the run's."""
+
 import os, statistics, time
 
 import measure
@@ -26,4 +27,6 @@ def starts(story):
         if status != 0:
             raise measure.Failed(f"sealift --version ended with {os.waitstatus_to_exitcode(status)}")
         walls.append(time.monotonic() - began)
-    story.room.meter.total += measure.Usage(statistics.median(walls), used.ru_utime + used.ru_stime, 0, used.ru_maxrss << 10)
+    story.room.meter.total += measure.Usage(
+        statistics.median(walls), used.ru_utime + used.ru_stime, 0, used.ru_maxrss << 10
+    )

@@ -5,12 +5,33 @@ Two series: 1 % updates alone, and mixed changes as they come over the months. E
 on; beside them `SERIES-restore030`, the newest version when there are 30, `SERIES-restore100` at the end, and for
 Sealift also `SERIES-any010` … of older versions. The limit is page-level deduplication, computed.
 """
+
 import databases
 from story import Story
 
 SIZE, KIND = "64M", "oltp"
-TOOLS = ("sealift/vacuum", "sealift/pages", "restic/vacuum", "restic/backup", "duplicity/vacuum", "duplicity/backup", "limit/pagelevel", "limit/pagelevel-backup")
-CYCLE = ("update0.1", "append1", "update0.1grow", "update1", "append1", "update0.1", "update1grow", "update0.1", "append1", "update0.1")
+TOOLS = (
+    "sealift/vacuum",
+    "sealift/pages",
+    "restic/vacuum",
+    "restic/backup",
+    "duplicity/vacuum",
+    "duplicity/backup",
+    "limit/pagelevel",
+    "limit/pagelevel-backup",
+)
+CYCLE = (
+    "update0.1",
+    "append1",
+    "update0.1grow",
+    "update1",
+    "append1",
+    "update0.1",
+    "update1grow",
+    "update0.1",
+    "append1",
+    "update0.1",
+)
 
 
 def mixed(turn):

@@ -4,6 +4,7 @@
 `seal` is a whole first push of a page copy into a folder (copy, fingerprints, compression, encryption and verification
 included, opened by a key file), `zstd` is `zstd -1 -T0` of such a copy into a file beside it; `unseal` and `unzstd` are the ways back.
 """
+
 import os
 
 from story import Story
@@ -19,6 +20,7 @@ def run(bench):
 
 class Zstd(KeyFilePages):
     """The same room, another name."""
+
     name = "zstd"
 
 
@@ -33,7 +35,10 @@ def measure_run(bench, size, turn):
         settings = tool.settings(f"{room.folder}/state-of-folder")
         room.output(tool.command("init"), settings)
         story.cell("seal", lambda: room.step(tool.command("push", room.live, "--method", "pages"), settings))
-        story.cell("unseal", lambda: room.step(tool.command("pull", "latest", "-o", f"{room.folder}/out/restored.db"), settings))
+        story.cell(
+            "unseal",
+            lambda: room.step(tool.command("pull", "latest", "-o", f"{room.folder}/out/restored.db"), settings),
+        )
     with Story(bench, Zstd, "oltp", size, turn) as story:
         room, copy = story.room, story.room.copy
         room.place(base)

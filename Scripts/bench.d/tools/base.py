@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What a tool must be able to do to be measured."""
+
 import os, shutil
 
 import databases
@@ -59,6 +60,7 @@ class Tool:
 
 class CopyingTool(Tool):
     """A tool that must be given a file: by VACUUM INTO or by .backup, whose time counts as its own."""
+
     method = "vacuum"
 
     def take_copy(self):

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """borg speaks no S3: a local repository, then `rclone sync` of it; both count. A restore fetches the repository first."""
+
 import os, shutil
 
 from tools.base import CopyingTool, found_file
@@ -8,8 +9,12 @@ from tools.rclone import write_settings
 
 class Borg(CopyingTool):
     def environment(self):
-        return {"BORG_PASSPHRASE": "correct horse battery staple", "BORG_BASE_DIR": f"{self.room.state}/base",
-                "BORG_RELOCATED_REPO_ACCESS_IS_OK": "yes", "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes"}
+        return {
+            "BORG_PASSPHRASE": "correct horse battery staple",
+            "BORG_BASE_DIR": f"{self.room.state}/base",
+            "BORG_RELOCATED_REPO_ACCESS_IS_OK": "yes",
+            "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes",
+        }
 
     def prepare(self):
         self.settings = write_settings(self.room, crypt=False)
@@ -22,14 +27,19 @@ class Borg(CopyingTool):
     def push(self):
         self.take_copy()
         self.count += 1
-        self.room.step(["borg", "create", "--compression", "zstd,3", f"{self.repository}::{self.count}", self.room.copy], self.environment())
+        self.room.step(
+            ["borg", "create", "--compression", "zstd,3", f"{self.repository}::{self.count}", self.room.copy],
+            self.environment(),
+        )
         self.sync(self.repository, f"s:{self.room.path}")
 
     def restore(self, output):
         fetched, folder = f"{self.room.folder}/tmp/repository", output + ".borg"
         os.makedirs(folder)
         self.sync(f"s:{self.room.path}", fetched)
-        self.room.step(["sh", "-c", f"cd '{folder}' && exec borg extract '{fetched}::{self.count}'"], self.environment())
+        self.room.step(
+            ["sh", "-c", f"cd '{folder}' && exec borg extract '{fetched}::{self.count}'"], self.environment()
+        )
         shutil.move(found_file(folder), output)
         shutil.rmtree(folder)
         shutil.rmtree(fetched)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """duplicity: rsync's deltas on the file before, tar, gpg."""
+
 import shutil, time
 
 from tools.base import CopyingTool, found_file
@@ -7,8 +8,17 @@ from tools.base import CopyingTool, found_file
 
 class Duplicity(CopyingTool):
     def run(self, *arguments):
-        options = ["--archive-dir", f"{self.room.state}/archive", "--s3-endpoint-url", self.room.wire.endpoint, "--verbosity", "warning"]
-        self.room.step(["duplicity", arguments[0], *options, *arguments[1:]], {"PASSPHRASE": "correct horse battery staple"})
+        options = [
+            "--archive-dir",
+            f"{self.room.state}/archive",
+            "--s3-endpoint-url",
+            self.room.wire.endpoint,
+            "--verbosity",
+            "warning",
+        ]
+        self.room.step(
+            ["duplicity", arguments[0], *options, *arguments[1:]], {"PASSPHRASE": "correct horse battery staple"}
+        )
 
     @property
     def url(self):

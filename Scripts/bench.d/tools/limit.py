@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What is computed for comparison and never sent: no encryption, no proof, no protocol. The bytes are those of a file."""
+
 import os, shutil
 
 from tools.base import CopyingTool
@@ -55,6 +56,7 @@ class Patch(Limit):
 
 class PageLevel(Limit):
     """Pages by content, as chunk stores would do at best: never one twice, 64 new ones compressed together."""
+
     program = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/pagelevel.py"
 
     def compress(self):

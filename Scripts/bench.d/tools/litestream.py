@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Litestream, without encryption, which this version has none of: as a daemon beside the application, and by -once."""
+
 import signal, subprocess, time
 
 import measure
@@ -53,6 +54,7 @@ class LitestreamOnce(Litestream):
 
 class LitestreamDaemon(Litestream):
     """Pushes by itself: a push here is to wait until it has sent all. Its time says when it was through, not what it took."""
+
     name, title = "litestream/daemon", "Litestream daemon"
     unchanged = False
     daemon = None
@@ -62,8 +64,14 @@ class LitestreamDaemon(Litestream):
         if self.daemon is None:
             self.sent_before = self.room.wire.bytes()[0]
             with open(self.room.log, "ab") as log:
-                self.daemon = subprocess.Popen(self.command("replicate"), cwd=self.room.folder, env=self.room.environment(),
-                                               stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                self.daemon = subprocess.Popen(
+                    self.command("replicate"),
+                    cwd=self.room.folder,
+                    env=self.room.environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
         else:
             cpu = self.cpu_before
         with measure.Sampler(self.daemon.pid) as sampler:
@@ -71,12 +79,18 @@ class LitestreamDaemon(Litestream):
             last = self.room.wire.quiet(3.0)
         if self.daemon.poll() is not None:
             raise measure.Failed(f"litestream ended with {self.daemon.returncode}: {measure.end_of(self.room.log)}")
-        self.room.meter.total += measure.Usage(max(0.0, last - began), measure.cpu_time(self.daemon.pid) - cpu, sampler.peak, 0)
+        self.room.meter.total += measure.Usage(
+            max(0.0, last - began), measure.cpu_time(self.daemon.pid) - cpu, sampler.peak, 0
+        )
 
     def wait_for_start(self):
         """A start on a large database takes a while before the first byte of content leaves."""
         deadline = time.monotonic() + 120
-        while self.room.wire.bytes()[0] - self.sent_before < 10_000 and time.monotonic() < deadline and self.daemon.poll() is None:
+        while (
+            self.room.wire.bytes()[0] - self.sent_before < 10_000
+            and time.monotonic() < deadline
+            and self.daemon.poll() is None
+        ):
             time.sleep(0.1)
 
     def change(self, prepared, kind, name, turn):

@@ -1,14 +1,25 @@
 #!/usr/bin/python3
 """rclone's crypt remote: encrypts whole files; every version is a file of its own."""
+
 from tools.base import CopyingTool
 
 
 def write_settings(room, crypt):
     """rclone.conf with the remote `s` (the bucket) and, when asked, `c` (encrypted, in the room's prefix)."""
-    lines = ["[s]", "type = s3", "provider = Ceph", f"endpoint = {room.wire.endpoint}", f"access_key_id = {room.bucket.access_key}",
-             f"secret_access_key = {room.bucket.secret_key}", "no_check_bucket = true"]
+    lines = [
+        "[s]",
+        "type = s3",
+        "provider = Ceph",
+        f"endpoint = {room.wire.endpoint}",
+        f"access_key_id = {room.bucket.access_key}",
+        f"secret_access_key = {room.bucket.secret_key}",
+        "no_check_bucket = true",
+    ]
     if crypt:
-        first, second = (room.output([f"{room.programs}/rclone", "obscure", word]).strip() for word in ("correct horse", "battery staple"))
+        first, second = (
+            room.output([f"{room.programs}/rclone", "obscure", word]).strip()
+            for word in ("correct horse", "battery staple")
+        )
         lines += ["[c]", "type = crypt", f"remote = s:{room.path}", f"password = {first}", f"password2 = {second}"]
     path = f"{room.folder}/rclone.conf"
     with open(path, "w") as file:

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """restic: content-defined chunks, its default compression."""
+
 import shutil
 
 from tools.base import CopyingTool, found_file
@@ -7,8 +8,17 @@ from tools.base import CopyingTool, found_file
 
 class Restic(CopyingTool):
     def command(self, *arguments):
-        return ["restic", "--quiet", "--cache-dir", f"{self.room.state}/cache", "--repo", f"s3:{self.room.wire.endpoint}/{self.room.path}",
-                "--password-file", f"{self.room.folder}/passphrase", *arguments]
+        return [
+            "restic",
+            "--quiet",
+            "--cache-dir",
+            f"{self.room.state}/cache",
+            "--repo",
+            f"s3:{self.room.wire.endpoint}/{self.room.path}",
+            "--password-file",
+            f"{self.room.folder}/passphrase",
+            *arguments,
+        ]
 
     def prepare(self):
         self.room.output(self.command("init"))

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Sealift itself with its default settings, by both ways of copying, opened by a passphrase."""
+
 import json, os, shutil
 
 from tools.base import Tool

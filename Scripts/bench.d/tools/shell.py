@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The script that people have now: VACUUM INTO, zstd, openssl, aws."""
+
 import os
 
 from tools.base import CopyingTool
@@ -23,7 +24,9 @@ class Shell(CopyingTool):
         self.take_copy()
         self.count += 1
         size = os.path.getsize(self.room.copy)
-        self.pipe(f"zstd -q -3 -c '{self.room.copy}' | {self.cipher} | {self.aws} --expected-size {size} - s3://{self.room.path}/app-{self.count}")
+        self.pipe(
+            f"zstd -q -3 -c '{self.room.copy}' | {self.cipher} | {self.aws} --expected-size {size} - s3://{self.room.path}/app-{self.count}"
+        )
 
     def restore(self, output):
         self.pipe(f"{self.aws} s3://{self.room.path}/app-{self.count} - | {self.cipher} -d | zstd -q -d -o '{output}'")
