@@ -78,7 +78,8 @@ def apply(connection, kind, name, turn):
         for statement in kind.grow if name.endswith("grow") else kind.update:
             connection.execute(statement, {"permille": permille, "seed": seed})
     elif name == "append1":
-        last, count = connection.execute(f"select max(id), count(*) from {kind.table}").fetchone()
+        (last,) = connection.execute(kind.last.format(table=kind.table)).fetchone()
+        (count,) = connection.execute(f"select count(*) from {kind.table}").fetchone()
         insert(connection, kind, last + 1, last + max(1, count // 100), seed)
     elif name == "delete30":
         for statement in kind.delete:

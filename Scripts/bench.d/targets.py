@@ -160,7 +160,8 @@ def resources(figures, sizes):
         ]
         return max(found, default=None)
 
-    for size in [*sizes, "10G"]:
+    keyed = {of for _, of, tool, _ in figures.groups if tool.endswith("+key")}
+    for size in sorted(keyed.union(sizes, ["10G"]), key=in_bytes):
         yield at_most(f"peak anonymous memory, push and restore, {size}iB", 96 << 20, peak(size), show=mebibytes)
     growth = peak("10G") / peak("1G") if peak("10G") and peak("1G") else None
     yield at_most("growth of it from 1 GiB to 10 GiB", 1.10, growth)
@@ -187,10 +188,11 @@ def resources(figures, sizes):
             max(found, default=None),
         )
     for name, limit in (("cold", 1.5), ("warm", 0.1)):
-        wall = figures.median("events", "1M", "sealift/pages", f"list-{name}", "wall")
-        yield at_most(f"list of 1,000 versions, {name}", limit, wall, show=seconds)
-        wall = figures.median("events", "1M", "sealift/pages", f"list-{name}-key", "wall")
-        yield at_most(f"list of 1,000 versions, {name}, by key file", limit, wall, show=seconds)
+        for key, by in (("", "by passphrase"), ("-key", "by key file")):
+            cells = figures.runs("events", "1M", "sealift/pages", f"list-{name}{key}").values()
+            wall = statistics.median(cell["wall"] for cell in cells) if cells else None
+            versions = max((cell["versions"] for cell in cells), default=1000)
+            yield at_most(f"list of {versions:,} versions, {name}, {by}", limit, wall, show=seconds)
     yield at_most(
         "start of the command", 0.015, figures.median("none", "0", "sealift/vacuum", "start", "wall"), show=seconds
     )
