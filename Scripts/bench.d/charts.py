@@ -29,13 +29,15 @@ def colour(tool):
 
 
 def text(x, y, content, anchor="start", weight="normal"):
-    return f'<text x="{x:.1f}" y="{y:.1f}" {FONT} fill="{INK}" text-anchor="{anchor}" font-weight="{weight}">{escape(content)}</text>'
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text {place} {FONT} fill="{INK}" font-weight="{weight}">{escape(content)}</text>'
 
 
 def page(height, title, parts):
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"',
+            f'aria-label="{escape(title)}">',
             f'<rect width="{WIDTH}" height="{height}" fill="{PAPER}"/>',
             text(16, 22, title, weight="bold"),
             *parts,
@@ -86,7 +88,8 @@ def bars(title, groups, show):
         for tool, value in rows:
             if value:
                 parts.append(
-                    f'<rect x="{left}" y="{y}" width="{max(1, axis.at(value) - left):.1f}" height="12" fill="{colour(tool)}"/>'
+                    f'<rect x="{left}" y="{y}" width="{max(1, axis.at(value) - left):.1f}" height="12" '
+                    f'fill="{colour(tool)}"/>'
                 )
                 parts.append(text(axis.at(value) + 5, y + 10, show(value)))
             parts.append(text(left - 8, y + 10, tool, "end"))

@@ -94,8 +94,9 @@ def apply(connection, kind, name, turn):
 
 
 def digest(path):
-    """What the rows hold, so that a restored copy of another layout can be compared: of each table the count of rows, and
-    of each column the lengths, the characters in the middle and the numbers, summed. Litestream's own tables do not count.
+    """What the rows hold, so that a restored copy of another layout can be compared: of each table the count of rows,
+    and of each column the lengths, the characters in the middle and the numbers, summed. Litestream's own tables do
+    not count.
     """
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     tables = connection.execute(

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Which charts there are, and what is in them."""
+
 import os
 
 import charts, targets

@@ -48,14 +48,18 @@ OLTP = Kind(
     create index orders_placed on orders(placed);
     """,
     [
-        f"""{IDS} insert into customer(id, name, email, city, balance, created, note) select i, words(1, i, 2), printf('%016x@%s.example', h(2, i), words(3, h(4, i) % 300, 1)),
+        f"""{IDS} insert into customer(id, name, email, city, balance, created, note)
+            select i, words(1, i, 2), printf('%016x@%s.example', h(2, i), words(3, h(4, i) % 300, 1)),
             words(5, h(6, i) % 500, 1), (h(7, i) % 1000000) / 100.0, 1600000000 + h(8, i) % 100000000, words(9, i, h(10, i) % 16) from ids""",
-        f"""{IDS} insert into product(id, sku, title, price) select i, printf('%010d', h(11, i) % 10000000000), words(12, i, 5), (h(13, i) % 10000) / 100.0
+        f"""{IDS} insert into product(id, sku, title, price)
+            select i, printf('%010d', h(11, i) % 10000000000), words(12, i, 5), (h(13, i) % 10000) / 100.0
             from ids where i % 20 = 0 and true on conflict do nothing""",
-        f"""{IDS} insert into orders(id, customer, placed, status, total, remark) select i * 4 + k, 1 + h(14, i * 4 + k) % :last, 1600000000 + h(15, i * 4 + k) % 100000000,
+        f"""{IDS} insert into orders(id, customer, placed, status, total, remark)
+            select i * 4 + k, 1 + h(14, i * 4 + k) % :last, 1600000000 + h(15, i * 4 + k) % 100000000,
             substr('opdsr', 1 + h(16, i * 4 + k) % 5, 1), (h(17, i * 4 + k) % 100000) / 100.0, words(18, i * 4 + k, h(19, i * 4 + k) % 8)
             from ids, (select 0 as k union all select 1 union all select 2 union all select 3)""",
-        f"""{IDS} insert into item(id, orders, product, quantity, price) select i * 12 + k, i * 4 + h(20, i * 12 + k) % 4, 20 * (h(21, i * 12 + k) % (:last / 20 + 1)), 1 + h(22, i * 12 + k) % 9,
+        f"""{IDS} insert into item(id, orders, product, quantity, price)
+            select i * 12 + k, i * 4 + h(20, i * 12 + k) % 4, 20 * (h(21, i * 12 + k) % (:last / 20 + 1)), 1 + h(22, i * 12 + k) % 9,
             (h(23, i * 12 + k) % 10000) / 100.0
             from ids, (with recursive ks(k) as (select 0 union all select k + 1 from ks where k < 11) select k from ks)""",
     ],
@@ -89,7 +93,8 @@ EVENTS = Kind(
     create index event_device on event(device, at);
     """,
     [
-        f"""{IDS} insert into event(id, at, device, kind, value, payload) select i, 1700000000000 + i * 137 + h(1, i) % 137, h(2, i) % 2000, words(3, h(4, i) % 40, 1),
+        f"""{IDS} insert into event(id, at, device, kind, value, payload)
+            select i, 1700000000000 + i * 137 + h(1, i) % 137, h(2, i) % 2000, words(3, h(4, i) % 40, 1),
             (h(5, i) % 1000000) / 1000.0, printf('{{"session":"%016x","level":%d,"text":"%s"}}', h(6, i / 50), h(7, i) % 5, words(8, i, 4 + h(9, i) % 12))
             from ids"""
     ],
@@ -114,9 +119,11 @@ MAIL = Kind(
     create virtual table mail_text using fts5(subject, body);
     """,
     [
-        f"""{IDS} insert into mail(id, message, sender, sent, flags) select i, printf('%016x.%x@mail.example', h(1, i), i), printf('%s.%s@%s.example', words(2, h(3, i) % 900, 1),
+        f"""{IDS} insert into mail(id, message, sender, sent, flags)
+            select i, printf('%016x.%x@mail.example', h(1, i), i), printf('%s.%s@%s.example', words(2, h(3, i) % 900, 1),
             words(4, h(3, i) % 900, 1), words(5, h(3, i) % 90, 1)), 1500000000 + i * 61, substr('rfas', 1 + h(6, i) % 4, 1) from ids""",
-        f"""{IDS} insert into mail_text(rowid, subject, body) select i, words(7, i, 3 + h(8, i) % 6), words(9, i, 20 + h(10, i) % 300) from ids""",
+        f"""{IDS} insert into mail_text(rowid, subject, body)
+            select i, words(7, i, 3 + h(8, i) % 6), words(9, i, 20 + h(10, i) % 300) from ids""",
     ],
     [f"update mail set flags = substr('rfas', 1 + h(:seed, id + 1) % 4, 1) where {CHOSEN}"],
     [f"""update mail_text set body = body || ' ' || words(:seed, rowid, 12)
@@ -138,7 +145,8 @@ BLOBS = Kind(
     create unique index file_name on file(name);
     """,
     [
-        f"""{IDS} insert into file(id, name, changed, body) select i, printf('%s/%016x.jpg', words(1, h(2, i) % 200, 1), h(3, i)), 1700000000 + i * 311,
+        f"""{IDS} insert into file(id, name, changed, body)
+            select i, printf('%s/%016x.jpg', words(1, h(2, i) % 200, 1), h(3, i)), 1700000000 + i * 311,
             noise(4, i, 1024 + h(5, i) % 130048) from ids"""
     ],
     [f"update file set body = noise(:seed, id, length(body)) where {CHOSEN}"],

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Runs one command and measures it with everything it starts.
 
-`Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk. Memory is the
-anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and
+`Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk. Memory
+is the anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and
 databases too, which are the system's to take back), with the greatest resident size of one process beside it.
 """
 
@@ -96,7 +96,7 @@ def disk_usage(folders):
 
 
 class Sampler:
-    """The peaks of a tree's anonymous memory, and ten times a second of the disk that `folders` take, while it is entered."""
+    """The peak of a tree's anonymous memory while it is entered; and, ten times a second, of the disk of `folders`."""
 
     def __init__(self, root, folders=()):
         self.root, self.folders, self.peak, self.disk = root, folders, 0, 0

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The tables of the report, in Markdown: each function gives finished paragraphs for what was measured."""
+
 import statistics
 
 import targets
@@ -7,7 +8,15 @@ from figures import in_bytes, mebibytes, megabytes, seconds
 from kinds import KINDS
 
 FAMILIES = [
-    "sealift/vacuum", "sealift/pages", "restic", "borg", "duplicity", "rclone", "litestream/daemon", "litestream/once", "shell",
+    "sealift/vacuum",
+    "sealift/pages",
+    "restic",
+    "borg",
+    "duplicity",
+    "rclone",
+    "litestream/daemon",
+    "litestream/once",
+    "shell",
 ]
 LIMITS = ["limit/patch", "limit/pagelevel", "limit/pagelevel-backup", "limit/zstd1", "limit/zstd3"]
 PUSHES = ["first", "unchanged", *targets.CHANGES]
@@ -99,7 +108,9 @@ def kinds(figures):
             yield times_table(figures, kind, size, tools + limits)
             yield matrix("Time, copies included", tools + limits, [*PUSHES, "restore"], "wall", seconds)
             yield matrix("CPU", tools + limits, ["first", *MANY], "cpu", seconds)
-            yield matrix("Peak anonymous memory", tools + limits, ["first", "update1", "restore"], "anonymous", mebibytes)
+            yield matrix(
+                "Peak anonymous memory", tools + limits, ["first", "update1", "restore"], "anonymous", mebibytes
+            )
             yield matrix("Peak disk beyond what is kept between pushes", tools, ["first", "update1"], "disk", megabytes)
             yield matrix("Requests", tools, ["first", *MANY], "requests", count)
             yield matrix("Bytes stored after it", tools, ["first", "update1"], "stored", megabytes)
@@ -112,7 +123,9 @@ def times_table(figures, kind, size, tools):
         return "–" if value is None else f"{value:.2g}" if value < 10 else count(value)
 
     columns = ["first", *targets.CHANGES]
-    rows = [[NAMES.get(tool, tool), *(ratio(tool, what) for what in columns)] for tool in tools if tool != "sealift/vacuum"]
+    rows = [
+        [NAMES.get(tool, tool), *(ratio(tool, what) for what in columns)] for tool in tools if tool != "sealift/vacuum"
+    ]
     return "### How many times what Sealift (vacuum) sent\n\n" + table(["", *map(word, columns)], rows)
 
 
@@ -136,7 +149,9 @@ def better(figures, kind, size):
 def sustained(figures):
     header = ["", "pushes", "first push", "mean of the others", "median", "greatest", "mean time", "stored at the end"]
     for series, title in targets.SERIES.items():
-        rows = [sustained_row(figures, tool, series) for tool in targets.SUSTAINED if targets.series(figures, tool, series)]
+        rows = [
+            sustained_row(figures, tool, series) for tool in targets.SUSTAINED if targets.series(figures, tool, series)
+        ]
         if rows:
             yield (
                 f"## Many versions: {title}\n\nA 64 MiB OLTP database, changed and pushed again and again.\n\n"
@@ -153,7 +168,12 @@ def sustained_row(figures, tool, series):
     restores = [figures.median("oltp", "64M", tool, f"{series}-restore{at:03}", "wall") for at in (30, len(sent))]
     figures_of_pushes = [statistics.mean(sent), statistics.median(sent), max(sent)]
     return [
-        tool, str(len(sent)), megabytes(first), *map(megabytes, figures_of_pushes), seconds(statistics.mean(walls)), megabytes(kept),
+        tool,
+        str(len(sent)),
+        megabytes(first),
+        *map(megabytes, figures_of_pushes),
+        seconds(statistics.mean(walls)),
+        megabytes(kept),
         *map(seconds, restores),
     ]
 
@@ -169,7 +189,10 @@ def any_version(figures, tool, series):
     if found:
         yield f"Restore of older versions, {tool}:\n\n" + table(
             ["version", *map(str, found)],
-            [["time", *(wall for wall, _ in found.values())], ["received", *(received for _, received in found.values())]],
+            [
+                ["time", *(wall for wall, _ in found.values())],
+                ["received", *(received for _, received in found.values())],
+            ],
         )
 
 
@@ -181,7 +204,14 @@ def studies(figures):
             times = [spread([cell[metric] for cell in cells], seconds) for metric in ("wall", "cpu")]
             peak, sent, requests = ([cell[metric] for cell in cells] for metric in ("anonymous", "sent", "requests"))
             rows.append(
-                [what, tool, f"{size}iB" if size != "0" else "", *times, mebibytes(max(peak)), megabytes(statistics.median(sent))]
+                [
+                    what,
+                    tool,
+                    f"{size}iB" if size != "0" else "",
+                    *times,
+                    mebibytes(max(peak)),
+                    megabytes(statistics.median(sent)),
+                ]
                 + [count(statistics.median(requests)), str(len(cells))]
             )
     if rows:

@@ -7,8 +7,14 @@ from figures import as_ratio, in_bytes, mebibytes, megabytes, seconds
 
 SERIES = {"mixed": "mixed changes", "update1": "1 % updates alone"}
 SUSTAINED = [
-    "sealift/vacuum", "sealift/pages", "restic/vacuum", "restic/backup", "duplicity/vacuum", "duplicity/backup",
-    "limit/pagelevel", "limit/pagelevel-backup",
+    "sealift/vacuum",
+    "sealift/pages",
+    "restic/vacuum",
+    "restic/backup",
+    "duplicity/vacuum",
+    "duplicity/backup",
+    "limit/pagelevel",
+    "limit/pagelevel-backup",
 ]
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 

@@ -2,7 +2,8 @@
 """The list of 1,000 versions, with and without what this machine remembers.
 
 The versions are pushed with a key file beside the passphrase, because a thousand derivations of a key from a passphrase
-would take ten minutes and measure nothing; the lists are measured by passphrase (`list-…`) and by key file (`list-…-key`).
+would take ten minutes and measure nothing; the lists are measured by passphrase (`list-…`)
+and by key file (`list-…-key`).
 """
 
 import os, shutil

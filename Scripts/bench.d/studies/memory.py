@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""Peak memory of first push, a push after 1 % of updates, and restore, at each size, without the key derivation of a passphrase."""
+"""Peak memory of first push, a push after 1 % of updates, and restore, at each size.
+
+By key file: a passphrase takes memory of its own, on purpose, and gives it back before the work begins.
+"""
 
 from story import Story
 from studies.matrix import begin

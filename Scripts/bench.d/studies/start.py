@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""How long the command takes to start: `sealift --version`, twenty times in each run; the median of them is the run's."""
+"""How long the command takes to start: `sealift --version`, the median of twenty in each run."""
 
 import os, statistics, time
 

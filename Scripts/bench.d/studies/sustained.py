@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Many versions of one 64 MiB OLTP database, one after the other: what a push costs on average, and what a chain does to restores.
+"""Many versions of one 64 MiB OLTP database, one after the other: what a push costs on average,
+and what a chain does to restores.
 
 Two series: 1 % updates alone, and mixed changes as they come over the months. Each push is a cell `SERIES-001` and so
 on; beside them `SERIES-restore030`, the newest version when there are 30, `SERIES-restore100` at the end, and for

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Sealing and restoring against zstd alone: the same bytes, the same level, both cores, one after the other in each run.
+"""Sealing and restoring against zstd alone: the same bytes, the same level, all cores, taking turns in each run.
 
 `seal` is a whole first push of a page copy into a folder (copy, fingerprints, compression, encryption and verification
-included, opened by a key file), `zstd` is `zstd -1 -T0` of such a copy into a file beside it; `unseal` and `unzstd` are the ways back.
+included, opened by a key file), `zstd` is `zstd -1 -T0` of such a copy into a file beside it;
+`unseal` and `unzstd` are the ways back.
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""borg speaks no S3: a local repository, then `rclone sync` of it; both count. A restore fetches the repository first."""
+"""borg speaks no S3: a local repository, then `rclone sync` of it; both count. A restore fetches all of it first."""
 
 import os, shutil
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What is computed for comparison and never sent: no encryption, no proof, no protocol. The bytes are those of a file."""
+"""What is computed for comparison and never sent: no encryption, no proof, no protocol. Bytes are those of a file."""
 
 import os, shutil
 

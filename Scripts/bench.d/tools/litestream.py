@@ -53,7 +53,7 @@ class LitestreamOnce(Litestream):
 
 
 class LitestreamDaemon(Litestream):
-    """Pushes by itself: a push here is to wait until it has sent all. Its time says when it was through, not what it took."""
+    """Pushes by itself: a push here is to wait until it has sent all. Its time says when that was, not what it took."""
 
     name, title = "litestream/daemon", "Litestream daemon"
     unchanged = False

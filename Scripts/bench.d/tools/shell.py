@@ -25,7 +25,8 @@ class Shell(CopyingTool):
         self.count += 1
         size = os.path.getsize(self.room.copy)
         self.pipe(
-            f"zstd -q -3 -c '{self.room.copy}' | {self.cipher} | {self.aws} --expected-size {size} - s3://{self.room.path}/app-{self.count}"
+            f"zstd -q -3 -c '{self.room.copy}' | {self.cipher} | {self.aws} --expected-size {size} - "
+            f"s3://{self.room.path}/app-{self.count}"
         )
 
     def restore(self, output):
