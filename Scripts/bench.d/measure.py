@@ -2,8 +2,8 @@
 """Runs one command and measures it with everything it starts.
 
 `Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk. Memory
-is the anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and
-databases too, which are the system's to take back), with the greatest resident size of one process beside it.
+is the anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files
+and databases too, which are the system's to take back), with the greatest resident size of one process beside it.
 """
 
 import ctypes, dataclasses, os, signal, subprocess, threading, time

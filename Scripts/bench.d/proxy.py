@@ -8,9 +8,10 @@ the two it stands between. COUNTERS is a file of three u64 in the byte order of 
 them: bytes to the server, bytes from it, connections. TCP payload, HTTP's headers included; IP and TCP headers not.
 """
 
-import mmap, os, socket, struct, sys, threading
+import fcntl, mmap, os, socket, struct, sys, threading
 
 CHUNK = 1 << 20
+F_SETPIPE_SZ = 1031
 
 
 class Counters:
@@ -29,6 +30,7 @@ class Counters:
 def carry(source, sink, counters, which):
     """Moves bytes until `source` ends, then tells `sink` so."""
     reading, writing = os.pipe()
+    fcntl.fcntl(writing, F_SETPIPE_SZ, CHUNK)
     try:
         while moved := os.splice(source.fileno(), writing, CHUNK):
             counters.add(which, moved)

@@ -7,7 +7,9 @@ on; beside them `SERIES-restore030`, the newest version when there are 30, `SERI
 Sealift also `SERIES-any010` … of older versions. The limit is page-level deduplication, computed.
 """
 
-import databases
+import os
+
+import databases, measure
 from story import Story
 
 SIZE, KIND = "64M", "oltp"
@@ -62,22 +64,31 @@ def measure_series(bench, tool, series, turn):
         story.pause()
         if not story.cell(f"{series}-000", story.tool.push):
             return
+        known = {0: databases.digest(story.room.live)}
         for number in range(1, count + 1):
             databases.change(KIND, SERIES[series](number), number, story.room.live)
             if not story.cell(f"{series}-{number:03}", story.tool.push, change=SERIES[series](number)):
                 return
+            if number % 10 == 0:
+                known[number] = databases.digest(story.room.live)
             if number in (30, count) and story.tool.restore is not None:
                 story.cell(f"{series}-restore{number:03}", story.restored(story.room.live, story.tool.restore))
         if tool.name.startswith("sealift/"):
-            restore_any(story, series, count)
+            restore_any(story, series, known)
 
 
-def restore_any(story, series, count):
-    """Every tenth version, checked by its own digests; and what each of all versions needs."""
-    versions = story.tool.versions()
-    for number in range(0, count + 1, 10):
-        identifier = versions[number]
-        output = f"{story.room.folder}/out/any-{number}.db"
-        story.cell(f"{series}-any{number:03}", lambda: story.tool.restore(output, identifier))
-    fetched = [story.tool.needs(identifier)[0] for identifier in versions[:: max(1, count // 20)]]
+def restore_any(story, series, known):
+    """Every tenth version, compared with what the database held then; and what versions need."""
+    versions, output = story.tool.versions(), f"{story.room.folder}/out/any.db"
+    for number, digest in known.items():
+
+        def restore():
+            if os.path.exists(output):
+                os.unlink(output)
+            story.tool.restore(output, versions[number])
+            if databases.digest(output) != digest:
+                raise measure.Failed("the restored version holds something else")
+
+        story.cell(f"{series}-any{number:03}", restore)
+    fetched = [story.tool.needs(identifier)[0] for identifier in versions[:: max(1, len(versions) // 20)]]
     story.cell(f"{series}-needs", lambda: None, fetched=fetched)
