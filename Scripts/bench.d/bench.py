@@ -86,7 +86,7 @@ class Bench:
 
     def __init__(self, options, wire, tools):
         self.options, self.wire, self.tools = options, wire, tools
-        self.results, self.stock = Results(options.out), Stock(f"{options.out}/databases")
+        self.results, self.stock = Results(options.out, machine.build_of(options.programs)), Stock(f"{options.out}/databases")
         self.out, self.programs = options.out, options.programs
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The machine and the versions of everything, for the report."""
 
-import datetime, json, os, platform, re, subprocess
+import datetime, hashlib, json, os, platform, re, subprocess
 
 VERSIONS = {
     "Sealift": ["{programs}/sealift", "--version"],
@@ -36,6 +36,12 @@ def number(text):
 def field(path, name):
     with open(path) as file:
         return next(line.split(":")[1].strip() for line in file if line.startswith(name))
+
+
+def build_of(programs):
+    """Tells one build of Sealift from another."""
+    with open(f"{programs}/sealift", "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
 def note(folder, programs):

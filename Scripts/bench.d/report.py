@@ -35,8 +35,14 @@ def heading(figures, machine):
         f"# Benchmarks\n\nWritten by `Scripts/bench` from {len(loads)} measured cells; no figure is by hand.\n"
         f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['memory']} of memory, "
         f"{machine['kernel']}. {versions}.\nThe S3 server ran on the same cores. Before a cell the machine's load was "
-        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most."
+        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most.{builds(figures)}"
     )
+
+
+def builds(figures):
+    """A warning when cells of several builds of Sealift stand side by side."""
+    found = {cell.get("program") for runs in figures.groups.values() for cell in runs.values() if "program" in cell}
+    return f" **Sealift's cells are of {len(found)} different builds.**" if len(found) > 1 else ""
 
 
 def pictures(drawn):

@@ -5,6 +5,7 @@ import os, socket, sys, tempfile, threading, time
 
 import databases, kinds, measure
 from figures import Figures
+from results import Results
 from room import Wire
 
 MIB = 1 << 20
@@ -93,10 +94,25 @@ def of_figures(_):
     return check("median of ratios", 4, Figures(cells).ratio("oltp", "1M", "a", "b", "first", "sent"), 4)
 
 
+def of_results(folder):
+    """A cell counts once; one that failed, or of another build of Sealift, is wanted again."""
+    old, cell = Results(folder, "one"), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "ok": True}
+    for tool, ok in (("sealift/pages", True), ("restic/vacuum", True), ("shell", False)):
+        old.add(cell | {"tool": tool, "ok": ok})
+    same, other = Results(folder, "one"), Results(folder, "two")
+    known = [
+        [results.has("oltp", "1M", tool, "first", 1) for tool in ("sealift/pages", "restic/vacuum", "shell")]
+        for results in (same, other)
+    ]
+    return check(
+        "cells known to the same build and to another", 1, known == [[True, True, False], [False, True, False]], 1
+    )
+
+
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        results = [test(folder) for test in (of_figures, of_wire, of_memory, of_cpu, of_databases)]
+        results = [test(folder) for test in (of_figures, of_results, of_wire, of_memory, of_cpu, of_databases)]
     sys.exit(0 if all(results) else 1)
 
 
