@@ -19,8 +19,9 @@ class Results:
         if os.path.exists(self.path):
             with open(self.path) as file:
                 for line in file:
-                    cell = json.loads(line)
-                    self.cells[key(cell)] = cell
+                    if line.endswith("}\n"):  # a run that was cut may have left half a line
+                        cell = json.loads(line)
+                        self.cells[key(cell)] = cell
 
     def add(self, cell):
         if is_ours(cell["tool"]):
