@@ -34,7 +34,8 @@ def of_kinds(figures):
         yield f"bytes-{kind}", title, charts.bars(title, groups, megabytes)
         for what in ("first", "update1"):
             title = f"Time of a push, {word(what)}, {kind}, against the size of the database (both logarithmic)"
-            yield f"time-{kind}-{what}", title, charts.lines(title, by_size(figures, kind, what), mebibytes_of, seconds)
+            series = list(by_size(figures, kind, what))
+            yield f"time-{kind}-{what}", title, charts.lines(title, series, mebibytes_of, seconds)
 
 
 def by_size(figures, kind, what):

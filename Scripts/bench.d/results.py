@@ -19,9 +19,11 @@ class Results:
         if os.path.exists(self.path):
             with open(self.path) as file:
                 for line in file:
-                    if line.endswith("}\n"):  # a run that was cut may have left half a line
+                    try:
                         cell = json.loads(line)
-                        self.cells[key(cell)] = cell
+                    except ValueError:
+                        continue  # half a line of a run that was cut: measured again
+                    self.cells[key(cell)] = cell
 
     def add(self, cell):
         if is_ours(cell["tool"]):
