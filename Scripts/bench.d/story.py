@@ -80,6 +80,8 @@ class Story:
             "load": round(before, 2),
             **more,
         }
+        if os.path.exists(room.live):
+            cell["database"] = os.path.getsize(room.live)
         if room.computed is not None:
             cell |= {"sent": room.computed, "stored": room.computed, "computed": True}
         if kept:

@@ -182,11 +182,11 @@ def resources(figures, sizes):
     )
     for method in ("vacuum", "pages"):
         found = [
-            max(cell["disk"] for cell in runs.values()) / in_bytes(of)
-            for (_, of, tool, what), runs in figures.groups.items()
-            if tool.startswith(f"sealift/{method}")
-            and what == "update1"
-            and all("disk" in cell for cell in runs.values())
+            cell["disk"] / cell["database"]
+            for (_, _, tool, what), runs in figures.groups.items()
+            if tool.startswith(f"sealift/{method}") and what == "update1"
+            for cell in runs.values()
+            if "database" in cell
         ]
         yield at_most(
             f"local disk beyond what is kept, while pushing after 1 % updates, `{method}`, against the database",
