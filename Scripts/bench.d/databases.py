@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""The seeded databases that are pushed, and the changes made to them.
+
+    databases.py make KIND BYTES PATH            a database of about that size, in WAL mode
+    databases.py change KIND CHANGE ROUND PATH   one change, in one transaction (a VACUUM is its own)
+
+Everything is decided by kind, size, change and round, nothing by chance or time: the same call makes the same rows. All
+of it is SQL with a few seeded functions (noise.py), so that a gigabyte takes a minute or two.
+"""
+
+import os, sqlite3, sys
+
+import noise
+import kinds
+
+
+def connect(path):
+    connection = sqlite3.connect(path, isolation_level=None, timeout=60)
+    noise.register(connection)
+    connection.execute("pragma cache_size = -200000")
+    return connection
+
+
+def size_of(connection):
+    (pages,), (page_size,) = (
+        connection.execute("pragma page_count").fetchone(),
+        connection.execute("pragma page_size").fetchone(),
+    )
+    return pages * page_size
+
+
+def make(kind, size, path):
+    """Inserts batch after batch, indexes in place, as an application would have done over the years."""
+    kind, building = kinds.KINDS[kind], path + ".making"
+    if os.path.exists(building):
+        os.unlink(building)
+    connection = connect(building)
+    for setting in ("page_size = 4096", "journal_mode = off", "synchronous = off", "locking_mode = exclusive"):
+        connection.execute(f"pragma {setting}")
+    connection.executescript(kind.schema)
+    first, batch = 1, 50
+    while (now := size_of(connection)) < size:
+        connection.execute("begin")
+        insert(connection, kind, first, first + batch - 1, 0)
+        connection.execute("commit")
+        first += batch
+        # Batches of 2 % of what is missing to the size, judged by what the rows so far have taken.
+        per_row = max(1, size_of(connection) // first)
+        batch = max(20, min(int(size * 0.02) // per_row, (size - now) // per_row // 2))
+    connection.execute("pragma locking_mode = normal")
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma wal_checkpoint(truncate)")
+    connection.close()
+    os.rename(building, path)
+
+
+def insert(connection, kind, first, last, seed):
+    for statement in kind.insert:
+        connection.execute(statement, {"first": first, "last": last, "seed": seed})
+
+
+def change(kind, name, turn, path):
+    """`turn` tells the rounds of the same change apart: each meets other rows."""
+    kind, connection = kinds.KINDS[kind], connect(path)
+    if name == "vacuum":
+        connection.execute("vacuum")
+    else:
+        connection.execute("begin immediate")
+        apply(connection, kind, name, turn)
+        connection.execute("commit")
+    connection.close()
+
+
+def apply(connection, kind, name, turn):
+    seed = 1000 + turn
+    if name in ("update0.1", "update1", "update0.1grow", "update1grow"):
+        permille = 1 if "0.1" in name else 10
+        for statement in kind.grow if name.endswith("grow") else kind.update:
+            connection.execute(statement, {"permille": permille, "seed": seed})
+    elif name == "append1":
+        (last,) = connection.execute(kind.last.format(table=kind.table)).fetchone()
+        (count,) = connection.execute(f"select count(*) from {kind.table}").fetchone()
+        insert(connection, kind, last + 1, last + max(1, count // 100), seed)
+    elif name == "delete30":
+        for statement in kind.delete:
+            connection.execute(statement, {"permille": 300, "seed": seed})
+    elif name == "schema":
+        for statement in kind.alter:
+            connection.execute(statement.format(turn=turn))
+    elif name == "onepage":
+        connection.execute(kind.touch, {"seed": seed})
+    else:
+        sys.exit(f"databases: there is no change {name}")
+
+
+def digest(path):
+    """What the rows hold, so that a restored copy of another layout can be compared: of each table the count of rows,
+    and of each column the lengths, the characters in the middle and the numbers, summed. Litestream's own tables do
+    not count.
+    """
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    tables = connection.execute(
+        "select name from sqlite_schema where type = 'table' and sql not like 'create virtual%' "
+        "and name not like 'sqlite_%' and name not like '\\_litestream%' escape '\\' order by name"
+    ).fetchall()
+    found = []
+    for (table,) in tables:
+        columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
+        sums = ", ".join(
+            f"total(length({column})), total(unicode(substr({column}, 1 + length({column}) / 2))), "
+            f"total(iif(typeof({column}) in ('integer', 'real'), {column}, 0))"
+            for column in columns
+        )
+        found.append((table, *connection.execute(f"select count(*), {sums} from {table}").fetchone()))
+    found.append(
+        connection.execute(
+            "select count(*), group_concat(sql) from (select sql from sqlite_schema where "
+            "tbl_name not like '\\_litestream%' escape '\\' order by name)"
+        ).fetchone()
+    )
+    connection.close()
+    return found
+
+
+def main():
+    action, kind, *rest = sys.argv[1:]
+    if action == "make":
+        make(kind, int(rest[0]), rest[1])
+    else:
+        change(kind, rest[0], int(rest[1]), rest[2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+"""Reads cells as figures: medians, spreads, ratios within one run, the better of a tool's two variants."""
+
+import statistics
+
+
+class Figures:
+    def __init__(self, cells):
+        self.groups, self.failed = {}, []
+        for cell in cells:
+            if cell["ok"] and cell["what"] != "story":
+                self.groups.setdefault((cell["kind"], cell["size"], cell["tool"], cell["what"]), {})[cell["run"]] = cell
+            elif not cell["ok"]:
+                self.failed.append(cell)
+
+    def runs(self, kind, size, tool, what):
+        return self.groups.get((kind, size, tool, what), {})
+
+    def variants(self, family, size=None):
+        """`restic` → restic/vacuum and restic/backup, as far as measured; a whole name stays alone."""
+        found = {
+            tool
+            for _, of, tool, _ in self.groups
+            if (tool == family or tool.split("/")[0] == family) and size in (None, of)
+        }
+        return sorted(tool for tool in found if not tool.endswith("+key") or tool == family)
+
+    def of_run(self, kind, size, family, what, metric, run):
+        """One run's figure: of the variant that it is best for."""
+        cells = (self.runs(kind, size, tool, what).get(run) for tool in self.variants(family))
+        return min((cell[metric] for cell in cells if cell and metric in cell), default=None)
+
+    def all_runs(self, kind, size, family):
+        return sorted(
+            {
+                run
+                for (k, s, tool, _), runs in self.groups.items()
+                if (k, s) == (kind, size) and tool in self.variants(family)
+                for run in runs
+            }
+        )
+
+    def values(self, kind, size, family, what, metric):
+        found = (self.of_run(kind, size, family, what, metric, run) for run in self.all_runs(kind, size, family))
+        return [value for value in found if value is not None]
+
+    def median(self, kind, size, family, what, metric):
+        values = self.values(kind, size, family, what, metric)
+        return statistics.median(values) if values else None
+
+    def ratios(self, kind, size, one, other, what, metric, other_what=None, other_metric=None):
+        """One tool's figure over another's, run by run."""
+        found = []
+        for run in self.all_runs(kind, size, one):
+            above = self.of_run(kind, size, one, what, metric, run)
+            below = self.of_run(kind, size, other, other_what or what, other_metric or metric, run)
+            if above is not None and below:
+                found.append(above / below)
+        return found
+
+    def ratio(self, *arguments, **more):
+        found = self.ratios(*arguments, **more)
+        return statistics.median(found) if found else None
+
+    def kinds(self):
+        return [kind for kind in ("oltp", "events", "mail", "blobs") if self.sizes(kind)]
+
+    def sizes(self, kind):
+        """Those up to 1 GiB that the tools were compared on, ascending."""
+        found = {of for k, of, tool, what in self.groups if k == kind and what == "first" and not tool.endswith("+key")}
+        return sorted((size for size in found if in_bytes(size) <= 1 << 30), key=in_bytes)
+
+
+def in_bytes(size):
+    return int(size[:-1]) << {"K": 10, "M": 20, "G": 30}[size[-1]] if size[-1] in "KMG" else int(size)
+
+
+def megabytes(value):
+    """Bytes as people read them: three digits, in a unit that suits."""
+    if value is None:
+        return "–"
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= factor * 0.9995:
+            return f"{three(value / factor)} {unit}"
+    return f"{value:.0f} B"
+
+
+def mebibytes(value):
+    return "–" if value is None else f"{value / (1 << 20):.0f} MiB"
+
+
+def seconds(value):
+    if value is None:
+        return "–"
+    return f"{value * 1000:.0f} ms" if value < 0.0995 else f"{three(value)} s"
+
+
+def three(value):
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
+
+
+def as_ratio(value):
+    """0.013 → 1/77, 0.83 → 0.83 ×."""
+    if value is None:
+        return "–"
+    return f"1/{1 / value:.1f}".removesuffix(".0") if 0 < value < 0.145 else f"{value:.2f} ×"

@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+"""The part of the report that is no figure: how it was measured, and what is unfair to whom."""
+
+TEXT = """
+## How it is measured
+
+* **Bytes** sent and received are counted by a proxy between tool and S3 server (Ceph's RADOS Gateway, in memory, on
+  127.0.0.1): TCP payload, HTTP's headers included. **Requests** are the lines of the server's own access log.
+  **Stored** is a listing of the bucket, which is asked past the proxy.
+* **Time** is that of all commands a tool needs, copies included; **CPU** is user and system time of all their
+  processes, orphans too, not of the server. **Memory** is the peak of the anonymous memory of the whole tree of
+  processes, sampled every 4 ms: a shorter peak can be missed.
+* Databases and changes are seeded: the same rows on every machine. Every change is made to the database of the first
+  push, in one transaction, and every tool is taken back to its own state after the first push before it. A run is one
+  turn of all tools; ratios are taken within a run and their median is told.
+* Every tool gets an environment of its own: home, caches, no settings. Everything lies in the page cache. Every
+  restored database is compared, row sums of all tables, with the one that was pushed; one that differs counts as
+  failed.
+* Tools that cannot copy a live database are given a file, made by `VACUUM INTO` and by `.backup`. Both are measured
+  whole, the copy's time counts, and **for each figure the better of the two counts**: bytes may come from one, time
+  from the other. "Which copy suited a tool better" shows both. Sealift, Litestream and the shell script copy by
+  themselves.
+* Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
+* The list of 1,000 versions is of a 1 MiB database, pushed 1,000 times by `pages`.
+
+## What is unfair to whom
+
+* **To Sealift**: every push opens the repository by its passphrase, which is made to cost half a second and 128 MiB
+  (scrypt); restic and borg derive theirs with less. It verifies every sealed pack before it uploads it, takes its own
+  copy of the live database, and checks that copy. Litestream, rclone and the shell script keep no index, check
+  nothing, and the shell script keeps only whole copies.
+* **To restic**: made for trees of files of which few change; its version here is Debian's, newer ones may do better.
+  Its chunks of about 1 MiB cannot fit pages that change all over a file.
+* **To borg**: it speaks no S3, so its local repository is synchronised by rclone; a restore fetches the whole
+  repository first, where a person at the same machine would read the local one.
+* **To duplicity**: its half second of Python and gpg hardly matters for large files. It keeps a signature of the file
+  before on disk, as Sealift keeps the copy itself.
+* **To Litestream**: the daemon ships every transaction within a second, which nothing else here does, and encrypts
+  nothing; what it ships again later to compact its files is not counted (its compaction is set to once a day, the
+  default is every 30 s), its time says when the last byte had left. `-once` meets a database that was closed and
+  checkpointed by the application, as a timer would run it, and then sends everything anew.
+* **To rclone crypt**: it is no backup program; every version is a whole file.
+* **To all others**: loopback has no latency and endless bandwidth. On a real line time follows bytes.
+* The processor is shared by tool, proxy and server; times of one run are comparable, those of different days are not.
+"""

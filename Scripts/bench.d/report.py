@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+"""Writes Docs/Benchmarks.md and its charts from the cells: every figure there comes from here."""
+import json, os, statistics
+
+import drawing, method, tables
+from figures import Figures
+from results import Results
+
+DOCS = f"{os.path.dirname(os.path.abspath(__file__))}/../../Docs"
+
+
+def write(folder):
+    figures = Figures(Results(folder))
+    with open(f"{folder}/machine.json") as file:
+        machine = json.load(file)
+    parts = [
+        heading(figures, machine),
+        *tables.target_table(figures),
+        *pictures(drawing.write_all(figures, f"{DOCS}/charts")),
+        *tables.kinds(figures),
+        *tables.sustained(figures),
+        *tables.studies(figures),
+        method.TEXT.strip(),
+        *tables.failures(figures),
+    ]
+    with open(f"{DOCS}/Benchmarks.md", "w") as file:
+        file.write("\n\n".join(parts) + "\n")
+    print("bench: wrote Docs/Benchmarks.md", flush=True)
+
+
+def heading(figures, machine):
+    loads = [cell["load"] for runs in figures.groups.values() for cell in runs.values()] or [0]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return (
+        f"# Benchmarks\n\nWritten by `Scripts/bench` from {len(loads)} measured cells; no figure is by hand.\n"
+        f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['memory']} of memory, "
+        f"{machine['kernel']}. {versions}.\nThe S3 server ran on the same cores. Before a cell the machine's load was "
+        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most.{builds(figures)}"
+    )
+
+
+def builds(figures):
+    """A warning when cells of several builds of Sealift stand side by side."""
+    found = {cell.get("program") for runs in figures.groups.values() for cell in runs.values() if "program" in cell}
+    return f" **Sealift's cells are of {len(found)} different builds.**" if len(found) > 1 else ""
+
+
+def pictures(drawn):
+    if drawn:
+        yield "## Charts\n\n" + "\n\n".join(f"![{title}](charts/{name})" for name, title in drawn)

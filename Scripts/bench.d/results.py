@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+"""Cells: one JSON line for each measurement of one tool. A line is only ever added; the last one of a key counts."""
+
+import json, os
+
+
+def key(cell):
+    return cell["kind"], cell["size"], cell["tool"], cell["what"], cell["run"]
+
+
+def is_ours(tool):
+    return tool.startswith("sealift/")
+
+
+class Results:
+    def __init__(self, folder, program=None):
+        """`program` names the build of Sealift that is measured now."""
+        self.path, self.cells, self.program = f"{folder}/results.jsonl", {}, program
+        if os.path.exists(self.path):
+            with open(self.path) as file:
+                for line in file:
+                    try:
+                        cell = json.loads(line)
+                    except ValueError:
+                        continue  # half a line of a run that was cut: measured again
+                    self.cells[key(cell)] = cell
+
+    def add(self, cell):
+        if is_ours(cell["tool"]):
+            cell["program"] = self.program
+        self.cells[key(cell)] = cell
+        with open(self.path, "a") as file:
+            file.write(json.dumps(cell) + "\n")
+
+    def has(self, kind, size, tool, what, run):
+        """A cell that failed is measured again, and so is one of another build of Sealift."""
+        cell = self.cells.get((kind, size, tool, what, run), {})
+        return cell.get("ok", False) and not (is_ours(tool) and cell.get("program") != self.program)
+
+    def forgive(self, *failed):
+        """A story that was given up once and has now been told to its end."""
+        if failed in self.cells:
+            self.add(dict(zip(("kind", "size", "tool", "what", "run"), failed), ok=True))
+
+    def __iter__(self):
+        return iter(self.cells.values())

@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""Does the measurement measure? Each check gives it something whose size is known. Run by hand; takes some seconds."""
+
+import os, socket, sys, tempfile, threading, time
+
+import databases, kinds, measure
+from figures import Figures
+from results import Results
+from room import Wire
+
+MIB = 1 << 20
+
+
+def check(what, low, value, high):
+    good = low <= value <= high
+    print(f"{'ok   ' if good else 'WRONG'} {what}: {value:,.3f} (expected {low:,.3f} to {high:,.3f})")
+    return good
+
+
+def of_memory(folder):
+    """A grandchild takes 100 MiB for a moment, and another reads a file of 60 MiB that must not count."""
+    program = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', "
+        f"'import time; kept = bytearray(b\"x\") * {100 * MIB}; time.sleep(0.2)']); "
+        f"import mmap; file = open('{folder}/mapped', 'w+b'); file.truncate({60 * MIB}); "
+        f"memory = mmap.mmap(file.fileno(), 0); sum(memory[::4096]); import time; time.sleep(0.1)"
+    )
+    usage = measure.run([sys.executable, "-c", program], dict(os.environ), folder, f"{folder}/log")
+    return check("peak of anonymous memory, MiB", 100, usage.anonymous / MIB, 140)
+
+
+def of_cpu(folder):
+    """Half a second in a grandchild that its parent awaits, half a second in an orphan."""
+    busy = "import time\nwhile time.process_time() < 0.5: pass"
+    program = (
+        f"import os, subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {busy!r}])\n"
+        f"if os.fork() == 0:\n  if os.fork() == 0:\n    while time.process_time() < 0.5: pass\n"
+        f"  os._exit(0)\nos.wait()\ntime.sleep(3)"
+    )
+    usage = measure.run([sys.executable, "-c", program], dict(os.environ), folder, f"{folder}/log")
+    return check("CPU seconds of grandchild and orphan", 0.95, usage.cpu, 1.5)
+
+
+def of_wire(folder):
+    """A client sends 50 MiB, hears 3 MiB, and says nothing for the rest."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def answer():
+        peer, _ = server.accept()
+        with peer:
+            while peer.recv(1 << 20):
+                pass
+            peer.sendall(bytes(3 * MIB))
+
+    threading.Thread(target=answer, daemon=True).start()
+    wire = Wire({"endpoint": f"http://127.0.0.1:{server.getsockname()[1]}"}, folder, folder)
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", wire.port)) as client:
+        client.sendall(bytes(50 * MIB))
+        client.shutdown(socket.SHUT_WR)
+        heard = 0
+        while part := client.recv(1 << 20):
+            heard += len(part)
+    print(f"      the proxy took {time.monotonic() - began:.3f} s for it")
+    sent, received = wire.bytes()
+    wire.close()
+    return check("bytes sent", 50 * MIB, sent, 50 * MIB) & check("bytes received", heard, received, 3 * MIB)
+
+
+def of_databases(folder):
+    """The same call makes the same file; a restored copy of another layout is known again, a changed one is not."""
+    good = True
+    for kind in kinds.KINDS:
+        paths = [f"{folder}/{kind}{copy}.db" for copy in (1, 2)]
+        for path in paths:
+            databases.make(kind, 2 * MIB, path)
+            databases.change(kind, "schema", 3, path)
+        first, second = (open(path, "rb").read() for path in paths)
+        databases.change(kind, "vacuum", 0, paths[1])
+        same = databases.digest(paths[0]) == databases.digest(paths[1])
+        databases.change(kind, "onepage", 1, paths[1])
+        other = databases.digest(paths[0]) != databases.digest(paths[1])
+        good &= check(f"{kind}: same bytes, same rows, other rows", 3, (first == second) + same + other, 3)
+    return good
+
+
+def of_figures(_):
+    """The better variant counts, run by run."""
+    cells = [
+        {"kind": "oltp", "size": "1M", "tool": tool, "what": "first", "run": run, "ok": True, "sent": sent}
+        for tool, sizes in {"a/x": (10, 40), "a/y": (20, 30), "b": (5, 5)}.items()
+        for run, sent in enumerate(sizes, 1)
+    ]
+    return check("median of ratios", 4, Figures(cells).ratio("oltp", "1M", "a", "b", "first", "sent"), 4)
+
+
+def of_results(folder):
+    """A cell counts once; one that failed, or of another build of Sealift, is wanted again."""
+    old, cell = Results(folder, "one"), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "ok": True}
+    for tool, ok in (("sealift/pages", True), ("restic/vacuum", True), ("shell", False)):
+        old.add(cell | {"tool": tool, "ok": ok})
+    same, other = Results(folder, "one"), Results(folder, "two")
+    known = [
+        [results.has("oltp", "1M", tool, "first", 1) for tool in ("sealift/pages", "restic/vacuum", "shell")]
+        for results in (same, other)
+    ]
+    return check(
+        "cells known to the same build and to another", 1, known == [[True, True, False], [False, True, False]], 1
+    )
+
+
+def main():
+    measure.adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
+        results = [test(folder) for test in (of_figures, of_results, of_wire, of_memory, of_cpu, of_databases)]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

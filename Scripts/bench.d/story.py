@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+"""The life of one tool with one database: what surrounds a measurement and makes a cell of it."""
+
+import os, time
+
+import databases, measure
+from room import Meter, Room
+from s3 import Bucket
+
+
+class Story:
+    """Enter it with an empty room; whatever happens inside, the room is left clean."""
+
+    def __init__(self, bench, tool, kind, size, run):
+        self.bench, self.kind, self.size, self.run = bench, kind, size, run
+        self.bucket = Bucket(bench.wire.target)
+        prefix = f"{tool.name.replace('/', '-').replace('+', '-')}-{kind}-{size}-{run}"
+        self.room = Room(f"{bench.out}/work/{prefix}", bench.wire, self.bucket, prefix, bench.programs)
+        self.tool = tool(self.room)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        """What goes wrong around a measurement ends this story, is written down, and lets the others go on."""
+        try:
+            self.tool.end()
+        finally:
+            self.tool.forget_saved()
+            self.room.leave()
+        if error is None:
+            self.bench.results.forgive(self.kind, self.size, self.tool.name, "story", self.run)
+        if not isinstance(error, (measure.Failed, OSError, RuntimeError)):
+            return False
+        self.bench.results.add(
+            {
+                "kind": self.kind,
+                "size": self.size,
+                "tool": self.tool.name,
+                "what": "story",
+                "run": self.run,
+                "ok": False,
+                "error": str(error)[:600],
+            }
+        )
+        print(
+            f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}given up: {str(error)[-300:]}", flush=True
+        )
+        return True
+
+    def cell(self, what, action, kept=True, **more):
+        """Measures `action` and writes down what it took; False when it failed, which is written down too."""
+        cell = {"kind": self.kind, "size": self.size, "tool": self.tool.name, "what": what, "run": self.run, "ok": True}
+        wire, room = self.bench.wire, self.room
+        room.meter, room.computed = Meter(), None
+        if os.path.exists(room.copy):
+            os.unlink(room.copy)
+        kept_on_disk = measure.disk_usage(room.spaces)
+        sent, received, logged = *wire.bytes(), wire.log_size()
+        began, before = time.time(), os.getloadavg()[0]
+        try:
+            action()
+        except (measure.Failed, OSError) as error:
+            cell |= {"ok": False, "error": str(error)[:600]}
+        after, total = wire.bytes(), room.meter.total
+        requests = wire.requests(logged, wire.log_size())
+        cell |= {
+            "wall": round(total.wall, 4),
+            "cpu": round(total.cpu, 4),
+            "anonymous": total.anonymous,
+            "resident": total.resident,
+            "copy": round(room.meter.copy.wall, 4),
+            "disk": max(0, total.disk - kept_on_disk),
+            "sent": after[0] - sent,
+            "received": after[1] - received,
+            "requests": sum(requests.values()),
+            "methods": requests,
+            "stored": room.stored(),
+            "at": round(began),
+            "load": round(before, 2),
+            **more,
+        }
+        if os.path.exists(room.live):
+            cell["database"] = os.path.getsize(room.live)
+        if room.computed is not None:
+            cell |= {"sent": room.computed, "stored": room.computed, "computed": True}
+        if kept:
+            self.bench.results.add(cell)
+        said = (
+            f"{cell['wall']:8.2f} s {cell['cpu']:8.2f} s {cell['sent'] / 1e6:10.3f} MB"
+            if cell["ok"]
+            else f"failed: {cell['error'][-200:]}"
+        )
+        print(f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}{what:18}{said}", flush=True)
+        return cell["ok"]
+
+    def pause(self):
+        """Lets the database lie still for as long as the tool wants it to before it trusts its times."""
+        time.sleep(self.tool.settle)
+
+    def restored(self, expected, take):
+        """An action that restores and, unmeasured, compares what came back with the rows of `expected`."""
+        output = f"{self.room.folder}/out/restored.db"
+
+        def action():
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(output + suffix):
+                    os.unlink(output + suffix)
+            take(output)
+            known = databases.digest(expected) if expected == self.room.live else self.bench.stock.digest(expected)
+            if databases.digest(output) != known:
+                raise measure.Failed("the restored database holds something else")
+
+        return action

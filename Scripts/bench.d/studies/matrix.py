@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""First push, restore, unchanged push and a push after each kind of change: every tool, kind and size, run by run.
+
+Within a run the tools take turns, each with a server that holds nothing else of theirs. Each change is made to the
+database of the first push, and each tool is taken back to its state after the first push before it.
+"""
+
+from figures import in_bytes
+from story import Story
+
+
+def run(bench):
+    for size in bench.options.size:
+        for kind in bench.options.kind:
+            for turn in range(1, bench.options.runs + 1):
+                for tool in bench.tools:
+                    measure_tool(bench, tool, kind, size, turn)
+            if in_bytes(size) > 256 << 20:
+                bench.stock.drop(kind, size)
+
+
+def wanted(bench, tool, kind, size, turn):
+    missing = [what for what in bench.options.changes if not bench.results.has(kind, size, tool.name, what, turn)]
+    if not tool.unchanged and "unchanged" in missing:
+        missing.remove("unchanged")
+    if tool.restore is None and "restore" in missing:
+        missing.remove("restore")
+    if tool.name.startswith("limit/zstd"):
+        missing = [what for what in missing if what in ("first", "restore")]
+    return missing
+
+
+def measure_tool(bench, tool, kind, size, turn):
+    missing = wanted(bench, tool, kind, size, turn)
+    if not missing:
+        return
+    base = bench.stock.base(kind, size)
+    prepared = {
+        what: bench.stock.changed(kind, size, what) for what in missing if what not in ("first", "restore", "unchanged")
+    }
+    with Story(bench, tool, kind, size, turn) as story:
+        if not begin(story, base, kept="first" in missing):
+            return
+        if "restore" in missing:
+            story.cell("restore", story.restored(base, story.tool.restore))
+        if "unchanged" in missing:
+            story.cell("unchanged", story.tool.push)
+        saved = story.tool.save() if prepared else None
+        fresh = "unchanged" not in missing
+        for what, database in prepared.items():
+            if not fresh and not story.tool.rollback(saved):
+                again(story, base)
+            fresh = False
+            changed_push(story, what, database)
+
+
+def begin(story, base, kept=True):
+    story.tool.prepare()
+    story.room.place(base)
+    story.pause()
+    return story.cell("first", story.tool.push, kept=kept)
+
+
+def again(story, base):
+    """A tool that cannot be taken back begins anew."""
+    story.tool.end()
+    story.room.empty()
+    story.tool.count = 0
+    begin(story, base, kept=False)
+
+
+def changed_push(story, what, database):
+    def action():
+        story.tool.change(database, story.kind, what, 0)
+        story.tool.push()
+
+    story.cell(what, action)

@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+"""Sealing and restoring against zstd alone: the same bytes, the same level, all cores, taking turns in each run.
+
+`seal` is a whole first push of a page copy into a folder (copy, fingerprints, compression, encryption and verification
+included, opened by a key file), `zstd` is `zstd -1 -T0` of such a copy into a file beside it;
+`unseal` and `unzstd` are the ways back.
+"""
+
+import os
+
+from story import Story
+from tools.sealift import KeyFilePages
+
+
+def run(bench):
+    for size in bench.options.size:
+        for turn in range(1, bench.options.runs + 1):
+            if not bench.results.has("oltp", size, "zstd", "unzstd", turn):
+                measure_run(bench, size, turn)
+
+
+class Zstd(KeyFilePages):
+    """The same room, another name."""
+
+    name = "zstd"
+
+
+def measure_run(bench, size, turn):
+    base = bench.stock.base("oltp", size)
+    with Story(bench, KeyFilePages, "oltp", size, turn) as story:
+        room, tool = story.room, story.tool
+        room.place(base)
+        folder = f"file://{room.folder}/folder"
+        os.mkdir(f"{room.folder}/folder")
+        tool.target = lambda: folder
+        settings = tool.settings(f"{room.folder}/state-of-folder")
+        room.output(tool.command("init"), settings)
+        story.cell("seal", lambda: room.step(tool.command("push", room.live, "--method", "pages"), settings))
+        story.cell(
+            "unseal",
+            lambda: room.step(tool.command("pull", "latest", "-o", f"{room.folder}/out/restored.db"), settings),
+        )
+    with Story(bench, Zstd, "oltp", size, turn) as story:
+        room, copy = story.room, story.room.copy
+        room.place(base)
+        packed, threads = f"{room.folder}/out/packed", f"-T{os.cpu_count()}"
+        story.cell("copy", lambda: room.take_copy("backup"))
+        story.cell("zstd", lambda: room.step(["zstd", "-q", "-1", threads, copy, "-o", packed]))
+        story.cell("unzstd", lambda: room.step(["zstd", "-q", "-d", packed, "-o", f"{room.folder}/out/unpacked.db"]))

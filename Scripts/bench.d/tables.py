@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+"""The tables of the report, in Markdown: each function gives finished paragraphs for what was measured."""
+
+import statistics
+
+import targets
+from figures import in_bytes, mebibytes, megabytes, seconds
+from kinds import KINDS
+
+FAMILIES = [
+    "sealift/vacuum",
+    "sealift/pages",
+    "restic",
+    "borg",
+    "duplicity",
+    "rclone",
+    "litestream/daemon",
+    "litestream/once",
+    "shell",
+]
+LIMITS = ["limit/patch", "limit/pagelevel", "limit/pagelevel-backup", "limit/zstd1", "limit/zstd3"]
+PUSHES = ["first", "unchanged", *targets.CHANGES]
+NAMES = {
+    "sealift/vacuum": "**Sealift**, vacuum (default)",
+    "sealift/pages": "**Sealift**, pages",
+    "borg": "borg + rclone",
+    "rclone": "rclone crypt",
+    "litestream/daemon": "Litestream daemon",
+    "litestream/once": "Litestream -once",
+    "shell": "shell script",
+    "limit/patch": "*zstd -3 --long=31 --patch-from*",
+    "limit/pagelevel": "*new pages + zstd -3, vacuumed*",
+    "limit/pagelevel-backup": "*new pages + zstd -3, .backup*",
+    "limit/zstd1": "*zstd -1, vacuumed*",
+    "limit/zstd3": "*zstd -3, vacuumed*",
+}
+WORDS = {
+    "first": "first push",
+    "update0.1": "0.1 % updates",
+    "update0.1grow": "0.1 % growing",
+    "update1": "1 % updates",
+    "update1grow": "1 % growing",
+    "append1": "1 % appended",
+    "delete30": "30 % deleted",
+    "schema": "column, index",
+    "vacuum": "VACUUM",
+}
+MANY = ["update1", "unchanged", "restore"]
+
+
+def word(what):
+    return WORDS.get(what, what)
+
+
+def table(header, rows):
+    def line(cells):
+        return "| " + " | ".join(cells) + " |"
+
+    return "\n".join([line(header), "|" + "---|" * len(header), *(line(row) for row in rows)])
+
+
+def spread(values, show):
+    """Median, and in brackets the least and the most when there are several."""
+    if not values:
+        return "–"
+    middle = show(statistics.median(values))
+    if show(min(values)) == show(max(values)):
+        return middle
+    return f"{middle} ({show(min(values))}–{show(max(values))})"
+
+
+def count(value):
+    return f"{value:.0f}"
+
+
+def measured(figures, kind, size, rows):
+    return [tool for tool in rows if figures.all_runs(kind, size, tool)]
+
+
+def target_table(figures):
+    size, rows = targets.rows(figures)
+    verdicts = {True: "met", False: "**not met**", None: "not measured"}
+    met, missed, unknown = (sum(row[3] is verdict for row in rows) for verdict in verdicts)
+    yield (
+        f"## Targets\n\nOn the OLTP database of {size}iB unless said; ratios are medians of ratios within one run. "
+        f"Met: {met}; not met: {missed}; not measured: {unknown}."
+    )
+    yield table(["what", "target", "measured", ""], [[*row[:3], verdicts[row[3]]] for row in rows])
+
+
+def kinds(figures):
+    for kind in figures.kinds():
+        for size in figures.sizes(kind):
+            title = KINDS[kind].title
+            tools, limits = measured(figures, kind, size, FAMILIES), measured(figures, kind, size, LIMITS)
+            runs = max((len(figures.all_runs(kind, size, tool)) for tool in tools), default=0)
+            yield f"## {title[0].upper()}{title[1:]} — {size}iB\n\nUp to {runs} runs; median (least–most)."
+
+            def matrix(heading, rows, columns, metric, show):
+                cells = [
+                    [NAMES.get(tool, tool)]
+                    + [spread(figures.values(kind, size, tool, what, metric), show) for what in columns]
+                    for tool in rows
+                ]
+                return f"### {heading}\n\n" + table(["", *map(word, columns)], cells)
+
+            yield matrix("Bytes sent", tools + limits, PUSHES, "sent", megabytes)
+            yield times_table(figures, kind, size, tools + limits)
+            yield matrix("Time, copies included", tools + limits, [*PUSHES, "restore"], "wall", seconds)
+            yield matrix("CPU", tools + limits, ["first", *MANY], "cpu", seconds)
+            yield matrix(
+                "Peak anonymous memory", tools + limits, ["first", "update1", "restore"], "anonymous", mebibytes
+            )
+            yield matrix("Peak disk beyond what is kept between pushes", tools, ["first", "update1"], "disk", megabytes)
+            yield matrix("Requests", tools, ["first", *MANY], "requests", count)
+            yield matrix("Bytes stored after it", tools, ["first", "update1"], "stored", megabytes)
+            yield "### Which copy suited a tool better\n\n" + better(figures, kind, size)
+
+
+def times_table(figures, kind, size, tools):
+    def ratio(tool, what):
+        value = figures.ratio(kind, size, tool, "sealift/vacuum", what, "sent")
+        return "–" if value is None else f"{value:.2g}" if value < 10 else count(value)
+
+    columns = ["first", *targets.CHANGES]
+    rows = [
+        [NAMES.get(tool, tool), *(ratio(tool, what) for what in columns)] for tool in tools if tool != "sealift/vacuum"
+    ]
+    return "### How many times what Sealift (vacuum) sent\n\n" + table(["", *map(word, columns)], rows)
+
+
+def better(figures, kind, size):
+    def told(variant, what):
+        cells = figures.runs(kind, size, variant, what).values()
+        if not cells:
+            return "–"
+        sent, wall, copy = (statistics.median(cell[metric] for cell in cells) for metric in ("sent", "wall", "copy"))
+        return f"{megabytes(sent)}, {seconds(wall)} of which the copy {seconds(copy)}"
+
+    copies = {"vacuum": "VACUUM INTO", "backup": ".backup"}
+    rows = [
+        [family, copies[variant.split("/")[1]], told(variant, "first"), told(variant, "update1")]
+        for family in ("restic", "borg", "duplicity", "rclone")
+        for variant in figures.variants(family, size)
+    ]
+    return table(["", "copy by", "first push", "after 1 % updates"], rows)
+
+
+def sustained(figures):
+    header = ["", "pushes", "first push", "mean of the others", "median", "greatest", "mean time", "stored at the end"]
+    for series, title in targets.SERIES.items():
+        rows = [
+            sustained_row(figures, tool, series) for tool in targets.SUSTAINED if targets.series(figures, tool, series)
+        ]
+        if rows:
+            yield (
+                f"## Many versions: {title}\n\nA 64 MiB OLTP database, changed and pushed again and again.\n\n"
+                + table([*header, "restore at 30", "restore at the end"], rows)
+            )
+            for tool in ("sealift/vacuum", "sealift/pages"):
+                yield from any_version(figures, tool, series)
+
+
+def sustained_row(figures, tool, series):
+    sent, walls, stored = (targets.series(figures, tool, series, metric) for metric in ("sent", "wall", "stored"))
+    first = figures.median("oltp", "64M", tool, f"{series}-000", "sent")
+    kept = sum(stored, first) if tool.startswith("limit") else stored[-1]
+    restores = [figures.median("oltp", "64M", tool, f"{series}-restore{at:03}", "wall") for at in (30, len(sent))]
+    figures_of_pushes = [statistics.mean(sent), statistics.median(sent), max(sent)]
+    return [
+        tool,
+        str(len(sent)),
+        megabytes(first),
+        *map(megabytes, figures_of_pushes),
+        seconds(statistics.mean(walls)),
+        megabytes(kept),
+        *map(seconds, restores),
+    ]
+
+
+def any_version(figures, tool, series):
+    found = {}
+    for number in range(0, 101, 10):
+        wall, received = (
+            figures.median("oltp", "64M", tool, f"{series}-any{number:03}", metric) for metric in ("wall", "received")
+        )
+        if wall is not None:
+            found[number] = seconds(wall), megabytes(received)
+    if found:
+        yield f"Restore of older versions, {tool}:\n\n" + table(
+            ["version", *map(str, found)],
+            [
+                ["time", *(wall for wall, _ in found.values())],
+                ["received", *(received for _, received in found.values())],
+            ],
+        )
+
+
+def studies(figures):
+    rows = []
+    for kind, size, tool, what in sorted(figures.groups, key=lambda key: (in_bytes(key[1]), key)):
+        if tool.endswith("+key") or tool == "zstd" or what == "start" or what.startswith("list-"):
+            cells = list(figures.runs(kind, size, tool, what).values())
+            times = [spread([cell[metric] for cell in cells], seconds) for metric in ("wall", "cpu")]
+            peak, sent, requests = ([cell[metric] for cell in cells] for metric in ("anonymous", "sent", "requests"))
+            rows.append(
+                [
+                    what,
+                    tool,
+                    f"{size}iB" if size != "0" else "",
+                    *times,
+                    mebibytes(max(peak)),
+                    megabytes(statistics.median(sent)),
+                ]
+                + [count(statistics.median(requests)), str(len(cells))]
+            )
+    if rows:
+        header = ["what", "tool", "database", "time", "CPU", "peak memory", "sent", "requests", "runs"]
+        yield "## Further studies\n\n`+key`: opened by a key file instead of a passphrase.\n\n" + table(header, rows)
+
+
+def failures(figures):
+    if figures.failed:
+        names = ("kind", "size", "tool", "what", "run", "error")
+        rows = [[str(cell[name]).replace("|", "/")[-160:] for name in names] for cell in figures.failed]
+        yield "## Failed\n\n" + table(names, rows)
