@@ -66,11 +66,11 @@ struct RestoreCost {
   }
 
   /// Whether a version of so many bytes may cost that much: no more than three times its length decoded, no more than
-  /// one and a half times fetched, and twice stored, what it would take whole. Small ones may cost anything.
+  /// twice fetched, and twice stored, what it would take whole. Small ones may cost anything.
   func isModest(for length: Int, _ known: KnownPacks) -> Bool {
     guard decoded > 4 << 20 else { return true }
     let whole = wholeDecoded == 0 ? length : Int(Double(wholeFetched) / Double(wholeDecoded) * Double(length))
     let stored = live.keys.reduce(newStored) { $0 + Int(known.entries[$1]?.length ?? 0) }
-    return decoded <= 3 * length && fetched * 2 <= max(whole, 1 << 20) * 3 && stored <= 2 * max(whole, 1 << 20)
+    return decoded <= 3 * length && max(fetched, stored) <= 2 * max(whole, 1 << 20)
   }
 }
