@@ -86,7 +86,13 @@ struct KnownPacks: Sendable {
   private static func fingerprints(of record: FrameRecord, in list: [UInt8]?, from start: Int) -> [Fingerprint] {
     let end = start + 16 * record.unitLengths.count
     guard let list, end <= list.count else { return [] }
-    let fingerprints = stride(from: start, to: end, by: 16).map { Fingerprint(list[$0..<$0 + 16]) }
+    let fingerprints = list.withUnsafeBytes { bytes in
+      stride(from: start, to: end, by: 16).map { offset in
+        Fingerprint(
+          high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)),
+          low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)))
+      }
+    }
     return FrameRecord.frameID(of: fingerprints) == record.frameID ? fingerprints : []
   }
 

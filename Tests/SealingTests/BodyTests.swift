@@ -135,7 +135,8 @@ import Testing
       return PackTableLeaf(
         entries: numbers.map {
           PackEntry(
-            number: $0, name: entry.name, length: entry.length, directoryLength: entry.directoryLength, version: 0,
+            number: $0, name: entry.name, length: entry.length, directoryLength: entry.directoryLength,
+            version: UInt8(ObjectFormat.version),
             aead: 1, kem: 0, epoch: 1, salt: entry.salt)
         }
       ).encode()

@@ -5,7 +5,7 @@ enum Samples {
   static let entries = (1...3).map { number in
     PackEntry(
       number: UInt32(number), name: Fixed.digest("pack \(number)"), length: 8_388_608, directoryLength: 65_536,
-      version: 0, aead: 1, kem: 0, epoch: 2, salt: Fixed.digest("salt \(number)").bytes)
+      version: UInt8(ObjectFormat.version), aead: 1, kem: 0, epoch: 2, salt: Fixed.digest("salt \(number)").bytes)
   }
 
   static let leaf = MapLeaf(runs: [
