@@ -149,7 +149,7 @@ import Testing
 
   @Test(
     arguments: [
-      (36, 0, .malformed), (44, 1, .unsupported), (45, 2, .unsupported), (46, 1, .unsupported),
+      (36, 0, .malformed), (44, 2, .unsupported), (45, 2, .unsupported), (46, 1, .unsupported),
       (47, 1, .malformed), (51, 0, .malformed), (36, 0xFF, .malformed), (40, 0xFF, .malformed),
     ] as [(Int, UInt8, SealError.Code)])
   func `A pack entry that cannot be is refused`(offset: Int, value: UInt8, code: SealError.Code) {
