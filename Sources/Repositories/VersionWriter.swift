@@ -102,8 +102,8 @@ struct VersionWriter: ~Copyable {
     try await packs.settle()
     try await noteStored()
 
-    let basesOfRiders = riders.flatMap(\.bases).compactMap { known.number(of: $0.pack) }
-    let used = known.closure(of: packs(of: runs).union(roots.used).subtracting([0]).union(basesOfRiders))
+    // Frame by frame: what other frames of these packs rest on is not needed, and free to go.
+    let used = packs(of: runs).union(roots.used).union(cost.live.keys).subtracting([UnitLocation.thisObject])
     let table = try used.sorted().map { number in
       guard let entry = known.entries[number] else {
         throw RepositoryError(.damaged, "pack number \(number) is not known")
@@ -114,7 +114,7 @@ struct VersionWriter: ~Copyable {
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
-    let bytesNew = packs.stored.reduce(0) { $0 + Int($1.entry.length) }
+    let bytesNew = packs.stored.reduce(0) { $0 + Int($1.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
       core: core.encode(),
@@ -164,11 +164,11 @@ struct VersionWriter: ~Copyable {
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.
   mutating func noteStored() async throws {
     let stored = packs.stored
-    for pack in stored[noted...] { known.addNew(pack.entry, restingOn: pack.basePacks) }
+    for pack in stored[noted...] { known.addNew(pack) }
     noted = stored.count
     // The last revision is kept for the version itself.
     if !dryRun, partials.nextRevision < VersionName.lastRevision, partials.isDue(packs: noted) {
-      let entries = (resumed + stored.map(\.entry)).sorted { $0.number < $1.number }
+      let entries = (resumed + stored).sorted { $0.number < $1.number }
       try await storePartial(entries, revision: partials.begin(packs: noted))
     }
   }
