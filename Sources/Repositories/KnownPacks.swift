@@ -23,8 +23,6 @@ struct KnownPacks: Sendable {
   private var baseFrames: [UInt32] = []
   /// The ordinal of each pack's first frame.
   private var firstFrame: [UInt32: Int] = [:]
-  /// Packs whose units a pack's delta frames need.
-  private var basePacks: [UInt32: [Digest]] = [:]
   private var numbers: [Digest: UInt32] = [:]
   private let units: UnitIndex
 
@@ -43,7 +41,6 @@ struct KnownPacks: Sendable {
     guard entries[entry.number] == nil else { return }
     entries[entry.number] = entry
     numbers[entry.name] = entry.number
-    basePacks[entry.number] = directory.basePacks
     firstFrame[entry.number] = frames.count
     var listed = 0
     for (index, record) in directory.frames.enumerated() {
@@ -124,24 +121,9 @@ struct KnownPacks: Sendable {
 
   func contains(_ name: Digest) -> Bool { numbers[name] != nil }
 
-  /// The packs themselves and, transitively, the packs their delta frames rest on.
-  func closure(of used: Set<UInt32>) -> Set<UInt32> {
-    var all = used
-    var open = Array(used)
-    while let number = open.popLast() {
-      for base in (basePacks[number] ?? []).compactMap({ numbers[$0] }) where all.insert(base).inserted {
-        open.append(base)
-      }
-    }
-    return all
-  }
-
   /// A pack of this push. Its units are the push's own business.
-  mutating func addNew(_ entry: PackEntry, restingOn bases: [Digest]) {
+  mutating func addNew(_ entry: PackEntry) {
     entries[entry.number] = entry
     numbers[entry.name] = entry.number
-    basePacks[entry.number] = bases
   }
-
-  func number(of pack: Digest) -> UInt32? { numbers[pack] }
 }

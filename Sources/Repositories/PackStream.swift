@@ -22,19 +22,13 @@ struct PackStream: ~Copyable {
   private(set) var placed: [UnitLocation] = []
   /// Called as soon as a pack is safe at the target, from any task.
   private let onStored: @Sendable (PackEntry) throws -> Void
-  private let finished = Locked<[StoredPack]>([])
+  private let finished = Locked<[PackEntry]>([])
 
   /// What each frame of this push, by ordinal, costs whoever restores it.
   private(set) var costs: [RestoreCost.NewFrame] = []
   private var open: [MadeFrame] = []
   private var openLength = 0
   private var queue: [Task<Void, any Error>] = []
-
-  /// A pack that is safe at the target.
-  struct StoredPack: Sendable {
-    let entry: PackEntry
-    let basePacks: [Digest]
-  }
 
   init(
     _ repository: Repository, chain: ChainID, state: StateFolder, firstNumber: UInt32, dryRun: Bool,
@@ -51,7 +45,7 @@ struct PackStream: ~Copyable {
   }
 
   /// Packs that are safe at the target by now, in the order they came to be.
-  var stored: [StoredPack] { finished.withLock { $0 } }
+  var stored: [PackEntry] { finished.withLock { $0 } }
 
   deinit { for task in queue { task.cancel() } }
 
@@ -103,9 +97,7 @@ struct PackStream: ~Copyable {
           if keepsUnits, let list = UnitList.bytes(of: named) { state.keep(list, as: UnitList.name(of: sealed.name)) }
           try onStored(sealed.packEntry(number: number))
         }
-        finished.withLock {
-          $0.append(StoredPack(entry: sealed.packEntry(number: number), basePacks: basePacks))
-        }
+        finished.withLock { $0.append(sealed.packEntry(number: number)) }
       })
     nextNumber += 1
     open = []

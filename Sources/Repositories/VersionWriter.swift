@@ -102,8 +102,8 @@ struct VersionWriter: ~Copyable {
     try await packs.settle()
     try await noteStored()
 
-    let basesOfRiders = riders.flatMap(\.bases).compactMap { known.number(of: $0.pack) }
-    let used = known.closure(of: packs(of: runs).union(roots.used).subtracting([0]).union(basesOfRiders))
+    // Frame by frame: what other frames of these packs rest on is not needed, and free to go.
+    let used = packs(of: runs).union(roots.used).union(cost.live.keys).subtracting([UnitLocation.thisObject])
     let table = try used.sorted().map { number in
       guard let entry = known.entries[number] else {
         throw RepositoryError(.damaged, "pack number \(number) is not known")
@@ -114,7 +114,7 @@ struct VersionWriter: ~Copyable {
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
-    let bytesNew = packs.stored.reduce(0) { $0 + Int($1.entry.length) }
+    let bytesNew = packs.stored.reduce(0) { $0 + Int($1.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
       core: core.encode(),
@@ -133,6 +133,7 @@ struct VersionWriter: ~Copyable {
     _ source: MemberSource, into runs: RunList, onProgress: (Int) -> Void
   ) async throws -> Core.Member {
     let bases = bases(for: source)
+    let depth = try mayRefer(source) ? level.depthOfReferences : DeltaLevel.fresh.depthOfReferences
     let samples = source.unitType == .page ? draft.deltas.samples?.table : nil
     var content = ContentWriter(
       frames: FrameMaker(
@@ -146,7 +147,7 @@ struct VersionWriter: ~Copyable {
       plain.update(block.bytes)
       image.update(block.fingerprintBytes)
       for sample in block.samples { samples?.insert(sample.tag, page: sample.unit) }
-      try content.add(block, known: known, depth: level.depthOfReferences)
+      try content.add(block, known: known, depth: depth)
       while content.frames.isBusy, let frame = try await content.frames.next() { try await packs.append(frame) }
       try await noteStored()
       onProgress(block.first * block.unitSize + block.bytes.count)
@@ -164,11 +165,11 @@ struct VersionWriter: ~Copyable {
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.
   mutating func noteStored() async throws {
     let stored = packs.stored
-    for pack in stored[noted...] { known.addNew(pack.entry, restingOn: pack.basePacks) }
+    for pack in stored[noted...] { known.addNew(pack) }
     noted = stored.count
     // The last revision is kept for the version itself.
     if !dryRun, partials.nextRevision < VersionName.lastRevision, partials.isDue(packs: noted) {
-      let entries = (resumed + stored.map(\.entry)).sorted { $0.number < $1.number }
+      let entries = (resumed + stored).sorted { $0.number < $1.number }
       try await storePartial(entries, revision: partials.begin(packs: noted))
     }
   }
@@ -179,24 +180,5 @@ struct VersionWriter: ~Copyable {
     if packs.pendingLength < limit { return packs.takeRiders() }
     try await packs.close()
     return []
-  }
-
-  /// What new frames of this member may rest on, if anything.
-  private func bases(for source: MemberSource) -> BaseChooser? {
-    guard source.unitType == .page, draft.compressionLevel > 0 else { return nil }
-    func chooser(_ base: BaseImage?) -> BaseChooser? {
-      guard let base, base.pageSize == source.unitSize else { return nil }
-      return BaseChooser(
-        base, known: known, depth: level.depthOfReferences, keepsPositions: draft.deltas.keepsPositions,
-        fingerprinters: fingerprinters)
-    }
-    switch level {
-    case .fresh, .anchor: return nil
-    case .middle: return chooser(draft.deltas.anchor)
-    case .leaf:
-      // A target that missed the middle version still has the anchor.
-      if let middle = chooser(draft.deltas.middle), middle.baseIsKnown() { return middle }
-      return chooser(draft.deltas.anchor)
-    }
   }
 }

@@ -22,6 +22,11 @@ import Testing
     try await campaign("kill-points", "--push", "200", "--restore", "100")
   }
 
+  @Test func `every version comes back, whatever was lost, spoilt or forgotten between pushes`() async throws {
+    try await campaign(
+      "versions", "--versions", "8", "--kinds", "oltp,mail,blobs", "--jobs", "2", "--other", "some", "--seed", "3")
+  }
+
   @Test func `no plaintext is where none may be`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
     try await campaign("canary", "--targets", targets)

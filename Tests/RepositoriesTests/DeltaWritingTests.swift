@@ -70,6 +70,19 @@ import Testing
     #expect(result.bytesNew < image.count / 10)
   }
 
+  @Test func `a new anchor refers to an old one only when they share most pages`() async throws {
+    let line = try await Line()
+    let first = try await line.push(.anchor)
+    try line.database.run("UPDATE orders SET updated = updated + 1 WHERE id = 77")
+    let near = try await line.push(.anchor)
+    let old = try await Set(line.packs(of: first))
+    #expect(try await !Set(line.packs(of: near)).isDisjoint(with: old))
+    for seed in 1...20 { try line.update(seed: seed) }
+    let far = try await line.push(.anchor)
+    #expect(try await Set(line.packs(of: far)).isDisjoint(with: old))
+    for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
+  }
+
   @Test func `a version that would be too dear to restore rests on less`() async throws {
     let line = try await Line(rows: 30_000)
     _ = try await line.push(.anchor)
@@ -80,6 +93,39 @@ import Testing
     #expect(small.level < .leaf)
     #expect(try await line.home.read(small.manifest) == line.images[2].bytes)
     #expect(small.manifest.body.bytesDecoded <= 3 * UInt64(line.images[2].bytes.count))
+  }
+
+  @Test func `what only other frames of a pack rest on is not needed`() async throws {
+    let line = try await Line()
+    _ = try await line.push(.anchor)
+    try line.update(seed: 1)
+    try line.database.run(
+      """
+      CREATE TABLE noise(id INTEGER PRIMARY KEY, body BLOB);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+      INSERT INTO noise SELECT i, randomblob(3900) FROM n;
+      """)
+    let second = try await line.push(.middle)
+    try line.database.run("DROP TABLE orders; DROP TABLE item")
+    let third = try await line.push(.anchor)
+    #expect(try await line.depth(of: second.manifest) == 1)
+    #expect(try await line.packs(of: second) == [1, 2])
+    #expect(third.bytesNew < 100_000, "nothing of the second version was found again")
+    #expect(try await line.packs(of: third).contains(1) == false)
+    #expect(try await line.packs(of: third).contains(2))
+    #expect(try await line.home.read(third.manifest) == line.images[2].bytes)
+  }
+
+  /// Free pages are zeros: a large image may hold little.
+  @Test func `what a version would take whole is measured by its content, not its length`() async throws {
+    let home = try await Home()
+    let full = home.noise(8 << 20, seed: 1)
+    _ = try await home.push(full)
+    var sparse = stride(from: 0, to: full.count, by: 16 * 4096).flatMap { full[$0..<$0 + 4096] }
+    sparse += [UInt8](repeating: 0, count: 16 << 20)
+    let second = try await home.push(sparse)
+    #expect(second.manifest.body.bytesFetched <= 2 << 20)
+    #expect(try await home.read(second.manifest) == sparse)
   }
 }
 
@@ -149,6 +195,11 @@ private final class Line {
       bases[level] = path
     }
     return result
+  }
+
+  /// The numbers in the pack table.
+  func packs(of result: PushSession.Result) async throws -> [UInt32] {
+    try await PackTable(of: result.manifest, repository: home.repository, state: nil).numbered.map(\.number)
   }
 
   /// Packs and manifest.

@@ -30,9 +30,14 @@ struct RestoreCost {
   /// By number of a known pack: bytes of its units that the version needs.
   private(set) var live: [UInt32: Int] = [:]
   private var newStored = 0
+  /// Bytes of units of new frames: each is stored once, and needed.
+  private var newContent = 0
+  /// By ordinal of a known frame: bytes of its units, that members refer to, again and again perhaps.
+  private var referred: [UInt32: Int] = [:]
 
   mutating func add(new ordinal: UInt32, _ frame: NewFrame, _ known: KnownPacks) {
     guard countedNew.insert(ordinal).inserted else { return }
+    newContent += frame.plaintextLength
     count(frame.plaintextLength, frame.sealedLength, isWhole: frame.bases.isEmpty)
     newStored += frame.sealedLength
     for base in frame.bases { add(base: base, known) }
@@ -41,6 +46,7 @@ struct RestoreCost {
   /// - Parameter bytes: of its units, that a member refers to.
   mutating func add(known ordinal: UInt32, bytes: Int, _ known: KnownPacks) {
     live[known.frames[Int(ordinal)].pack, default: 0] += bytes
+    referred[ordinal, default: 0] += bytes
     add(known: ordinal, known)
   }
 
@@ -69,8 +75,17 @@ struct RestoreCost {
   /// twice fetched, and twice stored, what it would take whole. Small ones may cost anything.
   func isModest(for length: Int, _ known: KnownPacks) -> Bool {
     guard decoded > 4 << 20 else { return true }
-    let whole = wholeDecoded == 0 ? length : Int(Double(wholeFetched) / Double(wholeDecoded) * Double(length))
+    let whole = whole(of: length, known)
     let stored = live.keys.reduce(newStored) { $0 + Int(known.entries[$1]?.length ?? 0) }
     return decoded <= 3 * length && max(fetched, stored) <= 2 * max(whole, 1 << 20)
+  }
+
+  /// About what a first push of it would store: zeros and what is there twice cost nothing, the rest what whole frames do.
+  private func whole(of length: Int, _ known: KnownPacks) -> Int {
+    guard wholeDecoded > 0 else { return length }
+    let content = referred.reduce(newContent) { sum, frame in
+      sum + min(frame.value, Int(known.frames[Int(frame.key)].plaintextLength))
+    }
+    return Int(Double(wholeFetched) / Double(wholeDecoded) * Double(content))
   }
 }

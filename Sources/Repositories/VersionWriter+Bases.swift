@@ -1,0 +1,43 @@
+import Sealing
+
+/// What a version of its level may refer to, and rest on.
+extension VersionWriter {
+  /// Whether the member may refer to units of earlier versions. An anchor may not when less than three quarters of it
+  /// are there: its frames would lie among others that are hardly used any more, and whatever rests on it would decode
+  /// those too.
+  func mayRefer(_ source: MemberSource) throws -> Bool {
+    guard level == .anchor, source.unitCount > 0 else { return true }
+    var looked = 0
+    var found = 0
+    for unit in stride(from: 0, to: source.unitCount, by: max(1, source.unitCount / 512)) {
+      let start = unit * source.unitSize
+      let bytes = try source.read(start..<min(start + source.unitSize, source.length))
+      let fingerprint = bytes.withUnsafeBytes { bytes -> Fingerprint? in
+        bytes.isAllZeros ? nil : fingerprinters.with { $0.fingerprint(source.unitType, bytes) }
+      }
+      guard let fingerprint else { continue }
+      looked += 1
+      if known.place(of: fingerprint, depth: 0) != nil { found += 1 }
+    }
+    return found * 4 >= looked * 3
+  }
+
+  /// What new frames of this member may rest on, if anything.
+  func bases(for source: MemberSource) -> BaseChooser? {
+    guard source.unitType == .page, draft.compressionLevel > 0 else { return nil }
+    func chooser(_ base: BaseImage?) -> BaseChooser? {
+      guard let base, base.pageSize == source.unitSize else { return nil }
+      return BaseChooser(
+        base, known: known, depth: level.depthOfReferences, keepsPositions: draft.deltas.keepsPositions,
+        fingerprinters: fingerprinters)
+    }
+    switch level {
+    case .fresh, .anchor: return nil
+    case .middle: return chooser(draft.deltas.anchor)
+    case .leaf:
+      // A target that missed the middle version still has the anchor.
+      if let middle = chooser(draft.deltas.middle), middle.baseIsKnown() { return middle }
+      return chooser(draft.deltas.anchor)
+    }
+  }
+}
