@@ -74,40 +74,68 @@ struct BaseChooser: Sendable {
     return Array(widened(best, between: 0).prefix(limit))
   }
 
-  /// Leaves out pages that share little and lie far from all others: whoever restores pays for the whole frame of each.
-  private func withoutStrays(_ votes: [(page: Int, count: Int)], between: Int) -> [(page: Int, count: Int)] {
+  /// A page of the base, and how many samples of the new pages lie in it.
+  private struct Vote {
+    let page: Int
+    var count: Int
+    /// For some new page nothing better is known.
+    var isBest = false
+  }
+
+  /// Leaves out pages that share little and lie far from all others, unless a new page has nothing else: whoever
+  /// restores pays for the whole frame of each.
+  private func withoutStrays(_ votes: [Vote], between: Int) -> [Vote] {
     let least = base.samples.votesOfHalfAPage(pageSize: base.pageSize)
-    var kept: [(page: Int, count: Int)] = []
-    var cluster: [(page: Int, count: Int)] = []
-    for vote in votes + [(page: Int.max, count: 0)] {
+    var kept: [Vote] = []
+    var cluster: [Vote] = []
+    for vote in votes + [Vote(page: Int.max, count: 0)] {
       if let last = cluster.last, vote.page - last.page > between {
-        if cluster.reduce(0, { $0 + $1.count }) >= least { kept += cluster }
+        if cluster.contains(where: \.isBest) || cluster.reduce(0, { $0 + $1.count }) >= least { kept += cluster }
         cluster = []
       }
       cluster.append(vote)
     }
-    return kept.isEmpty ? votes : kept
+    return kept
   }
 
   /// How many samples of the new pages lie in each page of the base, by page.
-  private func votes(for units: UnsafeRawBufferPointer, positions: [Int]) -> [(page: Int, count: Int)] {
-    var pages: [Int] = []
+  private func votes(for units: UnsafeRawBufferPointer, positions: [Int]) -> [Vote] {
+    var all: [Vote] = []
+    var previous: (base: Int, position: Int)?
     for (index, position) in positions.enumerated() {
       let start = index * base.pageSize
-      base.samples.samples(of: UnsafeRawBufferPointer(rebasing: units[start..<start + base.pageSize])) { tag in
-        if let page = base.samples[tag], page < base.pageCount { pages.append(page) }
-      }
-      if keepsPositions, position < base.pageCount { pages += [position, position, position] }
+      let own = votes(for: UnsafeRawBufferPointer(rebasing: units[start..<start + base.pageSize]), at: position)
+      all += own
+      // Rows keep their order: a page that shares no sample lies where it would after the page before it.
+      let expected = previous.map { $0.base + position - $0.position }
+      let best = own.max { $0.count < $1.count }?.page ?? expected
+      guard let best, best >= 0, best < base.pageCount else { continue }
+      all.append(Vote(page: best, count: 0, isBest: true))
+      previous = (best, position)
     }
-    pages.sort()
-    var votes: [(page: Int, count: Int)] = []
-    for page in pages {
-      if let last = votes.indices.last, votes[last].page == page {
-        votes[last].count += 1
+    all.sort { $0.page < $1.page }
+    return all.reduce(into: []) { votes, vote in
+      guard let last = votes.indices.last, votes[last].page == vote.page else { return votes.append(vote) }
+      votes[last].count += vote.count
+      votes[last].isBest = votes[last].isBest || vote.isBest
+    }
+  }
+
+  /// The votes of one new page.
+  private func votes(for unit: UnsafeRawBufferPointer, at position: Int) -> [Vote] {
+    var votes: [Vote] = []
+    func vote(_ page: Int, _ count: Int) {
+      guard page < base.pageCount else { return }
+      if let known = votes.firstIndex(where: { $0.page == page }) {
+        votes[known].count += count
       } else {
-        votes.append((page, 1))
+        votes.append(Vote(page: page, count: count))
       }
     }
+    base.samples.samples(of: unit) { tag in
+      if let page = base.samples[tag] { vote(page, 1) }
+    }
+    if keepsPositions { vote(position, 3) }
     return votes
   }
 

@@ -24,7 +24,7 @@ final class SampleTable: @unchecked Sendable {
   /// Eight samples a page, fewer when there are many pages: they must fit a table of 16 MiB.
   private static func mask(pages: Int, pageSize: Int) -> UInt32 {
     var distance: UInt32 = UInt32(max(64, pageSize / 8))
-    while pages * pageSize / Int(distance) > most * 3 / 4, distance < 1 << 18 { distance *= 2 }
+    while pages * pageSize / Int(distance) > most * 4 / 3, distance < 1 << 18 { distance *= 2 }
     return distance - 1
   }
 
