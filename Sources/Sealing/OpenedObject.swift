@@ -80,12 +80,14 @@ package struct OpenedObject: Sendable {
   }
 
   /// Opens, decodes and checks one frame.
-  /// - Parameter prefix: for a delta frame, its base units joined.
-  package func decodeFrame(_ index: Int, with decoder: FrameDecoder, prefix: [UInt8]? = nil) throws(SealError)
-    -> [UInt8]
-  {
+  /// - Parameters:
+  ///   - prefix: for a delta frame, its base units joined.
+  ///   - proving: as of `FrameDecoder.decode`.
+  package func decodeFrame(
+    _ index: Int, with decoder: FrameDecoder, prefix: [UInt8]? = nil, proving: Bool = true
+  ) throws(SealError) -> [UInt8] {
     let record = directory.frames[index]
     let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
-    return try decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: prefix)
+    return try decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: prefix, proving: proving)
   }
 }

@@ -69,6 +69,25 @@ import Testing
     }
   }
 
+  @Test func `A frame can be decoded without proof, and only proof finds a wrong prefix`() throws {
+    let base = Fixed.page(1)
+    let page = Array(base[100...] + base[..<100])
+    var builder = ObjectBuilder(kind: .pack, keys: Fixed.keys, random: Fixed.stuckRandom)
+    builder.add(try Frames.encoded(.page, [base]))
+    builder.add(
+      Frames.delta(.page, [page], prefix: base, bases: [.init(pack: nil, frame: 0, firstUnit: 0, count: 1)]))
+    let sealed = try builder.finish()
+    let object = try OpenedObject.open(sealed.bytes, kind: .pack, name: sealed.name, keys: Fixed.keys)
+    let decoder = FrameDecoder(keys: Fixed.keys)
+    #expect(try object.decodeFrame(1, with: decoder, prefix: base) == page)
+    #expect(decoder.fingerprints.count == 16)
+    #expect(try object.decodeFrame(1, with: decoder, prefix: base, proving: false) == page)
+    #expect(decoder.fingerprints.isEmpty)
+    let wrong = base.map { $0 ^ 1 }
+    #expect(failure { _ = try object.decodeFrame(1, with: decoder, prefix: wrong) } == .damaged)
+    #expect(try object.decodeFrame(1, with: decoder, prefix: wrong, proving: false) != page)
+  }
+
   @Test func `Frames that do not shrink are stored as they are, the others are not`() throws {
     var random = SeededRandom(1)
     #expect(try Frames.encoded(.block, [random.bytes(10_000)]).codec == .raw)
