@@ -45,8 +45,7 @@ struct Companions: Sendable {
       let file = try RestoredFile(for: path)
       defer { file.discard() }
       try file.setLength(Int(content.length))
-      try await reader.read(member: index, write: { try file.write($1, at: $0) }, onProgress: { _ in })
-      try MemberVerification(content).verify(file, onProgress: { _ in })
+      try await reader.read(member: index, into: file, onProgress: { _ in })
       try file.publish()
     }
   }

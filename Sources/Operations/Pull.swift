@@ -24,11 +24,24 @@ package struct Pull: Sendable {
     package var path: String?
     /// What the database's own check said: `ok`, `not checkable: …`, `damaged: …` (only when flagged so at push).
     package var check: String
+    /// When it said so; `nil` for what is no database.
+    package var checkedAt: CheckTime?
     /// Companion files put beside it, as a folder, if the version has any.
     package var companionsFolder: String?
   }
 
+  package enum CheckTime: String, Sendable {
+    /// Of the very bytes that were restored: they are proved to be those that were checked then.
+    case push
+    case restore
+  }
+
   package var world: World
+  /// Look at the restored database with SQLite's check also when it was found sound at push.
+  package var alwaysChecks = false
+  /// How it is looked at; tests count that.
+  package var check: Push.Check = { try await checkImage(at: $0) }
+
   package init(_ world: World) { self.world = world }
 
   /// - Parameter expect: a head code; refused with `.verificationFailed` when the chain does not contain it.
@@ -64,7 +77,7 @@ package struct Pull: Sendable {
   private func restore(_ version: VersionSummary, _ reader: VersionReader, to path: String) async throws -> Outcome {
     let file = try RestoredFile(for: path)
     defer { file.discard() }
-    let check = try await fill(file, version, reader)
+    let checked = try await fill(file, version, reader)
     let companions = try await Companions(reader).restore(beside: path)
     do {
       try file.publish()
@@ -72,7 +85,9 @@ package struct Pull: Sendable {
       companions?.discard()
       throw error
     }
-    return Outcome(version: version, path: path, check: check, companionsFolder: companions?.path)
+    return Outcome(
+      version: version, path: path, check: checked.outcome, checkedAt: checked.time,
+      companionsFolder: companions?.path)
   }
 
   /// Written to a spool first: not a byte leaves before the whole is verified.
@@ -89,17 +104,23 @@ package struct Pull: Sendable {
     defer { spool.remove() }
     let file = try RestoredFile(for: "\(spool.path)/image")
     defer { file.discard() }
-    let check = try await fill(file, version, reader)
+    let checked = try await fill(file, version, reader)
     try file.copy(to: descriptor)
-    return Outcome(version: version, path: nil, check: check, companionsFolder: nil)
+    return Outcome(
+      version: version, path: nil, check: checked.outcome, checkedAt: checked.time, companionsFolder: nil)
   }
 
-  /// Content; then, side by side, the proof of what was written, the database's own check, and the way to the disk.
-  private func fill(_ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader) async throws -> String {
+  private struct Checked {
+    let outcome: String
+    let time: CheckTime?
+  }
+
+  /// Content, proved where it stands; then, side by side, the database's own check and the way to the disk.
+  private func fill(_ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader) async throws -> Checked {
     try file.setLength(version.size)
     let done = Counter()
     try await reader.read(
-      member: 0, write: { try file.write($1, at: $0) },
+      member: 0, into: file,
       onProgress: { count in
         world.reporter.progress(
           Progress(.fetching, subject: version.database, bytesDone: done.add(count), bytesTotal: version.size))
@@ -108,14 +129,18 @@ package struct Pull: Sendable {
       throw RepositoryError(.damaged, "the version has no content")
     }
     async let durable: Void = file.synchronize()
-    async let check = content.unitType == .page ? checkImage(at: file.temporaryPath) : nil
-    try MemberVerification(content).verify(file) { done in
-      world.reporter.progress(
-        Progress(.verifying, subject: version.database, bytesDone: done, bytesTotal: version.size))
-    }
-    let outcome = try await check
+    let checked =
+      content.unitType == .page ? try await check(file, version) : Checked(outcome: "not a database", time: nil)
     try await durable
-    return try outcome.map { try describe($0, version) } ?? "not a database"
+    return checked
+  }
+
+  /// What stands in the file is proved to be what SQLite's check saw at push. Where it found that sound, to look at it
+  /// again could only say the same.
+  private func check(_ file: RestoredFile, _ version: VersionSummary) async throws -> Checked {
+    let wasSound = !version.damaged && !version.notCheckable
+    if wasSound, !alwaysChecks { return Checked(outcome: "ok", time: .push) }
+    return Checked(outcome: try describe(try await check(file.temporaryPath), version), time: .restore)
   }
 
   private func describe(_ outcome: CheckOutcome, _ version: VersionSummary) throws -> String {

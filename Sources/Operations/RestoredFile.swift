@@ -4,7 +4,7 @@ import Sealing
 
 /// A file that is being restored: a private temporary beside its destination, which gets its name only when it is
 /// complete, verified and durable. Whatever is killed in between leaves no file of that name.
-final class RestoredFile: Sendable {
+final class RestoredFile: MemberDestination {
   let path: String
   let temporaryPath: String
   private let folder: String

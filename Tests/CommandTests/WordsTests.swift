@@ -124,7 +124,8 @@ import Testing
       Documents.error(error), Documents.push(report, notices: ["n"]),
       Documents.pushed(Push.Pushed(version: summary, unchanged: true, dryRun: true)),
       Documents.list([listing], notices: ["n"]), Documents.show(detail),
-      Documents.pull(Pull.Outcome(version: summary, path: "p", check: "ok", companionsFolder: nil), notices: []),
+      Documents.pull(
+        Pull.Outcome(version: summary, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil), notices: []),
       Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
       Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
       Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),

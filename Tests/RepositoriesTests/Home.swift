@@ -84,13 +84,9 @@ final class Home: @unchecked Sendable {
       store: other ?? store, keys: repository.keys, random: repository.random, slot: repository.slot)
     let again = try await repository.readManifest(manifest.name)
     let reader = try await VersionReader(again, repository: repository, state: nil)
-    let length = Int(reader.core.members[0].file?.length ?? 0)
-    let image = Locked([UInt8](repeating: 0, count: length))
-    try await reader.read(
-      member: 0, limits: limits,
-      write: { offset, bytes in image.withLock { $0.replaceSubrange(offset..<offset + bytes.count, with: bytes) } },
-      onProgress: { _ in })
-    return image.withLock { $0 }
+    let destination = MemoryDestination(of: reader)
+    try await reader.read(member: 0, limits: limits, into: destination, onProgress: { _ in })
+    return destination.content
   }
 
   func packs() -> [Digest] {

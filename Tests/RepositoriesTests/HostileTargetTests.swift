@@ -143,7 +143,7 @@ import Testing
       store: short, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
     let reader = try await VersionReader(manifest, repository: repository, state: home.state)
     await #expect(throws: (any Error).self) {
-      try await reader.read(member: 0, write: { _, _ in }, onProgress: { _ in })
+      try await reader.read(member: 0, into: MemoryDestination(of: reader), onProgress: { _ in })
     }
   }
 

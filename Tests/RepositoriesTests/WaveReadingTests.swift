@@ -44,7 +44,7 @@ import Testing
       let repository = Repository(
         store: tally, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
       let reader = try await VersionReader(version.manifest, repository: repository, state: state)
-      try await reader.read(member: 0, write: { _, _ in }, onProgress: { _ in })
+      try await reader.read(member: 0, into: MemoryDestination(of: reader), onProgress: { _ in })
       return tally.tally.gets
     }
     #expect(try await requests() == version.packs.count * 2)
@@ -56,7 +56,8 @@ import Testing
     let version = try await LevelledVersion(home, frames: 30)
     let reader = try await VersionReader(version.manifest, repository: home.repository, state: nil)
     let done = Locked(0)
-    try await reader.read(member: 0, write: { _, _ in }, onProgress: { count in done.withLock { $0 += count } })
+    try await reader.read(
+      member: 0, into: MemoryDestination(of: reader), onProgress: { count in done.withLock { $0 += count } })
     #expect(done.withLock { $0 } == version.image.count)
   }
 

@@ -61,10 +61,15 @@ struct FrameFetch: Sendable {
 }
 
 extension FrameFetch.Frame {
-  /// - Parameter prefix: the base units of a delta frame, joined.
-  func decode(_ sealed: ArraySlice<UInt8>, with decoder: FrameDecoder, prefix: [UInt8]?) throws -> [UInt8] {
+  /// - Parameters:
+  ///   - prefix: the base units of a delta frame, joined.
+  ///   - proving: as of `FrameDecoder.decode`.
+  func decode(
+    _ sealed: ArraySlice<UInt8>, with decoder: FrameDecoder, prefix: [UInt8]?, proving: Bool = true
+  ) throws -> [UInt8] {
     try PackFrames.naming(entry) {
-      try decoder.decode(sealed, record: record, index: Int(place.frame), objectKeys: keys, prefix: prefix)
+      try decoder.decode(
+        sealed, record: record, index: Int(place.frame), objectKeys: keys, prefix: prefix, proving: proving)
     }
   }
 }

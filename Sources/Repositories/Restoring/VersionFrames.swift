@@ -32,17 +32,19 @@ struct VersionFrames: Sendable {
     return Frame(place: place, record: record, packed: nil, bases: bases)
   }
 
-  /// The units of the frame, joined and proved.
+  /// The units of the frame, joined.
   /// - Parameters:
   ///   - sealed: as fetched; not needed for a frame of the manifest.
   ///   - prefix: the base units, joined; `nil` for a frame that rests on nothing.
+  ///   - proving: as of `FrameDecoder.decode`.
   func decode(
-    _ frame: Frame, _ sealed: ArraySlice<UInt8>?, prefix: [UInt8]?, with decoder: FrameDecoder
+    _ frame: Frame, _ sealed: ArraySlice<UInt8>?, prefix: [UInt8]?, with decoder: FrameDecoder, proving: Bool
   ) throws -> [UInt8] {
     guard let packed = frame.packed else {
-      return try manifest.object.decodeFrame(Int(frame.place.frame), with: decoder, prefix: prefix)
+      return try manifest.object.decodeFrame(
+        Int(frame.place.frame), with: decoder, prefix: prefix, proving: proving)
     }
-    return try packed.decode(sealed ?? [], with: decoder, prefix: prefix)
+    return try packed.decode(sealed ?? [], with: decoder, prefix: prefix, proving: proving)
   }
 
   private func frame(_ place: FramePlace, of pack: OpenPacks.Pack) throws -> Frame {
@@ -80,12 +82,10 @@ extension OpenPacks.Pack {
   }
 }
 
-/// A frame that was decoded, and what proved it.
+/// A frame that was decoded.
 struct DecodedFrame: Sendable {
   let record: FrameRecord
   let plain: [UInt8]
-  /// Of its units, joined.
-  let fingerprints: [UInt8]
 }
 
 extension FrameRecord {

@@ -2,7 +2,7 @@ package import Sealing
 import Storage
 
 /// Fetches the content of a version, wave by wave: the frames that are wanted next and those they rest on by a few
-/// parallel ranged requests, decoded on all cores while the next wave is fetched, each unit put straight to its place.
+/// parallel ranged requests, decoded on all cores while the next wave is fetched, each unit put straight to its place and proved there.
 ///
 /// Memory is bounded, whatever the version's size: what grows with it lives in nameless files.
 package struct VersionReader: Sendable {
@@ -32,48 +32,59 @@ package struct VersionReader: Sendable {
   /// How many packs the version needs.
   package var packCount: Int { table.all.count }
 
-  /// Reads one member. Every unit is proved by its fingerprint, and all of them by the image digest; the caller still
-  /// proves what was written, by the member's SHA-256.
+  /// Puts one member into its destination and proves, by the image digest, what stands there then.
   /// - Parameters:
-  ///   - write: puts bytes at an offset of the member; called from several tasks, for disjoint parts. Zeros are not
-  ///     written: the destination begins as zeros of the member's length.
+  ///   - destination: begins as zeros of the member's length; zeros are not written.
   ///   - onProgress: bytes put in place since the last call.
-  /// - Throws: `.damaged`, also when the units are not those of the version; `SealError`; `StoreError`; what `write` throws.
+  /// - Throws: `.damaged`, also when what stands in the destination is not the version's; `SealError`; `StoreError`; what
+  ///   `destination` throws.
   package func read(
-    member index: Int, write: @escaping @Sendable (Int, ArraySlice<UInt8>) throws -> Void,
-    onProgress: @escaping @Sendable (Int) -> Void
+    member index: Int, into destination: any MemberDestination, onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
-    try await read(member: index, limits: RestoreWave.Limits(), write: write, onProgress: onProgress)
+    try await read(member: index, limits: RestoreWave.Limits(), into: destination, onProgress: onProgress)
   }
 
   func read(
-    member index: Int, limits: RestoreWave.Limits,
-    write: @escaping @Sendable (Int, ArraySlice<UInt8>) throws -> Void,
+    member index: Int, limits: RestoreWave.Limits, into destination: any MemberDestination,
     onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
     let (file, root) = try content(of: index)
     let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
     let frames = VersionFrames(manifest: manifest, packs: packs)
-    let proofs = try UnitProofs(of: file, in: tableFolder)
+    let writer = MemberWriter(file: file, destination: destination)
+    let proofs = try UnitProofs(of: file, in: destination, keys: repository.keys, tables: tableFolder)
     async let directories: Void = packs.prefetchDirectories()
     let plan = try await plan(file, MapReader(manifest: manifest, packs: packs), root, proofs)
     try await directories
 
+    try await decode(plan, of: frames, limits, proving: false) { frame, demands in
+      try writer.write(frame, demands, noting: proofs, onProgress)
+    }
+    try await proofs.proveRest(workers: Self.workers)
+    guard proofs.digest != file.imageDigest else { return }
+    // Frames were not proved one by one, which costs as much again. Now it is worth it: to say which one is wrong.
+    try await decode(plan, of: frames, limits, proving: true) { frame, demands in
+      try writer.compare(frame, demands)
+    }
+    throw RepositoryError(
+      .damaged, "what was fetched is not what was pushed: the digests differ",
+      hint: "Nothing was written. `sealift list` shows other versions.")
+  }
+
+  /// Fetches and decodes every frame that the plan wants, wave by wave.
+  private func decode(
+    _ plan: RestorePlan, of frames: VersionFrames, _ limits: RestoreWave.Limits, proving: Bool,
+    place: @escaping @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void
+  ) async throws {
     let planner = WavePlanner(plan, of: frames, limits: limits)
     try await planner.findBases()
-    let decoder = WaveDecoder(frames, bases: try BaseFile(in: tableFolder), workers: Self.workers)
+    let decoder = WaveDecoder(
+      frames, bases: try BaseFile(in: tableFolder), workers: Self.workers, proving: proving)
     var upcoming = try await planner.next()
     while let wave = upcoming {
       async let following = planner.next()
-      try await decoder.decode(wave) { frame, demands in
-        try frame.place(demands, in: file, proofs, write, onProgress)
-      }
+      try await decoder.decode(wave, place: place)
       upcoming = try await following
-    }
-    guard proofs.digest == file.imageDigest else {
-      throw RepositoryError(
-        .damaged, "what was fetched is not what was pushed: the digests differ",
-        hint: "Nothing was written. `sealift list` shows other versions.")
     }
   }
 
@@ -87,20 +98,15 @@ package struct VersionReader: Sendable {
     return (file, manifest.body.maps[map])
   }
 
-  /// Reads the member's map. What is zeros needs no frame and is proved at once.
+  /// Reads the member's map. What is zeros needs no frame: it stands there already.
   private func plan(
     _ file: Core.FileContent, _ map: MapReader, _ root: ManifestBody.MapRoot, _ proofs: UnitProofs
   ) async throws -> RestorePlan {
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: tableFolder)
-    let whole = proofOfZeros(file, count: Int(file.unitSize))
     var unit = 0
     try await map.forEachRun(of: file, root: root) { run in
       if run.pack == UnitLocation.zeros {
-        for zero in unit..<unit + Int(run.count) {
-          // The last block of a file may be shorter.
-          let rest = Int(file.length) - zero * Int(file.unitSize)
-          proofs.note(rest < Int(file.unitSize) ? proofOfZeros(file, count: rest)[...] : whole[...], from: zero)
-        }
+        proofs.noteZeros(unit..<unit + Int(run.count))
       } else {
         demands.append(
           RestorePlan.Demand(
@@ -109,39 +115,5 @@ package struct VersionReader: Sendable {
       unit += Int(run.count)
     }
     return try RestorePlan(demands, of: file, in: tableFolder)
-  }
-
-  private func proofOfZeros(_ file: Core.FileContent, count: Int) -> [UInt8] {
-    let zeros = [UInt8](repeating: 0, count: count)
-    return zeros.withUnsafeBytes { Fingerprinter(repository.keys).fingerprint(file.unitType, $0).bytes }
-  }
-}
-
-extension DecodedFrame {
-  /// Puts the units that are asked for where they belong.
-  fileprivate func place(
-    _ demands: [RestorePlan.Demand], in file: Core.FileContent, _ proofs: UnitProofs,
-    _ write: (Int, ArraySlice<UInt8>) throws -> Void, _ onProgress: (Int) -> Void
-  ) throws {
-    guard record.type == file.unitType else { throw RepositoryError(.damaged, "a map points at units of another type") }
-    for demand in demands {
-      let units = Int(demand.firstUnit)..<Int(demand.firstUnit) + Int(demand.count)
-      guard units.upperBound <= record.unitLengths.count else {
-        throw RepositoryError(.damaged, "a map points beyond the end of a frame")
-      }
-      let target = Int(demand.memberUnit) * Int(file.unitSize)
-      for (step, unit) in units.enumerated() {
-        let expected = min(Int(file.unitSize), Int(file.length) - target - step * Int(file.unitSize))
-        guard record.unitLengths[unit] == expected else {
-          throw RepositoryError(.damaged, "a map points at a unit of another length")
-        }
-      }
-      let last = units.upperBound - 1
-      let slice = plain[record.unitOffset(units.lowerBound)..<record.unitOffset(last) + record.unitLengths[last]]
-      try write(target, slice)
-      let proved = units.lowerBound * Fingerprint.length..<units.upperBound * Fingerprint.length
-      proofs.note(fingerprints[proved], from: Int(demand.memberUnit))
-      onProgress(slice.count)
-    }
   }
 }

@@ -6,9 +6,12 @@ struct WaveDecoder {
   private let frames: VersionFrames
   private let bases: BaseFile
   private let workers: Int
+  private let proving: Bool
   private let decoders: WorkerPool<FrameDecoder>
 
-  init(_ frames: VersionFrames, bases: BaseFile, workers: Int) {
+  /// - Parameter proving: check the content of each frame by itself too, which names the one that is wrong.
+  init(_ frames: VersionFrames, bases: BaseFile, workers: Int, proving: Bool) {
+    self.proving = proving
     self.frames = frames
     self.bases = bases
     self.workers = workers
@@ -22,7 +25,7 @@ struct WaveDecoder {
   ) async throws {
     for level in wave.levels {
       let next = Locked(0)
-      try await withThrowingTaskGroup(of: Void.self) { [frames, bases, decoders] group in
+      try await withThrowingTaskGroup(of: Void.self) { [frames, bases, decoders, proving] group in
         for _ in 0..<min(workers, level.count) {
           group.addTask {
             try decoders.with { decoder in
@@ -30,11 +33,11 @@ struct WaveDecoder {
                 try Task.checkCancellation()
                 let frame = step.frame
                 let prefix = step.prefix.isEmpty ? nil : try bases.read(step.prefix)
-                let plain = try frames.decode(frame, wave.sealed[frame.place], prefix: prefix, with: decoder)
+                let plain = try frames.decode(
+                  frame, wave.sealed[frame.place], prefix: prefix, with: decoder, proving: proving)
                 if let slot = step.slot { try bases.write(plain, at: slot) }
                 guard !step.demands.isEmpty else { continue }
-                try place(
-                  DecodedFrame(record: frame.record, plain: plain, fingerprints: decoder.fingerprints), step.demands)
+                try place(DecodedFrame(record: frame.record, plain: plain), step.demands)
               }
             }
           }
@@ -47,7 +50,7 @@ struct WaveDecoder {
 
 extension Array {
   /// The element that `counter` stands at, which moves on.
-  fileprivate func next(_ counter: Locked<Int>) -> Element? {
+  func next(_ counter: Locked<Int>) -> Element? {
     counter.withLock { index in
       guard index < count else { return nil }
       defer { index += 1 }

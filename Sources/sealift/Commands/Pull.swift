@@ -25,19 +25,17 @@ struct PullCommand: SealiftCommand {
     completion: .file())
   var output: String
 
-  @Option(help: ArgumentHelp("Refuse unless the chain contains this head, noted at a push.", valueName: "head"))
-  var expect: String?
-
+  @OptionGroup var options: RetrievalOptions
   @OptionGroup var global: GlobalOptions
 
   func perform(in session: Session) async throws -> ExitStatus {
-    guard output == "-" else { return try await Retrieval(version, output, expect).run(in: session) }
+    guard output == "-" else { return try await Retrieval(version, output, options).run(in: session) }
     guard isatty(STDOUT_FILENO) == 0 else {
       throw OperationError(
         .usage, code: "terminalOutput", "a database is not written to a terminal",
         hint: "Name a file with -o FILE, or use a pipe.")
     }
-    return try await Retrieval(version, nil, expect).run(in: session)
+    return try await Retrieval(version, nil, options).run(in: session)
   }
 }
 
@@ -57,9 +55,7 @@ struct Restore: SealiftCommand {
   @Option(help: ArgumentHelp("The new file, or a folder for it.", valueName: "file"), completion: .file())
   var to: String
 
-  @Option(help: ArgumentHelp("Refuse unless the chain contains this head, noted at a push.", valueName: "head"))
-  var expect: String?
-
+  @OptionGroup var options: RetrievalOptions
   @OptionGroup var global: GlobalOptions
 
   func perform(in session: Session) async throws -> ExitStatus {
@@ -68,6 +64,6 @@ struct Restore: SealiftCommand {
         .usage, "restore writes a file, not standard output",
         hint: "Use `sealift pull VERSION -o -`, or write ./- for a file of that name.")
     }
-    return try await Retrieval(version, to, expect).run(in: session)
+    return try await Retrieval(version, to, options).run(in: session)
   }
 }

@@ -1,17 +1,27 @@
+import ArgumentParser
 import Glibc
 import Operations
+
+/// What may be said to `pull` and `restore` alike.
+struct RetrievalOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Refuse unless the chain contains this head, noted at a push.", valueName: "head"))
+  var expect: String?
+
+  @Flag(help: "Run SQLite's check on the result, also when it said ok at push and the content is proved identical.")
+  var check = false
+}
 
 /// What `pull` and `restore` share: a version back, into a file or to standard output.
 struct Retrieval {
   private let version: String
   /// `nil` is standard output.
   private let path: String?
-  private let expect: String?
+  private let options: RetrievalOptions
 
-  init(_ version: String, _ path: String?, _ expect: String?) {
+  init(_ version: String, _ path: String?, _ options: RetrievalOptions) {
     self.version = version
     self.path = path
-    self.expect = expect
+    self.options = options
   }
 
   func run(in session: Session) async throws -> ExitStatus {
@@ -20,13 +30,16 @@ struct Retrieval {
     let targets = try Targets(session, configuration)
     let target = try targets.access(try targets.one())
     let world = try session.world(configuration, readOnly: true)
+    var pull = Pull(world)
+    pull.alwaysChecks = options.check
     guard let path else {
-      let outcome = try await Pull(world).run(selector, from: target, to: .descriptor(STDOUT_FILENO), expect: expect)
+      let outcome = try await pull.run(
+        selector, from: target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
       tell(outcome, session.terminal)
       return .success
     }
     let (exact, file) = try await destination(path, selector, target, world)
-    let outcome = try await Pull(world).run(exact, from: target, to: .file(file), expect: expect)
+    let outcome = try await pull.run(exact, from: target, to: .file(file), expect: options.expect)
     if session.options.json {
       try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
     } else {
@@ -59,8 +72,9 @@ struct Retrieval {
 
   private func tell(_ outcome: Pull.Outcome, _ terminal: Terminal) {
     let version = outcome.version
+    let since = outcome.checkedAt == .push ? " (at push; content proved identical)" : ""
     terminal.notice(
-      "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)"
+      "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)\(since)"
     )
     if let folder = outcome.companionsFolder { terminal.notice("its companion files are in \(folder)") }
   }

@@ -72,6 +72,7 @@ enum Documents {
   static func pull(_ outcome: Pull.Outcome, notices: [String]) -> Json {
     .object([
       ("version", version(outcome.version)), ("path", .optional(outcome.path)), ("check", .string(outcome.check)),
+      ("checkedAt", .optional(outcome.checkedAt?.rawValue)),
       ("companionsFolder", .optional(outcome.companionsFolder)), ("notices", .strings(notices)),
     ])
   }
