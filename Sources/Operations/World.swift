@@ -38,7 +38,6 @@ package struct Progress: Sendable {
     case checking
     case sealing
     case fetching
-    case verifying
   }
 
   package var stage: Stage

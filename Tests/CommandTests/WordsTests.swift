@@ -149,7 +149,7 @@ import Testing
       meter.update(report(25 << 20), at: 15)
         == .bar("app: sealing  [####------------]  25 %  25.0 MiB  5.0 MiB/s  0:15 left"))
     let long = Progress(
-      .verifying, subject: String(repeating: "n\n", count: 90), bytesDone: 1 << 40, bytesTotal: 1 << 50)
+      .fetching, subject: String(repeating: "n\n", count: 90), bytesDone: 1 << 40, bytesTotal: 1 << 50)
     _ = meter.update(long, at: 20)
     guard case .bar(let text) = meter.update(long, at: 900_000) else {
       Issue.record("no bar")

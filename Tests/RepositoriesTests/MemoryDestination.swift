@@ -1,6 +1,7 @@
 import Storage
 
 @testable import Repositories
+@testable import Sealing
 
 /// A member in memory, which may be written wrongly.
 final class MemoryDestination: MemberDestination {
