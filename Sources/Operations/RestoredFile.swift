@@ -9,6 +9,7 @@ final class RestoredFile: MemberDestination {
   let temporaryPath: String
   private let folder: String
   private let descriptor: Int32
+  private let writeBack: WriteBack
 
   /// Side files that SQLite would take for the restored database's own.
   private static let sideFiles = ["-wal", "-shm", "-journal"]
@@ -25,11 +26,10 @@ final class RestoredFile: MemberDestination {
     temporaryPath = "\(folder)/\(Self.temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
     descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.failure("cannot write in \(folder)", errno) }
+    writeBack = WriteBack(of: descriptor)
     // Held while we live: a later restore removes only leftovers that nobody holds.
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw Self.failure("cannot lock \(temporaryPath)", errno) }
   }
-
-  deinit { close(descriptor) }
 
   static func folder(of path: String) -> String {
     path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -65,15 +65,17 @@ final class RestoredFile: MemberDestination {
   }
 
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
-    var done = 0
-    while done < bytes.count {
-      let put = bytes.withUnsafeBytes {
-        pwrite(descriptor, $0.baseAddress! + done, $0.count - done, off_t(offset + done))
+    try bytes.withUnsafeBytes { bytes in
+      var done = 0
+      while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let put = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+        if put < 0, errno == EINTR { continue }
+        guard put > 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }
+        done += put
       }
-      if put < 0, errno == EINTR { continue }
-      guard put > 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }
-      done += put
     }
+    writeBack.note(bytes.count)
   }
 
   /// Fills the buffer from an offset on.
@@ -89,7 +91,8 @@ final class RestoredFile: MemberDestination {
   }
 
   func synchronize() throws {
-    guard fsync(descriptor) == 0 else { throw Self.failure("cannot make \(temporaryPath) durable", errno) }
+    let problem = writeBack.finish()
+    guard problem == 0 else { throw Self.failure("cannot make \(temporaryPath) durable", problem) }
   }
 
   /// Gives the file its name, without replacing anything, and makes the name durable.

@@ -48,19 +48,22 @@ struct OpenFile: ~Copyable {
   /// Exactly these bytes.
   /// - Throws: `.unavailable` when the file ends before: somebody is changing it.
   func read(_ range: Range<Int>) throws(StoreError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: range.count)
-    var done = 0
-    while done < range.count {
-      let count = bytes.withUnsafeMutableBytes { buffer in
-        pread(descriptor, buffer.baseAddress?.advanced(by: done), range.count - done, off_t(range.lowerBound + done))
+    var outcome: Result<Void, StoreError> = .success(())
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, done in
+      outcome = Result { () throws(StoreError) in
+        while done < range.count {
+          let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[done..<range.count])
+          let count = pread(descriptor, rest.baseAddress, rest.count, off_t(range.lowerBound + done))
+          if count < 0, errno == EINTR { continue }
+          guard count >= 0 else { throw .system(errno, "\(path) could not be read") }
+          guard count > 0 else {
+            throw StoreError(.unavailable, "\(path) became shorter while it was read", retry: .later(after: nil))
+          }
+          done += count
+        }
       }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .system(errno, "\(path) could not be read") }
-      guard count > 0 else {
-        throw StoreError(.unavailable, "\(path) became shorter while it was read", retry: .later(after: nil))
-      }
-      done += count
     }
+    try outcome.get()
     return bytes
   }
 

@@ -5,7 +5,7 @@ import Sealing
 struct RestoreWave: Sendable {
   /// What one wave may take. Tests make it small.
   struct Limits: Sendable {
-    /// Bytes fetched for one wave; the next wave's are fetched meanwhile.
+    /// Bytes fetched for one wave; those of the next waves are fetched meanwhile.
     var sealed = 8 << 20
     var steps = 1024
   }
@@ -23,9 +23,16 @@ struct RestoreWave: Sendable {
   private(set) var levels: [[Step]] = []
   private var levelOf: [FramePlace: Int] = [:]
   private var sealedLength = 0
-  var sealed: [FramePlace: ArraySlice<UInt8>] = [:]
+  private(set) var sealed: [FramePlace: ArraySlice<UInt8>] = [:]
 
-  var packed: [FrameFetch.Frame] { levels.flatMap { $0.compactMap(\.frame.packed) } }
+  /// The same, with its bytes.
+  func fetched(from packs: OpenPacks) async throws -> RestoreWave {
+    var wave = self
+    wave.sealed = try await FrameFetch(packs).fetch(packed)
+    return wave
+  }
+
+  private var packed: [FrameFetch.Frame] { levels.flatMap { $0.compactMap(\.frame.packed) } }
 
   func isFull(_ limits: Limits) -> Bool { sealedLength >= limits.sealed || levelOf.count >= limits.steps }
 

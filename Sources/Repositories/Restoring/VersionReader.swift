@@ -80,13 +80,26 @@ package struct VersionReader: Sendable {
     try await planner.findBases()
     let decoder = WaveDecoder(
       frames, bases: try BaseFile(in: tableFolder), workers: Self.workers, proving: proving)
-    var upcoming = try await planner.next()
-    while let wave = upcoming {
-      async let following = planner.next()
-      try await decoder.decode(wave, place: place)
-      upcoming = try await following
+    try await withThrowingTaskGroup(of: (Int, RestoreWave).self) { group in
+      var fetched: [Int: RestoreWave] = [:]
+      var (planned, decoded) = (0, 0)
+      while true {
+        while planned - decoded <= Self.wavesAhead, let wave = try await planner.next() {
+          group.addTask { [planned] in (planned, try await wave.fetched(from: frames.packs)) }
+          planned += 1
+        }
+        guard decoded < planned else { return }
+        while fetched[decoded] == nil, let (number, wave) = try await group.next() { fetched[number] = wave }
+        guard let wave = fetched.removeValue(forKey: decoded) else { return }
+        try await decoder.decode(wave, place: place)
+        decoded += 1
+      }
     }
   }
+
+  /// So many waves are on their way while one is decoded: the line never waits for the cores, nor for the last answer
+  /// of a wave.
+  private static let wavesAhead = 2
 
   /// As many as there are cores, but no more: what each holds is memory.
   private static let workers = max(1, min(4, Cores.available))

@@ -1,8 +1,7 @@
 import Sealing
 import Storage
 
-/// Puts the frames of a member in an order in which each is fetched and decoded once, cuts that into waves, and fetches
-/// each wave.
+/// Puts the frames of a member in an order in which each is fetched and decoded once, and cuts that into waves.
 actor WavePlanner {
   private let plan: RestorePlan
   private let frames: VersionFrames
@@ -32,7 +31,7 @@ actor WavePlanner {
     for index in 0..<plan.frames.count { try await findBases(of: plan.frames[index].place, above: 0) }
   }
 
-  /// The next wave, fetched; `nil` after the last.
+  /// The next wave, not fetched yet; `nil` after the last.
   /// - Throws: `.damaged`; `SealError`; `StoreError`.
   func next() async throws -> RestoreWave? {
     try Task.checkCancellation()
@@ -47,9 +46,7 @@ actor WavePlanner {
         break
       }
     }
-    guard !wave.levels.isEmpty else { return nil }
-    wave.sealed = try await FrameFetch(frames.packs).fetch(wave.packed)
-    return wave
+    return wave.levels.isEmpty ? nil : wave
   }
 
   /// - Parameter above: how many frames rest on each other above it.

@@ -1,0 +1,65 @@
+import Glibc
+import Storage
+
+/// Brings a file to the disk while it is still being filled, so that the last `fsync` finds little left.
+final class WriteBack: Sendable {
+  /// Begun anew after so many bytes.
+  private static let step = 64 << 20
+
+  private struct State {
+    var unwritten = 0
+    var isRunning = false
+  }
+
+  private let descriptor: Int32
+  private let state = Locked(State())
+  /// The number of the first error. The kernel tells a write that failed once, to whoever synchronizes first.
+  private let problem = Locked<Int32>(0)
+
+  /// Takes over the descriptor and closes it.
+  init(of descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  /// Notes bytes that were written anywhere in the file.
+  func note(_ count: Int) {
+    let isDue = state.withLock { state in
+      state.unwritten += count
+      guard state.unwritten >= Self.step, !state.isRunning else { return false }
+      state.unwritten = 0
+      state.isRunning = true
+      return true
+    }
+    if isDue { begin() }
+  }
+
+  /// Makes all that was written durable.
+  /// - Returns: 0, or the number of the first error, also of one that happened meanwhile.
+  func finish() -> Int32 { synchronize(fsync) }
+
+  /// On a thread of its own, because it waits for the disk.
+  private func begin() {
+    var thread = pthread_t()
+    let failure = pthread_create(
+      &thread, nil,
+      { context in
+        guard let context else { return nil }
+        Unmanaged<WriteBack>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+      }, Unmanaged.passRetained(self).toOpaque())
+    guard failure == 0 else { return Unmanaged.passUnretained(self).release() }
+    pthread_detach(thread)
+  }
+
+  private func run() {
+    _ = synchronize(fdatasync)
+    state.withLock { $0.isRunning = false }
+  }
+
+  private func synchronize(_ call: (Int32) -> Int32) -> Int32 {
+    problem.withLock { problem in
+      if call(descriptor) != 0, problem == 0 { problem = errno }
+      return problem
+    }
+  }
+}
