@@ -34,7 +34,13 @@ import Testing
     let shown = try await home.must("show", String(first.id.prefix(10)))
     #expect(shown.contains(first.id) && shown.contains("the first") && shown.contains(first.head))
 
-    try await home.must("pull", "latest", "-o", home.program.file("latest.db"))
+    let pulled = try await home("pull", "latest", "-o", home.program.file("latest.db"))
+    #expect(pulled.status == 0 && pulled.error.contains("check: ok (at push; content proved identical)"))
+    for command in [["pull", "-o"], ["restore", "--to"]] {
+      let path = home.program.file("checked-by-\(command[0]).db")
+      let checked = try await home(command[0], "latest", command[1], path, "--check", "--json")
+      #expect(checked.output.contains(#""check":"ok","checkedAt":"restore""#))
+    }
     #expect(try home.content("latest.db") == home.content("app.db"))
     let latest = try await home.program.shell(#""$0" --config config.json pull app:latest -o - > piped.db"#)
     #expect(latest.status == 0)
