@@ -13,7 +13,7 @@ struct FrameFetch: Sendable {
 
   /// Frames that lie this close are fetched together: what lies between costs less than another request.
   private static let gap = 128 << 10
-  private static let requestLimit = 4 << 20
+  private static let requestLimit = 8 << 20
 
   private let packs: OpenPacks
 
