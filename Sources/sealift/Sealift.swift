@@ -28,6 +28,7 @@ struct Sealift: AsyncParsableCommand {
 
   static func main() async {
     Hardening.apply()
+    Allocator.bound()
     let signals = Signals()
     let arguments = Array(CommandLine.arguments.dropFirst())
     let status: Int32
