@@ -54,11 +54,11 @@ import Testing
         let number = await traffic.begin()
         // The first fails while the second is on its way; that one takes its time to stop.
         if number == 1 {
-          while await traffic.started < 2 { usleep(1000) }
+          while await traffic.started < 2 { await pause(.milliseconds(1)) }
           await traffic.end()
           throw StoreError(.unavailable, "the connection was cut")
         }
-        usleep(500_000)
+        await pause(.milliseconds(500))
         await traffic.end()
       })
     let image = home.image(pages: 12_000, seed: 2)
@@ -67,3 +67,6 @@ import Testing
     #expect(await traffic.running == 0)
   }
 }
+
+/// Cannot be cancelled, and leaves the thread to others.
+private func pause(_ duration: Duration) async { await Task { try? await Task.sleep(for: duration) }.value }
