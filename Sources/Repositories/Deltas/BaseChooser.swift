@@ -20,6 +20,10 @@ struct BaseChooser: Sendable {
     self.fingerprinters = fingerprinters
   }
 
+  /// So many known pages between new ones go into their frame. In a page copy every second page may be such a one, and a
+  /// longer gap would mean to compress most of the database again.
+  var gapLimit: Int { keepsPositions ? 1 : 4 }
+
   /// Whether enough of the base is known at the target: looked at in 64 places.
   func baseIsKnown() -> Bool {
     let step = max(1, base.pageCount / 64)
@@ -44,92 +48,70 @@ struct BaseChooser: Sendable {
   /// - Parameters:
   ///   - units: pages of the base's size, joined.
   ///   - positions: the number of each in its image.
-  func choose(for units: UnsafeRawBufferPointer, positions: [Int]) -> Choice {
+  ///   - fingerprints: of each.
+  func choose(for units: UnsafeRawBufferPointer, positions: [Int], fingerprints: [Fingerprint]) -> Choice {
+    let inPlace = PagesInPlace(base, count: positions.count)
+    defer { withExtendedLifetime(inPlace) {} }
+    let pages = votes(for: units, positions: positions, inPlace).pages
     var choice = Choice()
-    choice.prefix.reserveCapacity(Limits.prefix / 4)
+    choice.prefix.reserveCapacity(pages.count * base.pageSize)
     var frames: Set<UInt32> = []
-    for run in runs(of: candidates(for: units, positions: positions)) {
-      read(run) { page in
-        guard let place = ordinal(of: page) else { return }
-        guard frames.contains(place.frame) || frames.count < Limits.prefixFrames else { return }
-        frames.insert(place.frame)
-        choice.prefix.append(contentsOf: page)
-        choice.add(place, of: known)
+    func add(_ page: UnsafeRawBufferPointer, _ place: UnitIndex.Place?) {
+      guard let place, frames.contains(place.frame) || frames.count < Limits.prefixFrames else { return }
+      frames.insert(place.frame)
+      choice.prefix.append(contentsOf: page)
+      choice.add(place, of: known)
+    }
+    for run in runs(of: pages, inPlace) {
+      if let page = inPlace[run.lowerBound] {
+        // What equals a new page has its fingerprint, which was computed a moment ago.
+        let equal = page.equal.map { known.ordinal(of: fingerprints[$0], depth: depth) }
+        add(page.bytes, equal ?? ordinal(of: page.bytes))
+      } else {
+        read(run) { add($0, ordinal(of: $0)) }
       }
     }
     return choice
   }
 
-  /// Base pages in order, no more than a prefix may have: those that share most with the new pages, what lies between
-  /// such pages, and their neighbours.
-  private func candidates(for units: UnsafeRawBufferPointer, positions: [Int]) -> [Int] {
-    let between = 4 + 2 * base.samples.pagesPerSample(pageSize: base.pageSize)
-    let votes = withoutStrays(votes(for: units, positions: positions), between: between)
-    let limit = Limits.prefix / base.pageSize
-    for least in [1, 2, 3, 5, 8, 16] {
-      let pages = widened(votes.filter { $0.count >= least }.map(\.page), between: least == 1 ? between : 2)
-      if pages.count <= limit { return pages }
-    }
-    let best = votes.sorted { $0.count > $1.count }.prefix(limit / 3).map(\.page).sorted()
-    return Array(widened(best, between: 0).prefix(limit))
-  }
-
-  /// A page of the base, and how many samples of the new pages lie in it.
-  private struct Vote {
-    let page: Int
-    var count: Int
-    /// For some new page nothing better is known.
-    var isBest = false
-  }
-
-  /// Leaves out pages that share little and lie far from all others, unless a new page has nothing else: whoever
-  /// restores pays for the whole frame of each.
-  private func withoutStrays(_ votes: [Vote], between: Int) -> [Vote] {
-    let least = base.samples.votesOfHalfAPage(pageSize: base.pageSize)
-    var kept: [Vote] = []
-    var cluster: [Vote] = []
-    for vote in votes + [Vote(page: Int.max, count: 0)] {
-      if let last = cluster.last, vote.page - last.page > between {
-        if cluster.contains(where: \.isBest) || cluster.reduce(0, { $0 + $1.count }) >= least { kept += cluster }
-        cluster = []
-      }
-      cluster.append(vote)
-    }
-    return kept
-  }
-
-  /// How many samples of the new pages lie in each page of the base, by page.
-  private func votes(for units: UnsafeRawBufferPointer, positions: [Int]) -> [Vote] {
-    var all: [Vote] = []
+  private func votes(
+    for units: UnsafeRawBufferPointer, positions: [Int], _ inPlace: PagesInPlace
+  ) -> BaseVotes {
+    var all: [BaseVotes.Vote] = []
     var previous: (base: Int, position: Int)?
     for (index, position) in positions.enumerated() {
-      let start = index * base.pageSize
-      let own = votes(for: UnsafeRawBufferPointer(rebasing: units[start..<start + base.pageSize]), at: position)
-      all += own
-      // Rows keep their order: a page that shares no sample lies where it would after the page before it.
+      let unit = UnsafeRawBufferPointer(rebasing: units[index * base.pageSize..<(index + 1) * base.pageSize])
+      // Rows keep their order: a page is looked for first where it would lie after the page before it.
       let expected = previous.map { $0.base + position - $0.position }
+      var places = keepsPositions ? [position] : []
+      if let expected, expected != places.first { places.append(expected) }
+      if let page = places.first(where: { inPlace.holds(unit, index, at: $0) }) {
+        all.append(.init(page: page, count: Self.votesOfWhole, isBest: true, isAlone: true))
+        previous = (page, position)
+        continue
+      }
+      let own = votes(for: unit, at: position)
+      all += own
       let best = own.max { $0.count < $1.count }?.page ?? expected
       guard let best, best >= 0, best < base.pageCount else { continue }
-      all.append(Vote(page: best, count: 0, isBest: true))
+      all.append(.init(page: best, count: 0, isBest: true))
       previous = (best, position)
     }
-    all.sort { $0.page < $1.page }
-    return all.reduce(into: []) { votes, vote in
-      guard let last = votes.indices.last, votes[last].page == vote.page else { return votes.append(vote) }
-      votes[last].count += vote.count
-      votes[last].isBest = votes[last].isBest || vote.isBest
-    }
+    return BaseVotes(all, of: base)
   }
 
+  /// More than samples ever give.
+  private static let votesOfWhole = 64
+
   /// The votes of one new page.
-  private func votes(for unit: UnsafeRawBufferPointer, at position: Int) -> [Vote] {
-    var votes: [Vote] = []
+  private func votes(for unit: UnsafeRawBufferPointer, at position: Int) -> [BaseVotes.Vote] {
+    var votes: [BaseVotes.Vote] = []
     func vote(_ page: Int, _ count: Int) {
       guard page < base.pageCount else { return }
       if let known = votes.firstIndex(where: { $0.page == page }) {
         votes[known].count += count
       } else {
-        votes.append(Vote(page: page, count: count))
+        votes.append(.init(page: page, count: count))
       }
     }
     base.samples.samples(of: unit) { tag in
@@ -139,26 +121,18 @@ struct BaseChooser: Sendable {
     return votes
   }
 
-  /// The pages with their neighbours, and what lies between two that are close.
-  private func widened(_ pages: [Int], between: Int) -> [Int] {
-    var all: [Int] = []
-    for page in pages {
-      let first = max(0, page - 1)
-      let next = all.last.map { $0 + 1 } ?? first
-      let start = first <= next + between && !all.isEmpty ? next : max(first, next)
-      if start <= min(page + 1, base.pageCount - 1) { all += start...min(page + 1, base.pageCount - 1) }
-    }
-    return all
-  }
-
-  private func runs(of pages: [Int]) -> [Range<Int>] {
+  /// Pages that lie one after the other, to be read at once; those in place stand for themselves.
+  private func runs(of pages: [Int], _ inPlace: PagesInPlace) -> [Range<Int>] {
     var runs: [Range<Int>] = []
+    var canGrow = false
     for page in pages {
-      if let last = runs.indices.last, runs[last].upperBound == page, runs[last].count < 64 {
+      let isHeld = inPlace[page] != nil
+      if canGrow, !isHeld, let last = runs.indices.last, runs[last].upperBound == page, runs[last].count < 64 {
         runs[last] = runs[last].lowerBound..<page + 1
       } else {
         runs.append(page..<page + 1)
       }
+      canGrow = !isHeld
     }
     return runs
   }

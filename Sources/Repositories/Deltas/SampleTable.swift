@@ -1,55 +1,40 @@
 import Glibc
 
-/// Finds pages of a base that share content with given bytes, wherever it moved: of every place where a rolling hash over
-/// the last 32 bytes has some bits zero, the page is kept. Samples are hints and nothing more: a wrong one costs bytes.
+/// Finds pages of a base that share content with given bytes, wherever it moved: which page holds each sample
+/// (`PageSampler`). Samples are hints and nothing more: a wrong one costs bytes.
 ///
-/// Open addressing, 8 bytes a slot: 32 bits of tag, page number + 1.
+/// Open addressing, 8 bytes a slot: 32 bits of the sample's name, page number + 1.
 final class SampleTable: @unchecked Sendable {
   private static let most = 1 << 20
-  private static let perPage = 16
 
+  private let sampler: PageSampler
   private let slots: FileTable<UInt64>
-  private let mask: UInt32
   private var used = 0
 
   /// - Parameter pages: of the image that will be sampled.
   /// - Throws: `.stateFolder` when there is no room in `folder`.
   init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
-    mask = Self.mask(pages: pages, pageSize: pageSize)
+    sampler = PageSampler(distance: Self.distance(pages: pages, pageSize: pageSize))
     var capacity = 1024
     while capacity < 2 * min(Self.most, pages * 8) { capacity *= 2 }
     slots = try FileTable(capacity: capacity, count: capacity, in: folder)
   }
 
   /// Eight samples a page, fewer when there are many pages: they must fit a table of 16 MiB.
-  private static func mask(pages: Int, pageSize: Int) -> UInt32 {
-    var distance: UInt32 = UInt32(max(64, pageSize / 8))
-    while pages * pageSize / Int(distance) > most * 4 / 3, distance < 1 << 18 { distance *= 2 }
-    return distance - 1
+  private static func distance(pages: Int, pageSize: Int) -> Int {
+    var distance = max(64, pageSize / 8)
+    while pages * pageSize / distance > most * 4 / 3, distance < 1 << 18 { distance *= 2 }
+    return distance
   }
 
   /// How many pages there are to a sample, at least 1.
-  func pagesPerSample(pageSize: Int) -> Int { max(1, (Int(mask) + 1) / pageSize) }
+  func pagesPerSample(pageSize: Int) -> Int { max(1, sampler.distance / pageSize) }
 
   /// How many samples half a page has, at least 2.
-  func votesOfHalfAPage(pageSize: Int) -> Int { max(2, pageSize / 2 / (Int(mask) + 1)) }
+  func votesOfHalfAPage(pageSize: Int) -> Int { max(2, pageSize / 2 / sampler.distance) }
 
   /// The tags of one page.
-  func samples(of page: UnsafeRawBufferPointer, _ each: (UInt32) -> Void) {
-    guard page.count >= 32, let bytes = page.bindMemory(to: UInt8.self).baseAddress else { return }
-    let gear = Gear.values
-    let shifted = mask << 13
-    var hash: UInt32 = 0
-    var found = 0
-    for index in 0..<31 { hash = hash << 1 &+ gear[Int(bytes[index])] }
-    for index in 31..<page.count {
-      hash = hash << 1 &+ gear[Int(bytes[index])]
-      guard hash & shifted == 0 else { continue }
-      each(hash)
-      found += 1
-      if found == Self.perPage { return }
-    }
-  }
+  func samples(of page: UnsafeRawBufferPointer, _ each: (UInt32) -> Void) { sampler.samples(of: page, each) }
 
   /// Notes a sample; the first page with it stays. A full table takes no more.
   func insert(_ tag: UInt32, page: Int) {
@@ -73,38 +58,29 @@ final class SampleTable: @unchecked Sendable {
 
   // MARK: Kept beside the base
 
-  /// Written as it lies in memory: for this machine, this program.
+  /// Written as it lies in memory, for this machine, behind the version of the samples.
   func write(to path: String) throws(RepositoryError) {
     var bytes: [UInt8] = []
-    slots.withUnsafeMutableBufferPointer { bytes = Array(UnsafeRawBufferPointer($0)) }
+    slots.withUnsafeMutableBufferPointer { slots in
+      bytes.reserveCapacity(8 + slots.count * 8)
+      withUnsafeBytes(of: PageSampler.version) { bytes.append(contentsOf: $0) }
+      bytes.append(contentsOf: UnsafeRawBufferPointer(slots))
+    }
     try StateFiles.write(bytes, to: path, durably: false)
   }
 
-  /// - Returns: `nil` when there is no table, or one of another size.
+  /// - Returns: `nil` when there is no table, or one of another size or of other samples.
   static func read(from path: String, pages: Int, pageSize: Int, in folder: String) -> SampleTable? {
     guard let bytes = try? StateFiles.read(path),
       let table = try? SampleTable(pages: pages, pageSize: pageSize, in: folder),
-      bytes.count == table.slots.count * 8
+      bytes.count == 8 + table.slots.count * 8,
+      bytes.withUnsafeBytes({ $0.loadUnaligned(as: UInt64.self) }) == PageSampler.version
     else { return nil }
     table.slots.withUnsafeMutableBufferPointer { slots in
-      bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(slots).copyMemory(from: $0) }
+      bytes.withUnsafeBytes {
+        UnsafeMutableRawBufferPointer(slots).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[8...]))
+      }
     }
     return table
   }
-}
-
-/// Random numbers for the rolling hash, always the same.
-private enum Gear {
-  nonisolated(unsafe) static let values: UnsafePointer<UInt32> = {
-    let values = UnsafeMutablePointer<UInt32>.allocate(capacity: 256)
-    var state: UInt64 = 0x5EA1_1F7
-    for index in 0..<256 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      values[index] = UInt32(truncatingIfNeeded: mixed ^ (mixed >> 31))
-    }
-    return UnsafePointer(values)
-  }()
 }

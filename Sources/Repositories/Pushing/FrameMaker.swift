@@ -84,7 +84,7 @@ struct FrameMaker: ~Copyable {
     private func encode(
       _ units: UnsafeRawBufferPointer, with encoder: FrameEncoder, _ bases: BaseChooser?
     ) throws(SealError) -> MadeFrame {
-      let choice = bases?.choose(for: units, positions: positions) ?? .init()
+      let choice = bases?.choose(for: units, positions: positions, fingerprints: fingerprints) ?? .init()
       guard !choice.bases.isEmpty else {
         return MadeFrame(
           try encoder.encode(type: type, units: units, unitLengths: lengths, fingerprints: fingerprints))

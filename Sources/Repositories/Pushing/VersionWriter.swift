@@ -138,7 +138,7 @@ struct VersionWriter: ~Copyable {
     var content = ContentWriter(
       frames: FrameMaker(
         source.unitType, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
-      runs: runs, fresh: fresh, gapLimit: bases == nil ? 0 : 4)
+      runs: runs, fresh: fresh, gapLimit: bases?.gapLimit ?? 0)
     var blocks = BlockPipeline(source, workers: fingerprinters, samples: samples)
     let image = RunningDigest()
     let plain = RunningDigest()
