@@ -1,0 +1,141 @@
+import Sealing
+import TestKit
+import Testing
+
+@testable import Repositories
+
+/// Which pages of a base a frame is made to rest on, and the samples by which they are found.
+@Suite struct BaseChoosingTests {
+  @Test func `pages that changed in place rest on themselves alone`() async throws {
+    let pair = try await Pair(pages: 400)
+    var image = pair.first
+    for page in stride(from: 0, to: 400, by: 10) { image[page * 4096 + 100] ^= 1 }
+    let delta = try await pair.push(image, keepsPositions: true)
+    #expect(delta.units == 40)
+    #expect(delta.baseUnits == 40, "neither neighbours nor what lies between")
+  }
+
+  @Test func `pages that moved by as many pages rest on themselves alone, but for the first`() async throws {
+    let pair = try await Pair(pages: 200)
+    var image = pair.home.noise(3 * 4096, seed: 99) + pair.first
+    for page in stride(from: 3, to: 203, by: 2) { image[page * 4096 + 100] ^= 1 }
+    let delta = try await pair.push(image, keepsPositions: false)
+    #expect(delta.units >= 200)
+    #expect((200...204).contains(delta.baseUnits))
+  }
+
+  @Test func `positions that no longer hold cost bytes only`() async throws {
+    let pair = try await Pair(pages: 200)
+    var image = Array(pair.first[(37 * 4096)...])
+    for page in 0..<163 { image[page * 4096 + 100] ^= 1 }
+    let delta = try await pair.push(image, keepsPositions: true)
+    #expect(delta.baseUnits >= 160)
+  }
+
+  @Test func `rows are met again on a page that holds only some of them`() {
+    let rows = (0..<28).map { row in leafCell(row: row) }
+    let all = samples(of: leafPage(rows))
+    let moved = samples(of: leafPage(Array(rows[20...])))
+    #expect((4...12).contains(all.count))
+    #expect(!moved.isEmpty)
+    #expect(moved.isSubset(of: all))
+  }
+
+  @Test(arguments: [1, 7, 100]) func `bytes are met again wherever they moved`(shift: Int) {
+    var random = SeededRandom(5)
+    let bytes = random.bytes(4096)
+    let all = samples(of: bytes)
+    let moved = samples(of: random.bytes(shift) + bytes.dropLast(shift))
+    #expect(all.count >= 3)
+    #expect(moved.intersection(all).count + 2 >= all.count)
+  }
+
+  @Test func `any page whatever can be sampled`() {
+    var random = SeededRandom(6)
+    for type: UInt8 in [2, 5, 10, 13, 0] {
+      for _ in 0..<2000 {
+        var page = random.bytes(512)
+        page[0] = type
+        if random.next() % 2 == 0 { (page[3], page[5]) = (0, 1) }
+        #expect(samples(of: page).count <= 16)
+      }
+    }
+  }
+
+  @Test func `samples of another version, size or kind are no samples`() throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/samples"
+    let table = try SampleTable(pages: 1000, pageSize: 4096, in: scratch.path)
+    table.insert(77, page: 5)
+    try table.write(to: path)
+    func read(pages: Int = 1000) -> SampleTable? {
+      SampleTable.read(from: path, pages: pages, pageSize: 4096, in: scratch.path)
+    }
+    #expect(read()?[77] == 5)
+    #expect(read(pages: 5000) == nil)
+    let bytes = try #require(try StateFiles.read(path))
+    try StateFiles.write([1] + bytes[1...], to: path)
+    #expect(read() == nil)
+    try StateFiles.write(Array(bytes[8...]), to: path)
+    #expect(read() == nil)
+  }
+
+  private func samples(of page: [UInt8]) -> Set<UInt32> {
+    var found: Set<UInt32> = []
+    page.withUnsafeBytes { PageSampler(distance: 512).samples(of: $0) { found.insert($0) } }
+    return found
+  }
+
+  /// Of a table's leaf: 133 bytes of payload.
+  private func leafCell(row: Int) -> [UInt8] {
+    var random = SeededRandom(UInt64(1000 + row))
+    return [0x81, 0x05, 0x81, UInt8(row)] + random.bytes(133)
+  }
+
+  private func leafPage(_ cells: [[UInt8]]) -> [UInt8] {
+    var page = [UInt8](repeating: 0, count: 4096)
+    var start = 4096
+    for (index, cell) in cells.enumerated() {
+      start -= cell.count
+      page.replaceSubrange(start..<start + cell.count, with: cell)
+      (page[8 + 2 * index], page[9 + 2 * index]) = (UInt8(start >> 8), UInt8(start & 255))
+    }
+    (page[0], page[4], page[5], page[6]) = (13, UInt8(cells.count), UInt8(start >> 8), UInt8(start & 255))
+    return page
+  }
+}
+
+/// An anchor of noise that is a base, and a version that rests on it.
+private struct Pair {
+  let home: Home
+  let first: [UInt8]
+  private let scratch: Scratch
+
+  init(pages: Int) async throws {
+    home = try await Home()
+    scratch = try Scratch()
+    first = home.noise(pages * 4096, seed: 1)
+    let samples = try BaseSamples(pages: pages, pageSize: 4096, in: scratch.path)
+    _ = try await home.push(first, deltas: DeltaPlan(level: .anchor, samples: samples))
+    try StateFiles.write(first, to: scratch.path + "/base")
+    try samples.write(besides: scratch.path + "/base")
+  }
+
+  /// - Returns: of all delta frames of the version, how many units they hold and rest on.
+  func push(_ image: [UInt8], keepsPositions: Bool) async throws -> (units: Int, baseUnits: Int) {
+    let anchor = try #require(BaseImage(at: scratch.path + "/base", pageSize: 4096, in: scratch.path))
+    let result = try await home.push(
+      image, deltas: DeltaPlan(level: .middle, anchor: anchor, keepsPositions: keepsPositions))
+    #expect(try await home.read(result.manifest) == image)
+    var frames = result.manifest.object.directory.frames
+    let table = try await PackTable(of: result.manifest, repository: home.repository, state: nil)
+    for entry in table.all {
+      frames += try await home.repository.directory(of: entry, chain: home.chain, state: nil).frames
+    }
+    let deltas = frames.filter(\.codec.hasPrefix)
+    return (
+      deltas.reduce(0) { $0 + $1.unitLengths.count },
+      deltas.reduce(0) { $0 + $1.bases.reduce(0) { $0 + Int($1.count) } }
+    )
+  }
+}
