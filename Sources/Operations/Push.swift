@@ -14,6 +14,8 @@ package struct Push: Sendable {
     package var dryRun = false
     /// Make a version even when nothing changed (also implied by tags or a note of this push).
     package var force = false
+    /// Make no deltas, and keep this version as the base of those to come. Implies `force`.
+    package var rebuildBase = false
     /// Ask an unchanged database's target once in so many milliseconds whether the newest version is still there.
     package var verifyRemoteEvery: UInt64 = 24 * 3600 * 1000
 
@@ -21,6 +23,9 @@ package struct Push: Sendable {
       self.database = database
       self.targets = targets
     }
+
+    /// A version is made also of content that is there.
+    fileprivate var keepsEqual: Bool { force || rebuildBase || !tags.isEmpty || !note.isEmpty }
   }
 
   package struct Pushed: Sendable {
@@ -82,7 +87,7 @@ package struct Push: Sendable {
     try await copy.whileChecking {
       var outcome = outcome
       let bases = BaseFolder(of: request.database, host: host, world)
-      let deltas = bases?.plan(for: copy.snapshot) ?? .withoutBases
+      let deltas = bases?.plan(for: copy.snapshot, anew: request.rebuildBase) ?? .withoutBases
       var first: PushSession.Result?
       for target in targets {
         do {
@@ -111,7 +116,7 @@ package struct Push: Sendable {
   private func withoutUnchanged(
     _ request: Request, _ host: String, _ signature: SourceSignature, _ outcome: inout Outcome
   ) async -> [TargetAccess] {
-    guard !request.force, request.tags.isEmpty, request.note.isEmpty, !request.dryRun else { return request.targets }
+    guard !request.keepsEqual, !request.dryRun else { return request.targets }
     var waiting: [TargetAccess] = []
     for target in request.targets {
       if let version = await unchanged(request, host, signature, at: target) {
@@ -163,8 +168,7 @@ package struct Push: Sendable {
       reporter.progress(Progress(.checking, subject: database.name, bytesDone: 0, bytesTotal: nil))
       return try await copy.demandSealable().flags
     }
-    let keepsEqual = request.force || !request.tags.isEmpty || !request.note.isEmpty
-    let result = try await session.push(draft, skipEqual: !keepsEqual, dryRun: request.dryRun) { done in
+    let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
       world.reporter.progress(Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.length))
     }
     guard let version = VersionSummary(result.manifest, target: target.name) else {

@@ -72,6 +72,38 @@ import Testing
     #expect(version.bytesNew == added.reduce(0) { $0 + $1.value.count } && version.bytesNew > 18_000)
   }
 
+  @Test func `a rebuilt base is the version just pushed, and a dry run leaves the old one`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 2000)
+    let folder = road.scratch.file("bases")
+    let database = DatabaseSource(name: "app", path: source, baseFolder: folder)
+    func base(_ name: String) throws -> Data? {
+      let id = try #require(road.files(in: folder).first)
+      return FileManager.default.contents(atPath: "\(folder)/\(id)/\(name).db")
+    }
+    func push(dryRun: Bool = false, rebuildBase: Bool) async throws -> VersionSummary {
+      var request = Push.Request(database: database, targets: [road.target])
+      (request.dryRun, request.rebuildBase) = (dryRun, rebuildBase)
+      let outcome = try await Push(road.world).run(request)
+      return try #require(outcome.pushed.first { !$0.unchanged }).version
+    }
+    _ = try await push(rebuildBase: false)
+    let first = try #require(try base("anchor"))
+    try SQLite.run("update t set body = randomblob(900) where id % 10 = 0", on: source)
+    _ = try await push(rebuildBase: false)
+    #expect(try base("middle") != nil)
+    _ = try await push(dryRun: true, rebuildBase: true)
+    #expect(try base("anchor") == first)
+    #expect(try base("middle") != nil)
+    let version = try await push(rebuildBase: true)
+    #expect(try base("middle") == nil)
+    let restored = road.scratch.file("restored.db")
+    let pulled = try await Pull(road.world).run(.latest(database: nil), from: road.target, to: .file(restored))
+    #expect(pulled.version.id == version.id)
+    #expect(try base("anchor") == FileManager.default.contents(atPath: restored))
+    #expect(try base("anchor") != first)
+  }
+
   @Test func `a wrong key is a wrong key`() async throws {
     let road = try await Road()
     let source = try road.database(rows: 5)

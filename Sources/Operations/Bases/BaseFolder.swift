@@ -35,10 +35,11 @@ final class BaseFolder {
   deinit { close(lock) }
 
   /// What a version of this snapshot should rest on.
-  func plan(for snapshot: Snapshot) -> DeltaPlan {
+  /// - Parameter anew: on no deltas. The bases at hand stay until this version takes their place.
+  func plan(for snapshot: Snapshot, anew: Bool = false) -> DeltaPlan {
     let length = snapshot.pageSize * snapshot.pageCount
     var level = DeltaLevel.anchor
-    if let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
+    if !anew, let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
       level = record.level(for: length)
     }
     var plan = DeltaPlan(level: level, keepsPositions: snapshot.method == .pages)

@@ -31,6 +31,9 @@ struct PushCommand: SealiftCommand {
   @Flag(name: [.long, .customShort("n")], help: "Take the copy and count what would be new; store nothing.")
   var dryRun = false
 
+  @Flag(help: "Make no deltas, and keep this version as the base of those to come.")
+  var rebuildBase = false
+
   @Option(help: "The database's name, when it is given as a path.")
   var name: String?
 
@@ -55,6 +58,7 @@ struct PushCommand: SealiftCommand {
       guard !opened.isEmpty else { continue }
       var request = Push.Request(database: database.source, targets: opened)
       (request.tags, request.note, request.dryRun) = (tags, note, dryRun)
+      request.rebuildBase = rebuildBase
       request.verifyRemoteEvery = configuration.verifyRemote
       try await report.push(request, world, session.terminal)
     }
