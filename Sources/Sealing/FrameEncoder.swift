@@ -54,7 +54,7 @@ package final class FrameEncoder {
   ///   - overhead: bytes that naming the bases costs.
   package func encode(
     type: UnitType, units: UnsafeRawBufferPointer, unitLengths: [Int], fingerprints: [Fingerprint],
-    prefix: UnsafeRawBufferPointer, overhead: Int
+    prefix: UnsafeRawBufferPointer, isInPlace: Bool = false, overhead: Int
   ) throws(SealError) -> EncodedFrame {
     guard level != 0, !prefix.isEmpty else {
       return try encode(type: type, units: units, unitLengths: unitLengths, fingerprints: fingerprints)
@@ -63,7 +63,7 @@ package final class FrameEncoder {
     precondition(
       units.count <= Limits.framePlaintext && lengths.total == units.count && lengths.count == fingerprints.count
         && prefix.count <= Limits.prefix)
-    var best = try delta(type, units, lengths, prefix)
+    var best = try isInPlace ? deltaInPlace(type, units, lengths, prefix) : delta(type, units, lengths, prefix)
     var prefix: UnsafeRawBufferPointer? = prefix
     if best.payload.count > units.count / 8 {
       let whole = try whole(type, units, lengths)
@@ -88,6 +88,15 @@ package final class FrameEncoder {
     let count = inCells ? try compressForm(level, prefix: false) : try compress(units, level, prefix: nil)
     guard count < units.count else { return (.raw, Array(units)) }
     return (inCells ? .cells : .zstd, Array(output[..<count]))
+  }
+
+  /// Pages that were changed in place are more alike as they are: where that is so, nothing is taken apart.
+  private func deltaInPlace(
+    _ type: UnitType, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths, _ prefix: UnsafeRawBufferPointer
+  ) throws(SealError) -> Coded {
+    let count = try compress(units, max(level, Self.leastDeltaLevel), prefix: prefix)
+    if count <= units.count / 32 { return (.zstdWithPrefix, Array(output[..<count])) }
+    return try delta(type, units, lengths, prefix)
   }
 
   private func delta(

@@ -15,6 +15,21 @@ import Testing
     #expect(delta.baseUnits == 40, "neither neighbours nor what lies between")
   }
 
+  @Test func `b-tree pages that changed in place are not taken apart`() async throws {
+    let rows = (0..<2000).map { leafCell(row: $0) }
+    let pages = stride(from: 0, to: 2000, by: 25).flatMap { leafPage(Array(rows[$0..<$0 + 25])) }
+    let pair = try await Pair(first: pages)
+    var image = pages
+    for page in 0..<80 { image[page * 4096 + 4000] ^= 1 }
+    #expect(try await pair.push(image, keepsPositions: true).codecs == [.zstdWithPrefix])
+    // The same pages in another order are no longer where they were.
+    var random = SeededRandom(3)
+    image = (0..<80).shuffled(using: &random).flatMap { page in
+      leafPage((25 * page..<25 * page + 25).map { $0 % 25 == 7 ? leafCell(row: $0 + 5000) : rows[$0] })
+    }
+    #expect(try await pair.push(image, keepsPositions: false).codecs == [.cellsWithPrefix])
+  }
+
   @Test func `pages that moved by as many pages rest on themselves alone, but for the first`() async throws {
     let pair = try await Pair(pages: 200)
     var image = pair.home.noise(3 * 4096, seed: 99) + pair.first
@@ -89,7 +104,7 @@ import Testing
   /// Of a table's leaf: 133 bytes of payload.
   private func leafCell(row: Int) -> [UInt8] {
     var random = SeededRandom(UInt64(1000 + row))
-    return [0x81, 0x05, 0x81, UInt8(row)] + random.bytes(133)
+    return [0x81, 0x05, 0x81 + UInt8(row >> 7), UInt8(row & 127)] + random.bytes(133)
   }
 
   private func leafPage(_ cells: [[UInt8]]) -> [UInt8] {
@@ -112,17 +127,29 @@ private struct Pair {
   private let scratch: Scratch
 
   init(pages: Int) async throws {
+    var random = SeededRandom(1)
+    try await self.init(first: random.bytes(pages * 4096))
+  }
+
+  init(first: [UInt8]) async throws {
     home = try await Home()
     scratch = try Scratch()
-    first = home.noise(pages * 4096, seed: 1)
+    self.first = first
+    let pages = first.count / 4096
     let samples = try BaseSamples(pages: pages, pageSize: 4096, in: scratch.path)
     _ = try await home.push(first, deltas: DeltaPlan(level: .anchor, samples: samples))
     try StateFiles.write(first, to: scratch.path + "/base")
     try samples.write(besides: scratch.path + "/base")
   }
 
-  /// - Returns: of all delta frames of the version, how many units they hold and rest on.
-  func push(_ image: [UInt8], keepsPositions: Bool) async throws -> (units: Int, baseUnits: Int) {
+  /// Of all delta frames of a version.
+  struct Deltas {
+    var units: Int
+    var baseUnits: Int
+    var codecs: Set<Codec>
+  }
+
+  func push(_ image: [UInt8], keepsPositions: Bool) async throws -> Deltas {
     let anchor = try #require(BaseImage(at: scratch.path + "/base", pageSize: 4096, in: scratch.path))
     let result = try await home.push(
       image, deltas: DeltaPlan(level: .middle, anchor: anchor, keepsPositions: keepsPositions))
@@ -133,9 +160,9 @@ private struct Pair {
       frames += try await home.repository.directory(of: entry, chain: home.chain, state: nil).frames
     }
     let deltas = frames.filter(\.codec.hasPrefix)
-    return (
-      deltas.reduce(0) { $0 + $1.unitLengths.count },
-      deltas.reduce(0) { $0 + $1.bases.reduce(0) { $0 + Int($1.count) } }
-    )
+    return Deltas(
+      units: deltas.reduce(0) { $0 + $1.unitLengths.count },
+      baseUnits: deltas.reduce(0) { $0 + $1.bases.reduce(0) { $0 + Int($1.count) } },
+      codecs: Set(deltas.map(\.codec)))
   }
 }

@@ -43,6 +43,8 @@ struct BaseChooser: Sendable {
   struct Choice {
     var prefix: [UInt8] = []
     var bases: [MadeFrame.Base] = []
+    /// Nearly every new page is a base page, changed in place.
+    var isInPlace = false
   }
 
   /// - Parameters:
@@ -55,6 +57,7 @@ struct BaseChooser: Sendable {
     let pages = votes(for: units, positions: positions, inPlace).pages
     var choice = Choice()
     choice.prefix.reserveCapacity(pages.count * base.pageSize)
+    choice.isInPlace = inPlace.count * 8 >= positions.count * 7
     var frames: Set<UInt32> = []
     func add(_ page: UnsafeRawBufferPointer, _ place: UnitIndex.Place?) {
       guard let place, frames.contains(place.frame) || frames.count < Limits.prefixFrames else { return }

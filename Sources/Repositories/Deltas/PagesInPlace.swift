@@ -22,6 +22,8 @@ final class PagesInPlace {
 
   deinit { memory.deallocate() }
 
+  var count: Int { pages.count }
+
   /// What is kept of this page of the base; valid as long as this object is.
   subscript(_ page: Int) -> Page? { pages[page] }
 

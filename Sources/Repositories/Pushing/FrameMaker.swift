@@ -95,7 +95,7 @@ struct FrameMaker: ~Copyable {
           // What a delta's record costs more than a whole frame's: the frame id and runs instead of fingerprints.
           try encoder.encode(
             type: type, units: units, unitLengths: lengths, fingerprints: fingerprints, prefix: prefix,
-            overhead: 34 + 10 * choice.bases.count - 16 * lengths.count)
+            isInPlace: choice.isInPlace, overhead: 34 + 10 * choice.bases.count - 16 * lengths.count)
         }
       }
       guard let outcome else { throw SealError(.failed, "a frame could not be encoded") }
