@@ -95,7 +95,7 @@ package final class FrameEncoder {
     _ type: UnitType, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths, _ prefix: UnsafeRawBufferPointer
   ) throws(SealError) -> Coded {
     let count = try compress(units, max(level, Self.leastDeltaLevel), prefix: prefix)
-    if count <= units.count / 32 { return (.zstdWithPrefix, Array(output[..<count])) }
+    if count <= units.count / 16 { return (.zstdWithPrefix, Array(output[..<count])) }
     return try delta(type, units, lengths, prefix)
   }
 
