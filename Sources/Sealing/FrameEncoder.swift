@@ -101,7 +101,7 @@ package final class FrameEncoder {
     var plain: Coded?
     if answer == .most {
       let coded = try compressPlain(units, first, prefix)
-      if coded.payload.count <= units.count / 96 { return coded }
+      if coded.payload.count <= units.count / 64 { return coded }
       plain = coded
     }
     guard takeApart(type, units, lengths) else {

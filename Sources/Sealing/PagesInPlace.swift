@@ -33,7 +33,7 @@ struct PagesInPlace {
         next = match + 1
       }
     }
-    return found * 2 > looked ? .most : found * 8 > looked ? .some : .none
+    return found * 8 >= looked * 7 ? .most : found * 8 > looked ? .some : .none
   }
 
   private func find(_ words: SIMD8<UInt32>, _ isSaid: SIMDMask<SIMD8<Int32>>, least: Int, from start: Int) -> Int? {
