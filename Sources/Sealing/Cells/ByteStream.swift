@@ -55,7 +55,7 @@ extension UnsafeMutablePointer<UInt8> {
     let from = UnsafeRawPointer(source)
     if count > 256 {
       to.copyMemory(from: from, byteCount: count)
-    } else if count >= 16 {
+    } else if count > 64 {
       let last = count - 16
       var at = 0
       while at < last {
@@ -63,6 +63,12 @@ extension UnsafeMutablePointer<UInt8> {
         at += 16
       }
       to.copy(SIMD16<UInt8>.self, from: from, at: last)
+    } else if count > 32 {
+      to.copy(SIMD32<UInt8>.self, from: from, at: 0)
+      to.copy(SIMD32<UInt8>.self, from: from, at: count - 32)
+    } else if count >= 16 {
+      to.copy(SIMD16<UInt8>.self, from: from, at: 0)
+      to.copy(SIMD16<UInt8>.self, from: from, at: count - 16)
     } else if count >= 8 {
       to.copy(UInt64.self, from: from, at: 0)
       to.copy(UInt64.self, from: from, at: count - 8)
