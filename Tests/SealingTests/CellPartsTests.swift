@@ -54,6 +54,20 @@ import Testing
     return length <= bytes.count ? length : 0
   }
 
+  /// One bit of a header tells a regular page from an irregular one.
+  @Test func `Pages of every arrangement come back with every bit of their headers flipped`() throws {
+    var tally = Tally()
+    for page in try CellForms.samplePages() {
+      for bit in 0..<20 * 8 {
+        var flipped = page
+        flipped[bit / 8] ^= 1 << (bit % 8)
+        tally.check(flipped, pageSize: 512)
+      }
+    }
+    #expect(tally.wrong.isEmpty)
+    #expect(tally.longest <= 0)
+  }
+
   @Test func `What is covered is found bit by bit`() {
     var random = SeededRandom(11)
     let coverage = PageCoverage()
