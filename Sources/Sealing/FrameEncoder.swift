@@ -11,10 +11,11 @@ package final class FrameEncoder {
   private let level: Int32
   /// What zstd writes into, so that a frame keeps no more memory than its payload needs.
   private let output: UnsafeMutableRawBufferPointer
-  private var cells = CellFormEncoder()
+  private var form = CellFormEncoder()
+  private var prefixForm = CellFormEncoder()
+  private var inPlace = PagesInPlace()
   private let expander = FrameExpander()
-  private var form: [UInt8] = []
-  private var prefixForm: [UInt8] = []
+  private let expanded: UnsafeMutableRawBufferPointer
 
   /// - Parameter level: zstd's; 0 stores everything as it is.
   package init(level: Int32) {
@@ -23,12 +24,14 @@ package final class FrameEncoder {
     self.level = level
     let longest = max(CellForm.limit(pages: Limits.framePlaintext / 512, pageSize: 512), Limits.framePlaintext)
     output = .allocate(byteCount: ZSTD_compressBound(longest), alignment: 16)
+    expanded = .allocate(byteCount: Limits.framePlaintext, alignment: 16)
     ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0)
   }
 
   deinit {
     ZSTD_freeCCtx(context)
     output.deallocate()
+    expanded.deallocate()
   }
 
   /// A frame that rests on nothing. Units that do not shrink are stored as they are. What comes out was expanded again
@@ -51,6 +54,7 @@ package final class FrameEncoder {
   /// A delta frame, or a whole one where a delta does not pay.
   /// - Parameters:
   ///   - prefix: base units, joined; at most 1 MiB.
+  ///   - isInPlace: nearly all units hold most of what their base units hold, in the same places.
   ///   - overhead: bytes that naming the bases costs.
   package func encode(
     type: UnitType, units: UnsafeRawBufferPointer, unitLengths: [Int], fingerprints: [Fingerprint],
@@ -63,7 +67,7 @@ package final class FrameEncoder {
     precondition(
       units.count <= Limits.framePlaintext && lengths.total == units.count && lengths.count == fingerprints.count
         && prefix.count <= Limits.prefix)
-    var best = try isInPlace ? deltaInPlace(type, units, lengths, prefix) : delta(type, units, lengths, prefix)
+    var best = try delta(type, units, lengths, prefix, isInPlace: isInPlace)
     var prefix: UnsafeRawBufferPointer? = prefix
     if best.payload.count > units.count / 8 {
       let whole = try whole(type, units, lengths)
@@ -85,68 +89,64 @@ package final class FrameEncoder {
   ) throws(SealError) -> Coded {
     guard level != 0 else { return (.raw, Array(units)) }
     let inCells = takeApart(type, units, lengths)
-    let count = inCells ? try compressForm(level, prefix: false) : try compress(units, level, prefix: nil)
+    let count = inCells ? try compress(form.form, .cells(level)) : try compress(units, .plain(level))
     guard count < units.count else { return (.raw, Array(units)) }
     return (inCells ? .cells : .zstd, Array(output[..<count]))
   }
 
-  /// Pages that were changed in place are more alike as they are: where that is so, nothing is taken apart.
-  private func deltaInPlace(
-    _ type: UnitType, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths, _ prefix: UnsafeRawBufferPointer
-  ) throws(SealError) -> Coded {
-    let count = try compress(units, max(level, Self.leastDeltaLevel), prefix: prefix)
-    if count <= units.count / 16 { return (.zstdWithPrefix, Array(output[..<count])) }
-    return try delta(type, units, lengths, prefix)
-  }
-
+  /// Pages that stayed in place are more alike as they are. Where that is known to be so, by `isInPlace`, taking them apart
+  /// is only tried when they come to more than a sixteenth; where a look at a few words says so, to a sixty-fourth.
   private func delta(
-    _ type: UnitType, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths, _ prefix: UnsafeRawBufferPointer
+    _ type: UnitType, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths, _ prefix: UnsafeRawBufferPointer,
+    isInPlace: Bool
   ) throws(SealError) -> Coded {
     let first = max(level, Self.leastDeltaLevel)
-    guard takeApart(type, units, lengths) else {
-      return (.zstdWithPrefix, Array(output[..<(try compress(units, first, prefix: prefix))]))
+    let answer: PagesInPlace.Answer =
+      isInPlace || type != .page ? .most : inPlace.look(units, prefix, pageSize: lengths[0])
+    var plain: Coded?
+    if answer == .most {
+      let coded = try compressPlain(units, first, prefix)
+      if coded.payload.count <= units.count / (isInPlace ? 16 : 64) { return coded }
+      plain = coded
     }
-    cells.encode(prefix, pageSize: lengths[0], into: &prefixForm)
-    let count = try compressForm(first, prefix: true)
+    guard takeApart(type, units, lengths) else {
+      if let plain { return plain }
+      return try compressPlain(units, first, prefix)
+    }
+    prefixForm.encode(prefix, pageSize: lengths[0])
+    let count = try compress(form.form, .delta(first), prefix: prefixForm.form)
+    if let plain, plain.payload.count <= count { return plain }
     var best: Coded = (.cellsWithPrefix, Array(output[..<count]))
     guard count > units.count / 32 else { return best }
-    let harder = try compressForm(max(level, Self.hardDeltaLevel), prefix: true)
+    let harder = try compress(form.form, .delta(max(level, Self.hardDeltaLevel)), prefix: prefixForm.form)
     if harder < best.payload.count { best.payload = Array(output[..<harder]) }
-    // Pages that were changed in place are more alike as they are.
-    let plain = try compress(units, first, prefix: prefix)
-    if plain < best.payload.count { best = (.zstdWithPrefix, Array(output[..<plain])) }
+    if answer == .some {
+      let plain = try compressPlain(units, first, prefix)
+      if plain.payload.count < best.payload.count { return plain }
+    }
     return best
+  }
+
+  private func compressPlain(
+    _ units: UnsafeRawBufferPointer, _ level: Int32, _ prefix: UnsafeRawBufferPointer
+  ) throws(SealError) -> Coded {
+    (.zstdWithPrefix, Array(output[..<(try compress(units, .delta(level), prefix: prefix))]))
   }
 
   /// Pages in the form of cells, when most of them are b-tree pages.
   private func takeApart(_ type: UnitType, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths) -> Bool {
     guard type == .page else { return false }
-    return cells.encode(units, pageSize: lengths[0], into: &form) * 2 >= lengths.count
-  }
-
-  private func compressForm(_ level: Int32, prefix: Bool) throws(SealError) -> Int {
-    var outcome: Result<Int, SealError> = .success(0)
-    form.withUnsafeBytes { form in
-      prefixForm.withUnsafeBytes { prefixForm in
-        outcome = Result { () throws(SealError) in try compress(form, level, prefix: prefix ? prefixForm : nil) }
-      }
-    }
-    return try outcome.get()
+    return form.encode(units, pageSize: lengths[0]) * 2 >= lengths.count
   }
 
   /// - Returns: how many bytes of `output` are the zstd frame.
   private func compress(
-    _ bytes: UnsafeRawBufferPointer, _ level: Int32, prefix: UnsafeRawBufferPointer?
+    _ bytes: UnsafeRawBufferPointer, _ effort: Effort, prefix: UnsafeRawBufferPointer? = nil
   ) throws(SealError) -> Int {
     ZSTD_CCtx_reset(context, ZSTD_reset_session_only)
-    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)
-    if let prefix {
-      ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, Limits.windowLog)
-      // Raw content by definition of the call, also when it begins with a dictionary's magic.
-      ZSTD_CCtx_refPrefix(context, prefix.baseAddress, prefix.count)
-    } else {
-      ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 0)
-    }
+    effort.set(context)
+    // Raw content by definition of the call, also when it begins with a dictionary's magic.
+    if let prefix { ZSTD_CCtx_refPrefix(context, prefix.baseAddress, prefix.count) }
     let result = ZSTD_compress2(context, output.baseAddress, output.count, bytes.baseAddress, bytes.count)
     guard ZSTD_isError(result) == 0 else { throw SealError(.failed, "zstd could not compress") }
     return result
@@ -156,8 +156,17 @@ package final class FrameEncoder {
   private func check(
     _ coded: Coded, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths, prefix: UnsafeRawBufferPointer?
   ) throws(SealError) {
-    let expanded = try? expander.expand(coded.payload, codec: coded.codec, lengths, prefix: prefix)
-    guard let expanded, expanded.withUnsafeBytes({ $0.holdsSame(as: units) }) else {
+    let plain = UnsafeMutableRawBufferPointer(rebasing: expanded[..<lengths.total])
+    // The form of the prefix is that of the same bytes, whoever makes it: once is enough.
+    let form = coded.codec == .cellsWithPrefix ? prefixForm.form : nil
+    let isSame = coded.payload.withUnsafeBytes { payload in
+      do throws(SealError) {
+        try expander.expand(
+          payload, codec: coded.codec, lengths, prefix: prefix.map { .init(units: $0, form: form) }, into: plain)
+        return UnsafeRawBufferPointer(plain).holdsSame(as: units)
+      } catch { return false }
+    }
+    guard isSame else {
       throw SealError(
         .failed, "a frame that was just compressed does not expand to what it was made from",
         hint: "Nothing was stored. This machine's memory may be failing; run a memory test.")
@@ -165,22 +174,48 @@ package final class FrameEncoder {
   }
 }
 
+/// What zstd is told of a frame; 0 leaves it to the level.
+private struct Effort {
+  let level: Int32
+  var windowLog: Int32 = 0
+  var hashLog: Int32 = 0
+  var minMatch: Int32 = 0
+
+  static func plain(_ level: Int32) -> Effort { Effort(level: level) }
+
+  static func cells(_ level: Int32) -> Effort {
+    // Cells are short and alike: at level 1 a table half as large, of five bytes, finds as much in less time.
+    level == 1 ? Effort(level: 1, hashLog: 13, minMatch: 5) : Effort(level: level)
+  }
+
+  static func delta(_ level: Int32) -> Effort { Effort(level: level, windowLog: Limits.windowLog) }
+
+  /// Sets all that ever differ, so that none is left from the frame before.
+  func set(_ context: OpaquePointer) {
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)
+    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, windowLog)
+    ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, hashLog)
+    ZSTD_CCtx_setParameter(context, ZSTD_c_minMatch, minMatch)
+  }
+}
+
 extension UnsafeRawBufferPointer {
-  /// Compares eight bytes at a time.
+  /// Compares 64 bytes at a time.
   func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
-    var difference: UInt64 = 0
+    var difference = SIMD8<UInt64>()
     var index = 0
-    while index + 8 <= count {
+    while index + 64 <= count {
       difference |=
-        loadUnaligned(fromByteOffset: index, as: UInt64.self)
-        ^ other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      index += 8
+        loadUnaligned(fromByteOffset: index, as: SIMD8<UInt64>.self)
+        ^ other.loadUnaligned(fromByteOffset: index, as: SIMD8<UInt64>.self)
+      index += 64
     }
+    var rest: UInt8 = 0
     while index < count {
-      difference |= UInt64(self[index] ^ other[index])
+      rest |= self[index] ^ other[index]
       index += 1
     }
-    return difference == 0
+    return difference == SIMD8() && rest == 0
   }
 }

@@ -1,11 +1,19 @@
 import CZstd
 
-/// Expands the payload of frames (`Docs/Format.md` §4.4). Keeps its contexts. One thread at a time.
+/// Expands the payload of frames (`Docs/Format.md` §4.4). Keeps its contexts and buffers. One thread at a time.
 final class FrameExpander {
+  /// What a delta frame rests on.
+  struct Prefix {
+    /// Base units, joined.
+    let units: UnsafeRawBufferPointer
+    /// Their form, where it was made already.
+    var form: UnsafeRawBufferPointer?
+  }
+
   private let context: OpaquePointer
   private var cellDecoder = CellFormDecoder()
-  private var cellEncoder = CellFormEncoder()
-  private var prefixForm: [UInt8] = []
+  private var prefixForm = CellFormEncoder()
+  private var form = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
   init() {
     guard let context = ZSTD_createDCtx() else { preconditionFailure("out of memory") }
@@ -13,75 +21,93 @@ final class FrameExpander {
     ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Limits.windowLog)
   }
 
-  deinit { ZSTD_freeDCtx(context) }
+  deinit {
+    ZSTD_freeDCtx(context)
+    form.deallocate()
+  }
 
   /// The units of a frame, joined.
-  /// - Parameter prefix: base units, joined; `nil` for a frame that rests on nothing.
+  /// - Parameters:
+  ///   - prefix: `nil` for a frame that rests on nothing.
+  ///   - output: as long as the units together; holds anything when this throws.
   /// - Throws: `.malformed`.
   func expand(
-    _ payload: [UInt8], codec: Codec, _ lengths: UnitLengths, prefix: UnsafeRawBufferPointer?
-  ) throws(SealError) -> [UInt8] {
-    guard codec.hasPrefix == (prefix != nil), (prefix?.count ?? 0) <= Limits.prefix else {
+    _ payload: UnsafeRawBufferPointer, codec: Codec, _ lengths: UnitLengths, prefix: Prefix?,
+    into output: UnsafeMutableRawBufferPointer
+  ) throws(SealError) {
+    guard codec.hasPrefix == (prefix != nil), (prefix?.units.count ?? 0) <= Limits.prefix else {
       throw SealError(.malformed, "the prefix of a delta frame is missing or too long")
     }
     switch codec {
-    case .raw: return payload
-    case .zstd, .zstdWithPrefix: return try decompress(payload, lengths.total...lengths.total, prefix: prefix)
+    case .raw:
+      guard payload.count == output.count else { throw SealError(.malformed, "a frame has another length") }
+      output.copyMemory(from: payload)
+    case .zstd, .zstdWithPrefix: try decompress(payload, prefix: prefix?.units, into: output)
     case .cells, .cellsWithPrefix:
       let pageSize = lengths[0]
-      let form: [UInt8]
-      if let prefix {
-        guard prefix.count % pageSize == 0 else {
-          throw SealError(.malformed, "the prefix of a delta frame is no pages of its size")
-        }
-        cellEncoder.encode(prefix, pageSize: pageSize, into: &prefixForm)
-        form = try decompressForm(payload, lengths)
-      } else {
-        form = try decompress(payload, 1...CellForm.limit(pages: lengths.count, pageSize: pageSize), prefix: nil)
+      let prefix = try prefix.map { prefix throws(SealError) in try formOf(prefix, pageSize: pageSize) }
+      let limit = CellForm.limit(pages: lengths.count, pageSize: pageSize)
+      let length = try contentLength(of: payload, within: 1...limit)
+      if form.count < length {
+        form.deallocate()
+        form = .allocate(byteCount: limit, alignment: 16)
       }
-      return try putTogether(form, lengths)
+      let form = UnsafeMutableRawBufferPointer(rebasing: form[..<length])
+      try decompress(payload, prefix: prefix, into: form)
+      try cellDecoder.decode(UnsafeRawBufferPointer(form), pages: lengths.count, pageSize: pageSize, into: output)
     }
   }
 
-  private func decompressForm(_ payload: [UInt8], _ lengths: UnitLengths) throws(SealError) -> [UInt8] {
-    var outcome: Result<[UInt8], SealError> = .success([])
-    let limit = CellForm.limit(pages: lengths.count, pageSize: lengths[0])
-    prefixForm.withUnsafeBytes { prefix in
-      outcome = Result { () throws(SealError) in try decompress(payload, 1...limit, prefix: prefix) }
-    }
-    return try outcome.get()
-  }
-
-  private func putTogether(_ form: [UInt8], _ lengths: UnitLengths) throws(SealError) -> [UInt8] {
-    var outcome: Result<[UInt8], SealError> = .success([])
-    form.withUnsafeBytes { form in
-      outcome = Result { () throws(SealError) in
-        try cellDecoder.decode(form, pages: lengths.count, pageSize: lengths[0])
-      }
-    }
-    return try outcome.get()
-  }
-
-  /// One zstd frame, its header checked before a byte is allocated for what it claims.
-  private func decompress(
-    _ payload: [UInt8], _ allowed: ClosedRange<Int>, prefix: UnsafeRawBufferPointer?
+  /// The same, into memory of its own.
+  func expand(
+    _ payload: [UInt8], codec: Codec, _ lengths: UnitLengths, prefix: UnsafeRawBufferPointer?
   ) throws(SealError) -> [UInt8] {
-    guard let length = payload.withUnsafeBytes({ ZstdFrame.allowedLength($0, allowed) }) else {
-      throw SealError(.malformed, "a compressed frame does not say what its record says")
-    }
-    var result = 0
-    let plain = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
-      payload.withUnsafeBytes { bytes in
-        // Raw content by definition of the call, also when it begins with a dictionary's magic.
-        if let prefix { ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count) }
-        result = ZSTD_decompressDCtx(context, buffer.baseAddress, buffer.count, bytes.baseAddress, bytes.count)
-        ZSTD_DCtx_reset(context, ZSTD_reset_session_only)
+    if codec == .raw, prefix == nil, payload.count == lengths.total { return payload }
+    var failure: SealError?
+    let plain = [UInt8](unsafeUninitializedCapacity: lengths.total) { buffer, count in
+      let output = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<lengths.total])
+      failure = payload.withUnsafeBytes { payload in
+        do throws(SealError) {
+          try expand(payload, codec: codec, lengths, prefix: prefix.map { Prefix(units: $0) }, into: output)
+          return nil
+        } catch { return error }
       }
-      count = ZSTD_isError(result) != 0 ? 0 : min(result, length)
+      count = failure == nil ? lengths.total : 0
     }
-    guard ZSTD_isError(result) == 0, plain.count == length else {
+    if let failure { throw failure }
+    return plain
+  }
+
+  private func formOf(_ prefix: Prefix, pageSize: Int) throws(SealError) -> UnsafeRawBufferPointer {
+    guard prefix.units.count % pageSize == 0 else {
+      throw SealError(.malformed, "the prefix of a delta frame is no pages of its size")
+    }
+    if let form = prefix.form { return form }
+    prefixForm.encode(prefix.units, pageSize: pageSize)
+    return prefixForm.form
+  }
+
+  /// One zstd frame, its header checked before a byte is written.
+  private func decompress(
+    _ payload: UnsafeRawBufferPointer, prefix: UnsafeRawBufferPointer?, into output: UnsafeMutableRawBufferPointer
+  ) throws(SealError) {
+    _ = try contentLength(of: payload, within: output.count...output.count)
+    // Raw content by definition of the call, also when it begins with a dictionary's magic.
+    if let prefix { ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count) }
+    let result = ZSTD_decompressDCtx(context, output.baseAddress, output.count, payload.baseAddress, payload.count)
+    ZSTD_DCtx_reset(context, ZSTD_reset_session_only)
+    guard ZSTD_isError(result) == 0, result == output.count else {
       throw SealError(.malformed, "a compressed frame cannot be decompressed")
     }
-    return plain
+  }
+
+  /// What the zstd frame says of its own length, before anything is allocated for it.
+  private func contentLength(
+    of payload: UnsafeRawBufferPointer, within allowed: ClosedRange<Int>
+  ) throws(SealError) -> Int {
+    guard let length = ZstdFrame.allowedLength(payload, allowed) else {
+      throw SealError(.malformed, "a compressed frame does not say what its record says")
+    }
+    return length
   }
 }

@@ -58,7 +58,7 @@ import Testing
       var form = CellForms.form(of: chosen, pageSize: pageSize)
       Self.spoil(&form, pages: count, &random)
       do {
-        let plain = try form.withUnsafeBytes { try decoder.decode($0, pages: count, pageSize: pageSize) }
+        let plain = try decoder.pages(of: form, count: count, pageSize: pageSize)
         #expect(plain.count == count * pageSize)
         taken += 1
       } catch {

@@ -106,11 +106,8 @@ struct Tally: ~Copyable {
     for start in stride(from: 0, to: pages.count, by: inFrame) {
       let end = min(start + inFrame, pages.count)
       let count = (end - start) / pageSize
-      var form: [UInt8] = []
-      pages.withUnsafeBytes { bytes in
-        _ = encoder.encode(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), pageSize: pageSize, into: &form)
-      }
-      let again = form.withUnsafeBytes { try? decoder.decode($0, pages: count, pageSize: pageSize) }
+      let form = encoder.form(of: Array(pages[start..<end]), pageSize: pageSize)
+      let again = try? decoder.pages(of: form, count: count, pageSize: pageSize)
       if again != Array(pages[start..<end]) { wrong.append(start / pageSize) }
       literal += form.prefix(count).count { $0 == CellForm.literal }
       layouts.formUnion(form.prefix(count))

@@ -39,17 +39,13 @@ struct FormParts {
 /// Single pages and their forms, with a coder of their own.
 enum CellForms {
   static func form(of pages: [UInt8], pageSize: Int) -> [UInt8] {
-    var form: [UInt8] = []
     var encoder = CellFormEncoder()
-    pages.withUnsafeBytes { pages in
-      _ = encoder.encode(pages, pageSize: pageSize, into: &form)
-    }
-    return form
+    return encoder.form(of: pages, pageSize: pageSize)
   }
 
   static func pages(of form: [UInt8], count: Int, pageSize: Int) throws -> [UInt8] {
     var decoder = CellFormDecoder()
-    return try form.withUnsafeBytes { try decoder.decode($0, pages: count, pageSize: pageSize) }
+    return try decoder.pages(of: form, count: count, pageSize: pageSize)
   }
 
   /// Pages of 512 bytes in every arrangement: those of SQLite, and those that only damage or other programs make.
@@ -78,5 +74,23 @@ enum CellForms {
     let count = parts.layouts.count
     let joined = try pages(of: parts.bytes, count: count, pageSize: 512)
     return (0..<count).map { Array(joined[$0 * 512..<$0 * 512 + 512]) }
+  }
+}
+
+extension CellFormEncoder {
+  /// In memory of just their length, for the address sanitizer.
+  mutating func form(of pages: [UInt8], pageSize: Int) -> [UInt8] {
+    pages.withUnsafeBytes { _ = encode($0, pageSize: pageSize) }
+    return Array(form)
+  }
+}
+
+extension CellFormDecoder {
+  mutating func pages(of form: [UInt8], count: Int, pageSize: Int) throws -> [UInt8] {
+    var pages = [UInt8](repeating: 0xDB, count: count * pageSize)
+    try form.withUnsafeBytes { form in
+      try pages.withUnsafeMutableBytes { try decode(form, pages: count, pageSize: pageSize, into: $0) }
+    }
+    return pages
   }
 }

@@ -128,7 +128,8 @@ struct PackStream: ~Copyable {
     try result.get()
   }
 
-  /// Seals, then opens what was sealed as a reader would: every unit's fingerprint is computed from what comes out.
+  /// Seals, then opens what was sealed as a reader would: every frame's payload must come out as it went in. That it
+  /// expands to its units was proved when it was made. The name was computed from these very bytes a moment ago.
   private static func seal(
     _ frames: [EncodedFrame], restingOn basePacks: [Digest], _ repository: Repository
   ) throws -> SealedObject {
@@ -136,7 +137,7 @@ struct PackStream: ~Copyable {
       kind: .pack, keys: repository.keys, basePacks: basePacks, random: repository.random)
     for frame in frames { builder.add(frame) }
     let sealed = try builder.finish()
-    let opened = try OpenedObject.open(sealed.bytes, kind: .pack, name: sealed.name, keys: repository.keys)
+    let opened = try OpenedObject.open(sealed.bytes, kind: .pack, name: nil, keys: repository.keys)
     let decoder = FrameDecoder(keys: repository.keys)
     for (index, frame) in frames.enumerated() {
       try Task.checkCancellation()

@@ -14,48 +14,6 @@ enum BTreePage {
 
   /// Bytes before the cell pointers.
   static func headerLength(_ type: UInt8) -> Int { isInterior(type) ? 12 : 8 }
-
-  /// The length of the cell that begins at `cell`, without an interior cell's child pointer.
-  /// - Parameter room: how many bytes there are from `cell` on.
-  /// - Returns: `nil` when no cell of this type fits there.
-  static func cellLength(_ type: UInt8, _ cell: UnsafePointer<UInt8>, room: Int, pageSize: Int) -> Int? {
-    var at = 0
-    guard let first = varint(cell, &at, room) else { return nil }
-    if type == interiorTable { return at }
-    if type == leafTable, varint(cell, &at, room) == nil { return nil }
-    let least = type == interiorIndex ? 1 : 4
-    let limit = type == leafTable ? pageSize - 35 : (pageSize - 12) * 64 / 255 - 23
-    let length: Int
-    if first <= UInt64(limit) {
-      length = max(at + Int(first), least)
-    } else {
-      let minimum = (pageSize - 12) * 32 / 255 - 23
-      let spill = minimum + Int((first - UInt64(minimum)) % UInt64(pageSize - 4))
-      length = at + (spill <= limit ? spill : minimum) + 4
-    }
-    return length <= room ? length : nil
-  }
-
-  /// A SQLite varint: at most nine bytes, big-endian, the ninth with all eight bits.
-  @inline(__always)
-  private static func varint(_ bytes: UnsafePointer<UInt8>, _ at: inout Int, _ room: Int) -> UInt64? {
-    guard at < room else { return nil }
-    var value = UInt64(bytes[at])
-    at += 1
-    if value < 0x80 { return value }
-    value &= 0x7F
-    for _ in 1..<8 {
-      guard at < room else { return nil }
-      let byte = bytes[at]
-      at += 1
-      value = value << 7 | UInt64(byte & 0x7F)
-      if byte < 0x80 { return value }
-    }
-    guard at < room else { return nil }
-    value = value << 8 | UInt64(bytes[at])
-    at += 1
-    return value
-  }
 }
 
 extension UnsafePointer<UInt8> {

@@ -3,8 +3,9 @@
 /// What it reads is authentic but may still be wrong, so every length is checked; what comes out is proved by the frame's
 /// fingerprints.
 struct CellFormDecoder: ~Copyable {
-  private var lengths: [Int] = []
-  private let coverage = PageCoverage()
+  /// Of all cells of a frame, child pointers included.
+  private var lengths = CellLengths()
+  private var cover = CellCover()
 
   /// Positions in the streams of a form.
   private struct Streams {
@@ -17,34 +18,23 @@ struct CellFormDecoder: ~Copyable {
     let end: Int
   }
 
-  /// - Throws: `.malformed`.
-  mutating func decode(_ form: UnsafeRawBufferPointer, pages: Int, pageSize: Int) throws(SealError) -> [UInt8] {
-    guard let form = form.bindMemory(to: UInt8.self).baseAddress.map({ (bytes: $0, count: form.count) }) else {
-      throw Self.malformed
-    }
-    var streams = try findStreams(form.bytes, form.count, pages: pages, pageSize: pageSize)
-    var failure: SealError?
-    let plain = [UInt8](unsafeUninitializedCapacity: pages * pageSize) { buffer, count in
-      guard let output = buffer.baseAddress else { return }
-      output.initialize(repeating: 0, count: pages * pageSize)
-      count = pages * pageSize
-      var firstCell = 0
-      for page in 0..<pages {
-        do throws(SealError) {
-          try put(
-            form.bytes[page], form.bytes, &streams, &firstCell, into: output + page * pageSize, pageSize: pageSize)
-        } catch {
-          failure = error
-          return
-        }
-      }
-    }
-    if let failure { throw failure }
-    guard streams.literal == streams.end else { throw Self.malformed }
-    return plain
-  }
-
   private static let malformed = SealError(.malformed, "pages that were taken apart do not fit together")
+
+  /// - Parameter output: room for just so many pages; holds anything when this throws.
+  /// - Throws: `.malformed`.
+  mutating func decode(
+    _ form: UnsafeRawBufferPointer, pages: Int, pageSize: Int, into output: UnsafeMutableRawBufferPointer
+  ) throws(SealError) {
+    guard let base = form.bindMemory(to: UInt8.self).baseAddress, pages > 0, output.count == pages * pageSize,
+      let output = output.bindMemory(to: UInt8.self).baseAddress
+    else { throw Self.malformed }
+    var streams = try findStreams(base, form.count, pages: pages, pageSize: pageSize)
+    var firstCell = 0
+    for page in 0..<pages {
+      try put(base[page], base, &streams, &firstCell, into: output + page * pageSize, pageSize: pageSize)
+    }
+    guard streams.literal == streams.end else { throw Self.malformed }
+  }
 
   /// Walks the form once: where each stream begins, and how long each cell is.
   private mutating func findStreams(
@@ -63,12 +53,14 @@ struct CellFormDecoder: ~Copyable {
     let child = low + trees
     guard child <= length else { throw Self.malformed }
     var tree = 0
+    var cellCount = 0
     var childCount = 0
     var irregularPages = 0
     for page in 0..<pages where form[page] != CellForm.literal {
       let count = Int(form[high + tree]) << 8 | Int(form[low + tree])
       let type = form[page] & CellForm.typeMask
       guard count > 0, BTreePage.headerLength(type) + 2 * count <= pageSize else { throw Self.malformed }
+      cellCount += count
       if BTreePage.isInterior(type) { childCount += count + 1 }
       if form[page] & CellForm.arrangementMask == CellForm.irregular { irregularPages += 1 }
       tree += 1
@@ -79,50 +71,48 @@ struct CellFormDecoder: ~Copyable {
       guard at + 6 <= length else { throw Self.malformed }
       at += 6 + 4 * Int(form[at + 5])
     }
-    guard at <= length else { throw Self.malformed }
+    guard at + cellCount <= length else { throw Self.malformed }
+    lengths.makeRoom(for: cellCount)
     let literal = try measureCells(form, length, from: at, pages: pages, pageSize: pageSize, high: high, low: low)
     return Streams(
       countHigh: high, countLow: low, child: child, irregular: irregular, cell: at, literal: literal, end: length)
   }
 
   /// - Returns: where the cells end.
-  private mutating func measureCells(
+  private func measureCells(
     _ form: UnsafePointer<UInt8>, _ length: Int, from start: Int, pages: Int, pageSize: Int, high: Int, low: Int
   ) throws(SealError) -> Int {
-    lengths.removeAll(keepingCapacity: true)
     var at = start
     var tree = 0
+    var first = 0
     for page in 0..<pages where form[page] != CellForm.literal {
       let type = form[page] & CellForm.typeMask
-      let skip = BTreePage.isInterior(type) ? 4 : 0
+      let measure = CellMeasure(type, pageSize: pageSize)
       let count = Int(form[high + tree]) << 8 | Int(form[low + tree])
       tree += 1
       var room = pageSize - BTreePage.headerLength(type) - 2 * count
-      for _ in 0..<count {
-        guard
-          let cell = BTreePage.cellLength(type, form + at, room: min(room - skip, length - at), pageSize: pageSize)
-        else { throw Self.malformed }
-        at += cell
-        room -= cell + skip
-        lengths.append(cell + skip)
+      for cell in first..<first + count {
+        let bytes = measure.length(form + at, room: min(room - measure.skip, length - at))
+        guard bytes > 0 else { throw Self.malformed }
+        at += bytes
+        room -= bytes + measure.skip
+        lengths.set(cell, bytes + measure.skip)
       }
+      first += count
     }
     return at
   }
 
-  /// Writes one page into `page`, which is zeros.
-  private func put(
+  /// Writes one page into `page`, every byte of it.
+  private mutating func put(
     _ layout: UInt8, _ form: UnsafePointer<UInt8>, _ streams: inout Streams, _ firstCell: inout Int,
     into page: UnsafeMutablePointer<UInt8>, pageSize: Int
   ) throws(SealError) {
     guard layout != CellForm.literal else {
-      guard streams.literal + pageSize <= streams.end else { throw Self.malformed }
-      page.update(from: form + streams.literal, count: pageSize)
-      streams.literal += pageSize
+      try putLiterals(form, &streams, into: page, 0..<pageSize)
       return
     }
     let type = layout & CellForm.typeMask
-    let arrangement = layout & CellForm.arrangementMask
     let count = Int(form[streams.countHigh]) << 8 | Int(form[streams.countLow])
     page[0] = type
     page[3] = form[streams.countHigh]
@@ -131,51 +121,59 @@ struct CellFormDecoder: ~Copyable {
     streams.countLow += 1
     let cells = firstCell..<firstCell + count
     firstCell += count
-    let gapStart = BTreePage.headerLength(type) + 2 * count
-    let pointers = UnsafeMutableBufferPointer(start: page + BTreePage.headerLength(type), count: 2 * count)
-    switch arrangement {
-    case CellForm.straight: setContentStart(page, layOut(cells, from: pageSize, pointers, 0))
-    case CellForm.lastFirst:
+    let start = BTreePage.headerLength(type) + 2 * count
+    if layout & CellForm.arrangementMask == CellForm.irregular {
+      try layOutIrregular(cells, form, &streams, page, from: start, pageSize)
+      fill(cells, form, &streams, page)
+      try putUncovered(cells, form, &streams, page, from: start, pageSize, gapIsUsed: layout & CellForm.gapIsUsed != 0)
+      return
+    }
+    let lowest: Int
+    if layout & CellForm.arrangementMask == CellForm.straight {
+      lowest = layOut(cells, from: pageSize, page)
+    } else {
       guard count > 1 else { throw Self.malformed }
       let last = pageSize - lengths[cells.upperBound - 1]
-      pointers.set(count - 1, last)
-      setContentStart(page, layOut(cells.dropLast(), from: last, pointers, 0))
-    default: try layOutIrregular(cells, form, &streams, page, pointers, from: gapStart, pageSize)
+      (page + (start - 2)).set16(last)
+      lowest = layOut(cells.dropLast(), from: last, page)
     }
-    try fill(cells, type, form, &streams, page, pointers, pageSize)
-    let contentStart = UnsafePointer(page).number16(at: 5)
-    let gap = contentStart >= gapStart && contentStart <= pageSize ? gapStart..<contentStart : gapStart..<gapStart
-    if arrangement == CellForm.irregular {
-      let zeros = layout & CellForm.gapIsUsed == 0 ? gap : gapStart..<gapStart
-      try putUncovered(cells, form, &streams, page, pointers, zeros: zeros, from: gapStart, pageSize)
-    } else if layout & CellForm.gapIsUsed != 0 {
-      guard streams.literal + gap.count <= streams.end else { throw Self.malformed }
-      (page + gap.lowerBound).update(from: form + streams.literal, count: gap.count)
-      streams.literal += gap.count
+    page[1] = 0
+    page[2] = 0
+    (page + 5).set16(lowest)
+    page[7] = 0
+    fill(cells, form, &streams, page)
+    if layout & CellForm.gapIsUsed != 0 {
+      try putLiterals(form, &streams, into: page, start..<lowest)
+    } else {
+      (page + start).update(repeating: 0, count: lowest - start)
     }
   }
 
-  /// Cells one before the other, from `end` of the page backwards.
+  private func putLiterals(
+    _ form: UnsafePointer<UInt8>, _ streams: inout Streams, into page: UnsafeMutablePointer<UInt8>, _ range: Range<Int>
+  ) throws(SealError) {
+    guard streams.literal + range.count <= streams.end else { throw Self.malformed }
+    (page + range.lowerBound).copyShort(from: form + streams.literal, count: range.count)
+    streams.literal += range.count
+  }
+
+  /// Sets the cell pointers, from the first on, of cells one before the other, from `end` of the page backwards.
   /// - Returns: where the lowest begins. Cells fit: their lengths were measured against the page.
-  private func layOut(
-    _ cells: Range<Int>, from end: Int, _ pointers: UnsafeMutableBufferPointer<UInt8>, _ first: Int
-  ) -> Int {
+  private func layOut(_ cells: Range<Int>, from end: Int, _ page: UnsafeMutablePointer<UInt8>) -> Int {
     var at = end
-    for (index, cell) in cells.enumerated() {
+    var pointer = page + BTreePage.headerLength(page[0])
+    for cell in cells {
       at -= lengths[cell]
-      pointers.set(first + index, at)
+      pointer.set16(at)
+      pointer += 2
     }
     return at
   }
 
-  private func setContentStart(_ page: UnsafeMutablePointer<UInt8>, _ offset: Int) {
-    page[5] = UInt8(truncatingIfNeeded: offset >> 8)
-    page[6] = UInt8(truncatingIfNeeded: offset)
-  }
-
+  /// Sets the cell pointers and the header's bytes as the form lists them.
   private func layOutIrregular(
     _ cells: Range<Int>, _ form: UnsafePointer<UInt8>, _ streams: inout Streams, _ page: UnsafeMutablePointer<UInt8>,
-    _ pointers: UnsafeMutableBufferPointer<UInt8>, from start: Int, _ pageSize: Int
+    from start: Int, _ pageSize: Int
   ) throws(SealError) {
     (page + 1).update(from: form + streams.irregular, count: 2)
     (page + 5).update(from: form + streams.irregular + 2, count: 3)
@@ -183,8 +181,9 @@ struct CellFormDecoder: ~Copyable {
     streams.irregular += 6
     var at = pageSize
     var next = left > 0 ? form.number16(at: streams.irregular) & 0x7FFF : -1
-    for (index, cell) in cells.enumerated() {
-      let length = lengths[cell]
+    var pointer = page + BTreePage.headerLength(page[0])
+    for index in 0..<cells.count {
+      let length = lengths[cells.lowerBound + index]
       var offset = at - length
       if index == next {
         let stands = form[streams.irregular] & 0x80 != 0
@@ -199,66 +198,102 @@ struct CellFormDecoder: ~Copyable {
         at = offset
       }
       guard offset >= start, offset + length <= pageSize else { throw Self.malformed }
-      pointers.set(index, offset)
+      pointer.set16(offset)
+      pointer += 2
     }
     guard left == 0 else { throw Self.malformed }
   }
 
+  /// Puts the cells where the page's pointers say, which lie within it.
   private func fill(
-    _ cells: Range<Int>, _ type: UInt8, _ form: UnsafePointer<UInt8>, _ streams: inout Streams,
-    _ page: UnsafeMutablePointer<UInt8>, _ pointers: UnsafeMutableBufferPointer<UInt8>, _ pageSize: Int
-  ) throws(SealError) {
-    let skip = BTreePage.isInterior(type) ? 4 : 0
-    var child: UInt32 = 0
-    for (index, cell) in cells.enumerated() {
-      let offset = pointers.offset(index)
-      if skip > 0 {
+    _ cells: Range<Int>, _ form: UnsafePointer<UInt8>, _ streams: inout Streams, _ page: UnsafeMutablePointer<UInt8>
+  ) {
+    var pointer = UnsafePointer(page) + BTreePage.headerLength(page[0])
+    var from = form + streams.cell
+    if BTreePage.isInterior(page[0]) {
+      var child: UInt32 = 0
+      for cell in cells {
         child &+= form.number32(at: streams.child)
         streams.child += 4
-        (page + offset).set32(child)
+        let at = page + pointer.number16(at: 0)
+        at.set32(child)
+        (at + 4).copyShort(from: from, count: lengths[cell] - 4)
+        from += lengths[cell] - 4
+        pointer += 2
       }
-      let length = lengths[cell] - skip
-      (page + offset + skip).update(from: form + streams.cell, count: length)
-      streams.cell += length
-    }
-    if skip > 0 {
       child &+= form.number32(at: streams.child)
       streams.child += 4
       (page + 8).set32(child)
+    } else {
+      for cell in cells {
+        let length = lengths[cell]
+        (page + pointer.number16(at: 0)).copyShort(from: from, count: length)
+        from += length
+        pointer += 2
+      }
     }
+    streams.cell = from - form
   }
 
-  private func putUncovered(
+  /// What neither cells nor, unless it is used, the gap before them covers.
+  private mutating func putUncovered(
     _ cells: Range<Int>, _ form: UnsafePointer<UInt8>, _ streams: inout Streams, _ page: UnsafeMutablePointer<UInt8>,
-    _ pointers: UnsafeMutableBufferPointer<UInt8>, zeros: Range<Int>, from start: Int, _ pageSize: Int
+    from start: Int, _ pageSize: Int, gapIsUsed: Bool
   ) throws(SealError) {
-    coverage.clear(pageSize)
-    for (index, cell) in cells.enumerated() {
-      let offset = pointers.offset(index)
-      guard coverage.cover(offset..<offset + lengths[cell]) else { throw Self.malformed }
+    let pointers = UnsafePointer(page) + BTreePage.headerLength(page[0])
+    cover.begin(pageSize)
+    for index in 0..<cells.count {
+      cover.add(pointers.number16(at: 2 * index), lengths[cells.lowerBound + index])
     }
-    coverage.cover(zeros)
-    coverage.eachUncovered(from: start, to: pageSize) { byte in
-      if streams.literal < streams.end { page[byte] = form[streams.literal] }
-      streams.literal += 1
+    guard cover.cellsLieApart() else { throw Self.malformed }
+    let end = UnsafePointer(page).number16(at: 5)
+    if !gapIsUsed, end > start, end <= pageSize {
+      var at = start
+      while let run = cover.uncovered(from: at, to: end) {
+        (page + run.lowerBound).update(repeating: 0, count: run.count)
+        at = run.upperBound
+      }
+      cover.cover(start..<end)
     }
-    guard streams.literal <= streams.end else { throw Self.malformed }
+    var at = start
+    while let run = cover.uncovered(from: at, to: pageSize) {
+      try putLiterals(form, &streams, into: page, run)
+      at = run.upperBound
+    }
   }
 }
 
-extension UnsafeMutableBufferPointer<UInt8> {
-  /// Cell pointers: two bytes each.
-  @inline(__always)
-  fileprivate func set(_ index: Int, _ offset: Int) {
-    self[2 * index] = UInt8(truncatingIfNeeded: offset >> 8)
-    self[2 * index + 1] = UInt8(truncatingIfNeeded: offset)
+/// Lengths of cells in bytes, each less than 64 KiB. Keeps its memory.
+struct CellLengths: ~Copyable {
+  private var memory = UnsafeMutablePointer<UInt16>.allocate(capacity: 1)
+  private var capacity = 1
+
+  deinit { memory.deallocate() }
+
+  mutating func makeRoom(for count: Int) {
+    guard count > capacity else { return }
+    memory.deallocate()
+    memory = .allocate(capacity: count)
+    capacity = count
   }
 
   @inline(__always)
-  fileprivate func offset(_ index: Int) -> Int { Int(self[2 * index]) << 8 | Int(self[2 * index + 1]) }
+  subscript(_ cell: Int) -> Int { Int(memory[cell]) }
+
+  @inline(__always)
+  func set(_ cell: Int, _ length: Int) { memory[cell] = UInt16(truncatingIfNeeded: length) }
 }
 
 extension UnsafeMutablePointer<UInt8> {
+  /// Two bytes, big-endian.
+  @inline(__always)
+  fileprivate func set16(_ number: Int) {
+    self[0] = UInt8(truncatingIfNeeded: number >> 8)
+    self[1] = UInt8(truncatingIfNeeded: number)
+  }
+
+  /// Four bytes, big-endian.
+  @inline(__always)
   fileprivate func set32(_ number: UInt32) {
     self[0] = UInt8(truncatingIfNeeded: number >> 24)
     self[1] = UInt8(truncatingIfNeeded: number >> 16)

@@ -5,65 +5,54 @@ struct CellFormEncoder: ~Copyable {
   private var countsLow = ByteStream()
   private var children = ByteStream()
   private var irregular = ByteStream()
-  private var cells = ByteStream()
   private var literals = ByteStream()
-  /// Of the page at hand: each cell's offset and length.
-  private var offsets: [Int] = []
-  private var lengths: [Int] = []
-  private var exceptions: [Exception] = []
-  private let coverage = PageCoverage()
+  private var output = FormBuffer()
+  /// Of the page at hand.
+  private var cells = CellPlaces()
+  private var cover = CellCover()
 
-  private struct Exception {
-    var cell: Int
-    /// The cells behind it go on from where they were, not from it.
-    var stands: Bool
-    var value: Int
-  }
+  /// What `encode` made last; until it is called again.
+  var form: UnsafeRawBufferPointer { output.form }
 
-  /// - Parameter pages: pages of `pageSize` bytes, one after the other.
+  /// Makes the `form` of pages.
+  /// - Parameter pages: of `pageSize` bytes each, one after the other.
   /// - Returns: how many of them were taken apart.
   @discardableResult
-  mutating func encode(_ pages: UnsafeRawBufferPointer, pageSize: Int, into output: inout [UInt8]) -> Int {
-    clear()
-    let count = pages.count / pageSize
-    var taken = 0
-    if let base = pages.bindMemory(to: UInt8.self).baseAddress {
-      for page in 0..<count where add(base + page * pageSize, pageSize) { taken += 1 }
-    }
-    output.removeAll(keepingCapacity: true)
-    output.reserveCapacity(pages.count + count)
-    output.append(contentsOf: layouts.bytes)
-    output.append(contentsOf: countsHigh.bytes)
-    output.append(contentsOf: countsLow.bytes)
-    output.append(contentsOf: children.bytes)
-    output.append(contentsOf: irregular.bytes)
-    output.append(contentsOf: cells.bytes)
-    output.append(contentsOf: literals.bytes)
-    return taken
-  }
-
-  private mutating func clear() {
+  mutating func encode(_ pages: UnsafeRawBufferPointer, pageSize: Int) -> Int {
     layouts.removeAll()
     countsHigh.removeAll()
     countsLow.removeAll()
     children.removeAll()
     irregular.removeAll()
-    cells.removeAll()
     literals.removeAll()
+    let count = pages.count / pageSize
+    output.begin(pages: count, pageSize: pageSize)
+    var taken = 0
+    if let base = pages.bindMemory(to: UInt8.self).baseAddress {
+      for page in 0..<count where add(base + page * pageSize, pageSize) { taken += 1 }
+    }
+    output.append(literals.bytes)
+    // The last of them stands first in the form.
+    output.prepend(irregular.bytes)
+    output.prepend(children.bytes)
+    output.prepend(countsLow.bytes)
+    output.prepend(countsHigh.bytes)
+    output.prepend(layouts.bytes)
+    return taken
   }
 
   /// - Returns: whether the page was taken apart.
   private mutating func add(_ page: UnsafePointer<UInt8>, _ pageSize: Int) -> Bool {
-    guard let arrangement = arrangement(of: page, pageSize) else {
+    guard cells.find(in: page, pageSize: pageSize, copyingTo: output.end), let arrangement = arrange(page, pageSize)
+    else {
       layouts.append(CellForm.literal)
       literals.append(page, count: pageSize)
       return false
     }
-    let type = page[0]
-    let count = lengths.count
-    let gap = gap(of: page, pageSize, arrangement)
+    output.grow(by: cells.copied)
+    let gap = gap(of: page, pageSize)
     let gapIsZero = (page + gap.lowerBound).isAllZeros(gap.count)
-    layouts.append(type | arrangement | (gapIsZero ? 0 : CellForm.gapIsUsed))
+    layouts.append(page[0] | arrangement | (gapIsZero ? 0 : CellForm.gapIsUsed))
     countsHigh.append(page[3])
     countsLow.append(page[4])
     if arrangement == CellForm.irregular {
@@ -71,23 +60,32 @@ struct CellFormEncoder: ~Copyable {
     } else if !gapIsZero {
       literals.append(page + gap.lowerBound, count: gap.count)
     }
-    let skip = BTreePage.isInterior(type) ? 4 : 0
-    if skip > 0 { addChildren(page) }
-    for cell in 0..<count { cells.append(page + offsets[cell] + skip, count: lengths[cell] - skip) }
+    if BTreePage.isInterior(page[0]) { addChildren(page) }
     return true
   }
 
+  /// How the cells of the page lie. `nil` for a page that is kept as it is.
+  private mutating func arrange(_ page: UnsafePointer<UInt8>, _ pageSize: Int) -> UInt8? {
+    if page[1] | page[2] | page[7] == 0, let regular = cells.regularArrangement(downTo: page.number16(at: 5)) {
+      return regular
+    }
+    guard cells.findExceptions() else { return nil }
+    cover.begin(pageSize)
+    cells.add(to: &cover)
+    return cover.cellsLieApart() ? CellForm.irregular : nil
+  }
+
   /// Between the cell pointers and where the header says that cells begin; empty when that makes no sense.
-  private func gap(of page: UnsafePointer<UInt8>, _ pageSize: Int, _ arrangement: UInt8) -> Range<Int> {
-    let start = BTreePage.headerLength(page[0]) + 2 * lengths.count
+  private func gap(of page: UnsafePointer<UInt8>, _ pageSize: Int) -> Range<Int> {
+    let start = BTreePage.headerLength(page[0]) + 2 * cells.count
     let end = page.number16(at: 5)
     return end >= start && end <= pageSize ? start..<end : start..<start
   }
 
   private mutating func addChildren(_ page: UnsafePointer<UInt8>) {
     var previous: UInt32 = 0
-    for offset in offsets {
-      let child = page.number32(at: offset)
+    for cell in 0..<cells.count {
+      let child = page.number32(at: cells.offset(cell))
       children.append(child &- previous)
       previous = child
     }
@@ -98,97 +96,34 @@ struct CellFormEncoder: ~Copyable {
   private mutating func addIrregular(_ page: UnsafePointer<UInt8>, _ pageSize: Int, gap: Range<Int>) {
     irregular.append(page + 1, count: 2)
     irregular.append(page + 5, count: 3)
-    irregular.append(UInt8(exceptions.count))
+    irregular.append(UInt8(cells.exceptions.count))
     var previous = 0
-    for exception in exceptions {
+    for exception in cells.exceptions {
       irregular.append(UInt16((exception.stands ? 0x8000 : 0) | exception.cell - previous))
       irregular.append(UInt16(exception.value))
       previous = exception.cell
     }
-    coverage.cover(gap)
-    coverage.eachUncovered(from: BTreePage.headerLength(page[0]) + 2 * lengths.count, to: pageSize) { byte in
-      literals.append(page[byte])
+    cover.cover(gap)
+    var at = BTreePage.headerLength(page[0]) + 2 * cells.count
+    while let run = cover.uncovered(from: at, to: pageSize) {
+      literals.append(page + run.lowerBound, count: run.count)
+      at = run.upperBound
     }
-  }
-
-  /// Finds the cells of a page and how they lie. `nil` for a page that is kept as it is.
-  private mutating func arrangement(of page: UnsafePointer<UInt8>, _ pageSize: Int) -> UInt8? {
-    guard findCells(of: page, pageSize) else { return nil }
-    let last = lengths.count - 1
-    let isPlain = page[1] | page[2] | page[7] == 0
-    let start = page.number16(at: 5)
-    if isPlain, lie(0...last, from: pageSize, to: start) { return CellForm.straight }
-    if isPlain, last > 0, offsets[last] == pageSize - lengths[last],
-      lie(0...last - 1, from: offsets[last], to: start)
-    {
-      return CellForm.lastFirst
-    }
-    return findExceptions(pageSize) && cellsLieApart(pageSize) ? CellForm.irregular : nil
-  }
-
-  private mutating func findCells(of page: UnsafePointer<UInt8>, _ pageSize: Int) -> Bool {
-    let type = page[0]
-    guard BTreePage.isType(type) else { return false }
-    let count = page.number16(at: 3)
-    let pointers = BTreePage.headerLength(type)
-    let start = pointers + 2 * count
-    guard count > 0, start <= pageSize else { return false }
-    let skip = BTreePage.isInterior(type) ? 4 : 0
-    offsets.removeAll(keepingCapacity: true)
-    lengths.removeAll(keepingCapacity: true)
-    var total = 0
-    for cell in 0..<count {
-      let offset = page.number16(at: pointers + 2 * cell)
-      guard offset >= start, offset + skip < pageSize,
-        let length = BTreePage.cellLength(
-          type, page + offset + skip, room: pageSize - offset - skip, pageSize: pageSize)
-      else { return false }
-      offsets.append(offset)
-      lengths.append(length + skip)
-      total += length + skip
-      guard start + total <= pageSize else { return false }
-    }
-    return true
-  }
-
-  private func lie(_ range: ClosedRange<Int>, from end: Int, to start: Int) -> Bool {
-    var at = end
-    for cell in range {
-      at -= lengths[cell]
-      if offsets[cell] != at { return false }
-    }
-    return at == start
-  }
-
-  private mutating func findExceptions(_ pageSize: Int) -> Bool {
-    exceptions.removeAll(keepingCapacity: true)
-    var at = pageSize
-    for cell in lengths.indices {
-      let expected = at - lengths[cell]
-      if offsets[cell] == expected {
-        at = expected
-        continue
-      }
-      guard exceptions.count < CellForm.exceptionLimit, cell < 0x8000 else { return false }
-      let next = cell + 1
-      let stands = next == lengths.count || offsets[next] == at - lengths[next]
-      let value = stands ? pageSize - lengths[cell] - offsets[cell] : (expected - offsets[cell]) & 0xFFFF
-      exceptions.append(Exception(cell: cell, stands: stands, value: value))
-      if !stands { at = offsets[cell] }
-    }
-    // Beyond that the page is shorter as it is.
-    return 4 * exceptions.count <= 2 * lengths.count
-  }
-
-  private func cellsLieApart(_ pageSize: Int) -> Bool {
-    coverage.clear(pageSize)
-    for (offset, length) in zip(offsets, lengths) where !coverage.cover(offset..<offset + length) { return false }
-    return true
   }
 }
 
 extension UnsafePointer<UInt8> {
   func isAllZeros(_ count: Int) -> Bool {
-    UnsafeRawBufferPointer(start: self, count: count).allSatisfy { $0 == 0 }
+    let bytes = UnsafeRawBufferPointer(start: self, count: count)
+    var index = 0
+    while index + 8 <= count {
+      if bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) != 0 { return false }
+      index += 8
+    }
+    while index < count {
+      if bytes[index] != 0 { return false }
+      index += 1
+    }
+    return true
   }
 }
