@@ -11,10 +11,12 @@ final class SampleTable: @unchecked Sendable {
   private let slots: FileTable<UInt64>
   private let mask: UInt32
   private var used = 0
+  private let pages: Int
 
   /// - Parameter pages: of the image that will be sampled.
   /// - Throws: `.stateFolder` when there is no room in `folder`.
   init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
+    self.pages = pages
     mask = Self.mask(pages: pages, pageSize: pageSize)
     var capacity = 1024
     while capacity < 2 * min(Self.most, pages * 8) { capacity *= 2 }
@@ -73,21 +75,27 @@ final class SampleTable: @unchecked Sendable {
 
   // MARK: Kept beside the base
 
-  /// Written as it lies in memory: for this machine, this program.
+  /// Written as it lies in memory: for this machine, this program. At the end stands for how many pages it was made: of
+  /// an image that grew while it was sampled that was a guess.
   func write(to path: String) throws(RepositoryError) {
     var bytes: [UInt8] = []
     slots.withUnsafeMutableBufferPointer { bytes = Array(UnsafeRawBufferPointer($0)) }
+    withUnsafeBytes(of: UInt64(pages)) { bytes.append(contentsOf: $0) }
     try StateFiles.write(bytes, to: path, durably: false)
   }
 
   /// - Returns: `nil` when there is no table, or one of another size.
   static func read(from path: String, pages: Int, pageSize: Int, in folder: String) -> SampleTable? {
-    guard let bytes = try? StateFiles.read(path),
-      let table = try? SampleTable(pages: pages, pageSize: pageSize, in: folder),
-      bytes.count == table.slots.count * 8
+    guard let bytes = try? StateFiles.read(path), bytes.count >= 8 else { return nil }
+    let madeFor = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self) }
+    guard madeFor >= pages / 4, madeFor / 4 <= pages,
+      let table = try? SampleTable(pages: Int(madeFor), pageSize: pageSize, in: folder),
+      bytes.count == table.slots.count * 8 + 8
     else { return nil }
     table.slots.withUnsafeMutableBufferPointer { slots in
-      bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(slots).copyMemory(from: $0) }
+      bytes.withUnsafeBytes {
+        UnsafeMutableRawBufferPointer(slots).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.dropLast(8)))
+      }
     }
     return table
   }
