@@ -39,6 +39,8 @@ package struct Push: Sendable {
   }
 
   package var world: World
+  /// How the copy is taken; tests hold it up, or let it fail.
+  package var take: Take = { try await takeSnapshot($0, progress: $1) }
   /// How the copy is checked while it is sealed; tests decide when it ends, and how.
   package var check: Check = { try await checkImage(at: $0) }
   /// From when on a copy is sealed while it is still being written.
@@ -75,7 +77,6 @@ package struct Push: Sendable {
           }
         } catch is CopyGrowth.Abandoned {}
         let snapshot = try await taking.value
-        tell(request.database, snapshot)
         return try await seal(PushCopy(snapshot, check), for: waiting, request, host, outcome)
       }
     } catch let damage as DamagedCopy {

@@ -93,6 +93,11 @@ extension Push {
   /// Looks at an image that nobody writes to, as `checkImage` does.
   package typealias Check = @Sendable (_ path: String) async throws -> CheckOutcome
 
+  /// Takes a copy, as `takeSnapshot` does.
+  package typealias Take =
+    @Sendable (_ request: SnapshotRequest, _ progress: @escaping @Sendable (SnapshotProgress) throws -> Void)
+    async throws -> Snapshot
+
   /// Begins a copy and lets `body` work with it. However that ends, the copying has ended too when this returns.
   func whileTakingCopy<Value>(
     of database: DatabaseSource, in spool: Spool,
@@ -104,7 +109,9 @@ extension Push {
     let taking = Task { [request] in
       let result: Result<Snapshot, any Error>
       do {
-        result = .success(try await take(request, database, growth))
+        let snapshot = try await take(request, database, growth)
+        tell(database, snapshot)
+        result = .success(snapshot)
       } catch {
         result = .failure(error)
       }
@@ -168,7 +175,7 @@ extension Push {
   private func take(
     _ request: SnapshotRequest, _ database: DatabaseSource, _ growth: CopyGrowth? = nil
   ) async throws -> Snapshot {
-    try await takeSnapshot(request) { [reporter = world.reporter] progress in
+    try await take(request) { [reporter = world.reporter] progress in
       growth?.progressed(progress)
       // One line for a person: what is sealed is what counts.
       if growth?.isUsed != true { reporter.progress(Progress(progress, subject: database.name)) }
@@ -176,7 +183,7 @@ extension Push {
   }
 
   /// Remarks on a copy that a person should see even when all goes well.
-  func tell(_ database: DatabaseSource, _ snapshot: Snapshot) {
+  private func tell(_ database: DatabaseSource, _ snapshot: Snapshot) {
     if let reason = snapshot.fallback {
       world.reporter.notice("'\(database.name)' was copied page by page instead of vacuumed: \(reason)")
     }

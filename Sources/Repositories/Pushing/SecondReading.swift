@@ -11,8 +11,8 @@ struct SecondReading: Sendable {
   let sha256: Digest
   let sums: GrowingTable<UnitSum>
 
-  /// Small enough to stay in a core's cache between the kernel's copy and the hashes.
-  private static let partLength = 256 << 10
+  /// In bytes; small enough to stay in a core's cache between the kernel's copy and the hashes.
+  private static let partLength = 64 << 10
 
   /// Waits until the member is finished, then reads it.
   /// - Parameter growth: of the member.
