@@ -23,7 +23,7 @@ import Testing
   @Test(arguments: DatabaseSource.Method.allCases)
   func `a cache of ten pages, that has to write everything twice`(_ method: DatabaseSource.Method) async throws {
     let road = try await Road()
-    let path = try walDatabase(road, rows: 24_000, pageSize: 1024, cachePages: 10)
+    let path = try walDatabase(road, rows: 24_000, pageSize: 1024, cachePages: 10, for: method)
     let (_, image) = try await overlapped(road, path, method, heldAt: 14 << 20)
     #expect(try await restored(road) == image)
     if method == .pages { #expect(try fileBytes(path) == image) }
@@ -36,9 +36,8 @@ import Testing
     let (asked, isCopied, askedEarly) = (Locked(false), Locked(false), Locked(false))
     var push = road.overlapping
     push.take = { request, progress in
-      let snapshot = try await takeSnapshot(request) { done in
-        try progress(done)
-        if done.bytesDone > 6 << 20 { #expect(wait { asked.withLock { $0 } }) }
+      let snapshot = try await takeSlowly(request, progress) { done in
+        if done.bytesDone > 6 << 20 { try wait { asked.withLock { $0 } } }
       }
       isCopied.withLock { $0 = true }
       return snapshot
@@ -61,10 +60,9 @@ import Testing
     let path = try walDatabase(road, rows: 30_000, pageSize: 4096)
     var push = road.overlapping
     push.take = { request, progress in
-      try await takeSnapshot(request) { done in
-        try progress(done)
+      try await takeSlowly(request, progress) { done in
         guard done.bytesDone > 20 << 20 else { return }
-        #expect(wait { road.packs > 0 })
+        try wait { road.packs > 0 }
         throw SnapshotError(.walGrowth, "the -wal grew")
       }
     }
@@ -87,8 +85,7 @@ import Testing
   /// Fails in the middle without waiting for anything.
   private var failing: Push.Take {
     { request, progress in
-      try await takeSnapshot(request) { done in
-        try progress(done)
+      try await takeSlowly(request, progress) { done in
         if done.bytesDone > 4 << 20 { throw SnapshotError(.walGrowth, "the -wal grew") }
       }
     }
@@ -100,9 +97,8 @@ import Testing
     let isCancelled = Locked(false)
     var push = road.overlapping
     push.take = { request, progress in
-      try await takeSnapshot(request) { done in
-        try progress(done)
-        if done.bytesDone > 20 << 20 { #expect(wait { isCancelled.withLock { $0 } }) }
+      try await takeSlowly(request, progress) { done in
+        if done.bytesDone > 20 << 20 { try wait { isCancelled.withLock { $0 } } }
       }
     }
     let running = Task { [push] in
@@ -124,10 +120,9 @@ import Testing
     push.take = { request, progress in
       struct Enough: Error {}
       do {
-        return try await takeSnapshot(request) { done in
-          try progress(done)
+        return try await takeSlowly(request, progress) { done in
           guard done.bytesDone > 20 << 20 else { return }
-          #expect(wait { road.packs > 0 })
+          try wait { road.packs > 0 }
           throw Enough()
         }
       } catch is Enough {
@@ -178,9 +173,8 @@ import Testing
     let image = Locked<[UInt8]>([])
     var push = road.overlapping
     push.take = { request, progress in
-      try await takeSnapshot(request) { done in
-        try progress(done)
-        if done.stage == .copying, done.bytesDone > bytes { #expect(wait { road.packs > 0 }) }
+      try await takeSlowly(request, progress) { done in
+        if done.bytesDone > bytes { try wait { road.packs > 0 } }
       }
     }
     push.check = { path in
@@ -198,8 +192,10 @@ import Testing
     return try fileBytes(copy)
   }
 
-  /// A database in WAL mode, with an index, rows on several pages and, before a vacuum, holes.
-  private func walDatabase(_ road: Road, rows: Int, pageSize: Int, cachePages: Int = 2000) throws -> String {
+  /// A database in WAL mode, with an index, rows on several pages and, where it will be vacuumed, holes.
+  private func walDatabase(
+    _ road: Road, rows: Int, pageSize: Int, cachePages: Int = 2000, for method: DatabaseSource.Method = .vacuum
+  ) throws -> String {
     let path = road.scratch.file("app.db")
     let database = try TestDatabase(path)
     try database.run(
@@ -209,6 +205,7 @@ import Testing
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
         INSERT INTO t(k, b) SELECT hex(randomblob(12)), randomblob(CASE WHEN i % 100 = 0 THEN 9000 ELSE 800 END) FROM n;
       UPDATE t SET b = randomblob(850) WHERE id % 7 = 0;
+      \(method == .pages ? "VACUUM" : "");
       PRAGMA wal_checkpoint(TRUNCATE);
       """)
     database.close()
@@ -229,11 +226,28 @@ extension Road {
   fileprivate var versions: Int { store.content.keys.count { $0.text.hasPrefix("versions/") } }
 }
 
-/// Holds a thread of its own up until something is so; false after a minute.
-private func wait(_ isSo: () -> Bool) -> Bool {
+/// Takes a snapshot that tells how far it is about every millisecond of its own work, for the first 33 MiB.
+private func takeSlowly(
+  _ request: SnapshotRequest, _ progress: @escaping @Sendable (SnapshotProgress) throws -> Void,
+  _ each: @escaping @Sendable (SnapshotProgress) throws -> Void
+) async throws -> Snapshot {
+  try await takeSnapshot(request) { done in
+    try progress(done)
+    guard done.stage == .copying else { return }
+    try each(done)
+    // Progress is told every 20 ms, and this time counts.
+    if done.bytesDone < 33 << 20 { usleep(21_000) }
+  }
+}
+
+/// Holds a thread of its own up until something is so.
+/// - Throws: when it is not so after a minute.
+private func wait(_ isSo: () -> Bool) throws {
   for _ in 0..<12_000 {
-    if isSo() { return true }
+    if isSo() { return }
     usleep(5000)
   }
-  return false
+  throw TooLate()
 }
+
+private struct TooLate: Error {}
