@@ -7,11 +7,11 @@ import TestKit
 import Testing
 
 /// The copy is sealed while it is still being written, and nothing of that shows.
-@Suite struct OverlapTests {
+@Suite(.serialized) struct OverlapTests {
   @Test func `a large vacuum that is sealed while it runs is the copy, byte for byte`() async throws {
     let road = try await Road()
     let path = try walDatabase(road, rows: 72_000, pageSize: 4096)
-    let (pushed, image) = try await overlapped(road, path, DatabaseSource.Method.vacuum, heldAt: 32 << 20)
+    let (pushed, image) = try await overlapped(road, path, DatabaseSource.Method.vacuum, heldAt: 11 << 20)
     #expect(image.count > 64 << 20)
     #expect(try await restored(road) == image)
     #expect(pushed.version.method == "vacuum")
@@ -23,15 +23,15 @@ import Testing
   @Test(arguments: DatabaseSource.Method.allCases)
   func `a cache of ten pages, that has to write everything twice`(_ method: DatabaseSource.Method) async throws {
     let road = try await Road()
-    let path = try walDatabase(road, rows: 24_000, pageSize: 1024, cachePages: 10, for: method)
-    let (_, image) = try await overlapped(road, path, method, heldAt: 14 << 20)
+    let path = try walDatabase(road, rows: 16_000, pageSize: 1024, cachePages: 10, for: method)
+    let (_, image) = try await overlapped(road, path, method, heldAt: 11 << 20)
     #expect(try await restored(road) == image)
     if method == .pages { #expect(try fileBytes(path) == image) }
   }
 
   @Test func `the key is asked for while the copy is taken, and a dry run stores nothing`() async throws {
     let road = try await Road()
-    let path = try walDatabase(road, rows: 20_000, pageSize: 4096)
+    let path = try walDatabase(road, rows: 12_000, pageSize: 4096)
     let before = road.store.content
     let (asked, isCopied, askedEarly) = (Locked(false), Locked(false), Locked(false))
     var push = road.overlapping
@@ -51,17 +51,17 @@ import Testing
     request.dryRun = true
     let outcome = try await push.run(request)
     #expect(askedEarly.withLock { $0 })
-    #expect(outcome.pushed.first?.dryRun == true && (outcome.pushed.first?.version.bytesNew ?? 0) > 16 << 20)
+    #expect(outcome.pushed.first?.dryRun == true && (outcome.pushed.first?.version.bytesNew ?? 0) > 8 << 20)
     #expect(road.store.content == before)
   }
 
   @Test func `a copy that fails in the middle is the database's failure, and the next push succeeds`() async throws {
     let road = try await Road()
-    let path = try walDatabase(road, rows: 30_000, pageSize: 4096)
+    let path = try walDatabase(road, rows: 16_000, pageSize: 4096)
     var push = road.overlapping
     push.take = { request, progress in
       try await takeSlowly(request, progress) { done in
-        guard done.bytesDone > 20 << 20 else { return }
+        guard done.bytesDone > 11 << 20 else { return }
         try wait { road.packs > 0 }
         throw SnapshotError(.walGrowth, "the -wal grew")
       }
@@ -93,12 +93,12 @@ import Testing
 
   @Test func `cancelling in the middle ends copy and sealing`() async throws {
     let road = try await Road()
-    let path = try walDatabase(road, rows: 30_000, pageSize: 4096)
+    let path = try walDatabase(road, rows: 16_000, pageSize: 4096)
     let isCancelled = Locked(false)
     var push = road.overlapping
     push.take = { request, progress in
       try await takeSlowly(request, progress) { done in
-        if done.bytesDone > 20 << 20 { try wait { isCancelled.withLock { $0 } } }
+        if done.bytesDone > 11 << 20 { try wait { isCancelled.withLock { $0 } } }
       }
     }
     let running = Task { [push] in
@@ -115,13 +115,13 @@ import Testing
 
   @Test func `a copy that takes another road in the middle is pushed as what it became`() async throws {
     let road = try await Road()
-    let path = try walDatabase(road, rows: 30_000, pageSize: 4096)
+    let path = try walDatabase(road, rows: 16_000, pageSize: 4096)
     var push = road.overlapping
     push.take = { request, progress in
       struct Enough: Error {}
       do {
         return try await takeSlowly(request, progress) { done in
-          guard done.bytesDone > 20 << 20 else { return }
+          guard done.bytesDone > 11 << 20 else { return }
           try wait { road.packs > 0 }
           throw Enough()
         }
@@ -194,7 +194,7 @@ import Testing
 
   /// A database in WAL mode, with an index, rows on several pages and, where it will be vacuumed, holes.
   private func walDatabase(
-    _ road: Road, rows: Int, pageSize: Int, cachePages: Int = 2000, for method: DatabaseSource.Method = .vacuum
+    _ road: Road, rows: Int, pageSize: Int, cachePages: Int = 100, for method: DatabaseSource.Method = .vacuum
   ) throws -> String {
     let path = road.scratch.file("app.db")
     let database = try TestDatabase(path)
@@ -226,7 +226,7 @@ extension Road {
   fileprivate var versions: Int { store.content.keys.count { $0.text.hasPrefix("versions/") } }
 }
 
-/// Takes a snapshot that tells how far it is about every millisecond of its own work, for the first 33 MiB.
+/// Takes a snapshot that tells how far it is about every millisecond of its own work, for the first 12 MiB.
 private func takeSlowly(
   _ request: SnapshotRequest, _ progress: @escaping @Sendable (SnapshotProgress) throws -> Void,
   _ each: @escaping @Sendable (SnapshotProgress) throws -> Void
@@ -236,7 +236,7 @@ private func takeSlowly(
     guard done.stage == .copying else { return }
     try each(done)
     // Progress is told every 20 ms, and this time counts.
-    if done.bytesDone < 33 << 20 { usleep(21_000) }
+    if done.bytesDone < 12 << 20 { usleep(21_000) }
   }
 }
 
