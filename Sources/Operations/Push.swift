@@ -44,8 +44,12 @@ package struct Push: Sendable {
   }
 
   package var world: World
+  /// How the copy is taken; tests hold it up, or let it fail.
+  package var take: Take = { try await takeSnapshot($0, progress: $1) }
   /// How the copy is checked while it is sealed; tests decide when it ends, and how.
   package var check: Check = { try await checkImage(at: $0) }
+  /// From when on a copy is sealed while it is still being written.
+  package var overlap = Overlap()
 
   package init(_ world: World) { self.world = world }
 
@@ -70,33 +74,43 @@ package struct Push: Sendable {
     Spool.sweep(in: world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
-    let copy = try await takeCopy(of: request.database, in: spool)
     do {
-      return try await seal(copy, for: waiting, request, host, outcome)
+      return try await whileTakingCopy(of: request.database, in: spool) { growth, taking in
+        do {
+          if let begun = await growth.begun() {
+            return try await seal(PushCopy(begun, growth: growth, taking, check), for: waiting, request, host, outcome)
+          }
+        } catch is CopyGrowth.Abandoned {}
+        let snapshot = try await taking.value
+        return try await seal(PushCopy(snapshot, check), for: waiting, request, host, outcome)
+      }
     } catch let damage as DamagedCopy {
-      let copy = try await retakeCopy(copy.snapshot, damage, of: request.database, in: spool)
+      let copy = try await retakeCopy(damage, of: request.database, in: spool)
       return try await seal(copy, for: waiting, request, host, outcome)
     }
   }
 
   /// Seals the copy for one target after the other.
-  /// - Throws: `CancellationError`; `DamagedCopy` before any target has a version of it.
+  /// - Throws: `CancellationError`; `DamagedCopy` before any target has a version of it; `CopyGrowth.Abandoned` before any
+  ///   target has one, or has failed; what a copy that was still being written failed with.
   private func seal(
     _ copy: PushCopy, for targets: [TargetAccess], _ request: Request, _ host: String, _ outcome: Outcome
   ) async throws -> Outcome {
     try await copy.whileChecking {
       var outcome = outcome
       let bases = BaseFolder(of: request.database, host: host, world)
-      let deltas = bases?.plan(for: copy.snapshot, anew: request.rebuildBase) ?? .withoutBases
+      let deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase) ?? .withoutBases
       var first: PushSession.Result?
       for target in targets {
         do {
           let (pushed, result) = try await seal(copy, for: target, deltas, request, host)
           outcome.pushed.append(pushed)
           first = first ?? result
-        } catch let error where error is CancellationError || error is DamagedCopy {
+        } catch let error where error is CancellationError || error is DamagedCopy || error is CopyGrowth.Abandoned {
           throw error
         } catch {
+          // A database that cannot be read is not the target's failure.
+          _ = try await copy.finished()
           let problem = OperationError(error, doing: "pushing '\(request.database.name)' to \(target.name)")
           if problem.kind == .cancelled { throw problem }
           outcome.failures.append((target.name, problem))
@@ -104,10 +118,11 @@ package struct Push: Sendable {
       }
       // When every target failed, nobody waits for a check that still runs.
       let everyFailed = outcome.failures.count == targets.count
-      if let check = everyFailed ? copy.snapshot.check : try await copy.outcome() {
-        outcome.damage = conclude(copy.snapshot, check, of: request.database)
+      let snapshot = try await copy.finished()
+      if let check = everyFailed ? snapshot.check : try await copy.outcome() {
+        outcome.damage = conclude(snapshot, check, of: request.database)
       }
-      if let first, outcome.damage == nil, !request.dryRun { bases?.keep(copy.snapshot, deltas, first) }
+      if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
       return outcome
     }
   }
@@ -147,14 +162,14 @@ package struct Push: Sendable {
   private func seal(
     _ copy: PushCopy, for target: TargetAccess, _ deltas: DeltaPlan, _ request: Request, _ host: String
   ) async throws -> (Pushed, PushSession.Result) {
-    let snapshot = copy.snapshot
+    let snapshot = copy.begun
     let database = request.database
     let repository = try await target.open(world)
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
     let state = try StateFolder(world.stateFolder, repository: repository.id)
     var session = try await PushSession(repository, chain: chain, state: state, policy: .init(now: world.now))
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
-    let image = try SnapshotImage(snapshot)
+    let image = try SnapshotImage(snapshot, growth: copy.growth)
     let place = session.next
     var draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: UInt64(max(0, snapshot.takenAt)),
@@ -169,7 +184,8 @@ package struct Push: Sendable {
       return try await copy.demandSealable().flags
     }
     let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
-      world.reporter.progress(Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.length))
+      world.reporter.progress(
+        Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.expectedLength))
     }
     guard let version = VersionSummary(result.manifest, target: target.name) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")

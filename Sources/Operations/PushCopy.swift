@@ -2,22 +2,40 @@ import Glibc
 import Sealing
 package import Snapshots
 
-/// The copy that a push seals, while its check runs beside the sealing: both only read it.
+/// The copy that a push seals, perhaps while it is still being written; its check runs beside the sealing, as soon as it
+/// is finished: both only read it.
 ///
 /// What the check says belongs to a version's core. So no manifest is written, and nothing acknowledged, before
 /// `outcome` has returned.
 final class PushCopy: Sendable {
-  let snapshot: Snapshot
+  /// The copy as far as it is known: of one that is still being written the number of pages is expected.
+  let begun: Snapshot
+  /// Nil when it was finished from the start.
+  let growth: CopyGrowth?
+  private let taking: Task<Snapshot, any Error>
   private let check: Task<CheckOutcome, any Error>
 
   /// - Parameter look: checks the image at a path; called when the snapshot was not checked already.
-  init(_ snapshot: Snapshot, _ look: @escaping Push.Check) {
-    self.snapshot = snapshot
+  convenience init(_ snapshot: Snapshot, _ look: @escaping Push.Check) {
+    self.init(snapshot, growth: nil, Task { snapshot }, look)
+  }
+
+  /// A copy that `taking` goes on with.
+  init(_ begun: Snapshot, growth: CopyGrowth?, _ taking: Task<Snapshot, any Error>, _ look: @escaping Push.Check) {
+    self.begun = begun
+    self.growth = growth
+    self.taking = taking
     check = Task {
+      let snapshot = try await taking.value
       if let known = snapshot.check { return known }
+      try Task.checkCancellation()
       return try await look(snapshot.path)
     }
   }
+
+  /// The finished copy.
+  /// - Throws: what it failed with.
+  func finished() async throws -> Snapshot { try await taking.value }
 
   /// What the check found. Whoever is cancelled while waiting for it cancels it.
   func outcome() async throws -> CheckOutcome {
@@ -32,7 +50,10 @@ final class PushCopy: Sendable {
   /// - Throws: `DamagedCopy`.
   func demandSealable() async throws -> CheckOutcome {
     let outcome = try await outcome()
-    if case .damaged(let findings) = outcome, snapshot.check == nil { throw DamagedCopy(findings: findings) }
+    let snapshot = try await finished()
+    if case .damaged(let findings) = outcome, snapshot.check == nil {
+      throw DamagedCopy(snapshot: snapshot, findings: findings)
+    }
     return outcome
   }
 
@@ -52,6 +73,7 @@ final class PushCopy: Sendable {
 
 /// The check of a copy that was being sealed found damage: another copy has to be taken.
 struct DamagedCopy: Error {
+  let snapshot: Snapshot
   /// In SQLite's words.
   let findings: [String]
   var reason: String { findings.first ?? "which gave no reason" }
@@ -71,13 +93,44 @@ extension Push {
   /// Looks at an image that nobody writes to, as `checkImage` does.
   package typealias Check = @Sendable (_ path: String) async throws -> CheckOutcome
 
-  /// A copy whose check has only begun.
-  func takeCopy(of database: DatabaseSource, in spool: Spool) async throws -> PushCopy {
+  /// Takes a copy, as `takeSnapshot` does.
+  package typealias Take =
+    @Sendable (_ request: SnapshotRequest, _ progress: @escaping @Sendable (SnapshotProgress) throws -> Void)
+    async throws -> Snapshot
+
+  /// Begins a copy and lets `body` work with it. However that ends, the copying has ended too when this returns.
+  func whileTakingCopy<Value>(
+    of database: DatabaseSource, in spool: Spool,
+    _ body: (_ growth: CopyGrowth, _ taking: Task<Snapshot, any Error>) async throws -> Value
+  ) async throws -> Value {
     var request = request(for: database, in: spool)
     request.check = false
-    let snapshot = try await take(request, database)
-    tell(database, snapshot)
-    return PushCopy(snapshot, check)
+    let growth = CopyGrowth(overlap)
+    let taking = Task { [request] in
+      let result: Result<Snapshot, any Error>
+      do {
+        let snapshot = try await take(request, database, growth)
+        tell(database, snapshot)
+        result = .success(snapshot)
+      } catch {
+        result = .failure(error)
+      }
+      growth.ended(result)
+      return try result.get()
+    }
+    return try await withTaskCancellationHandler {
+      let result: Result<Value, any Error>
+      do {
+        result = .success(try await body(growth, taking))
+      } catch {
+        result = .failure(error)
+      }
+      taking.cancel()
+      _ = await taking.result
+      return try result.get()
+    } onCancel: {
+      taking.cancel()
+    }
   }
 
   /// The copy that takes the place of one whose check found damage: page by page, as an exact image is worth most
@@ -85,8 +138,9 @@ extension Push {
   ///
   /// When it cannot be had, the damaged one is pushed after all: no backup would be worse.
   func retakeCopy(
-    _ spoiled: Snapshot, _ damage: DamagedCopy, of database: DatabaseSource, in spool: Spool
+    _ damage: DamagedCopy, of database: DatabaseSource, in spool: Spool
   ) async throws -> PushCopy {
+    let spoiled = damage.snapshot
     var request = request(for: database, in: spool)
     request.method = .pages
     do {
@@ -118,9 +172,13 @@ extension Push {
     return request
   }
 
-  private func take(_ request: SnapshotRequest, _ database: DatabaseSource) async throws -> Snapshot {
-    try await takeSnapshot(request) { [reporter = world.reporter] progress in
-      reporter.progress(Progress(progress, subject: database.name))
+  private func take(
+    _ request: SnapshotRequest, _ database: DatabaseSource, _ growth: CopyGrowth? = nil
+  ) async throws -> Snapshot {
+    try await take(request) { [reporter = world.reporter] progress in
+      growth?.progressed(progress)
+      // One line for a person: what is sealed is what counts.
+      if growth?.isUsed != true { reporter.progress(Progress(progress, subject: database.name)) }
     }
   }
 

@@ -2,13 +2,15 @@ import Glibc
 import Repositories
 import Snapshots
 
-/// A snapshot's file, open for reading by any task, in any order.
+/// A snapshot's file, open for reading by any task, in any order, perhaps while it is still being written.
 final class SnapshotImage: Sendable {
   private let descriptor: Int32
-  /// In bytes.
-  let length: Int
+  /// In bytes; while it grows, about what it will be.
+  private let length: Int
+  private let growth: CopyGrowth?
 
-  init(_ snapshot: Snapshot) throws {
+  init(_ snapshot: Snapshot, growth: CopyGrowth? = nil) throws {
+    self.growth = growth
     descriptor = open(snapshot.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       throw OperationError(.failed, "cannot read the snapshot \(snapshot.path): \(String(cString: strerror(errno)))")
@@ -18,12 +20,17 @@ final class SnapshotImage: Sendable {
 
   deinit { close(descriptor) }
 
+  /// The best that is known of its length by now, in bytes.
+  var expectedLength: Int { growth?.expectedLength ?? length }
+
   /// The database image as a member of a version. Its name is the file's own; its mode that of the source.
   func member(of database: DatabaseSource, _ snapshot: Snapshot) -> MemberSource {
     let name = database.path.split(separator: "/").last.map(String.init) ?? database.name
-    return MemberSource(
+    var member = MemberSource(
       content: .image(pageSize: snapshot.pageSize), path: name, mode: snapshot.source.mode & 0o777,
       modified: UInt64(max(0, snapshot.takenAt)), length: length, read: { try self.read($0) })
+    if let growth { member.growth = { try await growth.readable($0) } }
+    return member
   }
 
   private func read(_ range: Range<Int>) throws -> [UInt8] {
@@ -32,6 +39,12 @@ final class SnapshotImage: Sendable {
       while count < range.count {
         let got = pread(descriptor, buffer.baseAddress! + count, range.count - count, off_t(range.lowerBound + count))
         if got < 0, errno == EINTR { continue }
+        if got == 0, growth != nil {
+          // Not written yet. Once it is, this is not what it was.
+          buffer[count..<range.count].initialize(repeating: 0)
+          count = range.count
+          return
+        }
         if got <= 0 {
           problem = got < 0 ? errno : EIO
           return

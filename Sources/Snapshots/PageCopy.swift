@@ -4,12 +4,13 @@ import CSQLite
 ///
 /// Without the held transaction a copy in steps starts again at every commit of another process, for ever
 /// under a busy writer; with it the copy is the state at its beginning, and needs no schema.
-/// - Parameter stepDone: called before the first step and after each with the pages done and the pages in all.
+/// - Parameter stepDone: called before the first step and after each with the pages done, the pages in all, and page 1's
+///   header as the transaction saw it.
 /// - Returns: page 1's header as the transaction saw it, nil if it could not be seen.
 /// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`, or what `stepDone` throws.
 func copyByPages(
   _ source: Source, into image: String, _ request: SnapshotRequest, _ transaction: ReadTransaction, _ watch: Watch,
-  stepDone: (Int, Int) throws -> Void
+  stepDone: (Int, Int, DatabaseHeader?) throws -> Void
 ) throws -> DatabaseHeader? {
   let connection = source.connection
   try connection.execute("PRAGMA query_only=1")
@@ -28,12 +29,12 @@ func copyByPages(
   func demandProgress(_ done: Int, of total: Int) throws {
     try watch.check()
     try transaction.demandModestWal()
-    try stepDone(done, total)
+    try stepDone(done, total, capture.header)
   }
 
   if let header = capture.header, source.damage == nil, let still = StillCopy(source, header) {
     try demandSpace(still.pageCount * (header.pageSize ?? 65536) + spaceToSpare, in: request.spoolFolder)
-    try stepDone(0, still.pageCount)
+    try stepDone(0, still.pageCount, header)
     try still.write(to: image) { try demandProgress($0, of: still.pageCount) }
     return header
   }
@@ -55,7 +56,7 @@ func copyByPages(
   let pageSize = capture.header?.pageSize ?? 65536
   try demandSpace(total * pageSize + spaceToSpare, in: request.spoolFolder)
 
-  try stepDone(0, total)
+  try stepDone(0, total, capture.header)
   let pagesPerStep = Int32(max(1, (1 << 20) / pageSize))
   while true {
     let code = sqlite3_backup_step(backup, pagesPerStep)

@@ -54,6 +54,13 @@ package struct SnapshotProgress: Sendable {
   /// Nil where it cannot be known: `VACUUM INTO` writes as many pages as it needs.
   package var pagesTotal: Int?
   package var bytesDone: Int
+  /// What is known already of a copy that others may read while it is written: its `pageCount` is how many pages are
+  /// expected, and nothing says that it will be finished. Nil where it must not be read yet: the copy holds writers up
+  /// and should be over soon, something in it will become zeros, or it has hardly begun.
+  ///
+  /// Pages are written in order, nearly: some far behind `bytesDone` come late or are written again. So whoever read
+  /// them compares them with the finished copy.
+  package var growing: Snapshot?
 }
 
 /// A finished copy of a database at one moment: a single file without side files.

@@ -12,6 +12,8 @@ final class Source {
   let isWAL: Bool
   /// Opened without locks, because SQLite can make no -shm in this folder and nobody can be writing.
   let isImmutable: Bool
+  /// Whoever wants to write waits until it was read.
+  var blocksWriters: Bool { !isWAL && !isImmutable }
   /// SQLite calls the file malformed before it even reads a table; only its pages can be copied.
   let damage: String?
 

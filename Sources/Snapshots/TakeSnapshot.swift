@@ -94,7 +94,7 @@ private final class SnapshotRun {
     watch.afterLockWait = { transaction.begins() }
     var copy = Copy(
       method: request.method, damage: source.damage, transaction: transaction, signature: source.signature,
-      isWAL: source.isWAL, blocksWriters: !source.isWAL && !source.isImmutable)
+      isWAL: source.isWAL, blocksWriters: source.blocksWriters)
 
     if request.method == .vacuum, let failure = try vacuum(source, transaction) {
       copy.method = .pages
@@ -104,8 +104,9 @@ private final class SnapshotRun {
     }
     if copy.method == .pages {
       copy.header = try refusing(path) {
-        try copyByPages(source, into: image, request, transaction, watch) { done, total in
-          try occasionally { try progress(report(.copying, done, total)) }
+        try copyByPages(source, into: image, request, transaction, watch) { done, total, header in
+          let growing = growingCopy(of: source, transaction, header, total)
+          try occasionally { try progress(report(.copying, done, total, growing)) }
         }
       }
     }
@@ -116,10 +117,14 @@ private final class SnapshotRun {
   /// - Returns: why pages must be copied instead, or nil when the copy is made.
   private func vacuum(_ source: Source, _ transaction: ReadTransaction) throws -> SQLiteFailure? {
     if let damage = source.damage { return SQLiteFailure(code: SQLITE_CORRUPT, message: damage) }
+    var growing: Snapshot?
     watch.whileWorking = { [self] in
       try occasionally {
         try transaction.demandModestWal()
-        try progress(report(.copying, (fileSize(image) ?? 0) / pageSize, nil))
+        let written = fileSize(image) ?? 0
+        // When something was written the transaction has begun, and its time is settled.
+        growing?.takenAt = transaction.takenAt
+        try progress(report(.copying, written / pageSize, nil, written > 0 ? growing : nil))
         // Whoever was told may have taken their time, and the copy may be over before we are asked again.
         try transaction.demandModestWal()
       }
@@ -127,7 +132,9 @@ private final class SnapshotRun {
     defer { watch.whileWorking = {} }
     try progress(report(.copying, 0, nil))
     do {
-      try copyByVacuum(source, into: image, request, transaction)
+      try copyByVacuum(source, into: image, request, transaction) { [self] pages in
+        growing = source.blocksWriters ? nil : growingCopy(of: source, transaction, .vacuum, pages, pageSize)
+      }
       return nil
     } catch let failure as SQLiteFailure where watch.refusal == nil {
       if failure.needsApplicationCode || failure.meansDamage { return failure }
@@ -179,11 +186,29 @@ private final class SnapshotRun {
 
   // MARK: Progress
 
+  /// Only where nothing of the copy becomes zeros afterwards: what is deleted must not be carried along.
+  private func growingCopy(
+    of source: Source, _ transaction: ReadTransaction, _ header: DatabaseHeader?, _ pages: Int
+  ) -> Snapshot? {
+    guard !source.blocksWriters, source.damage == nil, let header, let pageSize = header.pageSize,
+      header.freelistCount == 0 || request.keepFreePages
+    else { return nil }
+    return growingCopy(of: source, transaction, .pages, pages, pageSize)
+  }
+
+  private func growingCopy(
+    of source: Source, _ transaction: ReadTransaction, _ method: SnapshotMethod, _ pages: Int, _ pageSize: Int
+  ) -> Snapshot {
+    Snapshot(
+      path: image, pageSize: pageSize, pageCount: pages, method: method, check: nil, takenAt: transaction.takenAt,
+      source: source.signature)
+  }
+
   private func report(
-    _ stage: SnapshotProgress.Stage, _ pagesDone: Int, _ pagesTotal: Int?
+    _ stage: SnapshotProgress.Stage, _ pagesDone: Int, _ pagesTotal: Int?, _ growing: Snapshot? = nil
   ) -> SnapshotProgress {
     SnapshotProgress(
-      stage: stage, pagesDone: pagesDone, pagesTotal: pagesTotal, bytesDone: pagesDone * pageSize)
+      stage: stage, pagesDone: pagesDone, pagesTotal: pagesTotal, bytesDone: pagesDone * pageSize, growing: growing)
   }
 
   private func occasionally(_ work: () throws -> Void) rethrows {

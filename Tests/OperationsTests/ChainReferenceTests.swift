@@ -3,6 +3,8 @@ import Operations
 import TestKit
 import Testing
 
+@testable import Snapshots
+
 /// Random databases, random changes, both methods, lost state, lost bases: every version of the chain is what it was,
 /// read by the program and by the decoder that was written from the text alone.
 @Suite(.enabled(if: Reference.python != nil)) struct ChainReferenceTests {
@@ -20,8 +22,13 @@ import Testing
       if random.next() % 6 == 0 { try? FileManager.default.removeItem(atPath: road.world.stateFolder) }
       if random.next() % 6 == 0 { try? FileManager.default.removeItem(atPath: road.scratch.file("bases")) }
       let method: DatabaseSource.Method = random.next() % 4 == 0 ? .pages : .vacuum
-      let outcome = try await road.push(
-        DatabaseSource(name: "app", path: path, method: method, baseFolder: road.scratch.file("bases")))
+      var push = Push(road.world)
+      if random.next() % 2 == 0 {
+        (push.overlap.least, push.overlap.margin) = (0, 0)
+        push.take = Self.rewriting(random.next())
+      }
+      let source = DatabaseSource(name: "app", path: path, method: method, baseFolder: road.scratch.file("bases"))
+      let outcome = try await push.run(Push.Request(database: source, targets: [road.target]))
       expected.append((try #require(outcome.pushed.first).version.id, try await dump(path)))
     }
     try reference.save(road.store, as: "written")
@@ -39,6 +46,29 @@ import Testing
     let codecs = try await reference.python("\(SourceTree.root)/Tests/ReferenceTests/codecs_used.py", root, key)
     #expect(codecs.contains("4"), "no delta was written: codecs \(codecs)")
     print("campaign: chain \(seed): \(expected.count) versions came back twice, codecs \(codecs)")
+  }
+
+  /// Takes copies that show other pages, and perhaps more of them, before they are what they will be.
+  private static func rewriting(_ seed: UInt64) -> Push.Take {
+    { request, progress in
+      let snapshot = try await takeSnapshot(request)
+      var random = SeededRandom(seed)
+      let last = try fileBytes(snapshot.path)
+      var early = last + random.bytes(Int(random.next() % 4) * snapshot.pageSize)
+      for _ in 0..<random.next() % 60 {
+        let start = Int(random.next() % UInt64(early.count / snapshot.pageSize)) * snapshot.pageSize
+        early.replaceSubrange(start..<start + snapshot.pageSize, with: random.bytes(snapshot.pageSize))
+      }
+      try writeFile(snapshot.path, early)
+      for part in 1...4 {
+        let done = SnapshotProgress(
+          stage: .copying, pagesDone: 0, pagesTotal: nil, bytesDone: early.count * part / 4, growing: snapshot)
+        try progress(done)
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      try writeFile(snapshot.path, last)
+      return snapshot
+    }
   }
 
   private static func change(_ random: inout SeededRandom) -> String {

@@ -22,11 +22,9 @@ import Testing
     var image = pages
     for page in 0..<80 { image[page * 4096 + 4000] ^= 1 }
     #expect(try await pair.push(image, keepsPositions: true).codecs == [.zstdWithPrefix])
-    // The same pages in another order are no longer where they were.
-    var random = SeededRandom(3)
-    image = (0..<80).shuffled(using: &random).flatMap { page in
-      leafPage((25 * page..<25 * page + 25).map { $0 % 25 == 7 ? leafCell(row: $0 + 5000) : rows[$0] })
-    }
+    // Without its first rows every row lies elsewhere in its page, as after a vacuum.
+    let kept = rows[12...].map { $0 }
+    image = stride(from: 0, to: 1975, by: 25).flatMap { leafPage(Array(kept[$0..<$0 + 25])) }
     #expect(try await pair.push(image, keepsPositions: false).codecs == [.cellsWithPrefix])
   }
 

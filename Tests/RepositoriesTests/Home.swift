@@ -56,6 +56,15 @@ final class Home: @unchecked Sendable {
     _ image: [UInt8], at other: (any ObjectStore)? = nil, packsPerPartial: Int = 64,
     deltas: DeltaPlan = .withoutBases
   ) async throws -> PushSession.Result {
+    try await push(
+      length: image.count, at: other, packsPerPartial: packsPerPartial, deltas: deltas, read: { Array(image[$0]) })
+  }
+
+  /// - Parameter growth: of a member that is still being written.
+  func push(
+    length: Int, at other: (any ObjectStore)? = nil, packsPerPartial: Int = 64, deltas: DeltaPlan = .withoutBases,
+    read: @escaping @Sendable (Range<Int>) -> [UInt8], growth: MemberSource.Growth? = nil
+  ) async throws -> PushSession.Result {
     clock += 60_000
     let time = clock
     var policy = PushSession.Policy(now: { time })
@@ -65,14 +74,12 @@ final class Home: @unchecked Sendable {
     }
     var session = try await PushSession(used ?? repository, chain: chain, state: state, policy: policy)
     let place = session.next
+    var member = MemberSource(
+      content: .image(pageSize: 4096), path: "app.db", mode: 0o600, modified: clock, length: length, read: read)
+    member.growth = growth
     var draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: clock, host: "host", database: "app",
-      method: .pages, flags: [],
-      members: [
-        MemberSource(
-          content: .image(pageSize: 4096), path: "app.db", mode: 0o600, modified: clock, length: image.count,
-          read: { Array(image[$0]) })
-      ], tags: ["t"], note: "n", compressionLevel: 1)
+      method: .pages, flags: [], members: [member], tags: ["t"], note: "n", compressionLevel: 1)
     draft.deltas = deltas
     return try await session.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in })
   }

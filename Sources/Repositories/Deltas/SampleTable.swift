@@ -10,10 +10,12 @@ final class SampleTable: @unchecked Sendable {
   private let sampler: PageSampler
   private let slots: FileTable<UInt64>
   private var used = 0
+  private let pages: Int
 
   /// - Parameter pages: of the image that will be sampled.
   /// - Throws: `.stateFolder` when there is no room in `folder`.
   init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
+    self.pages = pages
     sampler = PageSampler(distance: Self.distance(pages: pages, pageSize: pageSize))
     var capacity = 1024
     while capacity < 2 * min(Self.most, pages * 8) { capacity *= 2 }
@@ -58,12 +60,17 @@ final class SampleTable: @unchecked Sendable {
 
   // MARK: Kept beside the base
 
-  /// Written as it lies in memory, for this machine, behind the version of the samples.
+  /// In bytes, of a kept table.
+  private static let headLength = 16
+
+  /// Written as it lies in memory, for this machine, behind the version of the samples and for how many pages it was
+  /// made: of an image that grew while it was sampled that was a guess.
   func write(to path: String) throws(RepositoryError) {
     var bytes: [UInt8] = []
     slots.withUnsafeMutableBufferPointer { slots in
-      bytes.reserveCapacity(8 + slots.count * 8)
+      bytes.reserveCapacity(Self.headLength + slots.count * 8)
       withUnsafeBytes(of: PageSampler.version) { bytes.append(contentsOf: $0) }
+      withUnsafeBytes(of: UInt64(pages)) { bytes.append(contentsOf: $0) }
       bytes.append(contentsOf: UnsafeRawBufferPointer(slots))
     }
     try StateFiles.write(bytes, to: path, durably: false)
@@ -71,14 +78,17 @@ final class SampleTable: @unchecked Sendable {
 
   /// - Returns: `nil` when there is no table, or one of another size or of other samples.
   static func read(from path: String, pages: Int, pageSize: Int, in folder: String) -> SampleTable? {
-    guard let bytes = try? StateFiles.read(path),
-      let table = try? SampleTable(pages: pages, pageSize: pageSize, in: folder),
-      bytes.count == 8 + table.slots.count * 8,
-      bytes.withUnsafeBytes({ $0.loadUnaligned(as: UInt64.self) }) == PageSampler.version
+    guard let bytes = try? StateFiles.read(path), bytes.count >= headLength else { return nil }
+    let (version, madeFor) = bytes.withUnsafeBytes {
+      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+    guard version == PageSampler.version, madeFor >= pages / 4, madeFor / 4 <= pages,
+      let table = try? SampleTable(pages: Int(madeFor), pageSize: pageSize, in: folder),
+      bytes.count == headLength + table.slots.count * 8
     else { return nil }
     table.slots.withUnsafeMutableBufferPointer { slots in
       bytes.withUnsafeBytes {
-        UnsafeMutableRawBufferPointer(slots).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[8...]))
+        UnsafeMutableRawBufferPointer(slots).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[headLength...]))
       }
     }
     return table

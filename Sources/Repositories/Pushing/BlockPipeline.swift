@@ -11,6 +11,8 @@ struct FingerprintedBlock: Sendable {
   let zeros: [Bool]
   /// Samples of the units, where the member will be a base: tag and number of the unit.
   let samples: [(tag: UInt32, unit: Int)]
+  /// Of the units, where the member is still growing.
+  let sums: [UnitSum]
 
   /// All fingerprints, joined.
   var fingerprintBytes: [UInt8] {
@@ -35,34 +37,52 @@ struct BlockPipeline: ~Copyable {
   private let source: MemberSource
   private let workers: WorkerPool<Fingerprinter>
   private let samples: SampleTable?
+  private let sums: UnitSums?
   private var nextOffset = 0
-  private var queue: [Task<FingerprintedBlock, any Error>] = []
+  private var queue: [Task<FingerprintedBlock?, any Error>] = []
 
-  /// - Parameter samples: says which samples to take, if any.
-  init(_ source: MemberSource, workers: WorkerPool<Fingerprinter>, samples: SampleTable? = nil) {
+  /// - Parameters:
+  ///   - samples: says which samples to take, if any.
+  ///   - sums: how to sum the units up, if so.
+  init(
+    _ source: MemberSource, workers: WorkerPool<Fingerprinter>, samples: SampleTable? = nil, sums: UnitSums? = nil
+  ) {
     self.source = source
     self.workers = workers
     self.samples = samples
+    self.sums = sums
   }
 
   deinit { for task in queue { task.cancel() } }
 
-  /// The next block, or `nil` at the end.
+  /// The next block, or `nil` at the end. One of a member that grows is waited for.
   mutating func next() async throws -> FingerprintedBlock? {
-    while queue.count < Self.ahead, nextOffset < source.length { startBlock() }
+    while queue.count < Self.ahead, source.growth != nil || nextOffset < source.length { startBlock() }
     guard !queue.isEmpty else { return nil }
     return try await queue.removeFirst().value
   }
 
   private mutating func startBlock() {
     let size = max(source.unitSize, Self.blockSize / source.unitSize * source.unitSize)
-    let range = nextOffset..<min(nextOffset + size, source.length)
-    nextOffset = range.upperBound
-    queue.append(Task { [source, workers, samples] in try Self.fingerprint(range, of: source, workers, samples) })
+    let start = nextOffset
+    nextOffset += size
+    queue.append(
+      Task { [source, workers, samples, sums] in
+        var end = start + size
+        if let growth = source.growth {
+          if let length = try await growth(end) { end = min(end, length) }
+        } else {
+          end = min(end, source.length)
+        }
+        guard start < end else { return nil }
+        return try Self.fingerprint(start..<end, of: source, workers, samples: samples, sums: sums)
+      })
   }
 
-  private static func fingerprint(
-    _ range: Range<Int>, of source: MemberSource, _ workers: WorkerPool<Fingerprinter>, _ samples: SampleTable?
+  /// - Parameter range: whole units.
+  static func fingerprint(
+    _ range: Range<Int>, of source: MemberSource, _ workers: WorkerPool<Fingerprinter>, samples: SampleTable?,
+    sums summing: UnitSums?
   ) throws -> FingerprintedBlock {
     try Task.checkCancellation()
     let bytes = try source.read(range)
@@ -70,19 +90,21 @@ struct BlockPipeline: ~Copyable {
     var fingerprints: [Fingerprint] = []
     var zeros: [Bool] = []
     var found: [(tag: UInt32, unit: Int)] = []
+    var sums: [UnitSum] = []
     workers.with { fingerprinter in
       bytes.withUnsafeBytes { all in
         for start in stride(from: 0, to: all.count, by: unitSize) {
           let unit = UnsafeRawBufferPointer(rebasing: all[start..<min(start + unitSize, all.count)])
           fingerprints.append(fingerprinter.fingerprint(source.unitType, unit))
           zeros.append(unit.count == unitSize && unit.isAllZeros)
+          if let summing { sums.append(summing.sum(of: unit)) }
           samples?.samples(of: unit) { found.append(($0, (range.lowerBound + start) / unitSize)) }
         }
       }
     }
     return FingerprintedBlock(
       first: range.lowerBound / unitSize, bytes: bytes, unitSize: unitSize, fingerprints: fingerprints, zeros: zeros,
-      samples: found)
+      samples: found, sums: sums)
   }
 }
 

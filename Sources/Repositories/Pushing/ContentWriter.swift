@@ -48,6 +48,23 @@ struct ContentWriter: ~Copyable {
     try endGap()
   }
 
+  /// Places a unit that was written again after it was read. Its old content may lie in a frame that nobody needs then.
+  /// - Parameter block: of this unit alone.
+  /// - Returns: where it lies now.
+  mutating func correct(
+    _ block: FingerprintedBlock, known: KnownPacks, depth: Int
+  ) throws(RepositoryError) -> UnitLocation {
+    let fingerprint = block.fingerprints[0]
+    if block.zeros[0] { return .zero }
+    if let place = fresh[fingerprint] {
+      return UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit)
+    }
+    if let location = known.place(of: fingerprint, depth: depth) { return location }
+    let location = frames.add(block.bytes[...], fingerprint, position: block.first)
+    try fresh.insert(fingerprint, at: .init(frame: location.frame, unit: location.unit))
+    return location
+  }
+
   private mutating func addNew(_ block: FingerprintedBlock, _ unit: Int) throws(RepositoryError) {
     let fingerprint = block.fingerprints[unit]
     let location = frames.add(block.bytes[block.range(of: unit)], fingerprint, position: block.first + unit)

@@ -16,10 +16,16 @@ package struct MemberSource: Sendable {
   package var mode: UInt32
   /// Milliseconds since 1970 UTC.
   package var modified: UInt64
-  /// In bytes.
+  /// In bytes; while it grows, about what it will be.
   package var length: Int
   /// Reads exactly that part of the content.
   package var read: @Sendable (Range<Int>) throws -> [UInt8]
+  /// Set while the member, a database image, is still being written.
+  package var growth: Growth?
+
+  /// Returns when the member may be read up to that many bytes, or is finished; then it says how long it is. What was
+  /// read before that may have been written again.
+  package typealias Growth = @Sendable (_ upTo: Int) async throws -> Int?
 
   package init(
     content: Content, path: String, mode: UInt32, modified: UInt64, length: Int,

@@ -30,6 +30,12 @@ struct UnitRun: Sendable, Equatable, BitwiseCopyable {
     return UnitRun(location: UnitLocation(pack: place.pack, frame: place.frame, unit: location.unit), count: count)
   }
 
+  /// Where its unit of that number lies, counted from 0.
+  func location(of offset: UInt16) -> UnitLocation {
+    if location.pack == UnitLocation.zeros { return location }
+    return UnitLocation(pack: location.pack, frame: location.frame, unit: location.unit + offset)
+  }
+
   /// Whether `next`, the location of the unit after this run, continues it.
   func isContinued(by next: UnitLocation) -> Bool {
     guard count < .max, next.pack == location.pack else { return false }
@@ -40,14 +46,10 @@ struct UnitRun: Sendable, Equatable, BitwiseCopyable {
 
 /// The runs of a whole member, in order, in a file without a name: in the worst case there is one a unit.
 final class RunList {
-  private let folder: String
-  private var runs: FileTable<UnitRun>
+  private let runs: GrowingTable<UnitRun>
 
   /// - Throws: `.stateFolder` when there is no room in `folder`.
-  init(in folder: String) throws(RepositoryError) {
-    self.folder = folder
-    runs = try FileTable(capacity: 4096, in: folder)
-  }
+  init(in folder: String) throws(RepositoryError) { runs = try GrowingTable(in: folder) }
 
   var count: Int { runs.count }
   /// Of the member, so far.
@@ -60,13 +62,33 @@ final class RunList {
       runs[runs.count - 1].count += 1
       return
     }
-    if runs.count == runs.capacity { try grow() }
-    runs.append(UnitRun(location: location, count: 1))
+    try runs.append(UnitRun(location: location, count: 1))
   }
 
-  private func grow() throws(RepositoryError) {
-    let larger = try FileTable<UnitRun>(capacity: runs.capacity * 2, in: folder)
-    for index in 0..<runs.count { larger.append(runs[index]) }
-    runs = larger
+  /// The same, but that some units lie elsewhere, and none follow after so many.
+  /// - Parameter corrections: by ascending number of the unit.
+  func corrected(
+    by corrections: GrowingTable<UnitCorrection>, units: Int, in folder: String
+  ) throws(RepositoryError) -> RunList {
+    if corrections.count == 0, units == self.units { return self }
+    let list = try RunList(in: folder)
+    var next = 0
+    for index in 0..<runs.count {
+      for offset in 0..<runs[index].count where list.units < units {
+        if next < corrections.count, corrections[next].unit == list.units {
+          try list.append(corrections[next].location)
+          next += 1
+        } else {
+          try list.append(runs[index].location(of: offset))
+        }
+      }
+    }
+    return list
   }
+}
+
+/// A unit that was written again after it was read, and where it lies now.
+struct UnitCorrection: BitwiseCopyable {
+  let unit: Int
+  let location: UnitLocation
 }

@@ -29,7 +29,7 @@ struct VersionWriter: ~Copyable {
   let dryRun: Bool
   var known: KnownPacks
   /// Units of this push, by the ordinal of their frame.
-  private let fresh: UnitIndex
+  let fresh: UnitIndex
   let level: DeltaLevel
   let resumed: [PackEntry]
   var packs: PackStream
@@ -87,10 +87,10 @@ struct VersionWriter: ~Copyable {
     var runs: [RunList] = []
     var bytesRead = 0
     for source in draft.members {
-      let list = try RunList(in: state.path)
-      members.append(try await read(source, into: list) { [bytesRead] in onProgress(bytesRead + $0) })
+      let (member, length, list) = try await read(settled(source)) { [bytesRead] in onProgress(bytesRead + $0) }
+      members.append(member)
       runs.append(list)
-      bytesRead += source.length
+      bytesRead += length
     }
     if let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags { return nil }
     let cost = cost(of: runs)
@@ -126,40 +126,6 @@ struct VersionWriter: ~Copyable {
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },
       bytesNew: bytesNew, nextPackNumber: packs.nextNumber, level: level, hasRiders: !riders.isEmpty,
       stale: StalePacks(after: cost, table, known))
-  }
-
-  /// Reads a member, finds what is known and gathers the rest into frames.
-  private mutating func read(
-    _ source: MemberSource, into runs: RunList, onProgress: (Int) -> Void
-  ) async throws -> Core.Member {
-    let bases = bases(for: source)
-    let depth = try mayRefer(source) ? level.depthOfReferences : DeltaLevel.fresh.depthOfReferences
-    let samples = source.unitType == .page ? draft.deltas.samples?.table : nil
-    var content = ContentWriter(
-      frames: FrameMaker(
-        source.unitType, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
-      runs: runs, fresh: fresh, gapLimit: bases?.gapLimit ?? 0)
-    var blocks = BlockPipeline(source, workers: fingerprinters, samples: samples)
-    let image = RunningDigest()
-    let plain = RunningDigest()
-    while let block = try await blocks.next() {
-      try Task.checkCancellation()
-      plain.update(block.bytes)
-      image.update(block.fingerprintBytes)
-      for sample in block.samples { samples?.insert(sample.tag, page: sample.unit) }
-      try content.add(block, known: known, depth: depth)
-      while content.frames.isBusy, let frame = try await content.frames.next() { try await packs.append(frame) }
-      try await noteStored()
-      onProgress(block.first * block.unitSize + block.bytes.count)
-    }
-    content.frames.endFrame()
-    while let frame = try await content.frames.next() { try await packs.append(frame) }
-    let file = Core.FileContent(
-      unitType: source.unitType, unitSize: UInt32(source.unitSize), unitCount: UInt64(source.unitCount),
-      length: UInt64(source.length), imageDigest: image.finish(), sha256: plain.finish())
-    return Core.Member(
-      path: source.path, mode: source.mode, modified: source.modified,
-      content: source.unitType == .page ? .database(file) : .file(file))
   }
 
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.

@@ -1,0 +1,33 @@
+/// A `FileTable` that takes any number of elements: its room doubles when it is full.
+///
+/// One thread at a time.
+final class GrowingTable<Element: BitwiseCopyable>: @unchecked Sendable {
+  private let folder: String
+  private var elements: FileTable<Element>
+
+  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  init(in folder: String) throws(RepositoryError) {
+    self.folder = folder
+    elements = try FileTable(capacity: 4096, in: folder)
+  }
+
+  var count: Int { elements.count }
+  var last: Element? { elements.last }
+
+  subscript(_ index: Int) -> Element {
+    get { elements[index] }
+    set { elements[index] = newValue }
+  }
+
+  func append(_ element: Element) throws(RepositoryError) {
+    if elements.count == elements.capacity {
+      let larger = try FileTable<Element>(capacity: elements.capacity * 2, in: folder)
+      for index in 0..<elements.count { larger.append(elements[index]) }
+      elements = larger
+    }
+    elements.append(element)
+  }
+
+  /// Forgets all elements from `count` on.
+  func truncate(to count: Int) { elements.truncate(to: count) }
+}
