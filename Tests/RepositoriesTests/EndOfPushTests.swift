@@ -32,7 +32,7 @@ import Testing
         }
         await traffic.end()
       })
-    let image = home.image(pages: 12_000, seed: 1)
+    let image = home.image(pages: 7000, seed: 1)
     let push = Task { try await home.push(image, at: store) }
     // Two uploads are under way, and the push has to wait for one of them before it can begin another.
     while await traffic.started < 2 { try await Task.sleep(for: .milliseconds(10)) }
@@ -61,7 +61,7 @@ import Testing
         await pause(.milliseconds(500))
         await traffic.end()
       })
-    let image = home.image(pages: 12_000, seed: 2)
+    let image = home.image(pages: 5000, seed: 2)
     await #expect(throws: StoreError.self) { try await home.push(image, at: store) }
     #expect(await traffic.started >= 2)
     #expect(await traffic.running == 0)
