@@ -12,7 +12,7 @@ from stock import Stock
 FAMILIES = ["sealift", "restic", "borg", "duplicity", "rclone", "litestream", "shell", "limit"]
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 ALWAYS = ["first", "restore", "unchanged"]
-STUDIES = ["matrix", "sustained", "list", "start", "throughput", "memory", "large"]
+STUDIES = ["matrix", "sustained", "list", "start", "throughput", "memory", "profile", "large"]
 
 
 def all_tools():

@@ -23,7 +23,7 @@ class Figures:
             for _, of, tool, _ in self.groups
             if (tool == family or tool.split("/")[0] == family) and size in (None, of)
         }
-        return sorted(tool for tool in found if not tool.endswith("+key") or tool == family)
+        return sorted(tool for tool in found if "+" not in tool or tool == family)
 
     def of_run(self, kind, size, family, what, metric, run):
         """One run's figure: of the variant that it is best for."""
@@ -67,7 +67,7 @@ class Figures:
 
     def sizes(self, kind):
         """Those up to 1 GiB that the tools were compared on, ascending."""
-        found = {of for k, of, tool, what in self.groups if k == kind and what == "first" and not tool.endswith("+key")}
+        found = {of for k, of, tool, what in self.groups if k == kind and what == "first" and "+" not in tool}
         return sorted((size for size in found if in_bytes(size) <= 1 << 30), key=in_bytes)
 
 

@@ -19,6 +19,7 @@ def write(folder):
         *pictures(drawing.write_all(figures, f"{DOCS}/charts")),
         *tables.kinds(figures),
         *tables.sustained(figures),
+        *tables.profile(figures),
         *tables.studies(figures),
         method.TEXT.strip(),
         *tables.failures(figures),

@@ -219,6 +219,31 @@ def studies(figures):
         yield "## Further studies\n\n`+key`: opened by a key file instead of a passphrase.\n\n" + table(header, rows)
 
 
+def profile(figures):
+    """Shares of CPU time by library."""
+    rows, columns = [], []
+    for kind, size, tool, what in sorted(figures.groups, key=lambda key: (in_bytes(key[1]), key)):
+        for cell in figures.runs(kind, size, tool, what).values():
+            if shares := cell.get("shares"):
+                columns += [name for name in shares if name not in columns]
+                rows.append((tool.split("/")[1].split("+")[0], f"{size}iB", word(what), cell, shares))
+    if not rows:
+        return
+    # What takes most, over all rows, comes first.
+    columns.sort(key=lambda name: -sum(row[-1].get(name, 0) for row in rows))
+    lines = [
+        [what, method, size, seconds(cell["cpu"]), f"{cell['cpu'] / cell['wall']:.1f}"]
+        + [f"{shares.get(name, 0):.0%}" for name in columns]
+        for method, size, what, cell, shares in rows
+    ]
+    yield (
+        "## What bounds it\n\nWhere Sealift's CPU time goes, by library (samples of one run each, opened by a key file; the "
+        "S3 server's own time on the same cores comes on top). *Cores* is CPU over wall time: near the number of cores, "
+        "time is what all this work takes and nothing waits.\n\n"
+        + table(["what", "method", "database", "CPU", "cores", *columns], lines)
+    )
+
+
 def failures(figures):
     if figures.failed:
         names = ("kind", "size", "tool", "what", "run", "error")
