@@ -182,7 +182,7 @@ def recovery_key(text):
 
 # -------------------------------------------------------------------------------------------- 4. Sealed object
 
-FORMAT = 0  # the version of sealed objects
+FORMAT = 1  # the version of sealed objects
 PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
 PAGE, BLOCK, NODE = 1, 2, 3
 RAW, ZSTD, DELTA, CELLS, CELL_DELTA = range(5)
@@ -1115,7 +1115,7 @@ def command_list(repository, options):
         identity = repository.keys.repository.hex()
         print(json.dumps({"format": FORMAT, "repository": identity, "versions": rows, "problems": problems}))
     else:
-        form = f"format {FORMAT}" + " (may still change)" * (FORMAT == 0)
+        form = f"format {FORMAT}"
         print(f"repository {repository.keys.repository.hex()}, {form}, {len(versions)} versions")
         for v in versions:
             marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags

@@ -73,5 +73,5 @@ package enum Codec: UInt8, Sendable {
 
 /// The version of the format that this program writes.
 package enum ObjectFormat {
-  package static let version = 0
+  package static let version = 1
 }

@@ -10,6 +10,12 @@ import Testing
     let payload = try #require(printed.first { $0.name == "payload" }?.bytes)
     let computed = try Self.computed(payload: payload)
     #expect(computed.map(\.name) == printed.map(\.name))
+    // Each by itself is right; they are also of one and the same object.
+    let object = try #require(printed.first { $0.name.hasPrefix("object") }?.bytes)
+    for name in ["header", "commitment"] {
+      let part = try #require(printed.first { $0.name == name }?.bytes)
+      #expect(object[(name == "header" ? 0 : 96)...].starts(with: part), "\(name)")
+    }
     for (one, other) in zip(computed, printed) {
       #expect(Hex.encode(one.bytes) == Hex.encode(other.bytes), "\(one.name)")
     }
@@ -75,7 +81,7 @@ import Testing
     }
     let digest = Digest.sha256(of: everything).bytes
     let salt = hmac(keyring.hedgeKey.bytes, random + digest)
-    let start: [UInt8] = [0x89, 0x53, 0x4C, 0x46, 0x54, 0x0D, 0x0A, 0x1A, 0, 1, 1, 0, 0, 0, 0, 1]
+    let start: [UInt8] = [0x89, 0x53, 0x4C, 0x46, 0x54, 0x0D, 0x0A, 0x1A, 1, 1, 1, 0, 0, 0, 0, 1]
     let header: [UInt8] =
       start + repository.bytes + salt
       + [UInt8](repeating: 0, count: 32)

@@ -55,9 +55,6 @@ struct List: SealiftCommand {
     if isOneOfMany { try terminal.result("\(printable(listing.target)):") }
     for line in VersionTable.lines(listing.outcome.versions) { try terminal.result(line) }
     if listing.outcome.versions.isEmpty { terminal.notice("\(listing.target): no versions") }
-    if listing.outcome.formatVersion == 0 {
-      terminal.notice("\(listing.target): format 0, which is not frozen yet: later releases may not read it")
-    }
     if !listing.outcome.freshnessProvable {
       terminal.notice(
         "\(listing.target): this machine has not seen all of it before, so it cannot prove that nothing newer was taken away; "
