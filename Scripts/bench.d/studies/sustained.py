@@ -83,8 +83,9 @@ def restore_any(story, series, known):
     for number, digest in known.items():
 
         def restore():
-            if os.path.exists(output):
-                os.unlink(output)
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(output + suffix):
+                    os.unlink(output + suffix)
             story.tool.restore(output, versions[number])
             if databases.digest(output) != digest:
                 raise measure.Failed("the restored version holds something else")
