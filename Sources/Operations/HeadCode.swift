@@ -36,7 +36,7 @@ struct HeadCode: Sendable {
       }
       return
     }
-    guard let range = history.tombstones.first(where: { $0.last == sequence }),
+    guard let range = history.forgotten.ranges.first(where: { $0.last == sequence }),
       range.coreHashOfLast.hex.hasPrefix(idPrefix)
     else { throw refusal("version \(sequence) is not at the target any more") }
   }

@@ -46,10 +46,12 @@ struct VersionLookup: Sendable {
   }
 
   private func whole(_ listing: ChainListing) async throws -> ChainHistory {
-    try await repository.history(of: listing, state: state, tombstones: tombstones(of: listing.chain))
+    try await repository.history(
+      of: listing, state: state, tombstones: tombstones(of: listing.chain), notes: notes(of: listing.chain))
   }
 
   private func tombstones(of chain: ChainID) -> RecordListing { tombstones[chain.hex] ?? .empty }
+  private func notes(of chain: ChainID) -> RecordListing { notes[chain.hex] ?? .empty }
 
   /// As much of every chain as the name needs. An id is most often that of a newest version, which one manifest of each
   /// chain shows; else they are followed back.
@@ -64,9 +66,9 @@ struct VersionLookup: Sendable {
   /// Every chain, read from its end until a version answers to the name.
   private func ends(_ selector: VersionSelector) async throws -> [ChainHistory] {
     try await bounded(listings, atOnce: 4) { listing in
-      try await repository.end(of: listing, state: state, tombstones: tombstones(of: listing.chain)) {
-        selector.isSettled(by: $0)
-      }
+      try await repository.end(
+        of: listing, state: state, tombstones: tombstones(of: listing.chain), notes: notes(of: listing.chain)
+      ) { selector.isSettled(by: $0) }
     }
   }
 
@@ -159,7 +161,7 @@ struct VersionLookup: Sendable {
   }
 
   func annotations(of history: ChainHistory) async throws -> Annotations {
-    try await repository.annotations(of: history.chain, listed: notes[history.chain.hex] ?? .empty, state: state)
+    try await repository.annotations(of: history.chain, listed: notes(of: history.chain), state: state)
   }
 
   /// This machine has seen the newest version of a chain: from now on it notices when that is gone.

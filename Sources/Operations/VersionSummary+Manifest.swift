@@ -17,6 +17,12 @@ extension VersionSummary {
       note: annotations.note(of: version.id, pushedWith: facts.note),
       damaged: version.flags.contains(.damaged), notCheckable: version.flags.contains(.notCheckable),
       sha256: version.file.sha256.hex, formatVersion: facts.formatVersion)
+    pinned = annotations.isPinned(version.id)
+    foundDamaged = annotations.damage(of: version.id)
+    let drill = annotations.drill(of: version.id)
+    drilledAt = drill?.time
+    drillPassed = drill?.passed
+    drillText = drill?.text
   }
 }
 

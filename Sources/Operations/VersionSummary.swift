@@ -26,6 +26,14 @@ package struct VersionSummary: Codable, Sendable {
   package var sha256: String
   /// Format version of the sealed objects.
   package var formatVersion: Int
+  /// No rule forgets it.
+  package var pinned = false
+  /// The last drill: when, in milliseconds since 1970 UTC; whether it passed; why not, or what was tried.
+  package var drilledAt: UInt64?
+  package var drillPassed: Bool?
+  package var drillText: String?
+  /// What was found damaged at the target since it was pushed.
+  package var foundDamaged: String?
   /// `<sequence>-<first 16 digits of the id>`: to note elsewhere, for `--expect`.
   package var head: String
 

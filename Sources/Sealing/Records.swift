@@ -116,6 +116,8 @@ package struct Annotation: Sendable, Equatable {
     case unpin = 5
     case drill = 6
     case foundDamaged = 7
+    /// The names of tombstones, 32 bytes each, that do not count for this version any more.
+    case unforget = 8
   }
 
   package struct Item: Sendable, Equatable {

@@ -22,7 +22,7 @@ package struct ChainHistory: Sendable {
   /// Versions that another one of the same sequence stands in front of: two machines pushed as one, and both were told
   /// that their version is safe.
   package let displaced: [VersionFacts]
-  package let tombstones: [Tombstone.Range]
+  package let forgotten: Forgotten
   /// What does not fit: unreadable manifests, holes, forks, broken links.
   package let problems: [RepositoryError]
 
@@ -30,35 +30,33 @@ package struct ChainHistory: Sendable {
   package var unreadable: [VersionName] { reader.unreadable }
   package var newest: VersionFacts? { versions.last }
 
-  /// A tombstone covers it: it is still there until a prune, but does not count any more.
-  package func isForgotten(_ version: VersionFacts) -> Bool { tombstones.cover(version.sequence) }
-}
-
-extension [Tombstone.Range] {
-  func cover(_ sequence: UInt64) -> Bool { contains { $0.first <= sequence && sequence <= $0.last } }
+  /// It is still there until a prune, but does not count any more.
+  package func isForgotten(_ version: VersionFacts) -> Bool { forgotten.contains(version) }
 }
 
 extension Repository {
   /// Reads every manifest of a chain and checks that each version continues the one before (`Docs/Format.md` §6.2).
-  /// - Parameter tombstones: of this chain, as a listing showed them; `nil` to list them now.
+  /// - Parameters:
+  ///   - tombstones: of this chain, as a listing showed them; `nil` to list them now.
+  ///   - notes: the same of its annotations.
   package func history(
-    of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil
+    of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil, notes: RecordListing? = nil
   ) async throws -> ChainHistory {
-    async let ranges = self.tombstones(of: listing.chain, listed: tombstones, state: state)
+    async let forgotten = self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
     let reader = HistoryReader(chain: listing.chain, try await facts(of: listing, state: state))
-    let history = reader.finish(isWhole: true, tombstones: try await ranges)
+    let history = reader.finish(isWhole: true, forgotten: try await forgotten)
     guard tombstones != nil, history.problems.contains(where: { $0.code == .hole }) else { return history }
     // A prune may have come between the two listings: what explains a hole is there before the hole is.
-    return reader.finish(isWhole: true, tombstones: try await self.tombstones(of: listing.chain, state: state))
+    return reader.finish(isWhole: true, forgotten: try await self.forgotten(of: listing.chain, state: state))
   }
 
   /// Reads a chain from its end until a version is the one looked for, and whatever two machines may have written at one
   /// place of it. Links between older versions are left to `history`.
   package func end(
-    of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil,
+    of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil, notes: RecordListing? = nil,
     isEnough: (VersionFacts) -> Bool
   ) async throws -> ChainHistory {
-    let ranges = try await self.tombstones(of: listing.chain, listed: tombstones, state: state)
+    let forgotten = try await forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
     let source = FactsSource(self, listing.chain, state)
     var results = try await source.read(listing.contested, keep: false)
     defer { source.remember(results) }
@@ -75,11 +73,11 @@ extension Repository {
       batch *= 4
       let reached = sequences.min() ?? 0
       let found = reader.complete.contains { version in
-        version.sequence >= reached && !ranges.cover(version.sequence) && isEnough(version)
+        version.sequence >= reached && !forgotten.contains(version) && isEnough(version)
       }
       if found { break }
     }
-    return reader.finish(isWhole: false, tombstones: ranges)
+    return reader.finish(isWhole: false, forgotten: forgotten)
   }
 
   /// The newest version of a chain only. Older manifests stay unread.
@@ -94,7 +92,7 @@ extension Repository {
       }
       if reader.complete.contains(where: { _ in true }) { break }
     }
-    let history = reader.finish(isWhole: false, tombstones: [])
+    let history = reader.finish(isWhole: false, forgotten: .nothing)
     let newest = history.newest?.sequence ?? 0
     return ChainHead(
       newest: manifests.first { $0.name == history.newest?.name },

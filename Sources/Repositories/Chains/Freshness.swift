@@ -54,7 +54,7 @@ struct Freshness {
     of sequence: UInt64, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
   ) async throws {
     let found =
-      if let history { history.reader.problems(after: sequence, seen, history.tombstones) } else {
+      if let history { history.reader.problems(after: sequence, seen, history.forgotten.ranges) } else {
         try await repository.continuation(of: listing, from: sequence, seen, state: state)
       }
     if let problem = found.first(where: { $0.code != .damaged }) { throw problem }

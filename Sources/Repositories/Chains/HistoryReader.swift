@@ -25,11 +25,11 @@ struct HistoryReader: Sendable {
   }
 
   /// - Parameter isWhole: every manifest of the chain was added, so that links and holes can be told.
-  func finish(isWhole: Bool, tombstones: [Tombstone.Range]) -> ChainHistory {
+  func finish(isWhole: Bool, forgotten: Forgotten) -> ChainHistory {
     let (versions, displaced, forks) = ordered()
-    let links = isWhole ? brokenLinks(between: versions, tombstones, after: nil) : []
+    let links = isWhole ? brokenLinks(between: versions, forgotten.ranges, after: nil) : []
     return ChainHistory(
-      chain: chain, reader: self, isWhole: isWhole, versions: versions, displaced: displaced, tombstones: tombstones,
+      chain: chain, reader: self, isWhole: isWhole, versions: versions, displaced: displaced, forgotten: forgotten,
       problems: problems + forks + links)
   }
 

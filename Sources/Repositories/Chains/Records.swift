@@ -45,16 +45,23 @@ extension Repository {
     return object
   }
 
-  /// Authentic tombstones of a chain, ascending.
+  /// The ranges of all authentic tombstones of a chain, ascending.
   func tombstones(
     of chain: ChainID, listed: RecordListing? = nil, state: StateFolder? = nil
   ) async throws -> [Tombstone.Range] {
-    var ranges: [Tombstone.Range] = []
+    try await namedTombstones(of: chain, listed: listed, state: state).flatMap(\.ranges)
+      .sorted { ($0.first, $0.last) < ($1.first, $1.last) }
+  }
+
+  /// Authentic tombstones of a chain with the names of their objects.
+  func namedTombstones(
+    of chain: ChainID, listed: RecordListing?, state: StateFolder?
+  ) async throws -> [(name: Digest, ranges: [Tombstone.Range])] {
     let prefix = Layout.tombstones(of: chain)
-    for (_, object) in try await records(.tombstone, below: prefix, listed: listed, state: state) {
-      guard let tombstone = try? Tombstone(decoding: object.directory.meta), tombstone.chain == chain else { continue }
-      ranges += tombstone.ranges.filter { isGenuine($0.last, $0.coreHashOfLast, of: chain, epoch: object.epoch) }
+    return try await records(.tombstone, below: prefix, listed: listed, state: state).compactMap { name, object in
+      guard let tombstone = try? Tombstone(decoding: object.directory.meta), tombstone.chain == chain else { return nil }
+      let genuine = tombstone.ranges.filter { isGenuine($0.last, $0.coreHashOfLast, of: chain, epoch: object.epoch) }
+      return (name.digest, genuine)
     }
-    return ranges.sorted { ($0.first, $0.last) < ($1.first, $1.last) }
   }
 }
