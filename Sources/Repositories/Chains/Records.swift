@@ -59,7 +59,9 @@ extension Repository {
   ) async throws -> [(name: Digest, ranges: [Tombstone.Range])] {
     let prefix = Layout.tombstones(of: chain)
     return try await records(.tombstone, below: prefix, listed: listed, state: state).compactMap { name, object in
-      guard let tombstone = try? Tombstone(decoding: object.directory.meta), tombstone.chain == chain else { return nil }
+      guard let tombstone = try? Tombstone(decoding: object.directory.meta), tombstone.chain == chain else {
+        return nil
+      }
       let genuine = tombstone.ranges.filter { isGenuine($0.last, $0.coreHashOfLast, of: chain, epoch: object.epoch) }
       return (name.digest, genuine)
     }
