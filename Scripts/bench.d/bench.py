@@ -37,6 +37,7 @@ def parse(arguments):
     )
     parser.add_argument("--versions", type=int, default=100, help="of the sustained study")
     parser.add_argument("--listed", type=int, default=1000, help="versions of the list study")
+    parser.add_argument("--keep", action="store_true", help="leave the large databases on disk for another call")
     parser.add_argument("--out", required=True)
     parser.add_argument("--report", action="store_true", help="only write Docs/Benchmarks.md anew")
     parser.add_argument("--servers", help=argparse.SUPPRESS)

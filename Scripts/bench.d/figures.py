@@ -1,7 +1,11 @@
 #!/usr/bin/python3
 """Reads cells as figures: medians, spreads, ratios within one run, the better of a tool's two variants."""
 
-import statistics
+import os, statistics
+
+BUSY = os.cpu_count() + 2
+"""A cell that began at a higher load than this shares its cores with others: its times say nothing."""
+TIMES = ("wall", "cpu", "copy")
 
 
 class Figures:
@@ -28,7 +32,7 @@ class Figures:
     def of_run(self, kind, size, family, what, metric, run):
         """One run's figure: of the variant that it is best for."""
         cells = (self.runs(kind, size, tool, what).get(run) for tool in self.variants(family))
-        return min((cell[metric] for cell in cells if cell and metric in cell), default=None)
+        return min((cell[metric] for cell in cells if cell and tells(cell, metric)), default=None)
 
     def all_runs(self, kind, size, family):
         return sorted(
@@ -69,6 +73,11 @@ class Figures:
         """Those up to 1 GiB that the tools were compared on, ascending."""
         found = {of for k, of, tool, what in self.groups if k == kind and what == "first" and "+" not in tool}
         return sorted((size for size in found if in_bytes(size) <= 1 << 30), key=in_bytes)
+
+
+def tells(cell, metric):
+    """Whether a cell has this figure, and it can be believed."""
+    return metric in cell and (metric not in TIMES or cell["load"] <= BUSY)
 
 
 def in_bytes(size):

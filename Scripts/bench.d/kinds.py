@@ -28,6 +28,8 @@ class Kind:
     """Changes one row in place, on one page."""
     last: str = "select max(id) from {table}"
     """The greatest number that any of its ids was made from."""
+    again: list = dataclasses.field(default_factory=list)
+    """Inserts the rows up to id :last once more: ids :shift higher, what must be unique marked with :mark."""
 
 
 OLTP = Kind(
@@ -83,6 +85,15 @@ OLTP = Kind(
     "update customer set balance = (h(:seed, 1) % 100000000) / 10007.0 where id = (select max(id) / 2 from customer)",
     """select max(last) from (select max(id) as last from customer union all select max(id) / 4 from orders
        union all select max(id) / 12 from item)""",
+    [
+        f"""insert into customer select id + :shift, name, :mark || email, city, balance, created, note from customer
+            where id <= :last order by id""",
+        "insert into product select id + :shift, :mark || sku, title, price from product where id <= :last order by id",
+        f"""insert into orders select id + 4 * :shift, customer + :shift, placed, status, total, remark from orders
+            where id <= 4 * :last + 3 order by id""",
+        f"""insert into item select id + 12 * :shift, orders + 4 * :shift, product, quantity, price from item
+            where id <= 12 * :last + 11 order by id""",
+    ],
 )
 
 EVENTS = Kind(

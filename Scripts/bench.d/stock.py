@@ -5,6 +5,7 @@ import os, shutil
 
 import databases
 from figures import in_bytes
+from kinds import KINDS
 
 
 class Stock:
@@ -16,7 +17,12 @@ class Stock:
         path = f"{self.folder}/{kind}-{size}.db"
         if not os.path.exists(path):
             print(f"bench: making the {kind} database of {size}", flush=True)
-            databases.make(kind, in_bytes(size), path)
+            if in_bytes(size) > 1 << 30 and KINDS[kind].again:
+                shutil.copyfile(self.base(kind, "1G"), path + ".making")
+                databases.enlarge(kind, in_bytes(size) >> 30, path + ".making")
+                os.rename(path + ".making", path)
+            else:
+                databases.make(kind, in_bytes(size), path)
         return path
 
     def changed(self, kind, size, change):

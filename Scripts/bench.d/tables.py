@@ -4,7 +4,7 @@
 import statistics
 
 import targets
-from figures import in_bytes, mebibytes, megabytes, seconds
+from figures import in_bytes, mebibytes, megabytes, seconds, tells
 from kinds import KINDS
 
 FAMILIES = [
@@ -19,6 +19,7 @@ FAMILIES = [
     "shell",
 ]
 LIMITS = ["limit/patch", "limit/pagelevel", "limit/pagelevel-backup", "limit/zstd1", "limit/zstd3"]
+FLOORS = {"vacuum": "limit/sqlite", "pages": "limit/sqlite-backup"}
 PUSHES = ["first", "unchanged", *targets.CHANGES]
 NAMES = {
     "sealift/vacuum": "**Sealift**, vacuum (default)",
@@ -33,6 +34,8 @@ NAMES = {
     "limit/pagelevel-backup": "*new pages + zstd -3, .backup*",
     "limit/zstd1": "*zstd -1, vacuumed*",
     "limit/zstd3": "*zstd -3, vacuumed*",
+    "limit/sqlite": "*VACUUM INTO, quick_check, no more*",
+    "limit/sqlite-backup": "*.backup, quick_check, no more*",
 }
 WORDS = {
     "first": "first push",
@@ -106,8 +109,9 @@ def kinds(figures):
 
             yield matrix("Bytes sent", tools + limits, PUSHES, "sent", megabytes)
             yield times_table(figures, kind, size, tools + limits)
-            yield matrix("Time, copies included", tools + limits, [*PUSHES, "restore"], "wall", seconds)
-            yield matrix("CPU", tools + limits, ["first", *MANY], "cpu", seconds)
+            floors = measured(figures, kind, size, FLOORS.values())
+            yield matrix("Time, copies included", tools + limits + floors, [*PUSHES, "restore"], "wall", seconds)
+            yield matrix("CPU", tools + limits + floors, ["first", *MANY], "cpu", seconds)
             yield matrix(
                 "Peak anonymous memory", tools + limits, ["first", "update1", "restore"], "anonymous", mebibytes
             )
@@ -131,11 +135,15 @@ def times_table(figures, kind, size, tools):
 
 def better(figures, kind, size):
     def told(variant, what):
-        cells = figures.runs(kind, size, variant, what).values()
+        cells = list(figures.runs(kind, size, variant, what).values())
         if not cells:
             return "–"
-        sent, wall, copy = (statistics.median(cell[metric] for cell in cells) for metric in ("sent", "wall", "copy"))
-        return f"{megabytes(sent)}, {seconds(wall)} of which the copy {seconds(copy)}"
+        sent = megabytes(statistics.median(cell["sent"] for cell in cells))
+        timed = [cell for cell in cells if tells(cell, "wall")]
+        if not timed:
+            return sent
+        wall, copy = (statistics.median(cell[metric] for cell in timed) for metric in ("wall", "copy"))
+        return f"{sent}, {seconds(wall)} of which the copy {seconds(copy)}"
 
     copies = {"vacuum": "VACUUM INTO", "backup": ".backup"}
     rows = [
@@ -201,7 +209,9 @@ def studies(figures):
     for kind, size, tool, what in sorted(figures.groups, key=lambda key: (in_bytes(key[1]), key)):
         if tool.endswith("+key") or tool == "zstd" or what == "start" or what.startswith("list-"):
             cells = list(figures.runs(kind, size, tool, what).values())
-            times = [spread([cell[metric] for cell in cells], seconds) for metric in ("wall", "cpu")]
+            times = [
+                spread([cell[metric] for cell in cells if tells(cell, metric)], seconds) for metric in ("wall", "cpu")
+            ]
             peak, sent, requests = ([cell[metric] for cell in cells] for metric in ("anonymous", "sent", "requests"))
             rows.append(
                 [
@@ -242,6 +252,29 @@ def profile(figures):
         "time is what all this work takes and nothing waits.\n\n"
         + table(["what", "method", "database", "CPU", "cores", *columns], lines)
     )
+    yield from floors(figures)
+
+
+def floors(figures):
+    """How much of a rival's whole time SQLite alone takes to copy and check, beside what Sealift takes."""
+    rows = []
+    for size in figures.sizes("oltp"):
+        for method, floor in FLOORS.items():
+            for what in ("first", "update1"):
+                ratios = [
+                    figures.ratio("oltp", size, tool, rival, what, "wall")
+                    for rival in ("restic", "litestream/once")
+                    for tool in (floor, f"sealift/{method}")
+                ]
+                if None not in ratios:
+                    rows.append([word(what), method, f"{size}iB", *map("{:.2f} ×".format, ratios)])
+    if rows:
+        header = ["what", "method", "database", "SQLite alone / restic", "Sealift / restic"]
+        yield (
+            "*SQLite alone*: the copy (`VACUUM INTO` or `.backup`) and its `quick_check`, one after the other, and nothing "
+            "else: no reading, no sealing, no sending. No push that makes such a copy and checks it can be faster.\n\n"
+            + table([*header, "SQLite alone / Litestream -once", "Sealift / Litestream -once"], rows)
+        )
 
 
 def failures(figures):

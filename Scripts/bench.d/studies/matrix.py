@@ -15,7 +15,7 @@ def run(bench):
             for turn in range(1, bench.options.runs + 1):
                 for tool in bench.tools:
                     measure_tool(bench, tool, kind, size, turn)
-            if in_bytes(size) > 256 << 20:
+            if in_bytes(size) > 256 << 20 and not bench.options.keep:
                 bench.stock.drop(kind, size)
 
 
@@ -27,6 +27,8 @@ def wanted(bench, tool, kind, size, turn):
         missing.remove("restore")
     if tool.name.startswith("limit/zstd"):
         missing = [what for what in missing if what in ("first", "restore")]
+    if tool.name.startswith("limit/sqlite"):
+        missing = [what for what in missing if what in ("first", "update1")]
     return missing
 
 

@@ -71,4 +71,21 @@ class PageLevelBackup(PageLevel):
     name, title, method = "limit/pagelevel-backup", "new pages of .backup copies, zstd -3", "backup"
 
 
-TOOLS = [Zstd1, Zstd3, Patch, PageLevelVacuum, PageLevelBackup]
+class Sqlite(Limit):
+    """What a safe copy takes before anything is done with it: SQLite alone makes it and finds it sound."""
+
+    def push(self):
+        self.take_copy()
+        self.room.step(["sqlite3", f"file:{self.room.copy}?immutable=1", "PRAGMA cell_size_check=1; PRAGMA quick_check"])
+        self.room.computed = 0
+
+
+class SqliteVacuum(Sqlite):
+    name, title, method = "limit/sqlite", "VACUUM INTO and quick_check, nothing else", "vacuum"
+
+
+class SqliteBackup(Sqlite):
+    name, title, method = "limit/sqlite-backup", ".backup and quick_check, nothing else", "backup"
+
+
+TOOLS = [Zstd1, Zstd3, Patch, PageLevelVacuum, PageLevelBackup, SqliteVacuum, SqliteBackup]
