@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A folder with a live database, a repository with acknowledged versions, and a state that is not pushed yet."""
 import hashlib, json, os, random, shutil, sqlite3, subprocess
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """The checks that are taken out one at a time: what stands in the source, and what takes its place."""
 import dataclasses
 

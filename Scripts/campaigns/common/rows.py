@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What a campaign found, kept for Docs/Reliability.md: one row for each fault."""
 import json, os, subprocess, time
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Runs a command under strace: which system calls it makes, and what it does when one of them kills it or fails."""
 import collections, os, re
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A proxy before a real HTTP server that does to chosen requests what networks and servers do."""
 import re, socket, struct, threading
 

@@ -23,22 +23,38 @@ let parsers: [String: @Sendable ([UInt8]) -> Void] = [
   },
   "map": { bytes in
     if let leaf = try? MapLeaf(decoding: bytes) { demand(leaf.encode() == bytes, "a map leaf is written otherwise") }
-    if let branch = try? MapBranch(decoding: bytes) { demand(branch.encode() == bytes, "a map branch is written otherwise") }
+    if let branch = try? MapBranch(decoding: bytes) {
+      demand(branch.encode() == bytes, "a map branch is written otherwise")
+    }
   },
   "packs": { bytes in
-    if let leaf = try? PackTableLeaf(decoding: bytes) { demand(leaf.encode() == bytes, "a pack table is written otherwise") }
-    if let entry = try? PackEntry(decoding: bytes) { demand(entry.encode() == bytes, "a pack entry is written otherwise") }
+    if let leaf = try? PackTableLeaf(decoding: bytes) {
+      demand(leaf.encode() == bytes, "a pack table is written otherwise")
+    }
+    if let entry = try? PackEntry(decoding: bytes) {
+      demand(entry.encode() == bytes, "a pack entry is written otherwise")
+    }
   },
   "records": { bytes in
-    if let record = try? CondemnedRecord(decoding: bytes) { demand(record.encode() == bytes, "a record is written otherwise") }
-    if let tombstone = try? Tombstone(decoding: bytes) { demand(tombstone.encode() == bytes, "a tombstone is written otherwise") }
-    if let annotation = try? Annotation(decoding: bytes) { demand(annotation.encode() == bytes, "an annotation is written otherwise") }
+    if let record = try? CondemnedRecord(decoding: bytes) {
+      demand(record.encode() == bytes, "a record is written otherwise")
+    }
+    if let tombstone = try? Tombstone(decoding: bytes) {
+      demand(tombstone.encode() == bytes, "a tombstone is written otherwise")
+    }
+    if let annotation = try? Annotation(decoding: bytes) {
+      demand(annotation.encode() == bytes, "an annotation is written otherwise")
+    }
   },
   "keyring": { bytes in
-    if let keyring = try? Keyring(decoding: bytes) { demand(keyring.encode() == bytes, "a keyring is written otherwise") }
+    if let keyring = try? Keyring(decoding: bytes) {
+      demand(keyring.encode() == bytes, "a keyring is written otherwise")
+    }
   },
   "repository": { bytes in
-    if let file = try? RepositoryFile(decoding: bytes) { demand(file.encode() == bytes, "a repository file is written otherwise") }
+    if let file = try? RepositoryFile(decoding: bytes) {
+      demand(file.encode() == bytes, "a repository file is written otherwise")
+    }
     _ = try? RepositoryConfiguration(decoding: bytes)
     _ = try? KeySlot.describe(bytes)
     _ = try? Header.decode(bytes[...])
@@ -63,7 +79,8 @@ let parsers: [String: @Sendable ([UInt8]) -> Void] = [
     let lengths = UnitLengths(uniform: 4096, count: Int(first / 5 % 16) + 1)
     let base = [UInt8](repeating: first, count: 8192)
     _ = base.withUnsafeBytes { prefix in
-      try? FrameExpander().expand(Array(bytes.dropFirst()), codec: codec, lengths, prefix: codec.hasPrefix ? prefix : nil)
+      try? FrameExpander().expand(
+        Array(bytes.dropFirst()), codec: codec, lengths, prefix: codec.hasPrefix ? prefix : nil)
     }
   },
   "s3": { bytes in
@@ -71,7 +88,9 @@ let parsers: [String: @Sendable ([UInt8]) -> Void] = [
     _ = S3Refusal(bytes)
   },
   "webdav": { bytes in
-    guard let answer = try? Multistatus(bytes), let address = try? WebAddress("http://localhost:8080/dav") else { return }
+    guard let answer = try? Multistatus(bytes), let address = try? WebAddress("http://localhost:8080/dav") else {
+      return
+    }
     _ = try? CollectionListing(answer, of: ["dav"], at: address)
   },
   "headers": { bytes in
