@@ -19,7 +19,25 @@ import Testing
   }
 
   @Test func `killed at any call, an acknowledged version restores and nothing is torn`() async throws {
-    try await campaign("kill-points", "--push", "200", "--restore", "100")
+    try await campaign("kill-points", "--push", "200", "--restore", "100", "--others", "12")
+  }
+
+  @Test func `whatever call fails, nothing is acknowledged that is not there, and nothing is left behind`() async throws
+  {
+    try await campaign("errors", "--cases", "24")
+  }
+
+  @Test func `whatever the network does to a request, what comes back is right or refused`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign("wire", "--targets", targets, "--names", "ceph", "--cuts", "6")
+    try await campaign(
+      "wire", "--targets", targets, "--names", "apache-basic", "--cuts", "4", "--only", "cuts", "--only", "lost",
+      "--only",
+      "again", "--only", "ranges")
+  }
+
+  @Test func `a snapshot is one committed state, whatever writers do meanwhile`() async throws {
+    try await campaign("writers", "--snapshots", "56")
   }
 
   @Test func `every version comes back, whatever was lost, spoilt or forgotten between pushes`() async throws {

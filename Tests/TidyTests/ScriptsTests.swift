@@ -41,4 +41,12 @@ import Testing
     #expect(lines.count == 1)
     #expect(lines.first?.hasSuffix("/Scripts/test\"") == true)
   }
+
+  /// A check that is taken out of the source must still be found there; that tests miss it is `Scripts/campaigns/mutants`.
+  @Test func `the mutants of our own checks are where they were`() async throws {
+    let check = try await run(
+      .name("python3"), arguments: ["\(SourceTree.root)/Scripts/campaigns/mutants", "--check"],
+      output: .string(limit: 65536), error: .string(limit: 65536))
+    #expect(check.terminationStatus.isSuccess, "\(check.standardError)")
+  }
 }

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""The checks that are taken out one at a time: what stands in the source, and what takes its place."""
+import dataclasses
+
+PUSHING = ("RepositoriesTests",)
+SEALING = ("SealingTests",)
+READING = ("RepositoriesTests", "OperationsTests")
+BACKENDS = ("BackendsTests", "StorageTests")
+SNAPSHOTS = ("SnapshotsTests", "OperationsTests")
+COMMANDS = ("CommandTests", "OperationsTests")
+
+
+@dataclasses.dataclass
+class Mutant:
+    name: str
+    file: str
+    before: str
+    after: str
+    suites: tuple
+
+
+def mutant(name, file, before, after, suites):
+    return Mutant(name, f"Sources/{file}", before, after, suites)
+
+
+MUTANTS = [
+    # The write order of a push.
+    mutant("no conflict check", "Repositories/Pushing/PushSession.swift",
+           "if present.holds(attempt.packs) { return", "if true || present.holds(attempt.packs) { return", PUSHING),
+    mutant("condemned packs count", "Repositories/Packs/Presence.swift",
+           "!condemned.contains(entry.name) && sizes", "sizes", PUSHING),
+    mutant("packs of any size count", "Repositories/Packs/Presence.swift",
+           "sizes[entry.name] == Int(entry.length)", "sizes[entry.name] != nil", PUSHING),
+    mutant("packs before records", "Repositories/Packs/Presence.swift",
+           """    condemned = try await repository.condemnedPacks(of: chain, state: state)
+    sizes = try await repository.packSizes(of: chain)
+""", """    sizes = try await repository.packSizes(of: chain)
+    condemned = try await repository.condemnedPacks(of: chain, state: state)
+""", PUSHING),
+    mutant("no mark of what was seen", "Repositories/Pushing/PushSession.swift",
+           "try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)", "", READING),
+    mutant("no journal", "Repositories/Pushing/PushSession.swift", "try journal.add(entry)", "_ = entry", READING),
+    mutant("packs are not opened again", "Repositories/Pushing/PackStream.swift",
+           "record.bases == frame.bases, opened.opens(index, to: frame.payload, with: decoder)", "record.bases == frame.bases || true", PUSHING),
+    # What a chain must look like.
+    mutant("rolled back unnoticed", "Repositories/Chains/Freshness.swift",
+           "if newest.sequence < mark.sequence, !isThere {", "if false, newest.sequence < mark.sequence, !isThere {", READING),
+    mutant("replaced unnoticed", "Repositories/Chains/Freshness.swift",
+           "if newest.sequence == mark.sequence, newest.id != seen {", "if false, newest.sequence == mark.sequence, newest.id != seen {", READING),
+    mutant("links are not followed", "Repositories/Chains/HistoryReader.swift",
+           "} else if let hash = expected.hash, hash != core.previous {", "} else if let hash = expected.hash, false, hash != core.previous {", READING),
+    mutant("holes are not told", "Repositories/Chains/HistoryReader.swift",
+           "if expected.sequence != sequence {", "if false, expected.sequence != sequence {", READING),
+    mutant("retired keys still sign", "Repositories/Chains/StoredManifest.swift",
+           "guard cut.chain == chain, epoch <= cut.epoch, sequence >= cut.sequence else { return true }", "guard cut.chain != chain else { return true }; return true", READING),
+    # What an object must be.
+    mutant("names are not proved", "Sealing/OpenedObject.swift",
+           "if let name, Digest.sha256(of: bytes) != name {", "if let name, false, Digest.sha256(of: bytes) != name {", ("SealingTests", "RepositoriesTests")),
+    mutant("no commitment", "Sealing/OpenedObject.swift",
+           "guard equalInConstantTime(keys.commitment, commitment) else {", "guard true || equalInConstantTime(keys.commitment, commitment) else {", SEALING),
+    mutant("kinds are not looked at", "Sealing/OpenedObject.swift",
+           "guard header.kind == kind else {", "guard true || header.kind == kind else {", SEALING),
+    mutant("repositories are not looked at", "Sealing/OpenedObject.swift",
+           "guard header.repository == repository else {", "guard true || header.repository == repository else {", SEALING),
+    mutant("frames hold what they like", "Sealing/FrameDecoder.swift",
+           "guard Digest.sha256(of: fingerprints) == record.frameID else {", "guard true || Digest.sha256(of: fingerprints) == record.frameID else {", SEALING),
+    mutant("deltas of any depth", "Sealing/Directory.swift",
+           "guard depth <= Limits.depth else {", "guard true || depth <= Limits.depth else {", SEALING),
+    mutant("padding of anything", "Sealing/Directory.swift",
+           "guard try reader.read(count: reader.remaining).allSatisfy({ $0 == 0 }) else {", "guard try reader.read(count: reader.remaining).allSatisfy({ $0 == 0 || true }) else {", SEALING),
+    mutant("gaps between frames", "Sealing/Directory.swift",
+           "guard offset == end else {", "guard offset <= end else {", SEALING),
+    mutant("slots ask for any work", "Sealing/KeySlot.swift",
+           "guard derivation == .passphrase ? cost.isAcceptable : free else {", "guard derivation == .passphrase || free else {", SEALING),
+    mutant("slots of any repository", "Sealing/KeySlot.swift",
+           "guard description.repository == repository else {", "guard true || description.repository == repository else {", SEALING),
+    # What a restore proves.
+    mutant("restored files are not proved", "Repositories/Restoring/VersionReader.swift",
+           "guard proofs.digest != file.imageDigest else { return }", "guard false, proofs.digest != file.imageDigest else { return }", READING),
+    mutant("restores replace files", "Operations/RestoredFile.swift",
+           "if link(temporaryPath, path) == 0 {", "if rename(temporaryPath, path) == 0 {", COMMANDS),
+    mutant("maps may have holes", "Repositories/Restoring/MapReader.swift",
+           "guard covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {", "guard true || covered == 0 else {", READING),
+    # What stores promise.
+    mutant("folder: not durable", "Backends/Folder/OpenFile.swift",
+           "guard fsync(descriptor) == 0 else {", "guard true else {", ("BackendsTests", "CommandTests.CampaignTests")),
+    mutant("S3: sizes are not looked at", "Backends/S3/S3Store.swift",
+           "guard held == size else {", "guard true || held == size else {", BACKENDS),
+    mutant("S3: a cut listing is whole", "Backends/S3/S3Listing.swift",
+           "guard let token = document.token, !token.isEmpty else { throw XMLRefusal(\"it is cut without a way to go on\") }",
+           "guard let token = document.token, !token.isEmpty else { next = nil; return }", BACKENDS),
+    mutant("S3: keys of others", "Backends/S3/S3Listing.swift",
+           "guard object.key.hasPrefix(expected) else {", "guard true || object.key.hasPrefix(expected) else {", BACKENDS),
+    mutant("S3: listings in circles", "Backends/S3/S3Listing.swift",
+           "guard tokens.insert(token).inserted else {", "guard tokens.insert(token).inserted || true else {", BACKENDS),
+    mutant("WebDAV: sizes are not looked at", "Backends/WebDAV/WebDAVStore.swift",
+           """    guard try await head(name)?.size == body.bytes.count else {
+      throw StoreError(
+        .""", """    guard try await head(name)?.size != -1 else {
+      throw StoreError(
+        .""", BACKENDS),
+    mutant("WebDAV: entries of other servers", "Backends/WebDAV/CollectionListing.swift",
+           "guard let url = try? WebAddress(href), url.scheme == address.scheme, url.authority == address.authority else {",
+           "guard let url = try? WebAddress(href) else {", BACKENDS),
+    mutant("WebDAV: paths that lead elsewhere", "Backends/WebDAV/CollectionListing.swift",
+           "guard path.count == segments.count + 1, Array(path.dropLast()) == segments, let name = path.last else {",
+           "guard let name = path.last else {", BACKENDS),
+    # What a push may believe of the database.
+    mutant("fresh times are believed", "Operations/Push.swift",
+           "guard snapshot.source.isSettled else { return }", "", SNAPSHOTS),
+    mutant("damage is passed over", "Operations/PushCopy.swift",
+           "case .damaged: .damaged", "case .damaged: []", SNAPSHOTS),
+    mutant("other bytes under a mark", "Operations/HeadCode.swift",
+           "guard version.id.hex.hasPrefix(idPrefix) else {", "guard true || version.id.hex.hasPrefix(idPrefix) else {", COMMANDS),
+]

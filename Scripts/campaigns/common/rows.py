@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""What a campaign found, kept for Docs/Reliability.md: one row for each fault."""
+import json, os, subprocess, time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+FOLDER = os.environ.get("SEALIFT_RELIABILITY", f"{ROOT}/.build/reliability")
+
+
+def tell(campaign, fault, how, count, asserted, result, command, **more):
+    """Writes the row of one fault and says it aloud.
+
+    `count` is what was injected, in words ("2,143 points in 2,160 runs"); `result` what came of it ("0 losses").
+    A later run of the same campaign with fewer cases does not take the place of a greater one: `size` decides.
+    """
+    print(f"{campaign}: {fault}: {count}; {result}", flush=True)
+    os.makedirs(FOLDER, exist_ok=True)
+    name = "".join(c if c.isalnum() else "-" for c in f"{campaign}-{fault}".lower())[:120]
+    path, size = f"{FOLDER}/{name}.json", more.get("size", 0)
+    row = {"campaign": campaign, "fault": fault, "how": how, "count": count, "asserted": asserted, "result": result,
+           "command": command, "commit": commit(), "date": time.strftime("%Y-%m-%d", time.gmtime()), **more}
+    if os.path.exists(path):
+        with open(path) as file:
+            if json.load(file).get("size", 0) > size:
+                return
+    with open(path + ".new", "w") as file:
+        json.dump(row, file, indent=1)
+    os.rename(path + ".new", path)
+
+
+def commit():
+    answer = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True)
+    return answer.stdout.strip() or "unknown"
