@@ -640,11 +640,12 @@ class Repository:
             except Failure as failure:
                 self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence)
         versions = list(newest.values())
-        ranges = self.read_tombstones(chain)
-        self.check_hash_chain(chain, versions, ranges)
-        for version in versions:
-            version.forgotten = any(first <= version.sequence <= last for first, last, *_ in ranges)
+        tombstones = self.read_tombstones(chain)
+        self.check_hash_chain(chain, versions, [r for _, ranges in tombstones for r in ranges])
         self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
+        for version in versions:
+            version.forgotten = any(first <= version.sequence <= last for name, ranges in tombstones
+                                    for first, last, *_ in ranges if name not in version.taken_back)
         self.versions += versions
 
     def check_hash_chain(self, chain, versions, ranges):
@@ -668,7 +669,8 @@ class Repository:
     # Condemned records (§8.1) matter to writers, and here to `check` only.
 
     def read_tombstones(self, chain):
-        ranges = []
+        """(name, ranges) of each"""
+        tombstones = []
         for name, sealed in self.authentic(f"tomb/{chain}", TOMBSTONE, ""):
             with self.noting(f"tomb/{chain}/{name}", chain):
                 field = Reader(sealed.meta, "the tombstone").version()
@@ -678,8 +680,8 @@ class Repository:
                 field.end()
                 must(all(1 <= r[0] <= r[1] for r in found), "the tombstone has an impossible range")
                 must(all(a[1] + 1 < b[0] for a, b in zip(found, found[1:])), "the tombstone's ranges are not ascending")
-                ranges += found
-        return ranges
+                tombstones.append((name.split("-")[1], found))
+        return tombstones
 
     def read_annotations(self, chain, versions):
         notes = []
@@ -691,8 +693,8 @@ class Repository:
                 entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
                 field.end()
                 must(self.genuine(chain, sealed.epoch, sequence, core_hash), "it is beyond the keyring's cut")
-                must(all(1 <= kind <= 7 for kind, _ in entries), "the annotation has another type", "unsupported")
-                texts = [(kind, utf8(text, "the annotation") if kind <= 3 else "") for kind, text in entries]
+                must(all(1 <= kind <= 8 for kind, _ in entries), "the annotation has another type", "unsupported")
+                texts = [(kind, utf8(text, "the annotation") if kind <= 3 else text) for kind, text in entries]
                 notes.append((time, name.split("-")[1], versions.get((sequence, core_hash)), texts))
         for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
             for kind, text in texts:
@@ -758,6 +760,7 @@ class Manifest:
             self.read_core(Reader(core, "the version's core").version())
         self.decoded, self.fetched, self.new_bytes, self.next_pack = field.u64(), field.u64(), field.u64(), field.u32()
         self.tags, self.note, self.pinned = [field.str16() for _ in range(field.u16())], field.str16(), False
+        self.taken_back = set()  # names of tombstones that do not count for it
         self.leaves = [self.leaf_reference(field) for _ in range(field.u32())]
         self.maps = [(field.u8(), location(field)) for _ in range(field.u32())]
         numbers = [entry.number for entry, *_ in self.leaves if entry] + [place.number for _, place in self.maps]
@@ -800,13 +803,15 @@ class Manifest:
         return (pack_entry(field) if place else None, field.u32(), field.u16())
 
     def annotate(self, kind, text):
-        """§8.3: 1 add tag, 2 remove tag, 3 note, 4 pin, 5 unpin, 7 found damaged"""
+        """§8.3: 1 add tag, 2 remove tag, 3 note, 4 pin, 5 unpin, 8 unforget; 6 and 7 say nothing of what is there"""
         if kind in (1, 2):
             self.tags = [tag for tag in self.tags if tag != text] + ([text] if kind == 1 else [])
         elif kind == 3:
             self.note = text
         elif kind in (4, 5):
             self.pinned = kind == 4
+        elif kind == 8:
+            self.taken_back |= {text[at:at + 32].hex() for at in range(0, len(text) - 31, 32)}
 
     @property
     def size(self):

@@ -33,7 +33,10 @@ package struct ListVersions: Sendable {
   package var world: World
   package init(_ world: World) { self.world = world }
 
-  package func run(at target: TargetAccess, database: String? = nil, tag: String? = nil) async throws -> Outcome {
+  /// - Parameter forgotten: also versions that were forgotten and are still there.
+  package func run(
+    at target: TargetAccess, database: String? = nil, tag: String? = nil, forgotten: Bool = false
+  ) async throws -> Outcome {
     do {
       let lookup = try await VersionLookup(at: target, world)
       let provable = lookup.isFreshnessProvable()
@@ -52,12 +55,15 @@ package struct ListVersions: Sendable {
       var versions: [VersionSummary] = []
       for history in histories {
         let annotations = try await lookup.annotations(of: history)
-        versions += (history.versions + history.displaced).filter { !history.isForgotten($0) }.compactMap {
-          VersionSummary($0, target: target.name, annotations: annotations)
+        versions += (history.versions + history.displaced).compactMap { facts in
+          var version = VersionSummary(facts, target: target.name, annotations: annotations)
+          version?.forgotten = history.isForgotten(facts)
+          return version
         }
       }
       versions =
         versions
+        .filter { forgotten || !$0.forgotten }
         .filter { database == nil || $0.database == database }
         .filter { version in tag.map { version.tags.contains($0) } ?? true }
         .sorted { ($0.time, $0.database, $0.sequence) < ($1.time, $1.database, $1.sequence) }
@@ -77,9 +83,10 @@ package struct ListVersions: Sendable {
       let manifest = try await lookup.manifest(of: found)
       let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
       let annotations = try await lookup.annotations(of: found.history)
-      guard let summary = VersionSummary(manifest, target: target.name, annotations: annotations) else {
+      guard var summary = VersionSummary(manifest, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")
       }
+      summary.forgotten = found.history.isForgotten(found.facts)
       let body = manifest.body
       return Detail(
         summary: summary, previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,

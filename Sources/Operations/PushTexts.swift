@@ -12,14 +12,17 @@ extension Push.Request {
     }
     for tag in database.tags + tags { try Self.demandShort(tag, "a tag") }
     try Self.demandShort(note, "the note")
-    guard database.tags.count + tags.count <= 1000 else {
+    try Self.demandFew(database.tags + tags)
+  }
+
+  static func demandFew(_ tags: [String]) throws {
+    guard tags.count <= 1000 else {
       throw OperationError(
-        .usage, code: "tooManyTags", "a version cannot have \(database.tags.count + tags.count) tags",
-        hint: "Give at most 1000 tags.")
+        .usage, code: "tooManyTags", "a version cannot have \(tags.count) tags", hint: "Give at most 1000 tags.")
     }
   }
 
-  private static func demandShort(_ text: String, _ what: String) throws {
+  static func demandShort(_ text: String, _ what: String) throws {
     guard text.utf8.count <= Int(UInt16.max) else {
       throw OperationError(
         .usage, code: "textTooLong", "\(what) has \(text.utf8.count) bytes",

@@ -41,8 +41,10 @@ struct VersionLookup: Sendable {
   }
 
   /// Every chain, read whole.
-  func histories() async throws -> [ChainHistory] {
-    try await bounded(listings, atOnce: 4) { listing in try await whole(listing) }
+  /// - Parameter wanted: only these; `nil` is all of them.
+  func histories(of wanted: Set<ChainID>? = nil) async throws -> [ChainHistory] {
+    let chosen = listings.filter { wanted?.contains($0.chain) ?? true }
+    return try await bounded(chosen, atOnce: 4) { listing in try await whole(listing) }
   }
 
   private func whole(_ listing: ChainListing) async throws -> ChainHistory {
@@ -181,9 +183,11 @@ struct VersionLookup: Sendable {
   }
 
   /// Chains this machine has pushed to that the target does not show at all.
-  func vanishedChains() -> [RepositoryError] {
+  /// - Parameter wanted: only of these; `nil` is all of them.
+  func vanishedChains(among wanted: Set<ChainID>? = nil) -> [RepositoryError] {
     let shown = Set(listings.map(\.chain.hex))
-    return state.markedChains().filter { !shown.contains($0) }.map { chain in
+    let marked = state.markedChains().filter { chain in wanted?.contains { $0.hex == chain } ?? true }
+    return marked.filter { !shown.contains($0) }.map { chain in
       RepositoryError(
         .rolledBack, "the target shows nothing of chain \(chain.prefix(12)), which this machine has pushed to",
         hint: "Versions were deleted or an older state was put back there.")

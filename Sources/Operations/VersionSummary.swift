@@ -28,6 +28,8 @@ package struct VersionSummary: Codable, Sendable {
   package var formatVersion: Int
   /// No rule forgets it.
   package var pinned = false
+  /// It does not count any more, and is still there until a prune. Set where that was looked at.
+  package var forgotten = false
   /// The last drill: when, in milliseconds since 1970 UTC; whether it passed; why not, or what was tried.
   package var drilledAt: UInt64?
   package var drillPassed: Bool?

@@ -90,4 +90,18 @@ package struct OpenedObject: Sendable {
     let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
     return try decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: prefix, proving: proving)
   }
+
+  /// The frames as they were put in, to be sealed in another object: compressed, authentic, not expanded.
+  package func encodedFrames(with decoder: FrameDecoder) throws(SealError) -> [EncodedFrame] {
+    var frames: [EncodedFrame] = []
+    for (index, record) in directory.frames.enumerated() {
+      let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
+      frames.append(
+        EncodedFrame(
+          codec: record.codec, type: record.type, unitLengths: record.unitLengths, fingerprints: record.fingerprints,
+          frameID: record.frameID, bases: record.bases,
+          payload: try decoder.open(sealed, record: record, index: index, objectKeys: keys)))
+    }
+    return frames
+  }
 }

@@ -22,6 +22,7 @@ struct Sealift: AsyncParsableCommand {
     subcommands: [
       Init.self, PushCommand.self, List.self, Show.self, PullCommand.self, Restore.self, Key.self, Doctor.self,
       Config.self,
+      Status.self, Tag.self, Note.self, Pin.self, Unpin.self, Forget.self, Unforget.self,
     ])
 
   @OptionGroup var global: GlobalOptions

@@ -20,6 +20,12 @@ import Testing
     #expect(app.source.name == "app" && app.source.method == .vacuum && app.source.busyTimeoutMilliseconds == 30_000)
     #expect(app.source.maxWalGrowth == 1 << 30)
     #expect(app.targets == ["disk", "bucket"])
+    var keep = RetentionRules()
+    (keep.last, keep.hourly, keep.daily, keep.weekly, keep.monthly, keep.yearly) = (7, 24, 14, 8, 12, 5)
+    keep.within = 172_800_000
+    keep.tags = ["before-upgrade"]
+    #expect(app.keep == keep)
+    #expect(example.databases.last?.keep == nil)
     // A key that is read but not shown would be known to nobody: asking for an unknown one lists what is known.
     let text = String(decoding: bytes, as: UTF8.self)
     for known in try knownKeys() { #expect(text.contains("\"\(known)\""), "the example does not show \(known)") }
@@ -31,6 +37,7 @@ import Testing
     return try [
       #"{"\#(odd)": 1}"#, #"{"limits": {"\#(odd)": 1}}"#, #"{"targets": {"t": {"url": "file:///a", "\#(odd)": 1}}}"#,
       #"{"databases": {"d": {"path": "/a", "\#(odd)": 1}}}"#,
+      #"{"databases": {"d": {"path": "/a", "keep": {"\#(odd)": 1}}}}"#,
     ].flatMap { text in
       let error = try #require(throws: OperationError.self) { try read(text) }
       let hint = try #require(error.hint)

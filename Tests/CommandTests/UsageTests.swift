@@ -13,6 +13,10 @@ import Testing
     ["key", "add", "--new-key-file", "a", "--new-passphrase-file", "b"], ["show", "xyz"], ["show", "app@yesterday"],
     ["push", "./a.db"], ["list", "--target", "nowhere"], ["list", "--limit-upload", "fast", "--target", "/tmp"],
     ["push", "app", "--target", "/tmp"], ["list", "--config", "/nonexistent/config.json"],
+    ["forget", "--target", "/tmp"], ["forget", "app", "--target", "/tmp"], ["forget", "--keep-last", "0"],
+    ["forget", "--keep-within", "48"], ["forget", "--keep-tag", "", "--target", "/tmp"], ["unforget"], ["pin"],
+    ["tag", "latest", "--target", "/tmp"], ["note", "latest"], ["status", "app", "--target", "/tmp"],
+    ["unforget", "app:latest", "--target", "/tmp"], ["tag", "latest", "--add", "", "--target", "/tmp"],
   ])
   func `a mistake on the command line ends with 2 and says what to do`(arguments: [String]) async throws {
     let program = try Program()
@@ -92,7 +96,8 @@ import Testing
     }
     for command in [
       ["init"], ["push"], ["list"], ["show"], ["pull"], ["restore"], ["key"], ["key", "list"], ["key", "add"],
-      ["key", "remove"], ["key", "recovery"], ["doctor"], ["config", "check"],
+      ["key", "remove"], ["key", "recovery"], ["doctor"], ["config", "check"], ["forget"], ["unforget"], ["tag"],
+      ["note"], ["pin"], ["unpin"], ["status"],
     ] {
       let help = try await Program().start(Program.path, ["help"] + command)
       #expect(help.status == 0)

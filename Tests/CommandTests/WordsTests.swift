@@ -106,6 +106,61 @@ import Testing
     #expect(document.keys == ["text", "none", "list"])
   }
 
+  private func forgetDocument() -> Json {
+    let version = RetentionPlan.Version(id: "00", sequence: 1, time: 0)
+    var rules = RetentionRules()
+    rules.last = 1
+    let plan = RetentionPlan([version], rules: rules, now: 0)
+    let chain = ForgetVersions.ChainPlan(
+      database: "d", host: "h", versions: [self.version("00")], plan: plan, forgottenBefore: 0, going: [])
+    var report = ForgetReport(isDryRun: true)
+    report.add(chain, at: "t", forgot: 0)
+    report.add(OperationError(.failed, "m"), at: "t")
+    return Documents.forget(report, notices: [])
+  }
+
+  @Test func `the plan of a forget fits 80 columns, and says why`() {
+    let versions = (1...3).map { RetentionPlan.Version(id: "0\($0)ff", sequence: UInt64($0), time: UInt64($0)) }
+    var rules = RetentionRules()
+    (rules.last, rules.hourly, rules.daily, rules.weekly, rules.monthly) = (2, 1, 1, 1, 1)
+    let chain = ForgetVersions.ChainPlan(
+      database: "app", host: "h\n", versions: versions.map { version($0.id) },
+      plan: RetentionPlan(versions, rules: rules, now: 9), forgottenBefore: 4, going: [])
+    let lines = ForgetReport.lines(chain, at: "disk")
+    #expect(lines[0] == "disk: app of h\\n: 2 stay, 1 go, 4 forgotten before")
+    #expect(lines[1] == "  01ff  1970-01-01T00:00:00Z  goes   no rule keeps it")
+    #expect(lines[2] == "  02ff  1970-01-01T00:00:00Z  stays  last 2 of 2")
+    // No reason is cut.
+    let indent = String(repeating: " ", count: 37)
+    #expect(
+      Array(lines[3...]) == [
+        "  03ff  1970-01-01T00:00:00Z  stays  newest, last 1 of 2,", indent + "hourly 1970-01-01T00, daily 1970-01-01,",
+        indent + "weekly 1970-01-01, monthly 1970-01",
+      ])
+    #expect(lines.allSatisfy { $0.count <= 80 })
+  }
+
+  @Test func `marks stand before tags, and the note behind them`() {
+    var one = version("00", tags: ["t"])
+    (one.pinned, one.note, one.drilledAt, one.drillPassed) = (true, "n", 86_400_000, false)
+    #expect(VersionTable.lines([one])[1].hasSuffix("  (damaged),(drill fail…"))
+    (one.damaged, one.drillPassed) = (false, true)
+    #expect(VersionTable.lines([one])[1].hasSuffix("  (pinned),t drilled 19…"))
+    (one.pinned, one.tags) = (false, [])
+    #expect(VersionTable.lines([one])[1].hasSuffix("B  drilled 1970-01-02 \"n\""))
+    one.drilledAt = nil
+    one.tags = ["t"]
+    #expect(VersionTable.lines([one])[1].hasSuffix("  t \"n\""))
+    one.foundDamaged = "gone"
+    #expect(VersionTable.lines([one])[1].contains("  (found damaged),"))
+  }
+
+  @Test func `ages are told in one unit`() {
+    #expect(
+      [0, 119_999, 120_000, 7_199_000, 7_200_000, 172_799_000, 172_800_000].map(StatusLines.ago)
+        == ["0 s", "119 s", "2 m", "119 m", "2 h", "47 h", "2 d"])
+  }
+
   @Test func `every member of every document is described`() throws {
     let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
     let error = OperationError(.failed, "m", hint: "h")
@@ -129,6 +184,11 @@ import Testing
       Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
       Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
       Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),
+      forgetDocument(), Documents.versions([summary], notices: ["n"]),
+      Documents.status(
+        [
+          .init(target: "t", databases: [.init(name: "d", host: "h")], freshnessProvable: true, problems: [error])
+        ], unreachable: [("t", error)], notices: []),
     ]
     let keys = documents.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
     #expect(keys.count > 50)

@@ -534,7 +534,7 @@ class Chain:
     # §8
 
     def annotate(self, version, time, *entries):
-        texts = [(kind, text.encode()) for kind, text in entries]
+        texts = [(kind, text if isinstance(text, bytes) else text.encode()) for kind, text in entries]
         meta = (u8(0) + self.id + u64(version["sequence"]) + bytes.fromhex(version["id"]) + u64(time)
                 + u16(len(entries)) + b"".join(u8(kind) + u32(len(text)) + text for kind, text in texts))
         self.forge.named(f"notes/{self.id.hex()}", self.forge.seal(ANNOTATION, meta=meta))
@@ -544,7 +544,7 @@ class Chain:
         ids = {s: bytes.fromhex(v["id"]) for s, v in by_sequence.items()}
         meta = u8(0) + self.id + u64(START) + u32(len(ranges)) + b"".join(
             u64(a) + u64(b) + ids.get(a - 1, bytes(32)) + ids[b] for a, b in ranges)
-        self.forge.named(f"tomb/{self.id.hex()}", self.forge.seal(TOMBSTONE, meta=meta))
+        tombstone = self.forge.named(f"tomb/{self.id.hex()}", self.forge.seal(TOMBSTONE, meta=meta))
         folder = os.path.join(self.forge.root, "versions", self.id.hex())
         for name in sorted(os.listdir(folder)):
             if delete and any(a <= int(name[:12]) <= b for a, b in ranges):
@@ -554,6 +554,7 @@ class Chain:
             version["forgotten"] = True
             if delete:
                 self.versions.remove(version)
+        return tombstone
 
     def condemn(self, *names):
         meta = u8(0) + self.id + u64(START) + u32(len(names)) + b"".join(u8(1) + name for name in names)

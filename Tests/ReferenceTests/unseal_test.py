@@ -558,10 +558,25 @@ class Hostile(Scratch):
 
     def test_an_annotation_of_another_type_is_passed_over(self):
         last = self.chain.versions[-1]
-        self.chain.annotate(last, 5, (1, "not this"), (8, "new"))
+        self.chain.annotate(last, 5, (1, "not this"), (9, "new"))
         _, out, err = run(self.root, *self.key, "list", "--json")
         self.assertIn("unsupported: the annotation has another type", err)
         self.assertEqual([v["tags"] for v in json.loads(out)["versions"] if v["id"] == last["id"]], [["tag"]])
+
+    def test_a_version_taken_back_from_its_tombstone_is_not_forgotten(self):
+        last = self.chain.versions[-1]
+        names = [self.chain.forget((last["sequence"], last["sequence"]), delete=False) for _ in range(2)]
+
+        def forgotten():
+            versions = json.loads(run(self.root, *self.key, "list", "--json")[1])["versions"]
+            return [v["forgotten"] for v in versions if v["id"] == last["id"]]
+        self.assertEqual(forgotten(), [True])
+        self.chain.annotate(last, 1, (8, bytes.fromhex(names[0])))
+        self.assertEqual(forgotten(), [True])
+        self.chain.annotate(last, 0, (8, bytes(32) + bytes.fromhex(names[1])))
+        self.assertEqual(forgotten(), [False])
+        self.chain.forget((last["sequence"], last["sequence"]), delete=False)
+        self.assertEqual(forgotten(), [True])
 
     def test_what_lies_beyond_a_cut_is_not_genuine(self):
         last = self.chain.versions[-1]

@@ -222,7 +222,7 @@ import Testing
       #expect(failure { _ = try RepositoryConfiguration(decoding: bytes) } == .unsupported)
     }
     var annotation = Samples.annotation.encode()
-    annotation[1 + 16 + 8 + 32 + 8 + 2] = 8
+    annotation[1 + 16 + 8 + 32 + 8 + 2] = 9
     #expect(failure { _ = try Annotation(decoding: annotation) } == .unsupported)
     var condemned = Samples.condemned.encode()
     condemned[1 + 16 + 8 + 4] = 2

@@ -39,6 +39,12 @@ package struct Annotations: Sendable {
     said[version]?.last { $0.item.kind == kind }
   }
 
+  /// A time at which what is said now of a version counts, also when the clock has gone back since the last word.
+  /// - Parameter now: milliseconds since 1970 UTC.
+  package func time(for version: Digest, now: UInt64) -> UInt64 {
+    max(now, (said[version]?.last?.time).map { $0 + 1 } ?? 0)
+  }
+
   /// What the last drill of a version came to.
   package func drill(of version: Digest) -> DrillResult? {
     last(.drill, of: version).flatMap { DrillResult($0.item, time: $0.time) }

@@ -16,4 +16,10 @@ struct Presence: Sendable {
   }
 
   func holds(_ entries: [PackEntry]) -> Bool { entries.allSatisfy { holds($0) } }
+
+  /// A record names it, pack or manifest: it may be deleted at any moment.
+  func condemns(_ name: Digest) -> Bool { condemned.contains(name) }
+
+  /// Whether the packs are there, condemned or not.
+  func lists(_ entries: [PackEntry]) -> Bool { entries.allSatisfy { sizes[$0.name] == Int($0.length) } }
 }

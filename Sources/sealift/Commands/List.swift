@@ -23,6 +23,9 @@ struct List: SealiftCommand {
   @Option(help: "Only versions with this tag.")
   var tag: String?
 
+  @Flag(help: "Also versions that were forgotten and are still there.")
+  var forgotten = false
+
   @OptionGroup var global: GlobalOptions
 
   func perform(in session: Session) async throws -> ExitStatus {
@@ -33,7 +36,8 @@ struct List: SealiftCommand {
     var tries = Tries<Listing>()
     for target in chosen {
       try await tries.attempt(target.name, session.terminal) {
-        let outcome = try await ListVersions(world).run(at: try targets.access(target), database: name, tag: tag)
+        let outcome = try await ListVersions(world).run(
+          at: try targets.access(target), database: name, tag: tag, forgotten: forgotten)
         return Listing(target: target.name, outcome: outcome)
       }
     }
@@ -72,14 +76,34 @@ enum VersionTable {
     ])
     let digits = shortestDigits(versions.map(\.id))
     for version in versions {
-      let marks = (version.damaged ? ["(damaged)"] : []) + (version.notCheckable ? ["(not checkable)"] : [])
       table.add([
         String(version.id.prefix(digits)), Times.seconds(version.time),
         shortened(printable(version.database), to: max(4, 22 - digits)),
-        ByteCount.text(version.size), ByteCount.text(version.bytesNew), (marks + version.tags).joined(separator: ","),
+        ByteCount.text(version.size), ByteCount.text(version.bytesNew),
+        ([(marks(version) + version.tags).joined(separator: ",")] + remarks(version)).filter { !$0.isEmpty }
+          .joined(separator: " "),
       ])
     }
     return table.lines
+  }
+
+  /// What a person should know before anything else, most alarming first.
+  private static func marks(_ version: VersionSummary) -> [String] {
+    var marks = version.forgotten ? ["(forgotten)"] : []
+    if version.foundDamaged != nil { marks.append("(found damaged)") }
+    if version.damaged { marks.append("(damaged)") }
+    if version.notCheckable { marks.append("(not checkable)") }
+    if version.drillPassed == false { marks.append("(drill failed)") }
+    if version.pinned { marks.append("(pinned)") }
+    return marks
+  }
+
+  /// What may be cut where there is no room; `show` has all of it.
+  private static func remarks(_ version: VersionSummary) -> [String] {
+    let passed = version.drillPassed == true ? version.drilledAt : nil
+    return [
+      passed.map { "drilled \(Times.seconds($0).prefix(10))" } ?? "", version.note.isEmpty ? "" : "\"\(version.note)\"",
+    ]
   }
 
   /// The number of digits, at least 8, that tells all of them apart.

@@ -41,10 +41,19 @@ struct Show: SealiftCommand {
       ("target", version.target), ("time", Times.text(version.time)),
       ("size", "\(ByteCount.text(version.size)) (\(version.pages) pages of \(version.pageSize) bytes)"),
       ("new", ByteCount.text(version.bytesNew)), ("method", version.method), ("check", check),
+      ("found", version.foundDamaged.map { "damaged: \($0)" } ?? ""), ("drilled", drill(version)),
       ("sha256", version.sha256), ("tags", version.tags.joined(separator: ", ")), ("note", version.note),
+      ("pinned", version.pinned ? "yes" : ""), ("forgotten", version.forgotten ? "yes, until a prune" : ""),
       ("previous", detail.previous ?? ""), ("revision", "\(detail.revision)"),
       ("stored", "\(detail.packs) packs; a restore fetches \(ByteCount.text(detail.bytesFetched))"),
       ("members", companions.map { "\($0.path) (\(ByteCount.text($0.size)))" }.joined(separator: ", ")),
     ]
+  }
+
+  private static func drill(_ version: VersionSummary) -> String {
+    guard let time = version.drilledAt else { return "" }
+    let outcome = version.drillPassed == true ? "passed" : "failed"
+    let text = version.drillText.map { $0.isEmpty ? "" : " (\($0))" } ?? ""
+    return "\(Times.text(time)): \(outcome)\(text)"
   }
 }

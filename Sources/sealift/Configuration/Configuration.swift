@@ -21,6 +21,8 @@ struct Configuration: Sendable {
     var source: DatabaseSource
     /// Names of targets; `nil` is all of them.
     var targets: [String]?
+    /// What `forget` keeps of it.
+    var keep: RetentionRules?
   }
 
   /// - Throws: `OperationError` of kind `.usage`: not JSON, an unknown key, a wrong type, a secret.
@@ -77,6 +79,7 @@ extension Configuration.DatabaseSettings {
       baseFolder: try section.text("baseFolder").map { Paths.absolute(Paths.expanded($0)) }, tags: tags)
     source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))
     self.targets = targets
+    keep = try section.section("keep").map(RetentionRules.init)
     try section.finish()
     if let stray = targets?.first(where: { !known.contains($0) }) {
       throw section.wrong(

@@ -72,10 +72,13 @@ final class ConfigurationSection {
   }
 
   func integer(_ key: String, in range: ClosedRange<Int>, default standard: Int) throws -> Int {
-    guard let node = node(key) else {
-      note(key, "\(standard)")
-      return standard
-    }
+    if let number = try integer(key, in: range) { return number }
+    note(key, "\(standard)")
+    return standard
+  }
+
+  func integer(_ key: String, in range: ClosedRange<Int>) throws -> Int? {
+    guard let node = node(key) else { return nil }
     guard case .number(let number) = node.value, let integer = Int(exactly: number) else {
       throw wrongType(key, node, "a whole number")
     }

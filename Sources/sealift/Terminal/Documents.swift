@@ -138,7 +138,11 @@ enum Documents {
       ("sequence", .number(Int(clamping: version.sequence))), ("head", .string(version.head)),
       ("tags", .strings(version.tags)), ("note", .string(version.note)), ("damaged", .bool(version.damaged)),
       ("notCheckable", .bool(version.notCheckable)), ("sha256", .string(version.sha256)),
-      ("formatVersion", .number(version.formatVersion)),
+      ("formatVersion", .number(version.formatVersion)), ("pinned", .bool(version.pinned)),
+      ("forgotten", .bool(version.forgotten)),
+      ("drilledAt", .optional(version.drilledAt.map(Times.text))),
+      ("drillPassed", version.drillPassed.map(Json.bool) ?? .null), ("drillText", .optional(version.drillText)),
+      ("foundDamaged", .optional(version.foundDamaged)),
     ]
   }
 }

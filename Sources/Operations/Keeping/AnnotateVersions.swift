@@ -1,0 +1,102 @@
+import Repositories
+import Sealing
+
+/// `sealift tag`, `note`, `pin` and `unpin`: what people say of a version after it was pushed. What was said before
+/// stays at the target; the last word counts.
+package struct AnnotateVersions: Sendable {
+  package enum Word: Sendable {
+    case tags(add: [String], remove: [String])
+    /// An empty text takes the note away.
+    case note(String)
+    case pin
+    case unpin
+  }
+
+  package struct Outcome: Sendable {
+    /// As it stands now.
+    package var version: VersionSummary
+    /// False: it was so before, and nothing was stored.
+    package var changed: Bool
+  }
+
+  package var world: World
+  package init(_ world: World) { self.world = world }
+
+  /// - Throws: `.usage` for words that a version cannot hold; `.noSuchVersion`.
+  package func run(_ word: Word, of selector: VersionSelector, at target: TargetAccess) async throws -> Outcome {
+    do {
+      try word.demandFitting()
+      let lookup = try await VersionLookup(at: target, world)
+      let found = try await lookup.find(selector)
+      let annotations = try await lookup.annotations(of: found.history)
+      guard var version = VersionSummary(found.facts, target: target.name, annotations: annotations) else {
+        throw RepositoryError(.incomplete, "the manifest is no version")
+      }
+      if case .pin = word, found.history.isForgotten(found.facts) { throw Self.forgotten(version) }
+      let items = word.items(for: version)
+      guard !items.isEmpty else { return Outcome(version: version, changed: false) }
+      word.apply(to: &version)
+      try Push.Request.demandFew(version.tags)
+      try await lookup.repository.annotate(
+        found.facts, items, now: annotations.time(for: found.facts.id, now: world.now()))
+      if case .pin = word {
+        let now = try await lookup.repository.forgotten(of: found.facts.chain, state: lookup.state)
+        if now.contains(found.facts) { throw Self.forgotten(version) }
+      }
+      return Outcome(version: version, changed: true)
+    } catch {
+      throw OperationError(error, doing: "writing to \(target.name)")
+    }
+  }
+
+  private static func forgotten(_ version: VersionSummary) -> OperationError {
+    OperationError(
+      .usage, code: "forgotten", "version \(version.id.prefix(12)) is forgotten: a pin does not keep it",
+      hint: "Take that back first, with `sealift unforget \(version.id.prefix(12))`.")
+  }
+}
+
+extension AnnotateVersions.Word {
+  fileprivate func demandFitting() throws {
+    switch self {
+    case .tags(let add, let remove):
+      for tag in add + remove {
+        guard !tag.isEmpty else {
+          throw OperationError(.usage, code: "badTag", "a tag must not be empty", hint: "Give it at least one letter.")
+        }
+        try Push.Request.demandShort(tag, "a tag")
+      }
+      if let both = add.first(where: remove.contains) {
+        throw OperationError(
+          .usage, code: "badTag", "the tag '\(both)' is both added and removed", hint: "Leave out one of the two.")
+      }
+    case .note(let text): try Push.Request.demandShort(text, "the note")
+    case .pin, .unpin: break
+    }
+  }
+
+  /// Nothing where it is so already.
+  fileprivate func items(for version: VersionSummary) -> [Annotation.Item] {
+    switch self {
+    case .tags(let add, let remove):
+      var seen = Set(version.tags)
+      let added = add.filter { seen.insert($0).inserted }
+      return added.map { Annotation.Item(.addTag, $0) }
+        + Set(remove).intersection(version.tags).sorted().map { Annotation.Item(.removeTag, $0) }
+    case .note(let text): return version.note == text ? [] : [Annotation.Item(.note, text)]
+    case .pin: return version.pinned ? [] : [Annotation.Item(.pin)]
+    case .unpin: return version.pinned ? [Annotation.Item(.unpin)] : []
+    }
+  }
+
+  fileprivate func apply(to version: inout VersionSummary) {
+    switch self {
+    case .tags(let add, let remove):
+      for tag in add where !version.tags.contains(tag) { version.tags.append(tag) }
+      version.tags.removeAll(where: remove.contains)
+    case .note(let text): version.note = text
+    case .pin: version.pinned = true
+    case .unpin: version.pinned = false
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import Repositories
+import Sealing
+
+/// `sealift forget`: first a plan, which a person can look at, then the tombstones that carry it out.
+package struct ForgetVersions: Sendable {
+  package struct Request: Sendable {
+    package enum Choice: Sendable {
+      /// The rules for each database, by name.
+      case rules([String: RetentionRules])
+      /// The same rules for every database there is.
+      case rulesForAll(RetentionRules)
+      /// These versions, wherever they are.
+      case versions([VersionSelector])
+    }
+
+    package var choice: Choice
+    /// Also databases that other hosts pushed.
+    package var allHosts = false
+    /// Databases a person named: none of them may be missing.
+    package var named: [String] = []
+
+    package init(_ choice: Choice) { self.choice = choice }
+  }
+
+  /// What is to become of one chain.
+  package struct ChainPlan: Sendable {
+    package let database: String
+    package let host: String
+    /// Of the versions that count, oldest first, as `plan.decisions`.
+    package let versions: [VersionSummary]
+    package let plan: RetentionPlan
+    /// Was forgotten before this, and was not pruned yet.
+    package let forgottenBefore: Int
+    let going: [VersionFacts]
+  }
+
+  package struct Plan: Sendable {
+    package let target: String
+    package internal(set) var chains: [ChainPlan] = []
+    /// Chains that are left alone, because something about them is in doubt.
+    package internal(set) var refusals: [OperationError] = []
+    let repository: Repository
+    let state: StateFolder
+  }
+
+  package var world: World
+  package init(_ world: World) { self.world = world }
+
+  /// Decides, and changes nothing.
+  /// - Throws: `.usage` for a request that forgets everything or names what may not go; what keeps the target from being read.
+  package func plan(_ request: Request, at target: TargetAccess) async throws -> Plan {
+    do {
+      let lookup = try await VersionLookup(at: target, world)
+      var plan = Plan(target: target.name, repository: lookup.repository, state: lookup.state)
+      let histories = try await lookup.histories()
+      for chosen in try choose(request, from: histories, at: target.name) {
+        do {
+          plan.chains.append(try await self.plan(chosen.history, chosen.wish, lookup))
+        } catch is CancellationError {
+          throw CancellationError()
+        } catch {
+          let name = chosen.history.newest?.version?.database ?? ""
+          plan.refusals.append(OperationError(error, doing: "forgetting versions of '\(name)' at \(target.name)"))
+        }
+      }
+      return plan
+    } catch {
+      throw OperationError(error, doing: "forgetting versions at \(target.name)")
+    }
+  }
+
+  /// Writes the tombstone of one chain of a plan. There is nothing to do where nothing goes.
+  ///
+  /// Who pins a version writes that first and looks for tombstones then; here it is the other way round. So of a pin and
+  /// a tombstone that cross, one side notices.
+  /// - Returns: how many versions were forgotten.
+  @discardableResult
+  package func carryOut(_ chain: ChainPlan, of plan: Plan) async throws -> Int {
+    guard let first = chain.going.first else { return 0 }
+    do {
+      let tombstone = try await plan.repository.forget(chain.going, now: world.now())
+      let annotations = try await plan.repository.annotations(of: first.chain, state: plan.state)
+      let pinned = chain.going.filter { annotations.isPinned($0.id) }
+      for version in pinned {
+        _ = try await plan.repository.unforget(
+          version, from: [tombstone], now: annotations.time(for: version.id, now: world.now()), state: plan.state)
+        world.reporter.notice(
+          "\(plan.target): version \(version.id.hex.prefix(12)) was pinned meanwhile, and stays after all")
+      }
+      return chain.going.count - pinned.count
+    } catch {
+      throw OperationError(error, doing: "forgetting versions of '\(chain.database)' at \(plan.target)")
+    }
+  }
+
+  // MARK: choosing
+
+  /// What is wished for a chain.
+  private enum Wish {
+    case rules(RetentionRules)
+    case gone(Set<String>)
+  }
+
+  private struct Chosen {
+    let history: ChainHistory
+    let wish: Wish
+    var order: (String, String) { (history.database ?? "", history.chain.hex) }
+  }
+
+  private func choose(
+    _ request: Request, from histories: [ChainHistory], at target: String
+  ) throws -> [Chosen] {
+    let chosen: [Chosen]
+    switch request.choice {
+    case .versions(let selectors): chosen = try named(selectors, in: histories, at: target)
+    case .rules(let rules):
+      chosen = try ofHosts(request, histories).compactMap { history in
+        guard let rules = history.database.flatMap({ rules[$0] }) else { return nil }
+        return Chosen(history: history, wish: .rules(try usable(rules)))
+      }
+    case .rulesForAll(let rules):
+      let wish = Wish.rules(try usable(rules))
+      chosen = ofHosts(request, histories).compactMap { history in
+        guard let database = history.database, request.named.isEmpty || request.named.contains(database) else {
+          return nil
+        }
+        return Chosen(history: history, wish: wish)
+      }
+    }
+    let found = Set(chosen.compactMap(\.history.database))
+    if let missing = request.named.first(where: { !found.contains($0) }) {
+      throw RepositoryError(
+        .noSuchVersion, "this host has no versions of '\(missing)' there",
+        hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
+    }
+    return chosen.sorted { $0.order < $1.order }
+  }
+
+  /// Nobody forgets everything by saying nothing.
+  private func usable(_ rules: RetentionRules) throws -> RetentionRules {
+    guard !rules.isEmpty else { throw Self.noRules }
+    return rules
+  }
+
+  package static let noRules = OperationError(
+    .usage, code: "noRules", "nothing says which versions to keep",
+    hint: "Give a rule, such as --keep-daily 14, or a \"keep\" section for the database in the configuration.")
+
+  private func ofHosts(_ request: Request, _ histories: [ChainHistory]) -> [ChainHistory] {
+    guard !request.allHosts else { return histories }
+    let host = HostName.known(world)
+    return histories.filter { $0.host == host }
+  }
+
+  private func named(
+    _ selectors: [VersionSelector], in histories: [ChainHistory], at target: String
+  ) throws -> [Chosen] {
+    var ids: Set<Digest> = []
+    for selector in selectors {
+      guard case .id(let prefix) = selector else {
+        throw OperationError(
+          .usage, code: "badVersion", "a version to be forgotten is named by its id, not as '\(selector.text)'",
+          hint: "`sealift list` shows the ids.")
+      }
+      let found = Set(histories.flatMap(\.versions).map(\.id).filter { $0.hex.hasPrefix(prefix) })
+      guard let id = found.first, found.count == 1 else {
+        throw RepositoryError(
+          .noSuchVersion,
+          found.isEmpty
+            ? "no version at \(target) answers to '\(prefix)'" : "'\(prefix)' names \(found.count) versions",
+          hint: "`sealift list --json` shows whole ids.")
+      }
+      ids.insert(id)
+    }
+    return histories.compactMap { history in
+      let own = Set(history.versions.map(\.id)).intersection(ids)
+      return own.isEmpty ? nil : Chosen(history: history, wish: .gone(Set(own.map(\.hex))))
+    }
+  }
+
+  // MARK: deciding
+
+  private func plan(_ history: ChainHistory, _ wish: Wish, _ lookup: VersionLookup) async throws -> ChainPlan {
+    if let problem = history.problems.first { throw problem }
+    try await lookup.freshness(of: history)
+    lookup.noteSeen(history)
+    let annotations = try await lookup.annotations(of: history)
+    let counting = history.versions.filter { !history.isForgotten($0) }
+    let summaries = counting.compactMap {
+      VersionSummary($0, target: lookup.targetName, annotations: annotations)
+    }
+    var soundness = try await Soundness(of: counting, summaries, history.chain, lookup)
+    let plan: RetentionPlan
+    switch wish {
+    case .rules(let rules):
+      plan = try await soundness.plan(looking: { $0.staying.map(\.version.id) }) {
+        RetentionPlan($0, rules: rules, now: world.now())
+      }
+      try soundness.demandCompleteness(of: plan)
+    case .gone(let ids):
+      plan = try await soundness.plan(looking: { $0.newestSound.map { [$0.id] } ?? [] }) {
+        RetentionPlan($0, forgetting: ids)
+      }
+      try refuse(ids, plan)
+    }
+    let going = Set(plan.going.map(\.version.id))
+    return ChainPlan(
+      database: history.database ?? "", host: history.host ?? "", versions: summaries, plan: plan,
+      forgottenBefore: history.versions.count - counting.count, going: counting.filter { going.contains($0.id.hex) })
+  }
+
+  /// A version that a person named goes, or the person hears why not.
+  private func refuse(_ named: Set<String>, _ plan: RetentionPlan) throws {
+    guard let kept = plan.staying.first(where: { named.contains($0.version.id) }) else { return }
+    let id = kept.version.id.prefix(12)
+    if kept.version.isPinned {
+      throw OperationError(
+        .usage, code: "pinned", "version \(id) is pinned", hint: "`sealift unpin \(id)` lets it go.")
+    }
+    throw OperationError(
+      .usage, code: "newestVersion", "version \(id) stays: no newer version is whole and sound",
+      hint: "Push a newer one first.")
+  }
+}
+
+extension ChainHistory {
+  /// All versions of a chain are of one database of one host.
+  var database: String? { newest?.version?.database }
+  var host: String? { newest?.version?.host }
+}

@@ -1,0 +1,144 @@
+/// Which versions of one chain stay and which go, and why. Pure: versions, rules and a time in, decisions out.
+///
+/// What always holds: whatever goes, a newer version stays that is sound. So the newest sound version never goes, nor
+/// anything pushed after it. Order in a chain is by sequence: clocks go back.
+package struct RetentionPlan: Sendable {
+  /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
+  /// version stays where a rule would keep it: most likely it is whole.
+  package enum Flaw: String, Sendable {
+    /// The database failed its own check when it was pushed.
+    case damaged
+    case foundDamaged = "found damaged"
+    /// Packs of it are missing.
+    case incomplete
+    /// All of it is there, but a prune has named a part of it, and may or may not delete that.
+    case condemned
+  }
+
+  package struct Version: Sendable {
+    package var id: String
+    package var sequence: UInt64
+    /// Milliseconds since 1970 UTC.
+    package var time: UInt64
+    package var tags: [String] = []
+    package var isPinned = false
+    /// `nil`: sound. What could not be checked at push is taken for sound.
+    package var flaw: Flaw?
+
+    package init(id: String, sequence: UInt64, time: UInt64) {
+      self.id = id
+      self.sequence = sequence
+      self.time = time
+    }
+  }
+
+  package struct Decision: Sendable {
+    package let version: Version
+    package let stays: Bool
+    /// In words: `newest`, `daily 2026-11-20`, `no rule keeps it`.
+    package let reasons: [String]
+  }
+
+  /// Oldest first.
+  package let decisions: [Decision]
+  /// The newest version that is sound: nothing from it on goes.
+  package let newestSound: Version?
+
+  package var staying: [Decision] { decisions.filter(\.stays) }
+  package var going: [Decision] { decisions.filter { !$0.stays } }
+
+  /// By rules.
+  /// - Parameters:
+  ///   - versions: of one chain, in any order.
+  ///   - now: milliseconds since 1970 UTC.
+  package init(_ versions: [Version], rules: RetentionRules, now: UInt64) {
+    let newestFirst = versions.sorted { $0.sequence > $1.sequence }
+    let sound = newestFirst.filter { $0.flaw == nil }
+    let kept = Self.kept(sound, by: rules, now: now)
+    let present = newestFirst.filter { $0.flaw == nil || $0.flaw == .condemned }
+    let keptInDoubt = Self.kept(present, by: rules, now: now)
+    self.init(newestFirst, newestSound: sound.first) { version in
+      if version.flaw == .condemned, let reasons = keptInDoubt[version.sequence] {
+        return (true, reasons + ["in doubt: a prune named it"])
+      }
+      if let reasons = kept[version.sequence] { return (true, reasons) }
+      return (false, [version.flaw.map { "\($0.rawValue), does not count" } ?? "no rule keeps it"])
+    }
+  }
+
+  /// By name: only those go.
+  /// - Parameter named: ids.
+  package init(_ versions: [Version], forgetting named: Set<String>) {
+    let newestFirst = versions.sorted { $0.sequence > $1.sequence }
+    self.init(newestFirst, newestSound: newestFirst.first { $0.flaw == nil }) { version in
+      named.contains(version.id) ? (false, ["named"]) : (true, ["not named"])
+    }
+  }
+
+  private init(
+    _ newestFirst: [Version], newestSound: Version?, _ decide: (Version) -> (stays: Bool, reasons: [String])
+  ) {
+    self.newestSound = newestSound
+    decisions = newestFirst.reversed().map { version in
+      var (stays, reasons) = decide(version)
+      let always = Self.always(version, newestSound)
+      if !always.isEmpty {
+        reasons = always + (stays ? reasons : [])
+        stays = true
+      }
+      return Decision(version: version, stays: stays, reasons: reasons)
+    }
+  }
+
+  /// What keeps a version whatever is asked for.
+  private static func always(_ version: Version, _ newestSound: Version?) -> [String] {
+    let pinned = version.isPinned ? ["pinned"] : []
+    guard let newestSound, version.sequence <= newestSound.sequence else { return ["nothing newer is sound"] + pinned }
+    return version.sequence == newestSound.sequence ? ["newest"] + pinned : pinned
+  }
+
+  /// By sequence, the rules that keep a version.
+  /// - Parameter sound: those that count, newest first.
+  private static func kept(_ sound: [Version], by rules: RetentionRules, now: UInt64) -> [UInt64: [String]] {
+    var kept: [UInt64: [String]] = [:]
+    if let last = rules.last {
+      for (index, version) in sound.prefix(last).enumerated() {
+        kept[version.sequence, default: []].append("last \(index + 1) of \(last)")
+      }
+    }
+    for (period, count) in rules.periods {
+      var names: Set<String> = []
+      for version in sound {
+        let name = period.name(of: version.time)
+        if names.count < count, names.insert(name).inserted {
+          kept[version.sequence, default: []].append("\(period) \(name)")
+        }
+      }
+    }
+    // Seen from the newest version, so that nothing goes because time goes by; a clock that ran ahead is not believed.
+    if let span = rules.within, let newest = sound.map(\.time).max().map({ min($0, now) }) {
+      for version in sound where version.time >= newest - min(newest, span) {
+        kept[version.sequence, default: []].append("within \(Times.span(span))")
+      }
+    }
+    for version in sound {
+      for tag in rules.tags where version.tags.contains(tag) {
+        kept[version.sequence, default: []].append("tag '\(tag)'")
+      }
+    }
+    return kept
+  }
+}
+
+extension Times {
+  /// A span of time as people write it: `48h`, `30d`; milliseconds when nothing longer fits.
+  package static func span(_ milliseconds: UInt64) -> String {
+    let units: [(String, UInt64, atLeast: UInt64)] = [
+      ("d", 86_400_000, 3), ("h", 3_600_000, 1), ("m", 60_000, 1), ("s", 1000, 1),
+    ]
+    for (unit, length, least) in units where milliseconds % length == 0 && milliseconds / length >= least {
+      return "\(milliseconds / length)\(unit)"
+    }
+    return "\(milliseconds)ms"
+  }
+}

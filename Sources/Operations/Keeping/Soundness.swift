@@ -1,0 +1,71 @@
+import Repositories
+import Sealing
+import Storage
+
+/// Finds out which versions of a chain are sound, as far as a plan rests on it: whether the packs of a version are all
+/// there costs reading its manifest, and most of those that go need no look.
+struct Soundness {
+  private let facts: [String: VersionFacts]
+  private let completeness: Completeness
+  private let concurrency: Int
+  private var versions: [RetentionPlan.Version]
+  private var seen: Set<String> = []
+
+  /// - Parameters:
+  ///   - counting: the versions that are not forgotten.
+  ///   - summaries: of the same.
+  init(
+    of counting: [VersionFacts], _ summaries: [VersionSummary], _ chain: ChainID, _ lookup: VersionLookup
+  ) async throws {
+    facts = Dictionary(counting.map { ($0.id.hex, $0) }) { first, _ in first }
+    versions = summaries.map(RetentionPlan.Version.init)
+    completeness = try await Completeness(lookup.repository, chain: chain, state: lookup.state)
+    concurrency = lookup.repository.store.traits.concurrency
+  }
+
+  /// Plans until all that the plan rests on was looked at: what turns out to be incomplete takes no other's place.
+  /// - Parameter looking: the ids of versions that the plan takes for complete.
+  mutating func plan(
+    looking: (RetentionPlan) -> [String], _ make: ([RetentionPlan.Version]) -> RetentionPlan
+  ) async throws -> RetentionPlan {
+    while true {
+      let plan = make(versions)
+      let open = looking(plan).filter { !seen.contains($0) }.compactMap { facts[$0] }
+      guard !open.isEmpty else { return plan }
+      let found = try await bounded(open, atOnce: concurrency) { [completeness] in try await completeness.look(at: $0) }
+      for (fact, finding) in zip(open, found) { note(finding, of: fact) }
+    }
+  }
+
+  private mutating func note(_ finding: Completeness.Finding, of fact: VersionFacts) {
+    seen.insert(fact.id.hex)
+    guard let index = versions.firstIndex(where: { $0.sequence == fact.sequence }) else { return }
+    switch finding {
+    case .whole: break
+    case .condemned: versions[index].flaw = versions[index].flaw ?? .condemned
+    case .incomplete: versions[index].flaw = .incomplete
+    }
+  }
+
+  /// Whoever lets versions go relies on those that stay.
+  /// - Throws: `.incomplete` when one of them is not all there.
+  func demandCompleteness(of plan: RetentionPlan) throws {
+    guard let broken = plan.staying.last(where: { $0.version.flaw == .incomplete }) else { return }
+    let id = broken.version.id.prefix(12)
+    let isLast = plan.newestSound.map { broken.version.sequence > $0.sequence } ?? true
+    throw RepositoryError(
+      .incomplete, "version \(id), which would stay, is not complete: its manifest or packs of it are missing or cut",
+      hint: isLast
+        ? "Push a newer version first, with `sealift push --rebuild-base`; then this one need not stay."
+        : "`sealift unpin \(id)` lets it go; nothing was forgotten.")
+  }
+}
+
+extension RetentionPlan.Version {
+  init(_ summary: VersionSummary) {
+    self.init(id: summary.id, sequence: summary.sequence, time: summary.time)
+    tags = summary.tags
+    isPinned = summary.pinned
+    flaw = summary.damaged ? .damaged : summary.foundDamaged != nil ? .foundDamaged : nil
+  }
+}

@@ -1,0 +1,126 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// `sealift status`: what one target holds of some databases, and whether that is as it should be. Nothing is fetched
+/// but what lists need.
+package struct StatusOfDatabases: Sendable {
+  package enum Change: String, Sendable {
+    /// The database is as it was when the newest version was pushed, by `stat` alone.
+    case unchanged
+    case changed
+    /// Only who pushed the newest version from here can tell.
+    case unknown
+  }
+
+  package struct Database: Sendable {
+    package var name: String
+    package var host: String
+    package var newest: VersionSummary?
+    /// How old the newest version is: milliseconds.
+    package var age: UInt64?
+    package var change = Change.unknown
+    /// Versions that count.
+    package var versions = 0
+    /// Forgotten, and not pruned yet.
+    package var forgotten = 0
+    /// Versions found damaged since they were pushed.
+    package var foundDamaged = 0
+    /// The version that was drilled last.
+    package var drilled: VersionSummary?
+
+    /// Something a person has to look at.
+    package var isSound: Bool {
+      newest.map { !$0.damaged } ?? true && foundDamaged == 0 && drilled?.drillPassed != false
+    }
+  }
+
+  package struct Outcome: Sendable {
+    package var target: String
+    package var databases: [Database] = []
+    package var freshnessProvable: Bool
+    package var problems: [OperationError] = []
+  }
+
+  package var world: World
+  package init(_ world: World) { self.world = world }
+
+  /// - Parameter databases: `nil`: all that this host pushed there.
+  package func run(_ databases: [DatabaseSource]?, at target: TargetAccess) async throws -> Outcome {
+    do {
+      let lookup = try await VersionLookup(at: target, world)
+      let host = HostName.known(world)
+      let chains = databases?.map { database in
+        lookup.repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
+      }
+      var outcome = Outcome(target: target.name, freshnessProvable: lookup.isFreshnessProvable())
+      let histories = try await lookup.histories(of: chains.map(Set.init)).filter {
+        databases != nil || $0.host == host
+      }
+      for history in histories {
+        let problems = await self.problems(of: history, lookup)
+        outcome.problems += problems.map { OperationError($0, doing: target.name) }
+      }
+      let vanished = lookup.vanishedChains(among: chains.map(Set.init))
+      outcome.problems += vanished.map { OperationError($0, doing: target.name) }
+      if let databases, let chains {
+        for (database, chain) in zip(databases, chains) {
+          let history = histories.first { $0.chain == chain }
+          var status = try await status(database.name, host, history, lookup)
+          status.change = change(of: database, host, status.newest, target)
+          outcome.databases.append(status)
+        }
+      } else {
+        for history in histories {
+          outcome.databases.append(try await status(history.database ?? "", host, history, lookup))
+        }
+        outcome.databases.sort { $0.name < $1.name }
+      }
+      return outcome
+    } catch {
+      throw OperationError(error, doing: "looking at \(target.name)")
+    }
+  }
+
+  private func problems(of history: ChainHistory, _ lookup: VersionLookup) async -> [any Error] {
+    var problems: [any Error] = history.problems
+    do {
+      try await lookup.freshness(of: history)
+      lookup.noteSeen(history)
+    } catch {
+      let isSaid = history.problems.contains { $0.message == (error as? RepositoryError)?.message }
+      if !isSaid { problems.append(error) }
+    }
+    return problems
+  }
+
+  private func status(
+    _ name: String, _ host: String, _ history: ChainHistory?, _ lookup: VersionLookup
+  ) async throws -> Database {
+    var status = Database(name: name, host: host)
+    guard let history else { return status }
+    let annotations = try await lookup.annotations(of: history)
+    let versions = history.versions.filter { !history.isForgotten($0) }.compactMap {
+      VersionSummary($0, target: lookup.targetName, annotations: annotations)
+    }
+    let now = world.now()
+    status.newest = versions.last
+    status.age = versions.last.map { now - min(now, $0.time) }
+    status.versions = versions.count
+    status.forgotten = history.versions.count - versions.count
+    status.foundDamaged = versions.count { $0.foundDamaged != nil }
+    status.drilled = versions.filter { $0.drilledAt != nil }.max { ($0.drilledAt ?? 0) < ($1.drilledAt ?? 0) }
+    return status
+  }
+
+  private func change(
+    of database: DatabaseSource, _ host: String, _ newest: VersionSummary?, _ target: TargetAccess
+  ) -> Change {
+    let path = SourceMemory.path(world, database, host: host, location: target.store.traits.location)
+    guard let newest, let memory = SourceMemory.read(path), memory.version.id == newest.id,
+      let signature = try? SourceSignature.read(database.path)
+    else { return .unknown }
+    return memory.signature == signature ? .unchanged : .changed
+  }
+}

@@ -1,0 +1,52 @@
+package import Sealing
+import Storage
+
+/// Whether versions of one chain have all they need, as listings tell: every pack is there, of the right length, and no
+/// condemned record names it or the manifest. What the bytes in them are worth only reading them tells.
+///
+/// Listed anew when this is made: condemned records first, packs after them.
+package struct Completeness: Sendable {
+  private let repository: Repository
+  private let state: StateFolder?
+  private let presence: Presence
+
+  package init(_ repository: Repository, chain: ChainID, state: StateFolder?) async throws {
+    self.repository = repository
+    self.state = state
+    presence = try await Presence(repository, chain: chain, state: state)
+  }
+
+  package enum Finding: Sendable {
+    case whole
+    /// All of it is there, and a record names a part of it. Mostly a prune noticed in time that it is needed; but a
+    /// version that was never acknowledged may lose that part.
+    case condemned
+    case incomplete
+  }
+
+  /// - Throws: only what says nothing of the version: a target that cannot be reached, a cancelled task.
+  package func look(at version: VersionFacts) async throws -> Finding {
+    guard let packs = try await repository.packs(of: version, state: state), presence.lists(packs) else {
+      return .incomplete
+    }
+    return presence.holds(packs) && !presence.condemns(version.digest) ? .whole : .condemned
+  }
+}
+
+extension Repository {
+  /// Every pack that a version needs; `nil` when its manifest or its pack table cannot be read.
+  func packs(of version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
+    do {
+      let manifest = try await readManifest(version.name, state: state)
+      return try await PackTable(of: manifest, repository: self, state: state).all
+    } catch let error as StoreError where error.code != .notFound {
+      throw error
+    } catch is SealError {
+      return nil
+    } catch is StoreError {
+      return nil
+    } catch let error as RepositoryError where error.code == .damaged {
+      return nil
+    }
+  }
+}

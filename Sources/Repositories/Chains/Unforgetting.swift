@@ -1,0 +1,60 @@
+package import Sealing
+import Storage
+
+extension Repository {
+  /// Takes back that a version was forgotten, and returns when no prune can take it any more (`Docs/Format.md` §8.3).
+  ///
+  /// The same order as a push: the word that it counts again comes first, the listings that say whether a prune was
+  /// faster come after. A prune whose second listing missed that word had its record in place before ours was, so our
+  /// listing of records shows it.
+  /// - Parameters:
+  ///   - tombstones: by which it is forgotten. None: it is not, and only looked after.
+  ///   - now: milliseconds since 1970 UTC.
+  /// - Returns: the version as it is safe now: perhaps another revision, when its manifest was about to be deleted.
+  /// - Throws: `.incomplete` when a prune has taken some of it: then it is as forgotten as it was; `.conflict`.
+  package func unforget(
+    _ version: VersionFacts, from tombstones: [Digest], now: UInt64, state: StateFolder?
+  ) async throws -> VersionFacts {
+    let manifest = try await readManifest(version.name, state: state)
+    guard let packs = try await packs(of: version, state: state) else { throw Self.taken(version, nil) }
+    let before = try await Presence(self, chain: version.chain, state: state)
+    guard before.holds(packs) else { throw Self.taken(version, before.lists(packs)) }
+
+    if !tombstones.isEmpty { try await annotate(version, [Annotation.Item(unforget: tombstones)], now: now) }
+    var safe = manifest
+    for _ in 0..<Self.republications {
+      let presence = try await Presence(self, chain: version.chain, state: state)
+      guard presence.holds(packs) else {
+        if !tombstones.isEmpty { try await forget([version], now: now) }
+        throw Self.taken(version, presence.lists(packs))
+      }
+      let listing = try await versionListing(of: version.chain)
+      if listing.versions.contains(safe.name), !presence.condemns(safe.name.digest) { return safe.facts }
+      let highest = listing.revisions(of: version.sequence).map(\.revision).max() ?? 0
+      safe = try await republish(manifest, revision: max(highest, safe.name.revision) + 1, state: state)
+    }
+    throw RepositoryError(
+      .conflict, "prunes took the manifest of version \(version.sequence) away again and again",
+      hint: "Let the prune that is running end, then run the same command again.")
+  }
+
+  /// How often a manifest is written anew because prunes are about to delete it.
+  private static var republications: Int { 5 }
+
+  func versionListing(of chain: ChainID) async throws -> ChainListing {
+    ChainListing(chain: chain, objects: try await store.list(prefix: Layout.versions(of: chain)))
+  }
+
+  /// - Parameter areThere: all packs are still listed; `nil` when not even their list can be read.
+  private static func taken(_ version: VersionFacts, _ areThere: Bool?) -> RepositoryError {
+    let id = version.id.hex.prefix(12)
+    guard areThere == true else {
+      return RepositoryError(
+        .incomplete, "version \(id) cannot be taken back: a prune has deleted a part of it",
+        hint: "What was deleted does not come back; `sealift list` shows the versions that are whole.")
+    }
+    return RepositoryError(
+      .incomplete, "version \(id) cannot be taken back: a prune is about to delete a part of it",
+      hint: "All of it is still there: save it at once with `sealift pull \(id) -o FILE`.")
+  }
+}

@@ -1,0 +1,41 @@
+import Operations
+
+/// The same done to several versions at one target, one after the other: what `unforget`, `tag`, `note` and `pin` share.
+struct EachVersion {
+  struct Done: Sendable {
+    var version: VersionSummary
+    /// What became of it: `is pinned`.
+    var word: String
+  }
+
+  private let selectors: [VersionSelector]
+
+  init(_ versions: [String]) throws { selectors = try versions.map(VersionSelector.init(parsing:)) }
+
+  /// The failure of one version does not stop the others.
+  func run(
+    in session: Session, _ work: (VersionSelector, TargetAccess, World) async throws -> Done
+  ) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let target = try targets.access(try targets.one())
+    let world = try session.world(configuration)
+    var tries = Tries<Done>()
+    for selector in selectors {
+      try await tries.attempt(target.name, session.terminal) {
+        let done = try await work(selector, target, world)
+        if !session.options.json {
+          let version = done.version
+          try session.terminal.result(
+            printable("\(target.name): version \(version.id.prefix(8)) of '\(version.database)' \(done.word)"))
+        }
+        return done
+      }
+    }
+    if session.options.json {
+      try session.terminal.result(
+        Documents.versions(tries.done.map(\.outcome.version), notices: session.terminal.notices))
+    }
+    return try tries.status("versions", session.terminal)
+  }
+}

@@ -1,0 +1,124 @@
+import ArgumentParser
+import Operations
+
+struct Forget: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Let go of versions by rules, or by their ids.",
+    discussion: """
+      Says first of every version whether it stays, and why. What is forgotten does not count any more, and a later \
+      prune frees its room; until then `sealift unforget` takes it back.
+
+      A version stays when any rule keeps it. Hours, days, weeks, months and years are those of UTC, counted where there \
+      is a version. The newest sound version always stays, and what is pinned. Damaged and incomplete versions count for \
+      no rule.
+
+      Without rules on the line, each database's own are used: "keep" in the configuration.
+
+        sealift forget --dry-run
+        sealift forget app --keep-last 7 --keep-daily 14 --keep-tag before-upgrade
+        sealift --target nas forget 9c06ab3f
+      """)
+
+  @Argument(help: ArgumentHelp("Databases, or, without rules, ids of versions.", valueName: "name|version"))
+  var arguments: [String] = []
+
+  @OptionGroup(title: "Rules") var keep: KeepOptions
+
+  @Flag(help: "Also databases that other hosts pushed.")
+  var allHosts = false
+
+  @Flag(name: [.long, .customShort("n")], help: "Say what would go, and why the rest stays; change nothing.")
+  var dryRun = false
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let wish = try ForgetWish(arguments, keep.rules, configuration)
+    let chosen = wish.isByID ? [try targets.one()] : try targets.all()
+    let forget = ForgetVersions(try session.world(configuration))
+    var report = ForgetReport(isDryRun: dryRun)
+    for target in chosen {
+      guard var request = try wish.request(at: target.name, asked: !session.options.targets.isEmpty) else { continue }
+      request.allHosts = allHosts
+      try await report.run(request, forget, at: target, targets, session.terminal)
+    }
+    return try report.end(session.terminal)
+  }
+}
+
+/// What the words on the line mean: databases, or versions.
+struct ForgetWish {
+  private enum Kind {
+    case ids([VersionSelector])
+    case rulesForAll(RetentionRules)
+    case configured([Configuration.DatabaseSettings])
+  }
+
+  private let kind: Kind
+  private let names: [String]
+
+  var isByID: Bool {
+    if case .ids = kind { true } else { false }
+  }
+
+  /// With rules every word is the name of a database. Without, a word that is none of the configured is an id.
+  /// - Throws: `.usage` where nothing says what is to be kept.
+  init(_ arguments: [String], _ rules: RetentionRules?, _ configuration: Configuration) throws {
+    if let rules {
+      (kind, names) = (.rulesForAll(rules), arguments)
+      return
+    }
+    let known = configuration.databases.map(\.source.name)
+    let names = arguments.filter(known.contains)
+    self.names = names
+    let ids = arguments.filter { !known.contains($0) }
+    guard ids.isEmpty || names.isEmpty else {
+      throw OperationError(
+        .usage, "'\(names[0])' is a database and '\(ids[0])' is none: forget takes databases or versions, not both",
+        hint: "Run it twice.")
+    }
+    guard ids.isEmpty else {
+      kind = .ids(try ids.map(Self.selector))
+      return
+    }
+    let chosen = configuration.databases.filter { names.isEmpty || names.contains($0.source.name) }
+    if let name = names.first(where: { name in chosen.contains { $0.source.name == name && $0.keep == nil } }) {
+      var error = ForgetVersions.noRules
+      error.message = "nothing says which versions of '\(name)' to keep"
+      throw error
+    }
+    guard chosen.contains(where: { $0.keep != nil }) else { throw ForgetVersions.noRules }
+    kind = .configured(chosen)
+  }
+
+  /// - Parameter asked: the targets were named on the line: then they count, not each database's own.
+  /// - Returns: `nil` when there is nothing to forget at this target.
+  func request(at target: String, asked: Bool) throws -> ForgetVersions.Request? {
+    switch kind {
+    case .ids(let selectors): return ForgetVersions.Request(.versions(selectors))
+    case .rulesForAll(let rules):
+      var request = ForgetVersions.Request(.rulesForAll(rules))
+      request.named = names
+      return request
+    case .configured(let databases):
+      let here = databases.filter { asked || $0.targets?.contains(target) ?? true }
+      let rules = here.compactMap { database in database.keep.map { (database.source.name, $0) } }
+      guard !rules.isEmpty else { return nil }
+      var request = ForgetVersions.Request(.rules(Dictionary(rules) { first, _ in first }))
+      request.named = names.filter { name in here.contains { $0.source.name == name } }
+      return request
+    }
+  }
+
+  private static func selector(_ text: String) throws -> VersionSelector {
+    do {
+      return try VersionSelector(parsing: text)
+    } catch {
+      throw OperationError(
+        .usage, code: "noRules", "'\(text)' is neither the id of a version nor a configured database",
+        hint: "For a database that is not configured give a rule, such as --keep-daily 14.")
+    }
+  }
+}

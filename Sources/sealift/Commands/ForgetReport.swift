@@ -1,0 +1,102 @@
+import Operations
+
+/// What became of the versions of every chain at every target.
+struct ForgetReport {
+  let isDryRun: Bool
+  private(set) var done: [(target: String, chain: ForgetVersions.ChainPlan, forgot: Int)] = []
+  private(set) var failures: [(target: String, error: OperationError)] = []
+
+  init(isDryRun: Bool) { self.isDryRun = isDryRun }
+
+  /// Plans for one target, shows the plan, and then carries it out. What fails is kept; the rest goes on.
+  /// - Throws: only when the work was cancelled, or nothing can be shown.
+  mutating func run(
+    _ request: ForgetVersions.Request, _ forget: ForgetVersions, at target: TargetSettings, _ targets: Targets,
+    _ terminal: Terminal
+  ) async throws {
+    let plan: ForgetVersions.Plan
+    do {
+      plan = try await forget.plan(request, at: try targets.access(target))
+    } catch {
+      try fail(target.name, error)
+      return
+    }
+    for error in plan.refusals { add(error, at: target.name) }
+    if !terminal.manner.json {
+      for chain in plan.chains { for line in Self.lines(chain, at: target.name) { try terminal.result(line) } }
+    }
+    for chain in plan.chains {
+      do {
+        let count = isDryRun ? 0 : try await forget.carryOut(chain, of: plan)
+        add(chain, at: target.name, forgot: count)
+        if count > 0 { terminal.notice(Self.remark(chain, count, at: target.name)) }
+      } catch {
+        try fail(target.name, error)
+      }
+    }
+  }
+
+  private mutating func fail(_ target: String, _ error: any Error) throws {
+    let error = Session.known(error)
+    if error.kind == .cancelled { throw error }
+    add(error, at: target)
+  }
+
+  mutating func add(_ chain: ForgetVersions.ChainPlan, at target: String, forgot: Int) {
+    done.append((target, chain, forgot))
+  }
+
+  mutating func add(_ error: OperationError, at target: String) { failures.append((target, error)) }
+
+  /// - Throws: the first failure when nothing was done.
+  func end(_ terminal: Terminal) throws -> ExitStatus {
+    if terminal.manner.json { try terminal.result(Documents.forget(self, notices: terminal.notices)) }
+    guard let first = failures.first else {
+      if done.isEmpty { terminal.notice("there are no versions to forget") }
+      return .success
+    }
+    guard !done.isEmpty else {
+      for failure in failures.dropFirst() { terminal.tell(failure.error) }
+      throw first.error
+    }
+    for failure in failures { terminal.tell(failure.error) }
+    terminal.tellDocument(OperationError(.partlyDone, first.error.message, hint: first.error.hint))
+    return .partlyDone
+  }
+
+  /// A heading, and a line for every version: `goes` or `stays`, and why.
+  static func lines(_ chain: ForgetVersions.ChainPlan, at target: String) -> [String] {
+    let counts = "\(chain.plan.staying.count) stay, \(chain.plan.going.count) go"
+    let before = chain.forgottenBefore == 0 ? "" : ", \(chain.forgottenBefore) forgotten before"
+    var table = Table([("", .left), ("ID", .left), ("TIME", .left), ("", .left), ("WHY", .left)])
+    let digits = VersionTable.shortestDigits(chain.versions.map(\.id))
+    // What the other columns leave of a line.
+    let room = max(20, Table.width - digits - "  ".count * 4 - "2026-11-20T08:00:00Z".count - "stays".count)
+    for decision in chain.plan.decisions {
+      let version = decision.version
+      let reasons = joined(decision.reasons, to: room)
+      table.add([
+        "", String(version.id.prefix(digits)), Times.seconds(version.time), decision.stays ? "stays" : "goes",
+        reasons.first ?? "",
+      ])
+      for more in reasons.dropFirst() { table.add(["", "", "", "", more]) }
+    }
+    return [printable("\(target): \(chain.database) of \(chain.host): \(counts)\(before)")] + table.lines.dropFirst()
+  }
+
+  /// Words in as few lines as hold them whole, none longer than `width` where that can be.
+  private static func joined(_ words: [String], to width: Int) -> [String] {
+    words.indices.reduce(into: []) { lines, index in
+      let word = index == words.count - 1 ? words[index] : "\(words[index]),"
+      if let last = lines.last, last.count + 1 + word.count <= width {
+        lines[lines.count - 1] = "\(last) \(word)"
+      } else {
+        lines.append(word)
+      }
+    }
+  }
+
+  private static func remark(_ chain: ForgetVersions.ChainPlan, _ count: Int, at target: String) -> String {
+    "\(target): forgot \(count) version\(count == 1 ? "" : "s") of '\(chain.database)'; `sealift unforget ID` takes that back until a prune"
+  }
+}

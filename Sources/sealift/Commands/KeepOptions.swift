@@ -1,0 +1,84 @@
+import ArgumentParser
+import Operations
+
+/// The rules of `forget`, as options.
+struct KeepOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Keep so many newest versions.", valueName: "n"))
+  var keepLast: Int?
+
+  @Option(help: ArgumentHelp("Keep the newest version of so many hours.", valueName: "n"))
+  var keepHourly: Int?
+
+  @Option(help: ArgumentHelp("Keep the newest version of so many days (UTC).", valueName: "n"))
+  var keepDaily: Int?
+
+  @Option(help: ArgumentHelp("Keep the newest version of so many weeks, which begin on Monday.", valueName: "n"))
+  var keepWeekly: Int?
+
+  @Option(help: ArgumentHelp("Keep the newest version of so many months.", valueName: "n"))
+  var keepMonthly: Int?
+
+  @Option(help: ArgumentHelp("Keep the newest version of so many years.", valueName: "n"))
+  var keepYearly: Int?
+
+  @Option(help: ArgumentHelp("Keep what is at most so much older than the newest, such as 48h.", valueName: "time"))
+  var keepWithin: String?
+
+  @Option(
+    name: .customLong("keep-tag"), parsing: .singleValue,
+    help: ArgumentHelp("Keep versions with this tag; may be given more than once.", valueName: "tag"))
+  var keepTags: [String] = []
+
+  func validate() throws {
+    for count in [keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly].compactMap({ $0 })
+    where !KeepRule.counts.contains(count) {
+      throw ValidationError("a number of versions to keep lies between 1 and \(KeepRule.counts.upperBound)")
+    }
+    if let keepWithin, KeepRule.span(keepWithin) == nil {
+      throw ValidationError("--keep-within needs a time such as 48h or 30d, not '\(keepWithin)'")
+    }
+    if keepTags.contains("") { throw ValidationError("a tag must not be empty") }
+  }
+
+  /// `nil` when none is given.
+  var rules: RetentionRules? {
+    var rules = RetentionRules()
+    (rules.last, rules.hourly, rules.daily) = (keepLast, keepHourly, keepDaily)
+    (rules.weekly, rules.monthly, rules.yearly) = (keepWeekly, keepMonthly, keepYearly)
+    rules.within = keepWithin.flatMap(KeepRule.span)
+    rules.tags = keepTags
+    return rules.isEmpty ? nil : rules
+  }
+}
+
+/// What a rule may say, on the command line and in the configuration alike.
+enum KeepRule {
+  /// None would keep nothing: whoever wants that leaves the rule out.
+  static let counts = 1...1_000_000
+
+  /// Milliseconds; `nil` when it is no time, or none at all.
+  static func span(_ text: String) -> UInt64? {
+    TimeSpan.parse(text).flatMap { $0 > 0 ? UInt64($0) : nil }
+  }
+}
+
+extension RetentionRules {
+  /// The `keep` section of a database.
+  init(_ section: ConfigurationSection) throws {
+    self.init()
+    last = try section.integer("last", in: KeepRule.counts)
+    hourly = try section.integer("hourly", in: KeepRule.counts)
+    daily = try section.integer("daily", in: KeepRule.counts)
+    weekly = try section.integer("weekly", in: KeepRule.counts)
+    monthly = try section.integer("monthly", in: KeepRule.counts)
+    yearly = try section.integer("yearly", in: KeepRule.counts)
+    within = try section.value("within", "a time such as 48h", KeepRule.span)
+    tags = try section.texts("tags") ?? []
+    try section.finish()
+    guard !isEmpty else {
+      throw ConfigurationSection.mistake(
+        "badValue", section.file, section.line, "'\(section.path)' has no rule",
+        hint: "Leave it out, or say what to keep, such as \"daily\": 14.")
+    }
+  }
+}

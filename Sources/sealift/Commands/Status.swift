@@ -1,0 +1,116 @@
+import ArgumentParser
+import Operations
+
+struct Status: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say of every database whether it is safe, and how fresh.",
+    discussion: """
+      The newest version at each target, whether the database changed since, the last drill, what was found damaged. \
+      Ends with 3 when a target cannot be reached, with 13 when something is wrong there.
+
+        sealift status
+        sealift status app --json
+      """)
+
+  @Argument(help: "Only these configured databases.")
+  var names: [String] = []
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let databases = try chosen(configuration)
+    let operation = StatusOfDatabases(try session.world(configuration, readOnly: true))
+    var tries = Tries<StatusOfDatabases.Outcome>()
+    for target in try targets.all() {
+      let asked = !session.options.targets.isEmpty
+      let here = databases?.filter { asked || $0.targets?.contains(target.name) ?? true }.map(\.source)
+      if let here, here.isEmpty { continue }
+      try await tries.attempt(target.name, session.terminal) {
+        let outcome = try await operation.run(here, at: try targets.access(target))
+        if !session.options.json {
+          for line in StatusLines.lines(outcome) { try session.terminal.result(line) }
+        }
+        return outcome
+      }
+    }
+    let outcomes = tries.done.map(\.outcome)
+    if session.options.json {
+      try session.terminal.result(
+        Documents.status(outcomes, unreachable: tries.failures, notices: session.terminal.notices))
+    }
+    for outcome in outcomes { for problem in outcome.problems { session.terminal.tell(problem) } }
+    let status = try tries.status("targets", session.terminal)
+    guard status == .success, let alarm = StatusLines.alarm(outcomes) else { return status }
+    session.terminal.tellDocument(alarm)
+    return ExitStatus(alarm.kind)
+  }
+
+  /// - Returns: `nil` when none is configured: then what is at the target is told.
+  private func chosen(_ configuration: Configuration) throws -> [Configuration.DatabaseSettings]? {
+    let known = configuration.databases.map(\.source.name)
+    if let stray = names.first(where: { !known.contains($0) }) {
+      throw OperationError(
+        .usage, code: "unknownDatabase", "'\(stray)' is not a configured database",
+        hint: Nearest.match(for: stray, among: known).map { "Did you mean '\($0)'?" }
+          ?? "`sealift list \(stray)` shows its versions.")
+    }
+    guard !known.isEmpty else { return nil }
+    return configuration.databases.filter { names.isEmpty || names.contains($0.source.name) }
+  }
+}
+
+/// What `status` says of one target.
+enum StatusLines {
+  static func lines(_ outcome: StatusOfDatabases.Outcome) -> [String] {
+    guard !outcome.databases.isEmpty else { return [printable("\(outcome.target): no versions")] }
+    return outcome.databases.flatMap { lines($0, at: outcome.target) }.map(printable)
+  }
+
+  private static func lines(_ database: StatusOfDatabases.Database, at target: String) -> [String] {
+    let place = "\(database.name) -> \(target):"
+    guard let newest = database.newest else { return ["\(place) no versions"] }
+    var facts = ["\(ago(database.age ?? 0)) old", ByteCount.text(newest.size)]
+    switch database.change {
+    case .unchanged: facts.append("unchanged since")
+    case .changed: facts.append("changed since")
+    case .unknown: break
+    }
+    let count = "\(database.versions) version\(database.versions == 1 ? "" : "s")"
+    var rest = [database.forgotten == 0 ? count : "\(count), \(database.forgotten) forgotten and not pruned"]
+    rest.append(drill(database.drilled))
+    if newest.damaged { rest.append("DAMAGED when it was pushed") }
+    if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED") }
+    return [
+      "\(place) version \(newest.id.prefix(8)) of \(Times.seconds(newest.time)), \(facts.joined(separator: ", "))",
+      "  \(rest.joined(separator: ", ")), head \(newest.head)",
+    ]
+  }
+
+  private static func drill(_ version: VersionSummary?) -> String {
+    guard let version, let time = version.drilledAt else { return "never drilled" }
+    return "drilled \(Times.seconds(time)): \(version.drillPassed == true ? "passed" : "FAILED")"
+  }
+
+  /// `3 d`, `17 h`, `5 m`, `12 s`.
+  static func ago(_ milliseconds: UInt64) -> String {
+    let seconds = milliseconds / 1000
+    if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
+    if seconds >= 2 * 3600 { return "\(seconds / 3600) h" }
+    return seconds >= 120 ? "\(seconds / 60) m" : "\(seconds) s"
+  }
+
+  /// What ends a status with another status than success.
+  static func alarm(_ outcomes: [StatusOfDatabases.Outcome]) -> OperationError? {
+    if let problem = outcomes.flatMap(\.problems).first { return problem }
+    for outcome in outcomes {
+      guard let unsound = outcome.databases.first(where: { !$0.isSound }) else { continue }
+      return OperationError(
+        .verificationFailed, code: "unsound",
+        "something is wrong with versions of '\(unsound.name)' at \(outcome.target)",
+        hint: "`sealift list` shows which ones.")
+    }
+    return nil
+  }
+}

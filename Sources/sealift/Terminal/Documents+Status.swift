@@ -1,0 +1,43 @@
+import Operations
+
+/// The document of `status`.
+extension Documents {
+  static func status(
+    _ outcomes: [StatusOfDatabases.Outcome], unreachable: [(target: String, error: OperationError)],
+    notices: [String]
+  ) -> Json {
+    let reached = outcomes.map { outcome in
+      Json.object([
+        ("target", .string(outcome.target)), ("reached", .bool(true)),
+        ("freshnessProvable", .bool(outcome.freshnessProvable)), ("problems", .array(outcome.problems.map(problem))),
+      ])
+    }
+    let failed = unreachable.map { failure in
+      Json.object([
+        ("target", .string(failure.target)), ("reached", .bool(false)), ("freshnessProvable", .bool(false)),
+        ("problems", .array([problem(failure.error)])),
+      ])
+    }
+    let databases = outcomes.flatMap { outcome in outcome.databases.map { database($0, at: outcome.target) } }
+    return .object([
+      ("databases", .array(databases)), ("targets", .array(reached + failed)), ("notices", .strings(notices)),
+    ])
+  }
+
+  private static func database(_ status: StatusOfDatabases.Database, at target: String) -> Json {
+    .object([
+      ("database", .string(status.name)), ("host", .string(status.host)), ("target", .string(target)),
+      ("newest", status.newest.map(version) ?? .null),
+      ("ageSeconds", status.age.map { .number(Int(clamping: $0 / 1000)) } ?? .null),
+      ("change", .string(status.change.rawValue)), ("count", .number(status.versions)),
+      ("forgottenCount", .number(status.forgotten)), ("foundDamagedCount", .number(status.foundDamaged)),
+      ("drilled", status.drilled.map(version) ?? .null), ("sound", .bool(status.isSound)),
+    ])
+  }
+
+  private static func problem(_ problem: OperationError) -> Json {
+    .object([
+      ("code", .string(problem.code)), ("message", .string(problem.message)), ("hint", .optional(problem.hint)),
+    ])
+  }
+}

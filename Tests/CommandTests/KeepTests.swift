@@ -1,0 +1,163 @@
+import TestKit
+import Testing
+
+@testable import sealift
+
+/// `forget`, `unforget`, `tag`, `note`, `pin` and `status`, as a person types them.
+@Suite struct KeepTests {
+  private struct Plans: Decodable {
+    var chains: [Chain]
+    var failures: [Failure]
+    var dryRun: Bool
+    struct Failure: Decodable {
+      var target: String
+      var code: String
+    }
+    struct Chain: Decodable {
+      var target: String
+      var database: String
+      var host: String
+      var forgottenNow: Int
+      var forgottenBefore: Int
+      var decisions: [Decision]
+    }
+    struct Decision: Decodable {
+      var id: String
+      var stays: Bool
+      var reasons: [String]
+    }
+  }
+
+  private struct States: Decodable {
+    var databases: [Database]
+    var targets: [Target]
+    struct Database: Decodable {
+      var database: String
+      var newest: Version?
+      var ageSeconds: Int?
+      var change: String
+      var count: Int
+      var forgottenCount: Int
+      var sound: Bool
+    }
+    struct Target: Decodable {
+      var target: String
+      var reached: Bool
+    }
+  }
+
+  /// A home with so many versions of `app`, oldest first.
+  private func home(versions count: Int) async throws -> (Home, [Version]) {
+    let home = try Home()
+    try await home.must("init")
+    var versions: [Version] = []
+    for _ in 0..<count {
+      try home.change()
+      versions.append(try await home.push())
+    }
+    return (home, versions)
+  }
+
+  private func listed(_ home: Home) async throws -> [String] {
+    try decoded(Versions.self, try await home.must("list", "--json")).versions.map(\.id)
+  }
+
+  @Test func `a dry run prints the plan that is carried out, and unforget takes it back`() async throws {
+    let (home, versions) = try await home(versions: 4)
+    let files = home.program.files(below: "target")
+    let dry = try await home("forget", "app", "--keep-last", "1", "--dry-run")
+    #expect(dry.status == 0 && home.program.files(below: "target") == files)
+    let lines = dry.output.split(separator: "\n")
+    #expect(lines[0] == "disk: app of web-1: 1 stay, 3 go" && lines.count == 5)
+    #expect(lines[1].hasPrefix("  \(versions[0].id.prefix(8))  ") && lines[1].hasSuffix("  goes   no rule keeps it"))
+    #expect(lines[4].hasSuffix("  stays  newest, last 1 of 1"))
+    let done = try await home("forget", "app", "--keep-last", "1")
+    #expect(done.status == 0 && done.output == dry.output)
+    #expect(done.error.contains("forgot 3 versions of 'app'; `sealift unforget ID` takes that back"))
+    #expect(try await listed(home) == [versions[3].id])
+    let all = try await home.must("list", "--forgotten").split(separator: "\n")
+    #expect(all.count == 5 && all[1...3].allSatisfy { $0.hasSuffix("  (forgotten)") } && !all[4].contains("("))
+    #expect(try await home.must("show", versions[1].id).contains("forgotten  yes, until a prune\n"))
+    let pulled = try await home("pull", String(versions[1].id.prefix(12)), "-o", home.program.file("second.db"))
+    #expect(pulled.status == 0)
+
+    let back = try await home.must("unforget", String(versions[1].id.prefix(8)), versions[2].id)
+    #expect(back.contains("disk: version \(versions[1].id.prefix(8)) of 'app' counts again\n"))
+    #expect(try await listed(home) == versions.dropFirst().map(\.id))
+    #expect(try await home("unforget", "0123456789").status == 14)
+    let again = try decoded(Plans.self, try await home.must("forget", versions[1].id, "--json"))
+    #expect(again.chains.map(\.forgottenNow) == [1] && again.chains.map(\.forgottenBefore) == [1] && !again.dryRun)
+    #expect(again.chains[0].decisions.filter { !$0.stays }.map(\.id) == [versions[1].id])
+    #expect(try await home("forget", versions[3].id).status == 2)
+    #expect(try await listed(home) == versions.suffix(2).map(\.id))
+    #expect(try await home.push().unchanged == true)
+    try home.change()
+    #expect(try await home.push().head.hasPrefix("5-"))
+  }
+
+  @Test func `each database's own rules stand in the configuration`() async throws {
+    let (home, versions) = try await home(versions: 3)
+    let none = try await home("forget")
+    #expect(none.status == 2 && none.error.contains("nothing says which versions to keep"))
+    let text = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+    try home.program.write(
+      text.replacing(#"/app.db"}}"#, with: #"/app.db", "keep": {"last": 1, "tags": ["first"]}}}"#), to: "config.json")
+    try await home.must("tag", versions[0].id, "--add", "first")
+    let plan = try decoded(Plans.self, try await home.must("forget", "--json", "-n"))
+    #expect(plan.dryRun && plan.chains[0].decisions.map(\.stays) == [true, false, true])
+    #expect(plan.chains[0].decisions[0].reasons == ["tag 'first'"] && plan.chains[0].forgottenNow == 0)
+    try await home.must("forget")
+    #expect(try await listed(home) == [versions[0].id, versions[2].id])
+    // Rules on the line take their place.
+    try await home.must("forget", "app", "--keep-last", "1")
+    #expect(try await listed(home) == [versions[2].id])
+    #expect(try await home("forget", "mail", "--keep-last", "1").status == 14)
+    #expect(try await home.must("config", "check").contains("databases.app.keep.last = 1  ("))
+    for wrong in [#"{}"#, #"{"last": 0}"#, #"{"lsat": 1}"#, #"{"within": "48"}"#, #"{"tags": []}"#] {
+      try home.program.write(text.replacing(#"/app.db"}}"#, with: #"/app.db", "keep": \#(wrong)}}"#), to: "config.json")
+      #expect(try await home("config", "check").status == 2, "\(wrong)")
+    }
+  }
+
+  @Test func `tags, notes and pins are shown`() async throws {
+    let (home, versions) = try await home(versions: 2)
+    #expect(try await home.must("tag", "app:latest", "--add", "x", "--add", "y").hasSuffix("has tags x, y\n"))
+    #expect(try await home.must("tag", "app:latest", "--remove", "x", "--json").contains(#""tags":["y"]"#))
+    try await home.must("note", "latest", "moved")
+    #expect(try await home.must("pin", versions[0].id, versions[1].id).split(separator: "\n").count == 2)
+    #expect(try await home.must("unpin", versions[0].id).contains("is not pinned any more"))
+    #expect(try await home.must("list").contains("(pinned),y \"moved\"\n"))
+    let shown = try await home.must("show", "latest")
+    #expect(shown.contains("pinned     yes\n") && shown.contains("note       moved\n"))
+    #expect(try await home.must("show", "latest", "--json").contains(#""pinned":true"#))
+    #expect(try await home("forget", versions[1].id).status == 2)
+    #expect(try await home("pin", versions[0].id, "0123456789").status == 3)
+  }
+
+  @Test func `a status is what a person wants to know in the morning`() async throws {
+    let (home, versions) = try await home(versions: 2)
+    try await home.must("forget", versions[0].id)
+    let lines = try await home.must("status").split(separator: "\n")
+    #expect(lines[0].hasPrefix("app -> disk: version \(versions[1].id.prefix(8)) of \(versions[1].time.prefix(19))"))
+    #expect(lines[1] == "  1 version, 1 forgotten and not pruned, never drilled, head \(versions[1].head)")
+    let state = try decoded(States.self, try await home.must("status", "app", "--json"))
+    #expect(state.databases.map(\.newest?.id) == [versions[1].id] && state.targets.map(\.reached) == [true])
+    #expect(state.databases[0].sound && state.databases[0].forgottenCount == 1 && state.databases[0].count == 1)
+    // Without a configuration: what this host has there.
+    let bare = try await home.program.start(
+      Program.path,
+      ["--target", home.target, "--key-file", home.program.file("key"), "status"])
+    #expect(bare.status == 0)
+
+    let both = try await home("--target", "disk", "--target", "file:///nonexistent/place", "status", "--json")
+    #expect(both.status == 3)
+    let reached = try decoded(States.self, both.output).targets.map { "\($0.target) \($0.reached)" }
+    #expect(reached == ["disk true", "file:///nonexistent/place false"])
+    let newest = try #require(
+      home.program.files(below: "target").filter { $0.hasPrefix("versions/") }.max())
+    try removeFile(home.program.file("target/\(newest)"))
+    let rolledBack = try await home("status", "--json")
+    #expect(rolledBack.status == 13)
+    #expect(try rolledBack.errorDocument().code == "rolledBack")
+  }
+}

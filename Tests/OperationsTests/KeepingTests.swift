@@ -1,0 +1,316 @@
+import Repositories
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// `forget`, `unforget`, `tag`, `note`, `pin` and `status`, against a repository in memory.
+@Suite struct KeepingTests {
+  private func refusal(_ work: () async throws -> some Any) async -> OperationError? {
+    await #expect(throws: OperationError.self) { _ = try await work() }
+  }
+
+  @Test func `a plan changes nothing; carried out, what goes is not listed, and is there by its id`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(5)
+    let content = shelf.road.store.content
+    let plan = try await shelf.plan(RetentionRules(last: 2))
+    #expect(shelf.road.store.content == content)
+    #expect(plan.chains.map(\.database) == ["app"] && plan.chains.map(\.host) == ["host"])
+    #expect(plan.chains[0].versions.map(\.id) == versions.map(\.id.hex))
+    #expect(try await shelf.carryOut(plan) == [1, 2, 3])
+    // One tombstone for a chain and a run, and nothing else.
+    let new = Set(shelf.road.store.content.keys).subtracting(content.keys)
+    #expect(new.count == 1 && new.allSatisfy { $0.text.hasPrefix("tomb/\(shelf.chain().hex)/") })
+    #expect(try await shelf.listed() == [4, 5])
+
+    let path = shelf.road.scratch.file("second")
+    let pulled = try await Pull(shelf.world).run(
+      .id(prefix: versions[1].id.hex), from: shelf.road.target, to: .file(path))
+    #expect(pulled.version.sequence == 2)
+    var random = SeededRandom(2)
+    #expect(try fileBytes(path) == random.bytes(80_000))
+    let latest = try await ListVersions(shelf.world).show(.latest(database: "app"), at: shelf.road.target)
+    #expect(latest.summary.sequence == 5)
+    let earlier = VersionSelector.notLater(database: "app", time: versions[2].version?.time ?? 0)
+    #expect(await refusal { try await ListVersions(shelf.world).show(earlier, at: shelf.road.target) } != nil)
+
+    // Forgotten twice is forgotten once.
+    let again = try await shelf.plan(RetentionRules(last: 2))
+    #expect(again.chains[0].plan.going.isEmpty && again.chains[0].forgottenBefore == 3)
+    let before = shelf.road.store.content
+    try await shelf.carryOut(again)
+    #expect(shelf.road.store.content == before)
+    try await shelf.push(9, at: Shelf.monday + 9 * Shelf.day)
+    #expect(try await shelf.listed() == [4, 5, 6])
+  }
+
+  @Test func `what is taken back is listed, until it is forgotten again`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    try await shelf.carryOut(try await shelf.plan(RetentionRules(last: 1)))
+    let outcome = try await shelf.unforget(versions[1])
+    #expect(outcome.wasForgotten && outcome.version.sequence == 2)
+    #expect(try await shelf.listed() == [2, 4])
+    #expect(try await !shelf.unforget(versions[1]).wasForgotten)
+    #expect(try await shelf.carryOut(shelf.plan(forgetting: versions[1])) == [2])
+    #expect(try await shelf.listed() == [4])
+    #expect(try await shelf.unforget(versions[1]).wasForgotten)
+    #expect(try await shelf.listed() == [2, 4])
+    // As a prune will leave it.
+    for index in [0, 2] { shelf.road.store.content[versions[index].name.objectName] = nil }
+    #expect(try await shelf.listed() == [2, 4])
+    #expect(await refusal { try await shelf.unforget(versions[0]) }?.kind == .noSuchVersion)
+  }
+
+  @Test func `nothing newer than the newest sound version goes, and no pinned one, by rule or by id`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    try await shelf.push(5, at: Shelf.monday + 5 * Shelf.day, flags: .damaged)
+    #expect(try await shelf.say(.pin, of: versions[0]).changed)
+    let plan = try await shelf.plan(RetentionRules(last: 1))
+    #expect(plan.chains[0].plan.going.map(\.version.sequence) == [2, 3])
+    for (version, code) in [(versions[3], "newestVersion"), (versions[0], "pinned")] {
+      let refused = try await shelf.plan(forgetting: version, versions[1])
+      #expect(refused.chains.isEmpty)
+      #expect(refused.refusals.map(\.code) == [code] && refused.refusals.map(\.kind) == [.usage])
+    }
+    #expect(try await shelf.say(.unpin, of: versions[0]).changed)
+    #expect(try await shelf.carryOut(shelf.plan(forgetting: versions[0])) == [1])
+    #expect(try await shelf.listed() == [2, 3, 4, 5])
+  }
+
+  @Test func `of a pin and a tombstone that cross, one side notices`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    let plan = try await shelf.plan(RetentionRules(last: 1))
+    _ = try await shelf.say(.pin, of: versions[0])
+    #expect(try await ForgetVersions(shelf.world).carryOut(plan.chains[0], of: plan) == 1)
+    #expect(try await shelf.listed() == [1, 3])
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("pinned meanwhile") })
+
+    _ = try await shelf.unforget(versions[1])
+    var target = shelf.road.target
+    target.store = CrossedStore(shelf.road.store) { name in
+      // The tombstone is there before the pin is, and was looked for before.
+      if name.text.hasPrefix("notes/") { _ = try? await shelf.repository.forget([versions[1]], now: 1) }
+    }
+    let error = await refusal {
+      try await AnnotateVersions(shelf.world).run(.pin, of: .id(prefix: versions[1].id.hex), at: target)
+    }
+    #expect(error?.code == "forgotten")
+  }
+
+  @Test func `what was found damaged takes no place`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    try await shelf.annotate(versions[2], Annotation.Item(.foundDamaged, "pack gone"))
+    #expect(try await shelf.plan(RetentionRules(daily: 2)).chains[0].plan.going.map(\.version.sequence) == [1, 3])
+    try await shelf.repository.annotate(versions[2], [Annotation.Item(.foundDamaged)], now: 2)
+    #expect(try await shelf.plan(RetentionRules(daily: 2)).chains[0].plan.going.map(\.version.sequence) == [1, 2])
+  }
+
+  @Test func `what is incomplete takes no place, and nothing rests on it`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    let packs = try await shelf.ownPacks(of: versions[2], among: versions)
+    let last = try await shelf.ownPacks(of: versions[3], among: versions)
+    #expect(!packs.isEmpty && !last.isEmpty)
+    for pack in packs { shelf.road.store.content[pack] = nil }
+    let plan = try await shelf.plan(RetentionRules(daily: 2))
+    #expect(plan.chains[0].plan.going.map(\.version.sequence) == [1, 3])
+    #expect(plan.chains[0].plan.decisions[2].reasons == ["incomplete, does not count"])
+    // A pin keeps it, but then somebody has to look.
+    _ = try await shelf.say(.pin, of: versions[2])
+    let pinned = try await shelf.plan(RetentionRules(daily: 2))
+    #expect(pinned.refusals.map(\.code) == ["incomplete"] && pinned.chains.isEmpty)
+    #expect(pinned.refusals.first?.hint?.contains("unpin") == true)
+    _ = try await shelf.say(.unpin, of: versions[2])
+    // The newest is incomplete: nothing goes until a newer one is there.
+    for pack in last { shelf.road.store.content[pack] = nil }
+    let refused = try await shelf.plan(RetentionRules(last: 1))
+    #expect(refused.refusals.map(\.code) == ["incomplete"] && refused.refusals.map(\.kind) == [.verificationFailed])
+    #expect(try await shelf.plan(forgetting: versions[1]).refusals.map(\.code) == ["newestVersion"])
+    try await shelf.push(77, at: Shelf.monday + 9 * Shelf.day)
+    #expect(try await shelf.carryOut(shelf.plan(RetentionRules(last: 1))) == [1, 2, 3, 4])
+  }
+
+  /// Most often a prune that came at the same time as a push: the version is safe, and named in a record for ever.
+  @Test(arguments: ["packs", "manifest"])
+  func `what a prune has named takes no place, and stays all the same where a rule would keep it`(
+    what: String
+  ) async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(5)
+    let packs = try await shelf.ownPacks(of: versions[2], among: versions).compactMap(Layout.packDigest)
+    try await shelf.condemn(what == "packs" ? packs : [versions[2].digest])
+    let plan = try await shelf.plan(RetentionRules(daily: 3))
+    #expect(plan.chains[0].plan.going.map(\.version.sequence) == [1])
+    #expect(plan.chains[0].plan.decisions[2].reasons == ["daily 2026-11-18", "in doubt: a prune named it"])
+    #expect(try await shelf.plan(RetentionRules(daily: 2)).chains[0].plan.going.map(\.version.sequence) == [1, 2, 3])
+    // Nothing rests on it: what comes before the newest sound version goes, no more.
+    try await shelf.condemn([versions[4].digest])
+    let newest = try await shelf.plan(RetentionRules(last: 1))
+    #expect(newest.chains[0].plan.going.map(\.version.sequence) == [1, 2, 3])
+    #expect(newest.chains[0].plan.newestSound?.sequence == 4 && newest.refusals.isEmpty)
+  }
+
+  @Test(arguments: ["hole", "unreadable", "rolled back", "fork"])
+  func `a chain in doubt is left alone, others are not`(what: String) async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    _ = try await shelf.week(2, database: "other")
+    switch what {
+    case "hole": shelf.road.store.content[versions[1].name.objectName] = nil
+    case "unreadable":
+      shelf.road.store.content[versions[1].name.objectName]?[200] ^= 1
+      // What was kept of it here would still be true.
+      try removeFile(shelf.world.stateFolder)
+    case "rolled back": shelf.road.store.content[versions[3].name.objectName] = nil
+    default:
+      let whole = shelf.road.store.content
+      shelf.road.store.content[versions[3].name.objectName] = nil
+      var clone = shelf
+      clone.useOtherState()
+      try await clone.push(50, at: Shelf.monday)
+      shelf.road.store.content.merge(whole) { first, _ in first }
+    }
+    let tombstones = { shelf.road.store.content.keys.filter { $0.text.hasPrefix("tomb/") } }
+    let plan = try await shelf.plan(RetentionRules(last: 1))
+    #expect(plan.refusals.map(\.kind) == [.verificationFailed])
+    #expect(plan.chains.map(\.database) == ["other"])
+    await #expect(throws: OperationError.self) { try await shelf.carryOut(plan) }
+    #expect(tombstones().allSatisfy { $0.text.contains(shelf.chain("other").hex) } && tombstones().count == 1)
+  }
+
+  @Test func `only this host's databases, and only those named`() async throws {
+    let shelf = try await Shelf()
+    for (database, host) in [("app", "host"), ("app", "web-2"), ("mail", "host")] {
+      _ = try await shelf.week(2, database: database, host: host)
+    }
+    func chosen(_ plan: ForgetVersions.Plan) -> [String] { plan.chains.map { "\($0.database) \($0.host)" } }
+    let rules = RetentionRules(last: 1)
+    #expect(chosen(try await shelf.plan(rules)) == ["app host", "mail host"])
+    #expect(chosen(try await shelf.plan(rules, named: ["mail"])) == ["mail host"])
+    #expect(
+      Set(chosen(try await shelf.plan(rules, allHosts: true, named: ["app"]))) == ["app host", "app web-2"])
+    #expect(await refusal { try await shelf.plan(rules, named: ["app", "none"]) }?.kind == .noSuchVersion)
+    let each = ForgetVersions.Request(.rules(["mail": rules, "none": rules]))
+    #expect(chosen(try await ForgetVersions(shelf.world).plan(each, at: shelf.road.target)) == ["mail host"])
+    #expect(await refusal { try await shelf.plan(RetentionRules()) }?.code == "noRules")
+    let none = ForgetVersions.Request(.rules(["mail": RetentionRules()]))
+    let error = await refusal { try await ForgetVersions(shelf.world).plan(none, at: shelf.road.target) }
+    #expect(error?.code == "noRules" && error?.kind == .usage)
+  }
+
+  @Test func `words of versions: the last one counts, and what says nothing new is not stored`() async throws {
+    let shelf = try await Shelf()
+    let version = try await shelf.push(1, at: Shelf.monday, tags: ["a", "b"])
+    let tagged = try await shelf.say(.tags(add: ["c", "a", "c"], remove: ["b", "x"]), of: version)
+    #expect(tagged.changed && tagged.version.tags == ["a", "c"])
+    #expect(try await shelf.say(.note("first"), of: version).version.note == "first")
+    #expect(try await shelf.say(.pin, of: version).version.pinned)
+    let content = shelf.road.store.content
+    for word: AnnotateVersions.Word in [.tags(add: ["c"], remove: ["b"]), .note("first"), .pin] {
+      #expect(try await !shelf.say(word, of: version).changed)
+    }
+    #expect(shelf.road.store.content == content)
+    #expect(try await shelf.say(.note(""), of: version).changed)
+    let listed = try #require(try await ListVersions(shelf.world).run(at: shelf.road.target).versions.first)
+    #expect(listed.tags == ["a", "c"] && listed.note == "" && listed.pinned)
+    #expect(try await ListVersions(shelf.world).run(at: shelf.road.target, tag: "b").versions.isEmpty)
+  }
+
+  @Test func `words that a version cannot hold are refused`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(2)
+    let long = String(repeating: "x", count: 65_536)
+    let content = shelf.road.store.content
+    let words: [AnnotateVersions.Word] = [
+      .tags(add: [long], remove: []), .note(long), .tags(add: [""], remove: []), .tags(add: ["a"], remove: ["a"]),
+      .tags(add: (0..<1001).map { "t\($0)" }, remove: []),
+    ]
+    for word in words { #expect(await refusal { try await shelf.say(word, of: versions[0]) }?.kind == .usage) }
+    #expect(shelf.road.store.content == content)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[0]))
+    #expect(await refusal { try await shelf.say(.pin, of: versions[0]) }?.code == "forgotten")
+    #expect(try await shelf.say(.tags(add: ["t"], remove: []), of: versions[0]).changed)
+  }
+
+  @Test func `a status says what is there, what changed, and what is wrong`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    _ = try await shelf.week(1, database: "app", host: "web-2")
+    try await shelf.carryOut(shelf.plan(forgetting: versions[0], versions[2]))
+    let drill = DrillResult(passed: true, time: 77, text: "3 tables")
+    try await shelf.repository.annotate(versions[1], [drill.item], now: 77)
+    let whole = try await shelf.status()
+    let app = try #require(whole.databases.first)
+    #expect(whole.databases.count == 1 && whole.problems.isEmpty && app.isSound)
+    #expect(app.newest?.id == versions[3].id.hex && app.versions == 2 && app.forgotten == 2 && app.change == .unknown)
+    #expect(app.age == 27 * Shelf.day && app.drilled?.sequence == 2 && app.drilled?.drilledAt == 77)
+
+    try await shelf.annotate(versions[1], Annotation.Item(.foundDamaged, "gone"))
+    #expect(try await shelf.status().databases.first?.foundDamaged == 1)
+    #expect(try await shelf.status().databases.first?.isSound == false)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[1]))
+    #expect(try await shelf.status().databases.first?.isSound == true)
+    try await shelf.repository.annotate(
+      versions[3], [DrillResult(passed: false, time: 99, text: "no rows").item], now: 99)
+    #expect(try await shelf.status().databases.first?.isSound == false)
+
+    let sources = ["app", "never"].map { DatabaseSource(name: $0, path: "/nonexistent") }
+    let configured = try await shelf.status(sources).databases
+    #expect(configured.map(\.name) == ["app", "never"] && configured[1].newest == nil && configured[1].isSound)
+    shelf.road.store.content[versions[3].name.objectName] = nil
+    let back = try await shelf.status(sources)
+    #expect(back.problems.map(\.code) == ["rolledBack"])
+    shelf.road.store.content = shelf.road.store.content.filter { !$0.key.text.contains(shelf.chain().hex) }
+    #expect(try await shelf.status(sources).problems.map(\.code) == ["rolledBack"])
+  }
+
+  @Test func `whether the database changed since is told by stat alone`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 20)
+    let source = DatabaseSource(name: "app", path: path)
+    func change() async throws -> StatusOfDatabases.Change? {
+      try await StatusOfDatabases(road.world).run([source], at: road.target).databases.first?.change
+    }
+    #expect(try await road.push(source).failures.isEmpty)
+    // A file changed within the last two seconds proves nothing: then nothing is remembered.
+    let first = try await change()
+    #expect(first == .unknown || first == .unchanged)
+    try await Task.sleep(for: .seconds(2.1))
+    #expect(try await Push(road.world).run(Push.Request(database: source, targets: [road.target])).failures.isEmpty)
+    #expect(try await change() == .unchanged)
+    try await road.change(path)
+    #expect(try await change() == .changed)
+  }
+}
+
+/// A store in memory that lets something happen before each put.
+private final class CrossedStore: ObjectStore {
+  private let base: MemoryStore
+  private let beforePut: @Sendable (ObjectName) async -> Void
+
+  init(_ base: MemoryStore, beforePut: @escaping @Sendable (ObjectName) async -> Void) {
+    self.base = base
+    self.beforePut = beforePut
+  }
+
+  var traits: StoreTraits { base.traits }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    await beforePut(name)
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}
