@@ -1,8 +1,9 @@
-/// Packs that a prune is about to delete: none is ever referenced anew (`Docs/Format.md` §8.1).
+/// Packs and manifests that a prune is about to delete: none is ever referenced anew (`Docs/Format.md` §8.1).
 package struct CondemnedRecord: Sendable, Equatable {
   package let chain: ChainID
   /// Milliseconds since 1970 UTC.
   package let time: UInt64
+  /// Names of packs and of manifests.
   package let packs: [Digest]
 
   package init(chain: ChainID, time: UInt64, packs: [Digest]) {

@@ -48,11 +48,15 @@ package struct StoreTraits: Sendable {
   package var concurrency: Int
   /// `put(ifAbsent: true)` is decided by the server, in one step.
   package var conditionalPut: Bool
+  /// A listing shows what was stored before it began, by the nature of the place. Everywhere it is promised; where it is
+  /// not in the nature of the place, `doctor` has to see it before a prune relies on it within one run.
+  package var listsAtOnce: Bool
 
-  package init(location: String, concurrency: Int, conditionalPut: Bool) {
+  package init(location: String, concurrency: Int, conditionalPut: Bool, listsAtOnce: Bool = false) {
     self.location = location
     self.concurrency = concurrency
     self.conditionalPut = conditionalPut
+    self.listsAtOnce = listsAtOnce
   }
 }
 
@@ -61,10 +65,21 @@ package struct ObjectInfo: Sendable, Hashable {
   package var name: ObjectName
   /// In bytes.
   package var size: Int
+  /// When it was stored, in seconds since 1970 UTC by the store's own clock; `nil` where it does not tell. A hint and
+  /// nothing more: clocks are wrong, so it is no part of what makes two of these equal.
+  package var stored: Int?
 
-  package init(name: ObjectName, size: Int) {
+  package init(name: ObjectName, size: Int, stored: Int? = nil) {
     self.name = name
     self.size = size
+    self.stored = stored
+  }
+
+  package static func == (left: Self, right: Self) -> Bool { left.name == right.name && left.size == right.size }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(name)
+    hasher.combine(size)
   }
 }
 

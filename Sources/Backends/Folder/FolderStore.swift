@@ -20,7 +20,7 @@ package struct FolderStore: ObjectStore {
   /// - Throws: `.noTarget` when the folder is missing.
   package init(path: String, create: Bool = false) throws(StoreError) {
     root = path
-    traits = StoreTraits(location: "file://\(path)", concurrency: 4, conditionalPut: true)
+    traits = StoreTraits(location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true)
     if create { try Self.make(path) }
     _ = try OpenFolder.target(path)
   }
@@ -205,7 +205,7 @@ extension FolderStore {
       // Gone since the folder was read: not there any more.
       guard let entry = try folder.entry(entryName) else { continue }
       if entry.isLink { throw .symbolicLink(text) }
-      if entry.isFile { found.append(ObjectInfo(name: name, size: entry.size)) }
+      if entry.isFile { found.append(ObjectInfo(name: name, size: entry.size, stored: entry.modified)) }
       if entry.isFolder, let inner = try folder.folder(Substring(entryName)) {
         try collect(in: inner, below: text + "/", prefix: prefix, into: &found)
       }

@@ -64,13 +64,15 @@ struct OpenFolder: ~Copyable {
       if errno == ENOENT { return nil }
       throw .system(errno, "\(path)/\(name) could not be looked at")
     }
-    return Entry(kind: status.st_mode & S_IFMT, size: Int(status.st_size))
+    return Entry(kind: status.st_mode & S_IFMT, size: Int(status.st_size), modified: status.st_mtim.tv_sec)
   }
 
   struct Entry {
     let kind: mode_t
     /// In bytes.
     let size: Int
+    /// Seconds since 1970 UTC.
+    let modified: Int
     var isFile: Bool { kind == S_IFREG }
     var isFolder: Bool { kind == S_IFDIR }
     var isLink: Bool { kind == S_IFLNK }

@@ -14,6 +14,28 @@ enum HTTPTime {
     return days * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2]
   }
 
+  /// Seconds since 1970 UTC of a time such as "2009-10-12T17:50:30.000Z", `nil` for anything else.
+  static func secondsOfISO(_ text: String) -> Int? {
+    let fields = text.split { "-:T.Z".contains($0) }
+    guard text.hasSuffix("Z"), text.contains("T"), (6...7).contains(fields.count) else { return nil }
+    let numbers = fields.prefix(6).compactMap { Int($0) }
+    guard numbers.count == 6, (1970...9999).contains(numbers[0]), (1...12).contains(numbers[1]),
+      (1...31).contains(numbers[2]), (0...23).contains(numbers[3]), (0...59).contains(numbers[4]),
+      (0...60).contains(numbers[5])
+    else { return nil }
+    let days = CivilDay.number(year: numbers[0], month: numbers[1], day: numbers[2])
+    return days * 86_400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
+  }
+
+  /// The time as "2009-10-12T17:50:30Z".
+  static func iso(_ seconds: Int) -> String {
+    let date = CivilDay.date(of: seconds / 86_400)
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let clock = seconds % 86_400
+    return "\(date.year)-\(two(date.month))-\(two(date.day))T"
+      + "\(two(clock / 3600)):\(two(clock / 60 % 60)):\(two(clock % 60))Z"
+  }
+
   /// How long a server wants to be left alone: it names seconds, or a date.
   /// - Parameter now: seconds since 1970 UTC.
   static func retryAfter(_ response: HTTPResponse, now: Int) -> Duration? {

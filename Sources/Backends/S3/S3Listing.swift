@@ -2,7 +2,8 @@ import Storage
 
 /// One page of a ListObjectsV2 answer.
 struct S3ListingPage: Sendable {
-  var objects: [(key: String, size: Int)] = []
+  /// `stored`: seconds since 1970 UTC by the server's clock; `nil` when it cannot be read.
+  var objects: [(key: String, size: Int, stored: Int?)] = []
   /// Where the next page begins; `nil` on the last page.
   var next: String?
 
@@ -21,7 +22,7 @@ struct S3ListingPage: Sendable {
       guard let size = Int(entry.size), size >= 0 else { throw XMLRefusal("an object has no size") }
       let key = document.isEncoded ? PercentEncoding.decode(entry.key, plusIsSpace: true) : entry.key
       guard let key, !key.isEmpty else { throw XMLRefusal("a key cannot be decoded") }
-      objects.append((key, size))
+      objects.append((key, size, HTTPTime.secondsOfISO(entry.stored)))
     }
   }
 
@@ -30,13 +31,13 @@ struct S3ListingPage: Sendable {
     var isTruncated: String?
     var token: String?
     var isEncoded = false
-    var entries: [(key: String, size: String)] = []
+    var entries: [(key: String, size: String, stored: String)] = []
     private var isInEntry = false
 
     mutating func began(_ name: XMLName, depth: Int) {
       if depth == 1 { isListing = name.local == "ListBucketResult" }
       if depth == 2 { isInEntry = name.local == "Contents" }
-      if depth == 2, isInEntry { entries.append(("", "")) }
+      if depth == 2, isInEntry { entries.append(("", "", "")) }
     }
 
     mutating func ended(_ name: XMLName, text: String, depth: Int) {
@@ -46,6 +47,7 @@ struct S3ListingPage: Sendable {
       case (2, "EncodingType"): isEncoded = text.trimmed == "url"
       case (3, "Key") where isInEntry: entries[entries.count - 1].key = text
       case (3, "Size") where isInEntry: entries[entries.count - 1].size = text.trimmed
+      case (3, "LastModified") where isInEntry: entries[entries.count - 1].stored = text.trimmed
       default: break
       }
     }
@@ -56,7 +58,7 @@ struct S3ListingPage: Sendable {
 struct S3Listing {
   private let configuration: S3Configuration
   private let prefix: String
-  private var found: [ObjectName: Int] = [:]
+  private var found: [ObjectName: ObjectInfo] = [:]
   private var tokens: Set<String> = []
   private var pagesWithoutNews = 0
 
@@ -70,7 +72,7 @@ struct S3Listing {
     self.prefix = prefix
   }
 
-  var objects: [ObjectInfo] { found.map { ObjectInfo(name: $0.key, size: $0.value) } }
+  var objects: [ObjectInfo] { Array(found.values) }
 
   mutating func add(_ page: S3ListingPage) throws(XMLRefusal) {
     let expected = configuration.key(prefix)
@@ -80,7 +82,7 @@ struct S3Listing {
       guard object.key.hasPrefix(expected) else { throw XMLRefusal("a key is listed that was not asked for") }
       // Keys that are no names of ours belong to somebody else.
       if let name = configuration.name(object.key).flatMap(ObjectName.init) {
-        found[name] = object.size
+        found[name] = ObjectInfo(name: name, size: object.size, stored: object.stored)
       } else {
         hasForeign = true
       }

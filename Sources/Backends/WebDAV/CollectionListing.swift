@@ -8,6 +8,8 @@ struct CollectionListing: Sendable {
     var name: String
     /// In bytes; `nil` for a collection.
     var size: Int?
+    /// Seconds since 1970 UTC, where the server tells.
+    var stored: Int?
   }
 
   private(set) var children: [Child] = []
@@ -33,7 +35,8 @@ struct CollectionListing: Sendable {
         throw XMLRefusal("it lists what is not in it")
       }
       guard names.insert(name).inserted else { throw XMLRefusal("it lists an entry twice") }
-      children.append(Child(name: name, size: try Self.size(of: resource)))
+      let stored = resource.modified.flatMap(HTTPTime.seconds)
+      children.append(Child(name: name, size: try Self.size(of: resource), stored: stored))
     }
     guard hasItself else { throw XMLRefusal("it does not list the collection itself") }
   }

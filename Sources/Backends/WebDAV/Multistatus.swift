@@ -7,6 +7,8 @@ struct Multistatus: Sendable {
     var isCollection = false
     /// In bytes, as written; `nil` when the server tells none.
     var size: String?
+    /// When it was changed last, as written.
+    var modified: String?
     /// Of the resource itself, when the server gives one: "HTTP/1.1 404 Not Found".
     var status: String?
   }
@@ -15,7 +17,7 @@ struct Multistatus: Sendable {
 
   /// The question that it answers.
   static let question =
-    #"<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/></prop></propfind>"#
+    #"<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/></prop></propfind>"#
 
   /// - Throws: `XMLRefusal` when it is no whole multistatus.
   init(_ body: [UInt8]) throws(XMLRefusal) {
@@ -52,9 +54,11 @@ struct Multistatus: Sendable {
       case ["response", "status"]: resources[last].status = text.trimmed
       case ["response", "propstat", "status"]: pendingIsFound = text.contains(" 200")
       case ["response", "propstat", "prop", "getcontentlength"]: pending.size = text.trimmed
+      case ["response", "propstat", "prop", "getlastmodified"]: pending.modified = text.trimmed
       case ["response", "propstat"] where pendingIsFound:
         resources[last].isCollection = resources[last].isCollection || pending.isCollection
         resources[last].size = resources[last].size ?? pending.size
+        resources[last].modified = resources[last].modified ?? pending.modified
       default: break
       }
       open.removeLast()

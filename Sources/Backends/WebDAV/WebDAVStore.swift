@@ -85,7 +85,7 @@ package struct WebDAVStore: ObjectStore {
         // Our own leftovers, unless asked for.
         if text == "tmp", !prefix.hasPrefix("tmp") { continue }
         if let size = child.size {
-          found.append(ObjectInfo(name: name, size: size))
+          found.append(ObjectInfo(name: name, size: size, stored: child.stored))
         } else {
           waiting.append(text + "/")
         }

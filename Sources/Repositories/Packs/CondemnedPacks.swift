@@ -1,19 +1,32 @@
 package import Sealing
 import Storage
 
+/// A condemned record, by the name of its object.
+package struct NamedCondemnedRecord: Sendable {
+  let name: RecordName
+  let record: CondemnedRecord
+}
+
 extension Repository {
-  /// Every pack that a condemned record of this chain names: never to be referenced anew (`Docs/Format.md` §8.1).
+  /// Every object that a condemned record of this chain names: none of these packs is ever referenced anew, none of these
+  /// manifests counts as safe (`Docs/Format.md` §8.1).
+  /// - Throws: as `condemnedRecords`.
+  package func condemnedPacks(of chain: ChainID, state: StateFolder?) async throws -> Set<Digest> {
+    try await condemnedRecords(of: chain, state: state).reduce(into: []) { $0.formUnion($1.record.packs) }
+  }
+
+  /// The condemned records of a chain.
   ///
   /// A record shorter than its name says is a `PUT` that never ended: it condemns nothing, for its prune never went on.
   /// - Throws: `.damaged` when a whole record is not authentic: somebody meddles with the target.
-  package func condemnedPacks(of chain: ChainID, state: StateFolder?) async throws -> Set<Digest> {
+  func condemnedRecords(of chain: ChainID, state: StateFolder?) async throws -> [NamedCondemnedRecord] {
     let prefix = Layout.condemned(of: chain)
-    var condemned: Set<Digest> = []
-    for info in try await store.list(prefix: prefix) {
-      guard let name = RecordName(info.name, prefix: prefix), name.length == info.size else { continue }
-      condemned.formUnion(try await condemnedRecord(name, of: chain, state: state).packs)
+    let names = try await store.list(prefix: prefix).compactMap { info in
+      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil }
     }
-    return condemned
+    return try await bounded(names, atOnce: store.traits.concurrency) { name in
+      NamedCondemnedRecord(name: name, record: try await self.condemnedRecord(name, of: chain, state: state))
+    }
   }
 
   private func condemnedRecord(

@@ -70,8 +70,10 @@ package struct PushSession: ~Copyable {
     try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
 
     let journal = try PushJournal(chain, in: state)
-    var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: try await presence)
-    let whole = try await loader.add(versionIn: history.newest)
+    let present = try await presence
+    var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
+    let isSpared = history.newest.map { present.spares($0.name) } ?? true
+    let whole = try await loader.add(versionIn: history.newest) && isSpared
     let accepted = Set(loader.known.entries.keys)
     for partial in history.partials { _ = try await loader.add(versionIn: partial) }
     try await loader.add(journal.entries)
@@ -133,7 +135,7 @@ package struct PushSession: ~Copyable {
       if dryRun { return result(of: attempt) }
 
       let present = try await Presence(repository, chain: chain, state: state)
-      if present.holds(attempt.packs) { return try acknowledge(attempt) }
+      if present.holds(attempt.packs), present.spares(attempt.manifest.name) { return try acknowledge(attempt) }
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
       partials = PartialManifests(policy, nextRevision: attempt.manifest.name.revision + 1)
     }

@@ -1,0 +1,71 @@
+import Sealing
+
+/// Whether the manifests that a listing showed are all that a chain ever had, but for those that tombstones explain: a
+/// listing that came up short must never look like versions that nobody wants.
+///
+/// Two versions of one sequence (two machines that push as one) are not a doubt: both count, and each version that comes
+/// after continues one of them.
+struct ChainProof {
+  private let chain: ChainID
+  private let versions: [VersionFacts]
+  private let ranges: [Tombstone.Range]
+  private let ids: [UInt64: Set<Digest>]
+
+  /// - Parameters:
+  ///   - manifests: all that are authentic; partial ones prove nothing and are passed over.
+  ///   - ranges: of all authentic tombstones.
+  init(_ chain: ChainID, _ manifests: [VersionFacts], _ ranges: [Tombstone.Range]) {
+    self.chain = chain
+    versions = manifests.filter(\.isComplete)
+    self.ranges = ranges
+    ids = Dictionary(grouping: versions, by: \.sequence).mapValues { Set($0.map(\.id)) }
+  }
+
+  /// - Parameter mark: what this machine has seen of the chain.
+  /// - Throws: `.rolledBack`, `.hole`, `.forked`.
+  func check(against mark: HighWaterMark?) throws(RepositoryError) {
+    if let mark { try checkMark(mark) }
+    for version in versions {
+      guard let facts = version.version, version.sequence > 1 else { continue }
+      try checkBefore(version.sequence, facts.previous)
+    }
+    for range in ranges where range.first > 1 { try checkBefore(range.first, range.previousOfFirst) }
+  }
+
+  private func checkMark(_ mark: HighWaterMark) throws(RepositoryError) {
+    let newest = versions.map(\.sequence).max() ?? 0
+    guard newest >= mark.sequence else {
+      throw RepositoryError(
+        .rolledBack,
+        "the target shows version \(newest) of chain \(chain.hex.prefix(12)) as the newest, but this machine has seen version \(mark.sequence)",
+        hint: "Versions were deleted there, or the listing was short. Nothing was deleted; find out by whom before you go on."
+      )
+    }
+    guard let id = Layout.digest(mark.id) else { return }
+    if ids[mark.sequence]?.contains(id) == true || ranges.cover(mark.sequence) { return }
+    throw RepositoryError(
+      .forked, "version \(mark.sequence) of chain \(chain.hex.prefix(12)) is not the one this machine has seen",
+      hint: "Two machines push as one, or the listing was short. Nothing was deleted.")
+  }
+
+  /// Whether what stands one place before `sequence` is what it continues.
+  private func checkBefore(_ sequence: UInt64, _ previous: Digest) throws(RepositoryError) {
+    let place = sequence - 1
+    if ids[place]?.contains(previous) == true { return }
+    // Inside a range only its end is named; the links within went with the versions.
+    let explained = ranges.contains { range in
+      range.first <= place && place <= range.last && (range.last > place || range.coreHashOfLast == previous)
+    }
+    if explained { return }
+    guard ids[place] == nil else {
+      throw RepositoryError(
+        .forked, "version \(sequence) of chain \(chain.hex.prefix(12)) does not continue version \(place)",
+        hint: "Two machines push as one, or the listing was short. Nothing was deleted.")
+    }
+    throw RepositoryError(
+      .hole, "version \(place) of chain \(chain.hex.prefix(12)) is missing and was not forgotten",
+      hint:
+        "Somebody without the key deleted it, the target lost it, or the listing was short. Nothing was deleted; `sealift check` says what is still whole."
+    )
+  }
+}

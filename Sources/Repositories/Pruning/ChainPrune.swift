@@ -1,0 +1,202 @@
+import Sealing
+import Storage
+
+/// Deletes of one chain what nothing needs any more: condemn, look again, delete what is still not needed
+/// (`Docs/Design.md`, "Prune"). No locks, no conditional requests; any number of pushes and prunes may run beside it.
+struct ChainPrune {
+  /// Names in one record: two thirds of a megabyte.
+  private static let namesPerRecord = 20_000
+
+  private let repository: Repository
+  private let state: StateFolder
+  private let policy: PrunePolicy
+  private let chain: ChainID
+  private let tables: PackTables
+  private let look: ChainLook
+
+  init(_ repository: Repository, _ chain: ChainID, _ policy: PrunePolicy, _ state: StateFolder) {
+    self.repository = repository
+    self.chain = chain
+    self.policy = policy
+    self.state = state
+    tables = PackTables(repository, state: state)
+    look = ChainLook(repository, chain, state, tables)
+  }
+
+  /// - Returns: `nil` when the chain has no version: what lies there may belong to a push that is about to make the first.
+  /// - Throws: what `ChainLook.view` throws, before anything was deleted; `StoreError` of a listing or a record.
+  func run() async throws -> PrunedChain? {
+    let first = try await look.view()
+    guard let newest = first.newest else { return nil }
+    _ = HighWaterMark(sequence: newest.sequence, id: newest.id).raise(chain, in: state)
+    let candidates = candidates(in: first)
+    if policy.dryRun { return try await forecast(first, candidates) }
+
+    var outcome = PrunedChain(first)
+    let own = try await condemn(candidates)
+    outcome.condemned = .init(candidates)
+    let mayDelete = !own.isEmpty && !policy.twoRuns || !unwanted(in: first, ripe(in: first)).isEmpty
+    guard mayDelete else {
+      outcome.waiting = outcome.condemned + .init(unwanted(in: first, allCondemned(in: first)))
+      return outcome
+    }
+    let second = try await look.view()
+    try second.checkContinues(first)
+    guard own.isSubset(of: Set(second.condemned.map(\.name.digest))) else { throw late() }
+    try await sweep(second, named: ripe(in: second), &outcome)
+    return outcome
+  }
+
+  // MARK: what may go
+
+  /// Dead manifests, and packs that no live one needs and that are not too young, as far as no record names them yet.
+  private func candidates(in view: ChainView) -> [ObjectInfo] {
+    let condemned = allCondemned(in: view)
+    let manifests = view.live.dead.filter { !condemned.contains($0.digest) }.map(\.object)
+    let packs = view.packs.filter { name, info in
+      !condemned.contains(name) && !view.live.packs.contains(name) && isOld(info)
+    }
+    return manifests + packs.values.sorted { $0.name < $1.name }
+  }
+
+  private func isOld(_ info: ObjectInfo) -> Bool {
+    guard policy.minAge > 0, let stored = info.stored else { return true }
+    return Int(clamping: policy.now() / 1000) - stored >= Int(clamping: policy.minAge / 1000)
+  }
+
+  /// The names that may be deleted in this run: those of every record that was there before the listing of manifests
+  /// began, for who writes a manifest that it missed sees that record. Where listings may be late: of records of a day
+  /// ago, after which a version was completed.
+  private func ripe(in view: ChainView) -> Set<Digest> {
+    let now = policy.now()
+    let newest = view.newest?.version?.time ?? 0
+    return names(in: view) { time in
+      !policy.twoRuns || (time < newest && now >= time && now - time >= policy.pause)
+    }
+  }
+
+  private func allCondemned(in view: ChainView) -> Set<Digest> { names(in: view) { _ in true } }
+
+  private func names(in view: ChainView, ofRecordsWhere isMeant: (UInt64) -> Bool) -> Set<Digest> {
+    view.condemned.filter { isMeant($0.record.time) }.reduce(into: []) { $0.formUnion($1.record.packs) }
+  }
+
+  /// What these names stand for, as far as it is there and nothing alive needs it.
+  private func unwanted(in view: ChainView, _ names: Set<Digest>) -> [ObjectInfo] {
+    view.live.dead.filter { names.contains($0.digest) }.map(\.object)
+      + view.packs.filter { names.contains($0.key) && !view.live.packs.contains($0.key) }.map(\.value)
+  }
+
+  // MARK: condemning
+
+  /// Stores the records, and returns when they are durable.
+  /// - Returns: the names of their objects.
+  private func condemn(_ objects: [ObjectInfo]) async throws -> Set<Digest> {
+    var records: Set<Digest> = []
+    let names = objects.compactMap(\.digest)
+    for start in stride(from: 0, to: names.count, by: Self.namesPerRecord) {
+      let part = Array(names[start..<min(start + Self.namesPerRecord, names.count)])
+      let record = CondemnedRecord(chain: chain, time: policy.now(), packs: part)
+      records.insert(try await repository.putRecord(.condemned, record.encode(), below: Layout.condemned(of: chain)))
+    }
+    return records
+  }
+
+  private func late() -> RepositoryError {
+    RepositoryError(
+      .conflict, "\(repository.store.traits.location) does not list what was stored there a moment ago",
+      hint: "Run `sealift doctor`, and `sealift prune --two-runs` until that is mended. Nothing was deleted.")
+  }
+
+  // MARK: deleting
+
+  /// Manifests first, then packs that no manifest needs that is still there: whatever comes between, no manifest is left
+  /// without its packs.
+  private func sweep(_ view: ChainView, named: Set<Digest>, _ outcome: inout PrunedChain) async throws {
+    let manifests = view.live.dead.filter { named.contains($0.digest) }
+    let refused = try await delete(manifests.map(\.object), &outcome)
+    let gone = Set(manifests.filter { !refused.contains($0.name.objectName) }.map(\.digest))
+    let needed = try await packsNeeded(in: view, without: gone)
+    let packs = view.packs.filter { named.contains($0.key) && !needed.contains($0.key) }.map(\.value)
+    _ = try await delete(packs, &outcome)
+    try await count(view, manifests.map(\.object) + packs, &outcome)
+  }
+
+  private func packsNeeded(in view: ChainView, without gone: Set<Digest>) async throws -> Set<Digest> {
+    var needed = view.live.packs
+    for facts in view.live.dead where !gone.contains(facts.digest) {
+      needed.formUnion(try await tables.needs(of: facts.name, listed: view.packs).packs.keys)
+    }
+    return needed
+  }
+
+  /// Waits for the answer to each.
+  /// - Returns: those that the target would not or could not delete.
+  private func delete(_ objects: [ObjectInfo], _ outcome: inout PrunedChain) async throws -> Set<ObjectName> {
+    let store = repository.store
+    let answers = try await bounded(objects, atOnce: store.traits.concurrency) { object -> StoreError? in
+      do {
+        try await store.delete(object.name)
+        return nil
+      } catch let error as StoreError where error.code != .cancelled {
+        return error
+      }
+    }
+    var refused: Set<ObjectName> = []
+    for (object, error) in zip(objects, answers) {
+      guard let error else { continue }
+      refused.insert(object.name)
+      if error.code == .forbidden {
+        outcome.retainedBecause = outcome.retainedBecause ?? error
+      } else {
+        outcome.failures.append(error)
+      }
+    }
+    return refused
+  }
+
+  /// What the target shows afterwards is what counts, not what it answered.
+  private func count(_ view: ChainView, _ deleted: [ObjectInfo], _ outcome: inout PrunedChain) async throws {
+    async let versions = repository.store.list(prefix: Layout.versions(of: chain))
+    async let packs = repository.store.list(prefix: Layout.packs(of: chain))
+    let left = Set(try await versions.map(\.name) + packs.map(\.name))
+    outcome.freed = .init(deleted.filter { !left.contains($0.name) })
+    outcome.retained = .init(deleted.filter { left.contains($0.name) })
+    let tried = Set(deleted.map(\.name))
+    let others = unwanted(in: view, allCondemned(in: view)).filter { !tried.contains($0.name) }
+    outcome.waiting = .init(others.filter { left.contains($0.name) })
+  }
+
+  // MARK: saying it only
+
+  private func forecast(_ view: ChainView, _ candidates: [ObjectInfo]) async throws -> PrunedChain {
+    var outcome = PrunedChain(view)
+    outcome.condemned = .init(candidates)
+    let all = unwanted(in: view, allCondemned(in: view))
+    let ripe = ripe(in: view)
+    let now = all.filter { $0.digest.map(ripe.contains) ?? false } + (policy.twoRuns ? [] : candidates)
+    outcome.freed = .init(now)
+    let freed = Set(now.map(\.name))
+    outcome.waiting = .init((all + candidates).filter { !freed.contains($0.name) })
+    return outcome
+  }
+}
+
+extension VersionFacts {
+  fileprivate var object: ObjectInfo { ObjectInfo(name: name.objectName, size: length) }
+}
+
+extension ObjectInfo {
+  /// The hash that ends the name of a pack or a manifest.
+  fileprivate var digest: Digest? { name.lastComponent.split(separator: "-").last.flatMap(Layout.digest) }
+}
+
+extension Repository {
+  /// Deletes of a chain what nothing needs any more.
+  /// - Returns: `nil` when the chain has no version yet.
+  /// - Throws: `RepositoryError` `.damaged`, `.hole`, `.forked`, `.rolledBack`, `.incomplete` when there is a doubt, and
+  ///   then nothing was deleted; `SealError`; `StoreError`.
+  package func prune(_ chain: ChainID, _ policy: PrunePolicy, state: StateFolder) async throws -> PrunedChain? {
+    try await ChainPrune(self, chain, policy, state).run()
+  }
+}

@@ -1,0 +1,133 @@
+import Sealing
+import Storage
+
+/// What one complete look at a chain showed: every object of it that matters to a prune, read, authentic, and fitting
+/// together. There is no view with a doubt in it: looking throws instead.
+struct ChainView: Sendable {
+  let chain: ChainID
+  /// All that are whole objects, partial ones included, by sequence and revision.
+  let manifests: [VersionFacts]
+  let forgotten: Forgotten
+  let condemned: [NamedCondemnedRecord]
+  /// All packs that are listed, wanted or not.
+  let packs: [Digest: ObjectInfo]
+  /// Tombstones, annotations and condemned records: nobody ever deletes one.
+  let records: Set<ObjectName>
+  let live: LiveSet
+
+  var newest: VersionFacts? { manifests.last { $0.isComplete } }
+
+  /// Refuses a second look that shows less than the first, where nothing explains it.
+  /// - Throws: `.rolledBack`.
+  func checkContinues(_ first: ChainView) throws(RepositoryError) {
+    if let gone = first.records.first(where: { !records.contains($0) }) { throw vanished("\(gone)") }
+    let listed = Set(manifests.map(\.digest))
+    for facts in first.manifests where first.live.manifests.contains(facts.digest) && !listed.contains(facts.digest) {
+      guard isExplained(facts) else { throw vanished("\(facts.name.objectName)") }
+    }
+  }
+
+  /// Whether another prune may have deleted a manifest that counted a moment ago.
+  private func isExplained(_ facts: VersionFacts) -> Bool {
+    guard facts.isComplete else { return facts.sequence <= newest?.sequence ?? 0 }
+    if forgotten.contains(facts) { return true }
+    return manifests.contains { other in
+      other.id == facts.id && other.sequence == facts.sequence && other.revision > facts.revision
+        && live.manifests.contains(other.digest)
+    }
+  }
+
+  private func vanished(_ name: String) -> RepositoryError {
+    RepositoryError(
+      .rolledBack, "the target showed \(name) a moment ago and does not list it any more",
+      hint: "Its listings cannot be relied on: run `sealift doctor`. What was condemned stays until a later prune.")
+  }
+}
+
+/// Looks at a chain, with all the doubts that a prune may have.
+struct ChainLook: Sendable {
+  /// A prune that runs beside this one looks like a loss while its deletions go on: then it is looked again.
+  private static let tries = 3
+
+  private let repository: Repository
+  private let chain: ChainID
+  private let state: StateFolder
+  private let tables: PackTables
+
+  init(_ repository: Repository, _ chain: ChainID, _ state: StateFolder, _ tables: PackTables) {
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+    self.tables = tables
+  }
+
+  /// - Throws: `RepositoryError` `.damaged`, `.hole`, `.forked`, `.rolledBack`, `.incomplete`; `SealError`; `StoreError`.
+  func view() async throws -> ChainView {
+    for _ in 1..<Self.tries {
+      do {
+        return try await once()
+      } catch let error as RepositoryError where [.hole, .incomplete, .damaged].contains(error.code) {
+        continue
+      }
+    }
+    return try await once()
+  }
+
+  private func once() async throws -> ChainView {
+    // Condemned records before manifests: a manifest that the second listing misses came after every record of the first,
+    // so whoever wrote it sees them.
+    let condemned = try await repository.condemnedRecords(of: chain, state: state)
+    async let versionList = repository.store.list(prefix: Layout.versions(of: chain))
+    async let tombstoneList = repository.store.list(prefix: Layout.tombstones(of: chain))
+    async let noteList = repository.store.list(prefix: Layout.annotations(of: chain))
+    let (versions, tombstones, notes) = try await (versionList, tombstoneList, noteList)
+    // Packs last: those of a version that has just been completed are there.
+    let packs = try await packList()
+
+    let manifests = try await manifests(in: versions)
+    try await demandReadable(notes)
+    let forgotten = try await repository.forgotten(
+      of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
+    let mark = try HighWaterMark.read(chain, in: state)
+    try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
+    let live = try await LiveSet(
+      manifests, forgotten, condemned: condemned.reduce(into: []) { $0.formUnion($1.record.packs) }, packs: packs,
+      tables: tables, atOnce: repository.store.traits.concurrency)
+    return ChainView(
+      chain: chain, manifests: manifests, forgotten: forgotten, condemned: condemned, packs: packs,
+      records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live)
+  }
+
+  /// - Throws: for the first that cannot be read: what it needs is not known.
+  private func manifests(in objects: [ObjectInfo]) async throws -> [VersionFacts] {
+    let listing = ChainListing(chain: chain, objects: objects)
+    let read = try await repository.facts(of: listing, state: state)
+    let facts = try read.map { try $0.result.get() }
+    return facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+  }
+
+  /// An annotation that cannot be read may be the one that takes a tombstone back.
+  private func demandReadable(_ notes: [ObjectInfo]) async throws {
+    let prefix = Layout.annotations(of: chain)
+    let names = notes.compactMap { info in
+      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil }
+    }
+    let read = try await repository.records(
+      .annotation, below: prefix, listed: RecordListing(objects: notes), state: state)
+    for (_, object) in read { _ = try Annotation(decoding: object.directory.meta) }
+    guard let lost = names.first(where: { name in !read.contains { $0.name == name } }) else { return }
+    throw RepositoryError(
+      .damaged, "the annotation \(lost.objectName) cannot be read, and it may say that a version is not forgotten",
+      hint: "Bring that object back from a copy of the target, or remove it by hand if it is of no use.")
+  }
+
+  private func packList() async throws -> [Digest: ObjectInfo] {
+    var packs: [Digest: ObjectInfo] = [:]
+    for info in try await repository.store.list(prefix: Layout.packs(of: chain)) {
+      // A name of ours exactly: nothing else is ever deleted.
+      guard let digest = Layout.packDigest(info.name), info.name == Layout.pack(digest, of: chain) else { continue }
+      packs[digest] = info
+    }
+    return packs
+  }
+}

@@ -1,0 +1,71 @@
+import Sealing
+import Storage
+
+/// What of a chain must stay: the manifests that count, and every pack that one of them needs.
+struct LiveSet: Sendable {
+  private(set) var manifests: Set<Digest> = []
+  private(set) var packs: Set<Digest> = []
+  /// Manifests that count no more: versions that were forgotten, revisions that a better one stands in for, partial
+  /// manifests of pushes that came to an end.
+  private(set) var dead: [VersionFacts] = []
+
+  /// - Parameter tables: reads what manifests need.
+  /// - Throws: `.incomplete` for a version that no manifest holds whole; what `tables` throws.
+  init(
+    _ all: [VersionFacts], _ forgotten: Forgotten, condemned: Set<Digest>, packs listed: [Digest: ObjectInfo],
+    tables: PackTables, atOnce: Int
+  ) async throws {
+    let newest = all.last { $0.isComplete }?.sequence ?? 0
+    // The newest one stays whatever a tombstone says: with nothing after it, it is the backup.
+    let standing = Dictionary(
+      grouping: all.filter { $0.isComplete && ($0.sequence == newest || !forgotten.contains($0)) },
+      by: { Place(sequence: $0.sequence, id: $0.id) })
+    let partials = all.filter { !$0.isComplete && $0.sequence > newest }.map { [$0] }
+    let kept = try await bounded(Array(standing.values) + partials, atOnce: atOnce) { revisions in
+      try await Self.kept(of: revisions, condemned, listed, tables)
+    }
+    for (names, needed) in kept {
+      manifests.formUnion(names)
+      packs.formUnion(needed)
+    }
+    dead = all.filter { !manifests.contains($0.digest) }
+  }
+
+  /// One version: two machines that push as one may have made two of one sequence.
+  private struct Place: Hashable {
+    let sequence: UInt64
+    let id: Digest
+  }
+
+  /// Of one version's revisions: the highest that is whole and that nobody condemned, and those above it, which may be
+  /// on their way to be whole. A lower one may go when that one is safe, never earlier.
+  private static func kept(
+    of revisions: [VersionFacts], _ condemned: Set<Digest>, _ listed: [Digest: ObjectInfo], _ tables: PackTables
+  ) async throws -> (manifests: [Digest], packs: Set<Digest>) {
+    var manifests: [Digest] = []
+    var packs: Set<Digest> = []
+    var isWhole = false
+    var safe: UInt32?
+    for facts in revisions.sorted(by: { $0.revision > $1.revision }) {
+      if let safe, facts.revision < safe { break }
+      let needs = try await tables.needs(of: facts.name, listed: listed)
+      manifests.append(facts.digest)
+      packs.formUnion(needs.packs.keys)
+      guard needs.areMet(by: listed) else { continue }
+      isWhole = true
+      if !condemned.contains(facts.digest), condemned.isDisjoint(with: needs.packs.keys) { safe = facts.revision }
+    }
+    guard isWhole || !revisions.contains(where: \.isComplete) else { throw incomplete(revisions[0]) }
+    return (manifests, packs)
+  }
+
+  private static func incomplete(_ facts: VersionFacts) -> RepositoryError {
+    let name = facts.version?.database ?? ""
+    return RepositoryError(
+      .incomplete,
+      "version \(facts.sequence) of '\(name)' (\(facts.id.hex.prefix(12))) is not whole: packs that it needs are not listed",
+      hint:
+        "A push that was cut leaves such a version; push '\(name)' again, then `sealift forget \(facts.id.hex.prefix(12))`. If it was whole before, find out first who took packs away."
+    )
+  }
+}

@@ -1,0 +1,86 @@
+import Sealing
+import Storage
+
+/// Which packs manifests need, each manifest and each leaf of a pack table read once: most leaves are shared by many
+/// versions.
+final class PackTables: Sendable {
+  /// Packs by name, with their lengths.
+  typealias Packs = [Digest: Int]
+
+  /// What one manifest needs.
+  struct Needs: Sendable {
+    fileprivate(set) var packs: Packs = [:]
+    /// False when a leaf of its table lies in a pack that is not there: it needs more than is known, and cannot be restored.
+    fileprivate(set) var isComplete = true
+
+    /// Whether all of it is there.
+    func areMet(by listed: [Digest: ObjectInfo]) -> Bool {
+      isComplete && packs.allSatisfy { listed[$0.key]?.size == $0.value }
+    }
+  }
+
+  /// A leaf that lies in a pack.
+  private struct Leaf: Hashable {
+    let holder: Digest
+    let frame: UInt32
+    let unit: UInt16
+  }
+
+  private struct Memory {
+    var leaves: [Leaf: Packs] = [:]
+    var manifests: [Digest: Needs] = [:]
+  }
+
+  private let repository: Repository
+  private let state: StateFolder?
+  private let memory = Locked(Memory())
+
+  init(_ repository: Repository, state: StateFolder?) {
+    self.repository = repository
+    self.state = state
+  }
+
+  /// - Parameter listed: the packs that are there.
+  /// - Throws: `RepositoryError` `.damaged`, `SealError`, `StoreError` when the manifest or a leaf that is there cannot be
+  ///   read.
+  func needs(of name: VersionName, listed: [Digest: ObjectInfo]) async throws -> Needs {
+    if let known = memory.withLock({ $0.manifests[name.digest] }) { return known }
+    let manifest = try await repository.readManifest(name, state: state, keep: false)
+    let decoder = FrameDecoder(keys: repository.keys)
+    var needs = Needs()
+    for reference in manifest.body.packTable {
+      switch reference {
+      case .here(let frame, let unit):
+        let node = try manifest.object.unit(Int(unit), ofFrame: Int(frame), with: decoder)
+        needs.packs.merge(try Self.packs(in: node)) { first, _ in first }
+      case .inPack(let holder, let frame, let unit):
+        needs.packs[holder.name] = Int(holder.length)
+        guard listed[holder.name]?.size == Int(holder.length) else {
+          needs.isComplete = false
+          continue
+        }
+        let leaf = try await packs(inLeaf: frame, unit, of: holder, chain: name.chain)
+        needs.packs.merge(leaf) { first, _ in first }
+      }
+    }
+    // What could not be read to its end may come back.
+    if needs.isComplete { memory.withLock { [needs] in $0.manifests[name.digest] = needs } }
+    return needs
+  }
+
+  private func packs(
+    inLeaf frame: UInt32, _ unit: UInt16, of holder: PackEntry, chain: ChainID
+  ) async throws -> Packs {
+    let leaf = Leaf(holder: holder.name, frame: frame, unit: unit)
+    if let known = memory.withLock({ $0.leaves[leaf] }) { return known }
+    let frames = PackFrames(holder, repository: repository, chain: chain, state: state)
+    let packs = try Self.packs(in: try await frames.unit(Int(unit), ofFrame: Int(frame)))
+    memory.withLock { $0.leaves[leaf] = packs }
+    return packs
+  }
+
+  private static func packs(in node: [UInt8]) throws -> Packs {
+    let entries = try PackTableLeaf(decoding: node).entries
+    return Packs(entries.map { ($0.name, Int($0.length)) }) { first, _ in first }
+  }
+}

@@ -1,0 +1,50 @@
+package import Sealing
+package import Storage
+
+/// What a prune did to one chain, or would do.
+package struct PrunedChain: Sendable {
+  /// So many objects, of so many bytes in all.
+  package struct Tally: Sendable, Equatable {
+    package private(set) var objects = 0
+    package private(set) var bytes = 0
+
+    package init() {}
+
+    init(_ objects: some Sequence<ObjectInfo>) {
+      for object in objects {
+        self.objects += 1
+        bytes += object.size
+      }
+    }
+
+    package static func + (left: Self, right: Self) -> Self {
+      var sum = left
+      sum.objects += right.objects
+      sum.bytes += right.bytes
+      return sum
+    }
+  }
+
+  package let chain: ChainID
+  package let host: String
+  package let database: String
+  /// Named by records of this run: nothing refers to them from now on.
+  package var condemned = Tally()
+  /// Not at the target any more.
+  package var freed = Tally()
+  /// Condemned, and left to a later run.
+  package var waiting = Tally()
+  /// Kept by the target: these credentials may not delete, or a lock holds them.
+  package var retained = Tally()
+  /// What the target said to the first of those.
+  package var retainedBecause: StoreError?
+  /// What else could not be deleted, and why; another run tries again.
+  package var failures: [StoreError] = []
+
+  init(_ view: ChainView) {
+    chain = view.chain
+    let newest = view.manifests.last { $0.isComplete }?.version
+    host = newest?.host ?? ""
+    database = newest?.database ?? ""
+  }
+}
