@@ -17,6 +17,8 @@ package enum Target: Sendable, Hashable {
     package var storageClass: String?
     /// Of the shared credentials file.
     package var profile: String?
+    /// What every object that is stored is locked with.
+    package var objectLock: S3Configuration.ObjectLock?
   }
 }
 
@@ -82,8 +84,10 @@ extension Target.S3Location {
     // Certificates of Amazon's names cover one label before them, so a bucket with dots needs its path.
     let amazonStyle: S3Configuration.Style = bucket.contains(".") ? .path : .virtual
     let amazon = WebAddress(amazonRegion: region)
-    return S3Configuration(
+    var configuration = S3Configuration(
       endpoint: endpoint ?? amazon, bucket: bucket, prefix: prefix, region: region,
       style: style ?? (endpoint == nil ? amazonStyle : .path), storageClass: storageClass)
+    configuration.objectLock = objectLock
+    return configuration
   }
 }

@@ -47,10 +47,14 @@ struct Targets: Sendable {
   }
 
   /// A target ready for an operation. Nothing is asked of it or of the person yet.
-  /// - Parameter context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
-  func access(_ target: TargetSettings, create: Bool = false, doing context: String? = nil) throws -> TargetAccess {
+  /// - Parameters:
+  ///   - locking: give what is stored the target's object lock.
+  ///   - context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
+  func access(
+    _ target: TargetSettings, create: Bool = false, locking: Bool = true, doing context: String? = nil
+  ) throws -> TargetAccess {
     let store: any ObjectStore
-    do { store = try stores.store(for: target, create: create) } catch {
+    do { store = try stores.store(for: locking ? target : target.withoutLock, create: create) } catch {
       var error = Session.known(error)
       error.message = "\(context ?? "opening \(target.name)"): \(error.message)"
       throw error

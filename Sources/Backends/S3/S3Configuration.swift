@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Which bucket, at which server, and how it is spoken to.
 package struct S3Configuration: Sendable, Hashable {
   package enum Style: String, Sendable {
@@ -5,6 +7,35 @@ package struct S3Configuration: Sendable, Hashable {
     case path
     /// `https://bucket.endpoint/key`: needs names and certificates for each bucket.
     case virtual
+  }
+
+  /// How long nobody may delete what is stored (S3 Object Lock).
+  package struct ObjectLock: Sendable, Hashable {
+    package enum Mode: String, Sendable {
+      /// Who has the right to do so may still delete it.
+      case governance
+      /// Nobody may.
+      case compliance
+    }
+
+    package var days: Int
+    package var mode: Mode
+
+    package init(days: Int, mode: Mode) {
+      self.days = days
+      self.mode = mode
+    }
+
+    /// - Parameters:
+    ///   - now: seconds since 1970 UTC.
+    ///   - sha256: of the body. A server takes no lock without a checksum that is not part of the signature.
+    func headers(now: Int, sha256: [UInt8]) -> [(name: String, value: String)] {
+      [
+        ("x-amz-object-lock-mode", mode.rawValue.uppercased()),
+        ("x-amz-object-lock-retain-until-date", HTTPTime.iso(now + days * 86_400)),
+        ("x-amz-checksum-sha256", Data(sha256).base64EncodedString()),
+      ]
+    }
   }
 
   package var endpoint: WebAddress
@@ -15,6 +46,7 @@ package struct S3Configuration: Sendable, Hashable {
   package var style: Style
   /// As the server calls it ("STANDARD_IA"); the bucket's own when `nil`.
   package var storageClass: String?
+  package var objectLock: ObjectLock?
   /// Objects in one page of a listing.
   package var pageSize = 1000
 

@@ -80,6 +80,10 @@ struct S3Errors {
     case "PermanentRedirect", "TemporaryRedirect", "Redirect": return redirected(refusal, response)
     case "InvalidRange": return StoreError(.badRange, "the range lies outside the object")
     case "PreconditionFailed": return StoreError(.exists, "the name is taken")
+    case "InvalidRequest" where (refusal?.message.lowercased().contains("object lock") ?? false):
+      return StoreError(
+        .unsupported, "the bucket takes no object lock",
+        hint: "Make a bucket with Object Lock enabled, or remove objectLock from the target.")
     case "InvalidStorageClass":
       return StoreError(
         .unsupported, "the storage class is not known here",

@@ -50,13 +50,17 @@ struct ChainPrune {
   // MARK: what may go
 
   /// Dead manifests, and packs that no live one needs and that are not too young, as far as no record names them yet.
+  ///
+  /// No packs while the newest version is not safe: a prune was in the way of its push, which is storing it anew. So a push
+  /// comes to an end however many prunes run, at the latest with the third try: those that began after its first manifest
+  /// leave it alone.
   private func candidates(in view: ChainView) -> [ObjectInfo] {
     let condemned = allCondemned(in: view)
     let manifests = view.live.dead.filter { !condemned.contains($0.digest) }.map(\.object)
     let packs = view.packs.filter { name, info in
       !condemned.contains(name) && !view.live.packs.contains(name) && isOld(info)
     }
-    return manifests + packs.values.sorted { $0.name < $1.name }
+    return manifests + (view.live.newestIsSafe ? packs.values.sorted { $0.name < $1.name } : [])
   }
 
   private func isOld(_ info: ObjectInfo) -> Bool {
@@ -114,12 +118,12 @@ struct ChainPrune {
   /// without its packs.
   private func sweep(_ view: ChainView, named: Set<Digest>, _ outcome: inout PrunedChain) async throws {
     let manifests = view.live.dead.filter { named.contains($0.digest) }
-    let refused = try await delete(manifests.map(\.object), &outcome)
-    let gone = Set(manifests.filter { !refused.contains($0.name.objectName) }.map(\.digest))
+    var refused = try await delete(manifests.map(\.object))
+    let gone = Set(manifests.filter { refused[$0.name.objectName] == nil }.map(\.digest))
     let needed = try await packsNeeded(in: view, without: gone)
     let packs = view.packs.filter { named.contains($0.key) && !needed.contains($0.key) }.map(\.value)
-    _ = try await delete(packs, &outcome)
-    try await count(view, manifests.map(\.object) + packs, &outcome)
+    refused.merge(try await delete(packs)) { first, _ in first }
+    try await count(view, manifests.map(\.object) + packs, refused, &outcome)
   }
 
   private func packsNeeded(in view: ChainView, without gone: Set<Digest>) async throws -> Set<Digest> {
@@ -131,8 +135,8 @@ struct ChainPrune {
   }
 
   /// Waits for the answer to each.
-  /// - Returns: those that the target would not or could not delete.
-  private func delete(_ objects: [ObjectInfo], _ outcome: inout PrunedChain) async throws -> Set<ObjectName> {
+  /// - Returns: those that the target would not or could not delete, and what it said.
+  private func delete(_ objects: [ObjectInfo]) async throws -> [ObjectName: StoreError] {
     let store = repository.store
     let answers = try await bounded(objects, atOnce: store.traits.concurrency) { object -> StoreError? in
       do {
@@ -142,26 +146,22 @@ struct ChainPrune {
         return error
       }
     }
-    var refused: Set<ObjectName> = []
-    for (object, error) in zip(objects, answers) {
-      guard let error else { continue }
-      refused.insert(object.name)
-      if error.code == .forbidden {
-        outcome.retainedBecause = outcome.retainedBecause ?? error
-      } else {
-        outcome.failures.append(error)
-      }
-    }
-    return refused
+    let refused = zip(objects, answers).compactMap { object, error in error.map { (object.name, $0) } }
+    return Dictionary(refused) { first, _ in first }
   }
 
   /// What the target shows afterwards is what counts, not what it answered.
-  private func count(_ view: ChainView, _ deleted: [ObjectInfo], _ outcome: inout PrunedChain) async throws {
+  private func count(
+    _ view: ChainView, _ deleted: [ObjectInfo], _ refused: [ObjectName: StoreError], _ outcome: inout PrunedChain
+  ) async throws {
     async let versions = repository.store.list(prefix: Layout.versions(of: chain))
     async let packs = repository.store.list(prefix: Layout.packs(of: chain))
     let left = Set(try await versions.map(\.name) + packs.map(\.name))
     outcome.freed = .init(deleted.filter { !left.contains($0.name) })
     outcome.retained = .init(deleted.filter { left.contains($0.name) })
+    let errors = refused.filter { left.contains($0.key) }.map(\.value)
+    outcome.retainedBecause = errors.first { $0.code == .forbidden }
+    outcome.failures = errors.filter { $0.code != .forbidden }
     let tried = Set(deleted.map(\.name))
     let others = unwanted(in: view, allCondemned(in: view)).filter { !tried.contains($0.name) }
     outcome.waiting = .init(others.filter { left.contains($0.name) })

@@ -8,6 +8,9 @@ struct LiveSet: Sendable {
   /// Manifests that count no more: versions that were forgotten, revisions that a better one stands in for, partial
   /// manifests of pushes that came to an end.
   private(set) var dead: [VersionFacts] = []
+  /// Some revision of the newest version is whole, and no prune condemned anything of it. Where none is, its push may be
+  /// about to store it anew.
+  private(set) var newestIsSafe = true
 
   /// - Parameter tables: reads what manifests need.
   /// - Throws: `.incomplete` for a version that no manifest holds whole; what `tables` throws.
@@ -24,9 +27,10 @@ struct LiveSet: Sendable {
     let kept = try await bounded(Array(standing.values) + partials, atOnce: atOnce) { revisions in
       try await Self.kept(of: revisions, condemned, listed, tables)
     }
-    for (names, needed) in kept {
-      manifests.formUnion(names)
-      packs.formUnion(needed)
+    for version in kept {
+      manifests.formUnion(version.manifests)
+      packs.formUnion(version.packs)
+      if version.sequence == newest, !version.isSafe { newestIsSafe = false }
     }
     dead = all.filter { !manifests.contains($0.digest) }
   }
@@ -37,26 +41,33 @@ struct LiveSet: Sendable {
     let id: Digest
   }
 
+  private struct Kept {
+    var sequence: UInt64
+    var manifests: [Digest] = []
+    var packs: Set<Digest> = []
+    var isSafe = false
+  }
+
   /// Of one version's revisions: the highest that is whole and that nobody condemned, and those above it, which may be
   /// on their way to be whole. A lower one may go when that one is safe, never earlier.
   private static func kept(
     of revisions: [VersionFacts], _ condemned: Set<Digest>, _ listed: [Digest: ObjectInfo], _ tables: PackTables
-  ) async throws -> (manifests: [Digest], packs: Set<Digest>) {
-    var manifests: [Digest] = []
-    var packs: Set<Digest> = []
+  ) async throws -> Kept {
+    var kept = Kept(sequence: revisions[0].sequence)
     var isWhole = false
     var safe: UInt32?
     for facts in revisions.sorted(by: { $0.revision > $1.revision }) {
       if let safe, facts.revision < safe { break }
       let needs = try await tables.needs(of: facts.name, listed: listed)
-      manifests.append(facts.digest)
-      packs.formUnion(needs.packs.keys)
+      kept.manifests.append(facts.digest)
+      kept.packs.formUnion(needs.packs.keys)
       guard needs.areMet(by: listed) else { continue }
       isWhole = true
       if !condemned.contains(facts.digest), condemned.isDisjoint(with: needs.packs.keys) { safe = facts.revision }
     }
     guard isWhole || !revisions.contains(where: \.isComplete) else { throw incomplete(revisions[0]) }
-    return (manifests, packs)
+    kept.isSafe = safe != nil
+    return kept
   }
 
   private static func incomplete(_ facts: VersionFacts) -> RepositoryError {

@@ -17,10 +17,11 @@ struct Doctor: SealiftCommand {
   func perform(in session: Session) async throws -> ExitStatus {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
+    let world = try? session.world(configuration, readOnly: true)
     var tries = Tries<Examination>()
     for target in try targets.all() {
       try await tries.attempt(target.name, session.terminal) {
-        try await examine(try targets.access(target), session.terminal)
+        try await examine(try targets.access(target, locking: false), world, session.terminal)
       }
     }
     let examinations = tries.done.map(\.outcome)
@@ -32,7 +33,7 @@ struct Doctor: SealiftCommand {
       hint: "Do not push there. Docs/Stores.md says what each promise is for, and what is known of some servers.")
   }
 
-  private func examine(_ target: TargetAccess, _ terminal: Terminal) async throws -> Examination {
+  private func examine(_ target: TargetAccess, _ world: World?, _ terminal: Terminal) async throws -> Examination {
     let location = target.store.traits.location
     if !terminal.manner.json { try terminal.result("\(printable(target.name)) (\(printable(location))):") }
     let findings = await StoreContract.run(on: target.store) { finding in
@@ -40,6 +41,11 @@ struct Doctor: SealiftCommand {
       for line in Self.lines(finding) { try? terminal.result(printable(line)) }
     }
     try Task.checkCancellation()
+    do {
+      if let world { try ListingProof.note(findings, of: target, world) }
+    } catch {
+      terminal.notice("\(target.name): what was found cannot be remembered: \(Session.known(error).message)")
+    }
     return Examination(target: target.name, location: location, findings: findings)
   }
 

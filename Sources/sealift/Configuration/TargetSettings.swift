@@ -6,7 +6,7 @@ struct TargetSettings: Sendable {
   /// The name from the configuration; for a URL of the command line, the URL.
   let name: String
   /// What the URL says, and what the configuration adds to it.
-  let place: Target
+  private(set) var place: Target
   private(set) var caFile: String?
 
   // S3
@@ -67,20 +67,41 @@ struct TargetSettings: Sendable {
     let style = try section.value("style", "path or virtual", S3Configuration.Style.init(rawValue:))
     let storageClass = try section.text("storageClass")
     let profile = try section.text("profile")
+    let objectLock = try section.section("objectLock").map(Self.objectLock)
     guard case .s3(var location) = place else { return place }
     location.endpoint = endpoint ?? location.endpoint
     location.region = region ?? location.region
     location.style = style ?? location.style
     location.storageClass = storageClass ?? location.storageClass
     location.profile = profile ?? location.profile
+    location.objectLock = objectLock
     return .s3(location)
+  }
+
+  private static func objectLock(_ section: ConfigurationSection) throws -> S3Configuration.ObjectLock {
+    guard section.has("days") else { throw section.missing("days", "an object lock needs the days it holds") }
+    let days = try section.integer("days", in: 1...36_500, default: 1)
+    let mode = try section.value("mode", "governance or compliance", S3Configuration.ObjectLock.Mode.init(rawValue:))
+    guard let mode else { throw section.missing("mode", "an object lock is of mode governance or compliance") }
+    try section.finish()
+    return S3Configuration.ObjectLock(days: days, mode: mode)
+  }
+
+  /// The same target for what is not to stay.
+  var withoutLock: TargetSettings {
+    var other = self
+    if case .s3(var location) = place {
+      location.objectLock = nil
+      other.place = .s3(location)
+    }
+    return other
   }
 
   /// A key that this kind of target has no use for is a mistake, like an unknown one.
   private func refuseForeignKeys(_ section: ConfigurationSection) throws {
     let s3 = [
       "endpoint", "region", "style", "storageClass", "profile", "credentialsFile", "accessKeyId", "secretKeyFile",
-      "secretKeyCommand", "sessionTokenFile", "sessionTokenCommand",
+      "secretKeyCommand", "sessionTokenFile", "sessionTokenCommand", "objectLock",
     ]
     let webDAV = ["user", "passwordFile", "passwordCommand"]
     let foreign: [String]

@@ -1,0 +1,142 @@
+import Repositories
+import Sealing
+import Storage
+
+/// `sealift prune`: deletes what forgotten versions and pushes that were cut left behind.
+package struct PruneRepository: Sendable {
+  /// How a target's listings are relied on.
+  package enum Runs: String, Sendable {
+    /// Condemn and delete in one run: a listing shows what was stored before it began.
+    case one
+    /// Condemn in one run, delete in a later one: listings may be late.
+    case two
+  }
+
+  package struct Request: Sendable {
+    /// Names of databases; all when empty.
+    package var databases: [String] = []
+    package var dryRun = false
+    /// Milliseconds; younger packs stay.
+    package var minAge: UInt64 = 86_400_000
+    /// `nil`: one where the target is known to list at once, by its nature or by `sealift doctor`.
+    package var runs: Runs?
+
+    package init() {}
+  }
+
+  package struct Outcome: Sendable {
+    package struct Chain: Sendable {
+      package var database: String
+      package var host: String
+      /// Hexadecimal.
+      package var chain: String
+      package var condemned: Amount
+      package var freed: Amount
+      package var waiting: Amount
+      package var retained: Amount
+      package var retainedBecause: String?
+    }
+
+    package struct Amount: Sendable, Equatable {
+      package var objects: Int
+      package var bytes: Int
+
+      package init(objects: Int, bytes: Int) {
+        self.objects = objects
+        self.bytes = bytes
+      }
+    }
+
+    package var runs: Runs
+    /// In the order of databases and hosts.
+    package var chains: [Chain]
+    /// Chains in which nothing was deleted because of a doubt, and objects that could not be deleted.
+    package var problems: [OperationError]
+  }
+
+  package var world: World
+  package init(_ world: World) { self.world = world }
+
+  package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
+    do {
+      let repository = try await target.open(world)
+      let state = StateFolder(reading: world.stateFolder, repository: repository.id)
+      let runs = request.runs ?? (ListingProof.holds(for: target, world) ? .one : .two)
+      var policy = PrunePolicy(twoRuns: runs == .two, now: world.now)
+      policy.minAge = request.minAge
+      policy.dryRun = request.dryRun
+      let listings = ChainListing.byChain(try await repository.store.list(prefix: Layout.versions))
+      var outcome = Outcome(runs: runs, chains: [], problems: [])
+      outcome.problems += vanished(listings, state).map { OperationError($0, doing: target.name) }
+      for listing in try await chosen(listings, request.databases, repository, state, target) {
+        try await prune(listing.chain, policy, repository, state, target, &outcome)
+      }
+      outcome.chains.sort { ($0.database, $0.host, $0.chain) < ($1.database, $1.host, $1.chain) }
+      state.tidy()
+      return outcome
+    } catch {
+      throw OperationError(error, doing: "pruning \(target.name)")
+    }
+  }
+
+  /// One chain. A doubt about it is no reason to leave others alone.
+  private func prune(
+    _ chain: ChainID, _ policy: PrunePolicy, _ repository: Repository, _ state: StateFolder, _ target: TargetAccess,
+    _ outcome: inout Outcome
+  ) async throws {
+    do {
+      guard let pruned = try await repository.prune(chain, policy, state: state) else { return }
+      outcome.chains.append(.init(pruned))
+      guard let first = pruned.failures.first else { return }
+      var problem = OperationError(first, doing: "\(target.name): \(pruned.failures.count) objects stay")
+      problem.hint = "Another prune tries them again. \(problem.hint ?? "")"
+      outcome.problems.append(problem)
+    } catch let error as StoreError {
+      throw error
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      outcome.problems.append(OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) was not pruned"))
+    }
+  }
+
+  /// The chains of the databases that were named.
+  private func chosen(
+    _ listings: [ChainListing], _ names: [String], _ repository: Repository, _ state: StateFolder,
+    _ target: TargetAccess
+  ) async throws -> [ChainListing] {
+    guard !names.isEmpty else { return listings }
+    let databases = try await bounded(listings, atOnce: 4) { listing in
+      try await repository.newest(of: listing, state: state).newest?.facts.version?.database
+    }
+    for name in names where !databases.contains(name) {
+      throw OperationError(
+        .noSuchVersion, code: "noSuchDatabase", "\(target.name) has no version of '\(name)'",
+        hint: "`sealift list` shows what is there.")
+    }
+    return zip(listings, databases).filter { $1.map(names.contains) ?? false }.map(\.0)
+  }
+
+  /// Chains that this machine has seen and that the target does not show at all.
+  private func vanished(_ listings: [ChainListing], _ state: StateFolder) -> [RepositoryError] {
+    let shown = Set(listings.map(\.chain.hex))
+    return state.markedChains().filter { !shown.contains($0) }.map { chain in
+      RepositoryError(
+        .rolledBack, "the target shows nothing of chain \(chain.prefix(12)), which this machine has seen there",
+        hint: "Versions were deleted, or the listing was short. Nothing of that chain was deleted.")
+    }
+  }
+}
+
+extension PruneRepository.Outcome.Chain {
+  fileprivate init(_ pruned: PrunedChain) {
+    self.init(
+      database: pruned.database, host: pruned.host, chain: pruned.chain.hex, condemned: .init(pruned.condemned),
+      freed: .init(pruned.freed), waiting: .init(pruned.waiting), retained: .init(pruned.retained),
+      retainedBecause: pruned.retainedBecause?.message)
+  }
+}
+
+extension PruneRepository.Outcome.Amount {
+  fileprivate init(_ tally: PrunedChain.Tally) { self.init(objects: tally.objects, bytes: tally.bytes) }
+}

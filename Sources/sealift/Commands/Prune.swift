@@ -1,0 +1,113 @@
+import ArgumentParser
+import Operations
+
+/// `prune`; the operation is called `PruneRepository`.
+struct PruneCommand: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "prune",
+    abstract: "Delete at the targets what no version needs any more.",
+    discussion: """
+      What forgotten versions and pushes that were cut left behind. Pushes may run meanwhile, on any machine. Where a \
+      target's listings may be late, one run condemns and another one, a day and a version later, deletes; `sealift \
+      doctor` finds out. Where anything is in doubt, nothing is deleted.
+
+        sealift prune --dry-run
+        sealift prune app --min-age 2d
+      """)
+
+  @Argument(help: ArgumentHelp("Only what belongs to these databases.", valueName: "name"))
+  var databases: [String] = []
+
+  @Flag(name: [.long, .customShort("n")], help: "Say what would be deleted; delete and condemn nothing.")
+  var dryRun = false
+
+  @Option(help: ArgumentHelp("Leave packs alone that are younger, such as 12h.", valueName: "time"))
+  var minAge = "24h"
+
+  @Flag(help: "Condemn and delete in one run, whatever is known of the target.")
+  var oneRun = false
+
+  @Flag(help: "Condemn now, delete in a later run.")
+  var twoRuns = false
+
+  @OptionGroup var global: GlobalOptions
+
+  func validate() throws {
+    if oneRun && twoRuns { throw ValidationError("--one-run and --two-runs exclude each other") }
+    if TimeSpan.parse(minAge) == nil { throw ValidationError("--min-age needs a time with its unit, such as 24h") }
+  }
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let chosen = try targets.all()
+    let world = try session.world(configuration)
+    var tries = Tries<Pruning>()
+    for target in chosen {
+      try await tries.attempt(target.name, session.terminal) {
+        let outcome = try await PruneRepository(world).run(request, at: try targets.access(target))
+        return Pruning(target: target.name, outcome: outcome)
+      }
+    }
+    let prunings = tries.done.map(\.outcome)
+    if session.options.json {
+      try session.terminal.result(Documents.prune(prunings, dryRun: dryRun, notices: session.terminal.notices))
+    } else {
+      for pruning in prunings { try show(pruning, session.terminal) }
+    }
+    return try status(tries, prunings, session.terminal)
+  }
+
+  private var request: PruneRepository.Request {
+    var request = PruneRepository.Request()
+    request.databases = databases
+    request.dryRun = dryRun
+    request.minAge = UInt64(max(0, TimeSpan.parse(minAge) ?? 0))
+    request.runs = oneRun ? .one : twoRuns ? .two : nil
+    return request
+  }
+
+  /// What failed is the status of its own where nothing else was done, and "partly done" where something was.
+  private func status(
+    _ tries: Tries<Pruning>, _ prunings: [Pruning], _ terminal: Terminal
+  ) throws -> ExitStatus {
+    let status = try tries.status("targets", terminal)
+    let problems = prunings.flatMap(\.outcome.problems)
+    for problem in problems { terminal.tell(problem) }
+    guard let first = problems.first, status == .success else { return status }
+    terminal.tellDocument(first)
+    return prunings.allSatisfy(\.outcome.chains.isEmpty) ? ExitStatus(first.kind) : .partlyDone
+  }
+
+  private func show(_ pruning: Pruning, _ terminal: Terminal) throws {
+    let name = printable(pruning.target)
+    for chain in pruning.outcome.chains {
+      let parts = Self.parts(chain, dryRun: dryRun)
+      let what = parts.isEmpty ? "nothing to delete" : parts.joined(separator: "; ")
+      try terminal.result("\(name): \(printable(chain.database)) of \(printable(chain.host)): \(what)")
+      if let reason = chain.retainedBecause { terminal.notice("\(pruning.target): \(reason)") }
+    }
+    if pruning.outcome.chains.isEmpty, pruning.outcome.problems.isEmpty {
+      terminal.notice("\(pruning.target): no versions")
+    }
+    if pruning.outcome.runs == .two, pruning.outcome.chains.contains(where: { $0.waiting.objects > 0 }) {
+      terminal.notice(
+        "\(pruning.target): what is condemned is deleted by a run at least a day and a newer version later; "
+          + "where `sealift doctor` is content, one run does both")
+    }
+  }
+
+  static func parts(_ chain: PruneRepository.Outcome.Chain, dryRun: Bool) -> [String] {
+    let all = [
+      (dryRun ? "would free" : "freed", chain.freed), (dryRun ? "would wait" : "condemned for a later run", chain.waiting),
+      ("kept by the target", chain.retained),
+    ]
+    return all.filter { $0.1.objects > 0 }.map { "\($0) \($1.objects) objects, \(ByteCount.text($1.bytes))" }
+  }
+}
+
+/// What was pruned at one target.
+struct Pruning {
+  var target: String
+  var outcome: PruneRepository.Outcome
+}

@@ -1,0 +1,36 @@
+import Operations
+
+extension Documents {
+  static func prune(_ prunings: [Pruning], dryRun: Bool, notices: [String]) -> Json {
+    let targets = prunings.map { pruning in
+      Json.object([
+        ("target", .string(pruning.target)), ("runs", .string(pruning.outcome.runs.rawValue)),
+        ("chains", .array(pruning.outcome.chains.map(chain))),
+      ])
+    }
+    let problems = prunings.flatMap { pruning in
+      pruning.outcome.problems.map { problem in
+        Json.object([
+          ("target", .string(pruning.target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
+          ("hint", .optional(problem.hint)),
+        ])
+      }
+    }
+    return .object([
+      ("targets", .array(targets)), ("dryRun", .bool(dryRun)), ("problems", .array(problems)),
+      ("notices", .strings(notices)),
+    ])
+  }
+
+  private static func chain(_ chain: PruneRepository.Outcome.Chain) -> Json {
+    .object([
+      ("database", .string(chain.database)), ("host", .string(chain.host)), ("chain", .string(chain.chain)),
+      ("condemned", amount(chain.condemned)), ("freed", amount(chain.freed)), ("waiting", amount(chain.waiting)),
+      ("retained", amount(chain.retained)), ("retainedBecause", .optional(chain.retainedBecause)),
+    ])
+  }
+
+  private static func amount(_ amount: PruneRepository.Outcome.Amount) -> Json {
+    .object([("objects", .number(amount.objects)), ("bytes", .number(amount.bytes))])
+  }
+}

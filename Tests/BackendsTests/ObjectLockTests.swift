@@ -1,0 +1,120 @@
+import FoundationEssentials
+import Storage
+import TestKit
+import Testing
+
+@testable import Backends
+
+/// Objects that nobody may delete for a time, and when objects were stored.
+@Suite struct ObjectLockTests {
+  private let name = ObjectName("packs/one")!
+
+  private func store(_ server: ScriptedServer, _ lock: S3Configuration.ObjectLock?) throws -> S3Store {
+    var configuration = S3Configuration(
+      endpoint: try WebAddress("http://127.0.0.1:\(server.port)"), bucket: "bucket", prefix: "some/where")
+    configuration.objectLock = lock
+    return S3Store(configuration, now: { 784_111_777 }) { S3Credentials(accessKey: "AKIA", secretKey: "secret") }
+  }
+
+  @Test(arguments: [("governance", 1, "1994-11-07T08:49:37Z"), ("compliance", 30, "1994-12-06T08:49:37Z")])
+  func `every object is stored with its lock, signed and with a checksum`(
+    mode: String, days: Int, until: String
+  ) async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(200, ["Content-Length": "3"]) : .status(200)
+    } _: { server in
+      let lock = S3Configuration.ObjectLock(days: days, mode: try #require(.init(rawValue: mode)))
+      let locked = try store(server, lock)
+      try await locked.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      let put = try #require(server.requests.first)
+      #expect(put.headers["x-amz-object-lock-mode"] == mode.uppercased())
+      #expect(put.headers["x-amz-object-lock-retain-until-date"] == until)
+      // printf '\1\2\3' | openssl dgst -sha256 -binary | base64
+      #expect(put.headers["x-amz-checksum-sha256"] == "A5BYxvLAy0ksUzsKTRTvd8wPeKvMztUofYShov0UcEY=")
+      let signed = "x-amz-checksum-sha256;x-amz-content-sha256;x-amz-date;x-amz-object-lock-mode;x-amz-object-lock-retain"
+      #expect(put.headers["authorization"]?.contains(signed) == true)
+      _ = try await locked.head(name)
+      #expect(server.requests.last?.headers.keys.contains { $0.contains("lock") } == false)
+    }
+  }
+
+  @Test func `without a lock nothing is said of one`() async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(200, ["Content-Length": "1"]) : .status(200)
+    } _: { server in
+      try await store(server, nil).put(ObjectBody([1]), at: name, ifAbsent: false)
+      let put = try #require(server.requests.first)
+      #expect(!put.headers.keys.contains { $0.contains("lock") || $0.contains("checksum") })
+    }
+  }
+
+  @Test func `a bucket that takes no lock is told as such`() async throws {
+    try await withServer { _ in
+      .status(
+        400, [:],
+        "<Error><Code>InvalidRequest</Code><Message>Bucket is missing Object Lock Configuration</Message></Error>")
+    } _: { server in
+      let store = try store(server, .init(days: 1, mode: .governance))
+      let error = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }
+      #expect(error?.code == .unsupported && error?.retry == .never)
+      #expect(error?.hint?.contains("objectLock") == true)
+    }
+  }
+
+  @Test func `a listing tells when objects were stored, as far as the server does`() async throws {
+    try await withServer { _ in
+      .status(
+        200, [:],
+        """
+        <ListBucketResult><IsTruncated>false</IsTruncated>
+        <Contents><Key>some/where/a</Key><Size>5</Size><LastModified>1994-11-06T08:49:37.000Z</LastModified></Contents>
+        <Contents><Key>some/where/b</Key><Size>5</Size><LastModified>yesterday</LastModified></Contents>
+        <Contents><Key>some/where/c</Key><Size>5</Size></Contents></ListBucketResult>
+        """)
+    } _: { server in
+      let listed = try await store(server, nil).list(prefix: "").sorted { $0.name < $1.name }
+      #expect(listed.map(\.stored) == [784_111_777, nil, nil])
+    }
+  }
+
+  @Test func `a WebDAV server tells it too`() async throws {
+    try await withServer { _ in
+      .status(
+        207, [:],
+        """
+        <D:multistatus xmlns:D="DAV:"><D:response><D:href>/packs/</D:href><D:propstat><D:prop><D:resourcetype>\
+        <D:collection/></D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>\
+        <D:response><D:href>/packs/one</D:href><D:propstat><D:prop><D:resourcetype/><D:getcontentlength>3\
+        </D:getcontentlength><D:getlastmodified>Sun, 06 Nov 1994 08:49:37 GMT</D:getlastmodified></D:prop>\
+        <D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response></D:multistatus>
+        """)
+    } _: { server in
+      let address = try WebAddress("http://127.0.0.1:\(server.port)")
+      let store = WebDAVStore(WebDAVConfiguration(address: address, user: nil, password: nil), now: { 0 })
+      #expect(try await store.list(prefix: "packs/").map(\.stored) == [784_111_777])
+    }
+  }
+
+  @Test func `so does a folder`() async throws {
+    let scratch = try Scratch()
+    let store = try FolderStore(path: scratch.path)
+    #expect(store.traits.listsAtOnce)
+    let before = LiveTarget.now()
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    let stored = try #require(try await store.list(prefix: "").first?.stored)
+    #expect((before - 1...LiveTarget.now() + 1).contains(stored))
+  }
+
+  @Test func `times are read and written`() {
+    #expect(HTTPTime.iso(784_111_777) == "1994-11-06T08:49:37Z")
+    for time in [0, 951_782_400, 4_102_444_799] { #expect(HTTPTime.secondsOfISO(HTTPTime.iso(time)) == time) }
+    for text in ["", "1994-11-06", "1994-11-06T08:49:37", "1994-13-06T08:49:37Z", "1994-11-06T24:49:37Z", "x-y-zT1:2:3Z"] {
+      #expect(HTTPTime.secondsOfISO(text) == nil)
+    }
+  }
+
+  @Test func `when an object was stored makes no difference to which it is`() {
+    let objects = [nil, 1, 2].map { ObjectInfo(name: name, size: 1, stored: $0) }
+    #expect(Set(objects).count == 1)
+  }
+}

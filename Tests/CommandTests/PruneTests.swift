@@ -1,0 +1,105 @@
+import FoundationEssentials
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import sealift
+
+@Suite struct PruneCommandTests {
+  private struct Document: Decodable {
+    struct Amount: Decodable, Equatable {
+      var objects: Int
+      var bytes: Int
+    }
+    struct Chain: Decodable {
+      var database: String
+      var freed: Amount
+      var waiting: Amount
+    }
+    struct Target: Decodable {
+      var target: String
+      var runs: String
+      var chains: [Chain]
+    }
+    var targets: [Target]
+    var dryRun: Bool
+  }
+
+  /// A pack that nothing needs, in the chain that is there.
+  private func litter(_ home: Home) throws -> String {
+    let version = try #require(home.program.files(below: "target/versions").first)
+    let chain = try #require(version.split(separator: "/").first)
+    let name = "target/packs/\(chain)/\(String(repeating: "b", count: 64))"
+    try home.program.write("12345", to: name)
+    return name
+  }
+
+  @Test func `said first, then done`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    #expect(try await home.must("prune") == "disk: app of web-1: nothing to delete\n")
+    let name = try litter(home)
+    // It is young.
+    #expect(try await home.must("prune", "app") == "disk: app of web-1: nothing to delete\n")
+    let said = try await home.must("prune", "--min-age", "0s", "--dry-run")
+    #expect(said == "disk: app of web-1: would free 1 objects, 5 B\n")
+    let document = try decoded(Document.self, try await home.must("prune", "-n", "--min-age", "0s", "--json"))
+    #expect(document.dryRun && document.targets[0].runs == "one" && document.targets[0].target == "disk")
+    #expect(document.targets[0].chains[0].freed == .init(objects: 1, bytes: 5))
+    #expect(home.program.exists(name) && home.program.files(below: "target/gone").isEmpty)
+
+    let two = try await home.must("prune", "--min-age", "0s", "--two-runs")
+    #expect(two == "disk: app of web-1: condemned for a later run 1 objects, 5 B\n")
+    #expect(home.program.exists(name) && home.program.files(below: "target/gone").count == 1)
+    #expect(try await home.must("prune") == "disk: app of web-1: freed 1 objects, 5 B\n")
+    #expect(!home.program.exists(name))
+    try await home.must("pull", "latest", "-o", home.program.file("again.db"))
+    #expect(try home.content("again.db") == home.content("app.db"))
+  }
+
+  @Test func `a doubt ends with 13 and deletes nothing`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    let name = try litter(home)
+    let version = try #require(home.program.files(below: "target/versions").first)
+    try FileManager.default.removeItem(atPath: home.program.file("target/versions/\(version)"))
+    let ending = try await home("prune", "--min-age", "0s")
+    #expect(ending.status == 13)
+    #expect(ending.error.contains("shows nothing of chain") && ending.error.contains("hint: "))
+    #expect(home.program.exists(name))
+  }
+
+  @Test func `names and flags that mean nothing are told`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    #expect(try await home("prune", "nobody").status == 14)
+    #expect(try await home("prune", "--one-run", "--two-runs").status == 2)
+    #expect(try await home("prune", "--min-age", "7").status == 2)
+    let help = try await home("help", "prune")
+    #expect(help.output.contains("\n  sealift prune"))
+    #expect(help.output.split(separator: "\n").allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE") })
+  }
+
+  @Test func `every member of its document is described`() throws {
+    let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
+    let nothing = PruneRepository.Outcome.Amount(objects: 0, bytes: 0)
+    let chain = PruneRepository.Outcome.Chain(
+      database: "d", host: "h", chain: "c", condemned: nothing, freed: nothing, waiting: nothing, retained: nothing)
+    let pruning = Pruning(
+      target: "t",
+      outcome: .init(runs: .one, chains: [chain], problems: [OperationError(.failed, "m")]))
+    let keys = Documents.prune([pruning], dryRun: true, notices: []).keys
+    #expect(keys.isSuperset(of: ["retainedBecause", "waiting", "runs", "problems"]))
+    for key in keys { #expect(documentation.contains("`\(key)`"), "Docs/Json.md does not describe `\(key)`") }
+  }
+
+  @Test func `doctor remembers what it found`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.must("doctor", "-q")
+    #expect(home.program.files(below: "state/doctor").count == 1)
+  }
+}

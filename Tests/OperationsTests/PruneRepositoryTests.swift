@@ -1,0 +1,97 @@
+import Repositories
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// A prune of a whole target: all chains, each for itself.
+@Suite struct PruneRepositoryTests {
+  private func road() async throws -> (Road, [DatabaseSource]) {
+    let road = try await Road()
+    let app = DatabaseSource(name: "app", path: try road.database(rows: 90))
+    let other = DatabaseSource(name: "other", path: road.scratch.file("other.db"))
+    try SQLite.run("create table t(a); insert into t values(randomblob(99000))", on: other.path)
+    for source in [app, other] { _ = try await road.push(source) }
+    return (road, [app, other])
+  }
+
+  private func request(_ databases: [String] = [], runs: PruneRepository.Runs? = .one) -> PruneRepository.Request {
+    var request = PruneRepository.Request()
+    request.databases = databases
+    request.runs = runs
+    request.minAge = 0
+    return request
+  }
+
+  /// Puts a pack that nothing needs into every chain.
+  private func litter(_ road: Road) -> [ObjectName] {
+    let chains = Set(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.map { $0.text.split(separator: "/")[1] })
+    let names = chains.sorted().compactMap { ObjectName("packs/\($0)/\(String(repeating: "a", count: 64))") }
+    for name in names { road.store.content[name] = [1, 2, 3] }
+    return names
+  }
+
+  @Test func `every chain is pruned, or those of the databases named`() async throws {
+    let (road, _) = try await road()
+    let names = litter(road)
+    let prune = PruneRepository(road.world)
+    let one = try await prune.run(request(["other"]), at: road.target)
+    #expect(one.chains.map(\.database) == ["other"] && one.chains[0].freed == .init(objects: 1, bytes: 3))
+    #expect(names.filter { road.store.content[$0] != nil }.count == 1)
+    let all = try await prune.run(request(), at: road.target)
+    #expect(all.chains.map(\.database) == ["app", "other"] && all.problems.isEmpty && all.runs == .one)
+    #expect(all.chains.map(\.freed.objects) == [1, 0])
+    let error = await #expect(throws: OperationError.self) { try await prune.run(request(["nobody"]), at: road.target) }
+    #expect(error?.kind == .noSuchVersion && error?.hint != nil)
+  }
+
+  @Test func `a doubt about one chain is no reason to leave the others alone`() async throws {
+    let (road, _) = try await road()
+    _ = litter(road)
+    let versions = road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.sorted()
+    road.store.content[versions[0]]?[500] ^= 1
+    let scratch = try Scratch()
+    let outcome = try await PruneRepository(road.withoutState(scratch)).run(request(), at: road.target)
+    #expect(outcome.chains.count == 1 && outcome.chains[0].freed.objects == 1)
+    #expect(outcome.problems.map(\.kind) == [.verificationFailed])
+  }
+
+  @Test func `a chain that is not there any more is told, and what is left of it stays`() async throws {
+    let (road, _) = try await road()
+    let names = litter(road)
+    for name in road.store.content.keys where name.text.hasPrefix("versions/") { road.store.content[name] = nil }
+    let outcome = try await PruneRepository(road.world).run(request(), at: road.target)
+    #expect(outcome.chains.isEmpty && outcome.problems.count == 2)
+    #expect(outcome.problems.allSatisfy { $0.kind == .verificationFailed && $0.code == "rolledBack" })
+    for name in names { #expect(road.store.content[name] != nil) }
+  }
+
+  @Test func `two runs, unless the target was seen to list at once`() async throws {
+    let (road, _) = try await road()
+    let names = litter(road)
+    let prune = PruneRepository(road.world)
+    let runs = { try await prune.run(request(runs: nil), at: road.target).runs }
+    #expect(try await runs() == .two)
+    #expect(names.allSatisfy { road.store.content[$0] != nil })
+
+    let findings = await StoreContract.run(on: road.store)
+    try ListingProof.note(findings, of: road.target, road.world)
+    #expect(try await runs() == .one)
+    #expect(names.allSatisfy { road.store.content[$0] == nil })
+
+    // Of another target, or long ago, or in the future.
+    var other = road.target
+    other.name = "elsewhere"
+    #expect(!ListingProof.holds(for: other, road.world))
+    let now = road.world.now()
+    for (shift, holds) in [(89 * 86_400_000, true), (91 * 86_400_000, false), (-9000, false)] {
+      var world = road.world
+      world.now = { UInt64(Int(now) + shift) }
+      #expect(ListingProof.holds(for: road.target, world) == holds)
+    }
+    // A promise that was broken since.
+    try ListingProof.note([.init(promise: "p", verdict: .broken("b"))], of: road.target, road.world)
+    #expect(try await runs() == .two)
+  }
+}

@@ -1,0 +1,139 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// Targets whose listings may be late, and targets that do not let go of what they have.
+@Suite struct PruneInTwoRunsTests {
+  private let day: UInt64 = 86_400_000
+  /// Soon after the pushes of `PruneHome`, which are a minute apart.
+  private let soon: UInt64 = 1_700_000_000_000 + 3 * 60_000 + 1000
+
+  @Test func `one run condemns, one a day and a version later deletes`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    let first = try await home.prune(twoRuns: true, now: soon)
+    #expect(first.condemned.objects == 4 && first.waiting == first.condemned && first.freed.objects == 0)
+    #expect(home.count(below: "packs/") == 3 && home.count(below: "gone/") == 1)
+
+    // A day alone is not enough: a push that began before may not have ended.
+    let late = try await home.prune(twoRuns: true, now: soon + 2 * day)
+    #expect(late.freed.objects == 0 && late.waiting.objects == 4 && late.condemned.objects == 0)
+    // Nor is a version alone; nor a clock that went back.
+    try await home.push()
+    for now in [soon + 60_000, soon + day - 1, soon - day] {
+      let early = try await home.prune(twoRuns: true, now: now)
+      #expect(early.freed.objects == 0 && early.waiting.objects == 4)
+    }
+    #expect(home.count(below: "packs/") == 4)
+    let said = try await home.prune(twoRuns: true, dryRun: true, now: soon + day)
+    let last = try await home.prune(twoRuns: true, now: soon + day)
+    #expect(last.freed.objects == 4 && last.waiting.objects == 0 && said.freed == last.freed)
+    #expect(home.count(below: "gone/") == 1)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `one run takes what an earlier one condemned`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    try await home.prune(twoRuns: true, now: soon)
+    #expect(try await home.prune(now: soon).freed.objects == 4)
+    #expect(home.count(below: "gone/") == 1)
+    try await home.expectAllSafe()
+  }
+
+  /// Listings that are an hour late, on both sides: one run loses the version that is pushed
+  /// meanwhile (so this test can see a loss), two runs do not.
+  @Test(arguments: [false, true])
+  func `late listings are survived by two runs only`(twoRuns: Bool) async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    let shown = home.home.store.content
+    let isLate = Locked(true)
+    let packs = Locked<[ObjectInfo]>([])
+    // The manifest and the record each come after this; neither side sees the other's.
+    @Sendable func late(_ listed: [ObjectInfo], own: String) -> [ObjectInfo] {
+      guard isLate.withLock({ $0 }) else { return listed }
+      return listed.filter { info in
+        shown[info.name] != nil || !["gone/", "versions/"].contains { info.name.text.hasPrefix($0) }
+          || info.name.text.hasPrefix(own)
+      }
+    }
+    let pushing = StagedStore(home.home.store) {
+      $0.listed = { prefix, listed async throws(StoreError) in
+        let before = packs.withLock { $0 }
+        return prefix.hasPrefix("packs/") && !before.isEmpty ? before : late(listed, own: "versions/")
+      }
+      $0.beforePut = { name async throws(StoreError) in
+        guard name.text.hasPrefix("versions/") else { return }
+        let pruning = StagedStore(home.home.store) {
+          $0.listed = { _, listed async throws(StoreError) in late(listed, own: "gone/") }
+        }
+        let there = try await home.home.store.list(prefix: Layout.packs(of: home.home.chain))
+        packs.withLock { $0 = there }
+        _ = try? await home.prune(at: pruning, twoRuns: twoRuns, now: self.soon)
+      }
+    }
+    let manifest = try await home.push(at: pushing)
+    #expect(manifest.name.revision == 0)
+    isLate.withLock { $0 = false }
+    if twoRuns {
+      try await home.push()
+      #expect(try await home.prune(twoRuns: true, now: soon + day).freed.objects >= 4)
+      try await home.expectAllSafe()
+    } else {
+      await #expect(throws: (any Error).self) { try await home.home.read(manifest) }
+    }
+  }
+
+  @Test func `what may not be deleted is reported, and its packs stay with it`() async throws {
+    let home = try await PruneHome(versions: 4)
+    let first = try #require(home.safe.withLock { $0[1] })
+    try await home.forget(1...2)
+    let locked = StagedStore(home.home.store) {
+      $0.beforeDelete = { name async throws(StoreError) in
+        if name == first.name.objectName { throw StoreError(.forbidden, "the server does not allow it") }
+      }
+    }
+    let pruned = try await home.prune(at: locked)
+    #expect(pruned.freed.objects == 2 && pruned.retained.objects == 1 && pruned.waiting.objects == 1)
+    #expect(pruned.retainedBecause?.code == .forbidden && pruned.failures.isEmpty)
+    // A manifest that stays keeps what it needs.
+    #expect(try await home.home.read(home.home.repository.readManifest(first.name)) == first.image)
+    try await home.expectAllSafe()
+    #expect(try await home.prune().freed.objects == 2)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `what cannot be deleted is a failure, and is tried again by the next run`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    let broken = StagedStore(home.home.store) {
+      $0.beforeDelete = { name async throws(StoreError) in
+        if name.text.hasPrefix("packs/") { throw StoreError(.unavailable, "the line was cut") }
+      }
+    }
+    let pruned = try await home.prune(at: broken)
+    #expect(pruned.failures.count == 2 && pruned.freed.objects == 2 && pruned.retained.objects == 2)
+    #expect(pruned.retainedBecause == nil)
+    #expect(try await home.prune().freed.objects == 2)
+    try await home.expectAllSafe()
+  }
+
+  /// What counts is what is listed afterwards.
+  @Test func `a deletion whose answer was lost is none that failed`() async throws {
+    let home = try await PruneHome(versions: 2)
+    try await home.forget(1...1)
+    let lossy = StagedStore(home.home.store) {
+      $0.afterDelete = { _ async throws(StoreError) in throw StoreError(.unavailable, "the line was cut") }
+    }
+    let pruned = try await home.prune(at: lossy)
+    // The pack waits: nobody could know that its manifest was gone.
+    #expect(pruned.freed.objects == 1 && pruned.retained.objects == 0 && pruned.waiting.objects == 1)
+    #expect(pruned.failures.isEmpty)
+    #expect(try await home.prune().freed.objects == 1)
+    try await home.expectAllSafe()
+  }
+}

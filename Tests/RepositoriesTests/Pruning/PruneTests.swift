@@ -1,0 +1,180 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// What a prune takes and what it leaves, when nobody is in its way.
+@Suite struct PruneTests {
+  @Test func `what only forgotten versions need goes, and nothing else`() async throws {
+    let home = try await PruneHome(versions: 4)
+    let before = home.names
+    try await home.forget(1...2)
+    let pruned = try await home.prune()
+    #expect(pruned.condemned.objects == 4 && pruned.freed == pruned.condemned)
+    #expect(pruned.freed.bytes > 200_000)
+    #expect(pruned.waiting.objects == 0 && pruned.retained.objects == 0 && pruned.failures.isEmpty)
+    #expect(pruned.database == "app" && pruned.host == "host")
+    #expect(home.count(below: "versions/") == 2 && home.count(below: "packs/") == 2)
+    #expect(home.count(below: "gone/") == 1 && home.count(below: "tomb/") == 1)
+    for prefix in ["repo/", "keys/", "keyring/", "config/"] {
+      #expect(home.names.filter { $0.hasPrefix(prefix) } == before.filter { $0.hasPrefix(prefix) })
+    }
+    try await home.expectAllSafe()
+    // Nothing is left to do: no record is made for it.
+    let again = try await home.prune()
+    #expect(again.condemned.objects == 0 && again.freed.objects == 0 && home.count(below: "gone/") == 1)
+  }
+
+  @Test func `what a later version shares with a forgotten one stays`() async throws {
+    let home = try await PruneHome()
+    let image = home.image(1)
+    try await home.push(image)
+    try await home.push(image + home.home.noise(80 * 4096, seed: 2))
+    let packs = home.count(below: "packs/")
+    #expect(packs >= 2)
+    try await home.forget(1...1)
+    #expect(try await home.prune().freed.objects == 1)
+    #expect(home.count(below: "packs/") == packs)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `a dry run says what a run does, and does nothing`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(2...2)
+    let before = home.home.store.content
+    let said = try await home.prune(dryRun: true)
+    #expect(home.home.store.content == before)
+    #expect(said.freed.objects == 2 && said.waiting.objects == 0)
+    let done = try await home.prune()
+    #expect(said.freed == done.freed && said.condemned == done.condemned)
+  }
+
+  @Test func `the newest version stays, whatever a tombstone says`() async throws {
+    let home = try await PruneHome(versions: 2)
+    let newest = try #require(home.safe.withLock { $0[2] })
+    try await home.forget(1...2)
+    try await home.prune()
+    #expect(home.count(below: "versions/") == 1 && home.count(below: "packs/") == 1)
+    #expect(try await home.home.read(home.home.repository.readManifest(newest.name)) == newest.image)
+  }
+
+  @Test func `a version that was taken back stays`() async throws {
+    let home = try await PruneHome(versions: 3)
+    let version = try #require(home.safe.withLock { $0[1] })
+    let tombstone = try await home.forget(1...2)
+    #expect(try await home.unforget(version, from: tombstone))
+    #expect(try await home.prune().freed.objects == 2)
+    #expect(home.count(below: "versions/") == 2)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `a chain without a version is left alone`() async throws {
+    let home = try await PruneHome()
+    let stray = Layout.pack(.sha256(of: [1]), of: home.home.chain)
+    home.home.store.content[stray] = [1, 2, 3]
+    let policy = PrunePolicy(twoRuns: false, now: { PruneHome.now })
+    #expect(try await home.home.repository.prune(home.home.chain, policy, state: home.home.state) == nil)
+    #expect(home.home.store.content[stray] != nil)
+  }
+
+  @Test func `other chains and names that are not ours are left alone`() async throws {
+    let home = try await PruneHome(versions: 2)
+    try await home.forget(1...1)
+    let other = home.home.repository.keys.keyring.chainID(host: "host", database: "other", fork: 0)
+    let digest = Digest.sha256(of: [1]).hex
+    let strange = [
+      "packs/\(other.hex)/\(digest)", "packs/\(home.home.chain.hex)/deep/\(digest)", "packs/\(home.home.chain.hex)/x",
+      "versions/\(home.home.chain.hex)/note", "tmp/1",
+    ]
+    for name in strange { home.home.store.content[ObjectName(name)!] = [1] }
+    try await home.prune()
+    for name in strange { #expect(home.names.contains(name), "\(name)") }
+    try await home.expectAllSafe()
+  }
+
+  @Test func `packs are as young as the store says, or as old as can be`() async throws {
+    let home = try await PruneHome(versions: 2)
+    try await home.forget(1...1)
+    let now = Int(PruneHome.now / 1000)
+    func store(stored: Int?) -> StagedStore {
+      StagedStore(home.home.store) {
+        $0.listed = { _, listed async throws(StoreError) in
+          listed.map { ObjectInfo(name: $0.name, size: $0.size, stored: stored) }
+        }
+      }
+    }
+    let hour: UInt64 = 3_600_000
+    #expect(try await home.prune(at: store(stored: now - 3599), minAge: hour, dryRun: true).freed.objects == 1)
+    // A server whose clock is ahead only delays.
+    #expect(try await home.prune(at: store(stored: now + 9999), minAge: hour, dryRun: true).freed.objects == 1)
+    #expect(try await home.prune(at: store(stored: now - 3600), minAge: hour, dryRun: true).freed.objects == 2)
+    #expect(try await home.prune(at: store(stored: nil), minAge: hour, dryRun: true).freed.objects == 2)
+    #expect(try await home.prune(at: store(stored: now - 3599), minAge: hour).freed.objects == 1)
+    #expect(home.count(below: "packs/") == 2)
+    #expect(try await home.prune(at: store(stored: now - 3600), minAge: hour).freed.objects == 1)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `an earlier revision goes when a later one is whole, not earlier`() async throws {
+    let home = try await PruneHome(versions: 1)
+    // A prune is in the way: the version is written anew as revision 1, and revision 0 is left with condemned packs.
+    let once = Once()
+    let store = StagedStore(home.home.store) {
+      $0.afterPut = { name async throws(StoreError) in
+        guard name.text.hasPrefix("versions/"), once() else { return }
+        try? await home.home.condemn(home.home.packs())
+      }
+    }
+    let anew = try await home.push(at: store)
+    #expect(anew.name.revision == 1)
+    let manifests = home.count(below: "versions/")
+    let packs = try await PackTable(of: anew, repository: home.home.repository, state: nil).all
+    let pack = Layout.pack(try #require(packs.first).name, of: home.home.chain)
+    let kept = home.home.store.content[pack]
+
+    // Revision 1 is not whole: revision 0 must stay, with its packs.
+    home.home.store.content[pack] = nil
+    let listed = ChainListing(chain: home.home.chain, objects: try await home.home.store.list(prefix: "versions/"))
+    let earlier = try #require(listed.versions.first { $0.sequence == 2 && $0.revision == 0 })
+    try await home.prune()
+    #expect(home.count(below: "versions/") == manifests)
+    let version = try #require(home.safe.withLock { $0[2] })
+    #expect(try await home.home.read(home.home.repository.readManifest(earlier)) == version.image)
+
+    home.home.store.content[pack] = kept
+    #expect(try await home.prune().freed.objects >= 2)
+    #expect(!home.names.contains(earlier.objectName.text))
+    try await home.expectAllSafe()
+  }
+
+  @Test func `both versions of a fork keep their packs`() async throws {
+    let home = try await PruneHome(versions: 1)
+    let clone = try await Home(sharing: home.home, content: home.home.store.content)
+    try await home.push(home.image(7))
+    let mine = try #require(home.safe.withLock { $0[2] })
+    // The clone knows nothing of that.
+    let theirs = try await clone.push(home.image(8)).manifest
+    home.home.store.content.merge(clone.store.content) { first, _ in first }
+    #expect(theirs.name.sequence == 2 && theirs.id != mine.id)
+    let before = home.names
+    try await home.prune()
+    #expect(home.names == before)
+    #expect(try await home.home.read(theirs) == home.image(8), "the clone's")
+    #expect(try await home.home.read(home.home.repository.readManifest(mine.name)) == mine.image)
+  }
+
+  @Test func `many names make several records`() async throws {
+    let home = try await PruneHome(versions: 1)
+    var content = home.home.store.content
+    for number in 0..<20_001 {
+      let name = Digest.sha256(of: [UInt8(number & 255), UInt8(number >> 8)])
+      content[Layout.pack(name, of: home.home.chain)] = [0]
+    }
+    home.home.store.content = content
+    #expect(try await home.prune().freed.objects == 20_001)
+    #expect(home.count(below: "gone/") == 2)
+    try await home.expectAllSafe()
+  }
+}
