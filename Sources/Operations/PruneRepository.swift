@@ -96,7 +96,8 @@ package struct PruneRepository: Sendable {
     } catch is CancellationError {
       throw CancellationError()
     } catch {
-      outcome.problems.append(OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) was not pruned"))
+      outcome.problems.append(
+        OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) was not pruned"))
     }
   }
 

@@ -29,7 +29,9 @@ import Testing
   private func litter(_ home: Home) throws -> String {
     let version = try #require(home.program.files(below: "target/versions").first)
     let chain = try #require(version.split(separator: "/").first)
-    let name = "target/packs/\(chain)/\(String(repeating: "b", count: 64))"
+    let folder = "target/packs/\(chain)"
+    try FileManager.default.createDirectory(atPath: home.program.file(folder), withIntermediateDirectories: true)
+    let name = "\(folder)/\(String(repeating: "b", count: 64))"
     try home.program.write("12345", to: name)
     return name
   }

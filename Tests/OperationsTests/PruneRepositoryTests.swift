@@ -1,9 +1,9 @@
 import Repositories
-import Storage
 import TestKit
 import Testing
 
 @testable import Operations
+@testable import Storage
 
 /// A prune of a whole target: all chains, each for itself.
 @Suite struct PruneRepositoryTests {
@@ -26,7 +26,8 @@ import Testing
 
   /// Puts a pack that nothing needs into every chain.
   private func litter(_ road: Road) -> [ObjectName] {
-    let chains = Set(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.map { $0.text.split(separator: "/")[1] })
+    let chains = Set(
+      road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.map { $0.text.split(separator: "/")[1] })
     let names = chains.sorted().compactMap { ObjectName("packs/\($0)/\(String(repeating: "a", count: 64))") }
     for name in names { road.store.content[name] = [1, 2, 3] }
     return names

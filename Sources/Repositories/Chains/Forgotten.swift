@@ -23,8 +23,13 @@ package struct Forgotten: Sendable {
 
   /// The names of the tombstones by which a version is forgotten.
   package func tombstones(covering version: VersionFacts) -> [Digest] {
+    tombstones(covering: version.sequence, version.id)
+  }
+
+  /// The same of a version that need not be there.
+  func tombstones(covering sequence: UInt64, _ id: Digest) -> [Digest] {
     tombstones.filter { tombstone in
-      tombstone.ranges.cover(version.sequence) && takenBack[version.id]?.contains(tombstone.name) != true
+      tombstone.ranges.cover(sequence) && takenBack[id]?.contains(tombstone.name) != true
     }.map(\.name)
   }
 }

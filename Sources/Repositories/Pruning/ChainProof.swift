@@ -38,7 +38,8 @@ struct ChainProof {
       throw RepositoryError(
         .rolledBack,
         "the target shows version \(newest) of chain \(chain.hex.prefix(12)) as the newest, but this machine has seen version \(mark.sequence)",
-        hint: "Versions were deleted there, or the listing was short. Nothing was deleted; find out by whom before you go on."
+        hint:
+          "Versions were deleted there, or the listing was short. Nothing was deleted; find out by whom before you go on."
       )
     }
     guard let id = Layout.digest(mark.id) else { return }

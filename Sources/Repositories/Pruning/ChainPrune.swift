@@ -1,4 +1,4 @@
-import Sealing
+package import Sealing
 import Storage
 
 /// Deletes of one chain what nothing needs any more: condemn, look again, delete what is still not needed
@@ -129,7 +129,12 @@ struct ChainPrune {
   private func packsNeeded(in view: ChainView, without gone: Set<Digest>) async throws -> Set<Digest> {
     var needed = view.live.packs
     for facts in view.live.dead where !gone.contains(facts.digest) {
-      needed.formUnion(try await tables.needs(of: facts.name, listed: view.packs).packs.keys)
+      do {
+        needed.formUnion(try await tables.needs(of: facts.name, listed: view.packs).packs.keys)
+      } catch let error as StoreError where error.code == .notFound {
+        // Gone after all: the answer was lost, or another prune was quicker.
+        continue
+      }
     }
     return needed
   }

@@ -99,7 +99,8 @@ struct PruneCommand: SealiftCommand {
 
   static func parts(_ chain: PruneRepository.Outcome.Chain, dryRun: Bool) -> [String] {
     let all = [
-      (dryRun ? "would free" : "freed", chain.freed), (dryRun ? "would wait" : "condemned for a later run", chain.waiting),
+      (dryRun ? "would free" : "freed", chain.freed),
+      (dryRun ? "would wait" : "condemned for a later run", chain.waiting),
       ("kept by the target", chain.retained),
     ]
     return all.filter { $0.1.objects > 0 }.map { "\($0) \($1.objects) objects, \(ByteCount.text($1.bytes))" }
