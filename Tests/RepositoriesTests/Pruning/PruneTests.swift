@@ -165,6 +165,32 @@ import Testing
     #expect(try await home.home.read(home.home.repository.readManifest(mine.name)) == mine.image)
   }
 
+  @Test func `a pack that holds nothing but a part of a pack table stays`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let page = home.noise(4096, seed: 1)
+    let content = try await made.pack([made.raw([page])])
+    let holder = try await made.pack([made.raw([PackTableLeaf(entries: [content]).encode()], .node)])
+    let stray = try await made.pack([made.raw([page])])
+    made.place(pack: 1, frame: 0, count: 1)
+    let manifest = try await made.manifest(image: page, tableIn: holder)
+    var policy = PrunePolicy(twoRuns: false, now: { PruneHome.now })
+    policy.minAge = 0
+    let pruned = try await home.repository.prune(home.chain, policy, state: home.state)
+    #expect(pruned?.freed.objects == 1)
+    #expect(Set(home.packs()) == [content.name, holder.name] && !home.packs().contains(stray.name))
+    #expect(try await home.read(manifest) == page)
+
+    // Without it nobody knows what the version needs.
+    home.store.content[Layout.pack(holder.name, of: home.chain)] = nil
+    home.store.content[Layout.pack(stray.name, of: home.chain)] = [1]
+    let error = await #expect(throws: RepositoryError.self) {
+      try await home.repository.prune(home.chain, policy, state: home.state)
+    }
+    #expect(error?.code == .incomplete)
+    #expect(home.packs().count == 2)
+  }
+
   @Test func `many names make several records`() async throws {
     let home = try await PruneHome(versions: 1)
     var content = home.home.store.content
