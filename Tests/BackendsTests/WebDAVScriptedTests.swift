@@ -187,6 +187,22 @@ import Testing
     }
   }
 
+  @Test func `storing needs no right to delete`() async throws {
+    let replies = Self.server { request in
+      switch request.method {
+      case "DELETE": .status(403)
+      case "MOVE": .status(412)
+      case "GET": .status(200, [:], "123")
+      default: .status(201)
+      }
+    }
+    try await withServer(replies) { server in
+      // Stored before, and the answer lost: that the upload in tmp/ cannot be taken away is nothing to fail for.
+      try await store(server).put(ObjectBody(Array("123".utf8)), at: name, ifAbsent: false)
+      #expect(server.requests.contains { $0.method == "DELETE" })
+    }
+  }
+
   @Test func `a busy server is waited for as long as it says, and a full one is not`() async throws {
     let clock = ManualClock()
     try await withServer(

@@ -26,6 +26,11 @@ import Testing
     keep.tags = ["before-upgrade"]
     #expect(app.keep == keep)
     #expect(example.databases.last?.keep == nil)
+    let locked = try #require(example.targets.first { $0.name == "bucket-by-profile" })
+    let locks = [locked, locked.withoutLock].map { target -> S3Configuration.ObjectLock? in
+      if case .s3(let location) = target.place { location.objectLock } else { nil }
+    }
+    #expect(locks == [S3Configuration.ObjectLock(days: 30, mode: .governance), nil])
     // A key that is read but not shown would be known to nobody: asking for an unknown one lists what is known.
     let text = String(decoding: bytes, as: UTF8.self)
     for known in try knownKeys() { #expect(text.contains("\"\(known)\""), "the example does not show \(known)") }
@@ -93,6 +98,23 @@ import Testing
     (#"{"databases": {"app": {"path": "/a", "busyTimeout": "30"}}}"#, "must be a time such as 30s, not '30'"),
     (#"{"databases": {"app": {"path": "/a", "method": "copy"}}}"#, "must be vacuum or pages, not 'copy'"),
     (#"{"databases": {"app": {}}}"#, "'databases.app.path' is missing"),
+    (
+      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"mode": "governance"}}}}"#,
+      "'targets.t.objectLock.days' is missing"
+    ),
+    (#"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 3}}}}"#, "'targets.t.objectLock.mode' is missing"),
+    (
+      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 0, "mode": "compliance"}}}}"#,
+      "must lie between 1 and 36500"
+    ),
+    (
+      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 1, "mode": "soft"}}}}"#,
+      "must be governance or compliance, not 'soft'"
+    ),
+    (
+      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 1, "mode": "compliance", "legal": true}}}}"#,
+      "unknown key 'legal' in 'targets.t.objectLock'"
+    ),
     (#"{"targets": {"nas": {"user": "a"}}}"#, "'targets.nas.url' is missing"),
     (#"{"databases": {"a/b": {"path": "/a"}}}"#, "'a/b' cannot be a name in 'databases'"),
     (#"{"limits": {"upload": "0"}}"#, "must be bytes a second"),
@@ -134,7 +156,7 @@ import Testing
 
   @Test(arguments: [
     ("file:///a", #""region": "x""#), ("file:///a", #""user": "x""#), ("s3://bucket", #""user": "x""#),
-    ("webdavs://host/a", #""profile": "x""#),
+    ("webdavs://host/a", #""profile": "x""#), ("file:///a", #""objectLock": {"days": 1, "mode": "governance"}"#),
   ])
   func `a key that means nothing for the kind of target is refused`(url: String, member: String) throws {
     let error = try #require(throws: OperationError.self) {

@@ -97,7 +97,7 @@ import Testing
     for command in [
       ["init"], ["push"], ["list"], ["show"], ["pull"], ["restore"], ["key"], ["key", "list"], ["key", "add"],
       ["key", "remove"], ["key", "recovery"], ["doctor"], ["config", "check"], ["forget"], ["unforget"], ["tag"],
-      ["note"], ["pin"], ["unpin"], ["status"],
+      ["note"], ["pin"], ["unpin"], ["status"], ["prune"],
     ] {
       let help = try await Program().start(Program.path, ["help"] + command)
       #expect(help.status == 0)

@@ -69,7 +69,7 @@ import Testing
               while !pruned.withLock({ $0 > 0 }) { try await Task.sleep(for: .milliseconds(1)) }
             }, state: state)
         }
-        while !reached.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(1)) }
+        while !reached.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
         Task {
           _ = try? await prune.value
           pruned.withLock { $0 = 2 }

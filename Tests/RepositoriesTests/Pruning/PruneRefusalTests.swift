@@ -29,7 +29,9 @@ import Testing
   @Test func `a tombstone that ends in nothing`() async throws {
     let home = try await PruneHome(versions: 4)
     try await home.forget(2...2)
+    try await home.prune()
     home.home.store.content[try name(home, 1)] = nil
+    home.home.store.content[Layout.pack(.sha256(of: [1]), of: home.home.chain)] = [1]
     home.home.forgetState()
     try await home.expectRefusal([.hole])
   }
