@@ -80,7 +80,7 @@ struct S3Errors {
     case "PermanentRedirect", "TemporaryRedirect", "Redirect": return redirected(refusal, response)
     case "InvalidRange": return StoreError(.badRange, "the range lies outside the object")
     case "PreconditionFailed": return StoreError(.exists, "the name is taken")
-    case "InvalidRequest" where (refusal?.message.lowercased().contains("object lock") ?? false):
+    case "InvalidRequest" where isAboutLock(refusal):
       return StoreError(
         .unsupported, "the bucket takes no object lock",
         hint: "Make a bucket with Object Lock enabled, or remove objectLock from the target.")
@@ -92,6 +92,12 @@ struct S3Errors {
       return StoreError(.unsupported, "the server cannot do this", hint: "Run `sealift doctor` to see what it can do.")
     default: return nil
     }
+  }
+
+  /// Amazon says so; Ceph says nothing.
+  private func isAboutLock(_ refusal: S3Refusal?) -> Bool {
+    guard configuration.objectLock != nil, let message = refusal?.message else { return false }
+    return message.isEmpty || message.lowercased().contains("object lock")
   }
 
   private func meaning(of response: HTTPResponse, _ refusal: S3Refusal?) -> StoreError {

@@ -6,7 +6,7 @@ import Testing
 @testable import Sealing
 
 /// Pushes, forgets, restores and other prunes between any two steps of a prune: whatever is acknowledged restores.
-@Suite(.timeLimit(.minutes(2))) struct PruneBesideOthersTests {
+@Suite struct PruneBesideOthersTests {
   /// The steps of a prune between which something may happen.
   enum Step: String, CaseIterable, Sendable {
     case beforeRecord
@@ -66,10 +66,10 @@ import Testing
           try await home.prune(
             at: self.store(home, at: step) {
               reached.withLock { $0 = true }
-              while !pruned.withLock({ $0 > 0 }) { try await Task.sleep(for: .milliseconds(1)) }
+              await patiently { pruned.withLock { $0 > 0 } }
             }, state: state)
         }
-        while !reached.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
+        await patiently { reached.withLock { $0 } }
         Task {
           _ = try? await prune.value
           pruned.withLock { $0 = 2 }
@@ -80,7 +80,7 @@ import Testing
       }
     }
     try await home.push(at: pushStore)
-    while pruned.withLock({ $0 < 2 }) { try await Task.sleep(for: .milliseconds(1)) }
+    await patiently { pruned.withLock { $0 > 1 } }
     try await home.expectAllSafe()
     try await home.prune()
     try await home.expectAllSafe()
@@ -260,4 +260,9 @@ import Testing
     #expect(home.safe.withLock { $0.count } == 7)
     try await home.expectAllSafe()
   }
+}
+
+/// Waits until something has come to pass, two minutes at most: a test that was broken on purpose must end.
+private func patiently(_ hasCome: @Sendable () -> Bool) async {
+  for _ in 0..<120_000 where !hasCome() { try? await Task.sleep(for: .milliseconds(1)) }
 }

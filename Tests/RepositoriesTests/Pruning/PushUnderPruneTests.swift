@@ -6,7 +6,7 @@ import Testing
 @testable import Sealing
 
 /// What prunes leave to pushes that have not ended, and what pushes need of a target.
-@Suite(.timeLimit(.minutes(2))) struct PushUnderPruneTests {
+@Suite struct PushUnderPruneTests {
   /// After every pack, whole prunes without a minimum age come between: as bad as it gets. The push stores anew what they
   /// condemned, and comes to an end; also where what was condemned stays there, because deleting is not allowed.
   @Test(arguments: [true, false])
