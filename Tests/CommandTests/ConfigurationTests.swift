@@ -99,20 +99,23 @@ import Testing
     (#"{"databases": {"app": {"path": "/a", "method": "copy"}}}"#, "must be vacuum or pages, not 'copy'"),
     (#"{"databases": {"app": {}}}"#, "'databases.app.path' is missing"),
     (
-      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"mode": "governance"}}}}"#,
+      #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"mode": "governance"}}}}"#,
       "'targets.t.objectLock.days' is missing"
     ),
-    (#"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 3}}}}"#, "'targets.t.objectLock.mode' is missing"),
     (
-      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 0, "mode": "compliance"}}}}"#,
+      #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"days": 3}}}}"#,
+      "'targets.t.objectLock.mode' is missing"
+    ),
+    (
+      #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"days": 0, "mode": "compliance"}}}}"#,
       "must lie between 1 and 36500"
     ),
     (
-      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 1, "mode": "soft"}}}}"#,
+      #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"days": 1, "mode": "soft"}}}}"#,
       "must be governance or compliance, not 'soft'"
     ),
     (
-      #"{"targets": {"t": {"url": "s3://b", "objectLock": {"days": 1, "mode": "compliance", "legal": true}}}}"#,
+      #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"days": 1, "mode": "compliance", "legal": true}}}}"#,
       "unknown key 'legal' in 'targets.t.objectLock'"
     ),
     (#"{"targets": {"nas": {"user": "a"}}}"#, "'targets.nas.url' is missing"),
