@@ -20,7 +20,8 @@ struct Sealift: AsyncParsableCommand {
       """,
     version: CommandLine.arguments.contains("--version") ? Versions.line : Versions.sealift,
     subcommands: [
-      Init.self, PushCommand.self, List.self, Show.self, PullCommand.self, Restore.self, Key.self, Doctor.self,
+      Init.self, PushCommand.self, List.self, Show.self, PullCommand.self, Restore.self, Check.self, Repair.self,
+      Key.self, Doctor.self,
       Config.self,
       Status.self, Tag.self, Note.self, Pin.self, Unpin.self, Forget.self, Unforget.self,
     ])
