@@ -1,6 +1,5 @@
 import Repositories
 import Sealing
-import Snapshots
 import Storage
 
 /// Repairs one chain: the newest version first, then those before it, from what is left of them and from what is on this
@@ -68,7 +67,10 @@ struct ChainRepair {
     }
     outcome.lost.append(told)
     guard !request.dryRun else { return }
-    if version.sequence == chain.versions.last?.sequence { try await push(source, &outcome) }
+    if version.sequence == chain.versions.last?.sequence {
+      images.releaseBases()
+      try await push(source, &outcome)
+    }
     if let facts = version.facts, annotations.damage(of: facts.id) == nil {
       let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
       try await repository.annotate(facts, [.init(.foundDamaged, text)], now: world.now())
@@ -96,54 +98,12 @@ struct ChainRepair {
   private func push(_ source: DatabaseSource, _ outcome: inout RepairRepository.Outcome) async throws {
     var push = Push.Request(database: source, targets: [target])
     push.rebuildBase = true
-    let pushed = try await Push(world).run(push)
-    outcome.pushed += pushed.pushed.map(\.version)
-    outcome.failures += pushed.failures.map(\.error) + [pushed.damage].compactMap { $0 }
-  }
-}
-
-/// Plain images on this machine of what was pushed, or may have been: a fresh snapshot, and the bases of deltas.
-final class LocalImages {
-  private let paths: [String]
-  private let spool: Spool?
-  /// Held so that no push changes the bases meanwhile.
-  private var bases: BaseFolder?
-  private var indexed: (pageSize: Int, pages: LocalPages)?
-
-  /// - Parameter database: `nil` when there is none here.
-  /// - Throws: `CancellationError`.
-  init(of database: DatabaseSource?, _ world: World) async throws {
-    guard let database else {
-      (paths, spool) = ([], nil)
-      return
-    }
-    let bases = BaseFolder(of: database, host: HostName.known(world), world)
-    Spool.sweep(in: world.stateFolder)
-    let spool = try Spool.open(in: world.stateFolder)
-    self.spool = spool
-    self.bases = bases
     do {
-      var request = SnapshotRequest(source: database.path, spoolFolder: spool.path)
-      request.method = database.method == .vacuum && !StickyMethod.usesPages(database, world) ? .vacuum : .pages
-      request.busyTimeout = .milliseconds(database.busyTimeoutMilliseconds)
-      request.keepFreePages = database.keepFreePages
-      request.maxWalGrowth = database.maxWalGrowth
-      request.check = false
-      paths = [try await takeSnapshot(request).path] + (bases?.images ?? [])
-    } catch let error as SnapshotError where error.code != .cancelled {
-      world.reporter.notice("'\(database.name)' as it is now is of no help: \(error.message)")
-      paths = bases?.images ?? []
+      let pushed = try await Push(world).run(push)
+      outcome.pushed += pushed.pushed.map(\.version)
+      outcome.failures += pushed.failures.map(\.error) + [pushed.damage].compactMap { $0 }
+    } catch let error as OperationError where error.kind != .cancelled {
+      outcome.failures.append(error)
     }
   }
-
-  /// - Throws: `.stateFolder`.
-  func pages(of size: Int, keys: SealingKeys, tables: String) throws -> LocalPages? {
-    guard !paths.isEmpty else { return nil }
-    if let indexed, indexed.pageSize == size { return indexed.pages }
-    let pages = try LocalPages(paths, pageSize: size, keys: keys, tables: tables)
-    indexed = (size, pages)
-    return pages
-  }
-
-  func remove() { spool?.remove() }
 }
