@@ -1,7 +1,7 @@
 import Glibc
 import Repositories
 import Sealing
-package import Storage
+import Storage
 
 /// `sealift check`: whether everything that versions need is at the target, and is what was stored. Changes nothing.
 package struct CheckRepository: Sendable {

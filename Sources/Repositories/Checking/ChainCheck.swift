@@ -1,5 +1,5 @@
 package import Sealing
-package import Storage
+import Storage
 
 /// Looks at one chain: every manifest, every pack that a version needs, every path from the one to the other.
 ///
@@ -43,8 +43,9 @@ package struct ChainCheck: Sendable {
       let before = try await listed()
       var budget = left
       let checked = try await look(before, &budget)
-      let isSettled = checked.isSound || attempt == Self.attempts
-      if try await isSettled || Set(listed()) == Set(before) {
+      var isSettled = checked.isSound || attempt == Self.attempts
+      if !isSettled { isSettled = Set(try await listed()) == Set(before) }
+      guard !isSettled else {
         left = budget
         return checked
       }

@@ -1,4 +1,4 @@
-package import Storage
+import Storage
 
 /// Something at the target that is not as it should be.
 package struct CheckFinding: Sendable, Equatable {

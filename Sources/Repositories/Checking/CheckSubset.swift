@@ -1,4 +1,4 @@
-package import Sealing
+import Sealing
 
 /// Which packs a check reads whole.
 package enum CheckSubset: Sendable, Equatable {

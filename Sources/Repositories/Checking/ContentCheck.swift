@@ -172,7 +172,7 @@ struct ContentCheck {
     if cost.decoded > 3 * cost.length { return "restoring it decodes more than three times its length" }
     guard cost.wholeDecoded > 0 else { return nil }
     let whole = Double(cost.wholeFetched) / Double(cost.wholeDecoded) * Double(cost.content)
-    return Double(cost.fetched) > 2 * max(whole, 1 << 20)
+    return Double(cost.fetched) > 2 * max(whole, 1_048_576)
       ? "restoring it fetches more than twice what it would take whole" : nil
   }
 

@@ -1,4 +1,5 @@
 import Sealing
+import Storage
 
 /// Versions of a chain of which no manifest can be read, though nobody forgot them.
 struct MissingVersions {

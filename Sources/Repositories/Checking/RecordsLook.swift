@@ -59,7 +59,7 @@ struct RecordsLook {
         let record = try CondemnedRecord(decoding: meta)
         return (wrong(record.chain == chain, name, kind), record.chain == chain ? record.packs : [])
       }
-    } catch let error as SealError where error.code == .unsupported {
+    } catch let error where error.code == .unsupported {
       return (nil, [])
     } catch {
       let hint =

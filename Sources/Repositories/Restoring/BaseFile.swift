@@ -44,12 +44,4 @@ final class BaseFile: Sendable {
     guard problem == 0 else { throw NamelessFile.failure("cannot read what deltas rest on", problem) }
     return joined
   }
-
-  /// Gives the room of a part that nobody needs any more back to the disk, where the file system can do that.
-  func forget(_ part: Range<Int>) {
-    guard !part.isEmpty else { return }
-    let keepingTheSize: Int32 = 1
-    let punchingAHole: Int32 = 2
-    _ = fallocate(descriptor, keepingTheSize | punchingAHole, off_t(part.lowerBound), off_t(part.count))
-  }
 }
