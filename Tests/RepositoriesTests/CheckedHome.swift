@@ -10,7 +10,7 @@ struct CheckedHome {
   let home: Home
   let versions: [StoredManifest]
 
-  init(frames: Int = 24) async throws {
+  init(frames: Int = 13) async throws {
     home = try await Home()
     let levelled = try await LevelledVersion(home, frames: frames)
     var versions = [levelled.manifest]

@@ -9,7 +9,7 @@ package struct CheckFinding: Sendable, Equatable {
     case cut
     /// Its bytes are not those that were stored.
     case damaged
-    /// A prune is about to delete it, though a version needs it.
+    /// A prune noted it for deletion, though a version needs it: no prune that sees the version deletes it.
     case condemned
     /// Authentic, but what it says cannot be.
     case wrong
@@ -39,5 +39,5 @@ package struct CheckFinding: Sendable, Equatable {
   }
 
   /// Whether something is lost, or near it; the rest are remarks.
-  package var isDamage: Bool { kind != .costly && kind != .spare }
+  package var isDamage: Bool { ![.condemned, .costly, .spare].contains(kind) }
 }
