@@ -7,7 +7,9 @@ import Testing
 /// Damage at a target, as a person meets it: found, repaired as far as it can be, and the rest named.
 @Suite struct CheckAndRepairTests {
   /// Four versions on one anchor; what changes is little.
-  private func pushed() async throws -> (road: Road, database: DatabaseSource, versions: [VersionSummary], dumps: [String]) {
+  private func pushed() async throws -> (
+    road: Road, database: DatabaseSource, versions: [VersionSummary], dumps: [String]
+  ) {
     let road = try await Road()
     let path = try road.database(rows: 400)
     let database = DatabaseSource(name: "app", path: path)

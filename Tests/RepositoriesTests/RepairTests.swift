@@ -19,7 +19,9 @@ import Testing
       home = try await Home()
       scratch = try Scratch()
       let first = home.image(pages: 60, seed: 1)
-      images = [first, first.prefix(40 * 4096) + home.noise(30 * 4096, seed: 2), first + home.noise(20 * 4096, seed: 3)]
+      images = [
+        first, first.prefix(40 * 4096) + home.noise(30 * 4096, seed: 2), first + home.noise(20 * 4096, seed: 3),
+      ]
       for image in images { versions.append(try await home.push(image).manifest) }
     }
 
@@ -108,6 +110,8 @@ import Testing
     let chain = try await Chain()
     let name = try await lostName(chain)
     chain.home.store.content[name]?[200] ^= 1
+    var damaged = DamagedPacks(of: chain.home.chain, in: try chain.home.state)
+    try damaged.add([try await chain.shared], of: chain.home.chain, in: try chain.home.state)
     // In another order: found by their fingerprints.
     let pages = stride(from: 0, to: chain.images[0].count, by: 4096).map { Array(chain.images[0][$0..<$0 + 4096]) }
     let local = try chain.local([pages.reversed().flatMap { $0 }])
@@ -146,6 +150,19 @@ import Testing
     #expect(try await chain.rewrite(kept, from: nil))
     #expect(try await chain.home.read(chain.now(version)) == chain.images[1])
     #expect(try await chain.report().isSound)
+  }
+
+  @Test func `a manifest that was damaged is no problem any more once its version is written anew`() async throws {
+    let chain = try await Chain()
+    let version = chain.versions[1]
+    chain.home.store.content[version.name.objectName]?[200] ^= 1
+    #expect(try await chain.report().harmed == [version.id])
+    let rewrite = VersionRewrite(
+      chain.home.repository, chain: chain.home.chain, state: try chain.home.state, tables: chain.scratch.path)
+    #expect(try await rewrite.run(try #require(rewrite.kept(version.name)), from: nil, dryRun: false))
+    #expect(try await chain.home.read(chain.now(version)) == chain.images[1])
+    let report = try await chain.report()
+    #expect(report.isSound && report.allFindings.map(\.kind) == [.spare])
   }
 
   @Test func `what would turn out to be another version is never written`() async throws {
@@ -187,7 +204,11 @@ import Testing
     let meddled = HookedStore(
       home.store,
       beforePut: { name async throws(StoreError) in
-        guard name.text.hasPrefix("versions/"), !done.withLock({ done in defer { done = true }; return done }) else {
+        guard name.text.hasPrefix("versions/"),
+          !done.withLock({ done in
+            defer { done = true }; return done
+          })
+        else {
           return
         }
         for pack in home.packs() where !known.contains(pack) {

@@ -22,7 +22,8 @@ struct OpeningObjects {
   private mutating func lookAtFile() async throws {
     let expected = RepositoryFile(repository: repository.id).encode()
     let name = RepositoryFileName(repository: repository.id, length: expected.count, digest: .sha256(of: expected))
-    for info in try await repository.store.list(prefix: Layout.repositories) where RepositoryFileName(info.name) == nil {
+    for info in try await repository.store.list(prefix: Layout.repositories) where RepositoryFileName(info.name) == nil
+    {
       unknown += 1
     }
     let bytes = try await repository.store.present(name.objectName)

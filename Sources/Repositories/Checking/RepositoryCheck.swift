@@ -42,7 +42,8 @@ package struct RepositoryCheck: Sendable {
     for chain in chains {
       if !databases.isEmpty, let name = try await database(of: chain), !databases.contains(name) { continue }
       let check = ChainCheck(
-        repository, chain: chain, state: state, tables: folder, subset: subset, suspects: suspects, onProgress: onProgress)
+        repository, chain: chain, state: state, tables: folder, subset: subset, suspects: suspects,
+        onProgress: onProgress)
       report.chains.append(try await check.run(left: &left))
     }
     let found = Set(report.chains.compactMap(\.database))
