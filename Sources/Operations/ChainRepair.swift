@@ -44,8 +44,7 @@ struct ChainRepair {
     }
     guard !request.dryRun, request.packs.isEmpty else { return }
     for version in chain.whole {
-      guard let facts = version.facts, annotations.damage(of: facts.id) != nil else { continue }
-      try await repository.annotate(facts, [.init(.foundDamaged)], now: world.now())
+      try await unflag(version, annotations)
     }
   }
 
@@ -56,9 +55,7 @@ struct ChainRepair {
     let told = CheckRepository.Version(version, in: chain)
     if try await isSaved(version, images) {
       outcome.saved.append(told)
-      if !request.dryRun, let facts = version.facts, annotations.damage(of: facts.id) != nil {
-        try await repository.annotate(facts, [.init(.foundDamaged)], now: world.now())
-      }
+      if !request.dryRun { try await unflag(version, annotations) }
       return
     }
     guard let source else {
@@ -75,6 +72,14 @@ struct ChainRepair {
       let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
       try await repository.annotate(facts, [.init(.foundDamaged, text)], now: world.now())
     }
+  }
+
+  /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say.
+  private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
+    guard let facts = version.facts, annotations.damage(of: facts.id) != nil,
+      let flag = annotations.last(.foundDamaged, of: facts.id)
+    else { return }
+    try await repository.annotate(facts, [.init(.foundDamaged)], now: max(world.now(), flag.time + 1))
   }
 
   /// Writes the version anew, when all of its content can be had.

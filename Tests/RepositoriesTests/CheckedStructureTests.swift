@@ -80,6 +80,55 @@ import Testing
     try await expectWrong(home, try await made.manifest(image: page, table: [delta]))
   }
 
+  /// A page, a delta on it, and a delta on that, each in a pack of its own; the image is the last alone.
+  private func chain(_ made: HandmadeVersion, wrongPrefix: Bool = false) async throws -> StoredManifest {
+    let home = made.home
+    var pages = [home.noise(4096, seed: 1)]
+    for step in 1...2 {
+      pages.append(pages[step - 1])
+      pages[step][step * 9] ^= 1
+    }
+    let run = BaseRun(pack: 0, frame: 0, firstUnit: 0, count: 1)
+    let base = try await made.pack([made.raw([pages[0]])])
+    let middle = try await made.pack(
+      [made.delta([pages[1]], on: [run], prefix: pages[0])], basePacks: [base.name])
+    let prefix = wrongPrefix ? pages[2] : pages[1]
+    try await made.pack([made.delta([pages[2]], on: [run], prefix: prefix)], basePacks: [middle.name])
+    made.place(pack: 3, frame: 0, count: 1)
+    return try await made.manifest(image: pages[2])
+  }
+
+  @Test func `a pack that only deltas rest on harms whoever needs them`() async throws {
+    for pack in 0..<2 {
+      let home = try await Home()
+      let made = HandmadeVersion(home)
+      let manifest = try await chain(made)
+      let name = Layout.pack(made.packs[pack].name, of: home.chain)
+      let bytes = home.store.content[name]
+      home.store.content[name] = nil
+      for subset in [nil, CheckSubset.all] {
+        let report = try await check(home, subset)
+        #expect(report.damaged == [name.text] && report.harmed == [manifest.id])
+      }
+      home.store.content[name] = bytes
+      home.store.content[name]?[130] ^= 1
+      let report = try await check(home, .all)
+      #expect(report.damaged == [name.text] && report.harmed == [manifest.id])
+    }
+  }
+
+  @Test func `a delta that was made on something else is found, also when its bases are not read whole`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let manifest = try await chain(made, wrongPrefix: true)
+    let name = Layout.pack(made.packs[2].name, of: home.chain)
+    let parts = made.packs.map { CheckSubset.part(of: $0.name, among: 1009) }
+    #expect(Set(parts).count == 3)
+    let report = try await check(home, .part(parts[2], of: 1009))
+    #expect(report.damaged == [name.text] && report.harmed == [manifest.id])
+    #expect(report.chains.first?.packsRead == 1)
+  }
+
   @Test func `pages in another order have another digest, which only reading shows`() async throws {
     let home = try await Home()
     let made = HandmadeVersion(home)
