@@ -119,6 +119,36 @@ import Testing
     #expect(try await chain.home.read(chain.now(chain.versions[0])) == chain.images[0])
   }
 
+  @Test func `deltas are decoded on pages that only this machine has`() async throws {
+    let home = try await Home()
+    let scratch = try Scratch()
+    let made = HandmadeVersion(home)
+    let base = home.noise(4096, seed: 1)
+    var page = base
+    page[9] ^= 1
+    let below = try await made.pack([made.raw([base])])
+    let run = BaseRun(pack: 0, frame: 0, firstUnit: 0, count: 1)
+    try await made.pack([made.delta([page], on: [run], prefix: base)], basePacks: [below.name])
+    made.place(pack: 2, frame: 0, count: 1)
+    let version = try await made.manifest(image: page)
+    let state = try home.state
+    home.store.content[Layout.pack(below.name, of: home.chain)]?[140] ^= 1
+    var damaged = DamagedPacks(of: home.chain, in: state)
+    try damaged.add([below.name], of: home.chain, in: state)
+    let rewrite = VersionRewrite(home.repository, chain: home.chain, state: state, tables: scratch.path)
+    #expect(try await !rewrite.run(version, from: nil, dryRun: false))
+    // In the image of another version, and at another place of it.
+    try writeFile(scratch.file("anchor"), home.noise(4096, seed: 2) + base)
+    let local = try LocalPages(
+      [scratch.file("anchor")], pageSize: 4096, keys: home.repository.keys, tables: scratch.path)
+    #expect(try await rewrite.run(version, from: local, dryRun: false))
+    let objects = try await home.store.list(prefix: Layout.versions)
+    let history = try await home.repository.history(of: ChainListing(chain: home.chain, objects: objects))
+    let now = try await home.repository.readManifest(try #require(history.newest).name)
+    #expect(now.id == version.id && now.name.revision == 1)
+    #expect(try await home.read(now) == page)
+  }
+
   @Test func `without a trace of what was where, an image that is the version is taken`() async throws {
     let chain = try await Chain()
     try await chain.lose([try await chain.shared])

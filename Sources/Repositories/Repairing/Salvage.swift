@@ -36,7 +36,7 @@ struct Salvage: Sendable {
     let member = try ScratchMember(length: Int(file.length), in: folder)
     let lost = try LostUnits(of: file, in: folder)
     do {
-      try await read(file, root, into: member, lost)
+      try await read(file, root, from: local, into: member, lost)
     } catch let error where error.isDamage {
       // Without table or map nothing says what is where.
       lost.loseAll()
@@ -64,7 +64,8 @@ struct Salvage: Sendable {
 
   /// Puts in place what can be decoded, and notes the rest.
   private func read(
-    _ file: Core.FileContent, _ root: ManifestBody.MapRoot, into member: ScratchMember, _ lost: LostUnits
+    _ file: Core.FileContent, _ root: ManifestBody.MapRoot, from local: LocalPages?, into member: ScratchMember,
+    _ lost: LostUnits
   ) async throws {
     let table = try await PackTable(of: manifest, repository: repository, state: state)
     let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
@@ -80,14 +81,15 @@ struct Salvage: Sendable {
     }
     let plan = try RestorePlan(demands, of: file, in: folder)
     let writer = MemberWriter(file: file, destination: member)
-    var frames = try TolerantFrames(VersionFrames(manifest: manifest, packs: packs), in: folder)
+    var frames = try TolerantFrames(
+      VersionFrames(manifest: manifest, packs: packs), from: local, state: state, in: folder)
     for index in 0..<plan.frames.count {
       try Task.checkCancellation()
       let place = plan.frames[index].place
       if let frame = try await frames.content(of: place) {
         try writer.write(frame, plan.demands(of: place))
       } else {
-        let prints = try await frames.fingerprints(of: place, state: state)
+        let prints = try await frames.fingerprints(of: place)
         for demand in plan.demands(of: place) { lost.note(demand, prints) }
       }
     }

@@ -6,6 +6,8 @@ struct TolerantFrames {
   private static let packsKept = 3
 
   private let frames: VersionFrames
+  private let local: LocalPages?
+  private let state: StateFolder
   private let decoder: FrameDecoder
   /// Decoded frames that others rest on, and where they lie.
   private let bases: BaseFile
@@ -14,9 +16,15 @@ struct TolerantFrames {
   private var lost: Set<FramePlace> = []
   private var packs: [(number: UInt32, bytes: [UInt8])] = []
 
+  /// - Parameter local: images on this machine: a frame all of whose pages are in them is as good as there, and what
+  ///   rests on it can be decoded.
   /// - Throws: `.stateFolder`.
-  init(_ frames: VersionFrames, in folder: String) throws(RepositoryError) {
+  init(
+    _ frames: VersionFrames, from local: LocalPages?, state: StateFolder, in folder: String
+  ) throws(RepositoryError) {
     self.frames = frames
+    self.local = local
+    self.state = state
     decoder = FrameDecoder(keys: frames.packs.repository.keys)
     bases = try BaseFile(in: folder)
   }
@@ -28,7 +36,7 @@ struct TolerantFrames {
   }
 
   /// What is known of the units of a frame that is lost: its directory may still be there, or kept on this machine.
-  func fingerprints(of place: FramePlace, state: StateFolder) async throws -> [Fingerprint]? {
+  func fingerprints(of place: FramePlace) async throws -> [Fingerprint]? {
     guard let frame = try await frame(place) else { return nil }
     guard frame.record.codec.hasPrefix else { return frame.record.fingerprints }
     guard let entry = frame.packed?.entry, let list = state.kept(UnitList.name(of: entry.name)),
@@ -48,11 +56,23 @@ struct TolerantFrames {
       let plain = try bases.read([slot..<slot + frame.record.plaintextLength])
       return DecodedFrame(record: frame.record, plain: plain)
     }
-    guard let decoded = try await decode(frame, above: above) else {
-      lost.insert(place)
+    if let decoded = try await decode(frame, above: above) { return decoded }
+    if let pages = try await localPages(of: frame) { return DecodedFrame(record: frame.record, plain: pages) }
+    lost.insert(place)
+    return nil
+  }
+
+  /// All pages of a lost frame, joined, where images on this machine have them.
+  private func localPages(of frame: VersionFrames.Frame) async throws -> [UInt8]? {
+    guard let local, frame.record.type == .page, let prints = try await fingerprints(of: frame.place) else {
       return nil
     }
-    return decoded
+    var joined: [UInt8] = []
+    for print in prints {
+      guard let page = local.page(print) else { return nil }
+      joined += page
+    }
+    return joined.count == frame.record.plaintextLength ? joined : nil
   }
 
   private mutating func decode(_ frame: VersionFrames.Frame, above: Int) async throws -> DecodedFrame? {
