@@ -67,7 +67,8 @@ package struct VersionRewrite: Sendable {
       let written = try await write(
         draft(manifest, core, members), loader.known, next: next, revision: revision, &stored)
       presence = try await Presence(repository, chain: chain, state: state)
-      if presence.holds(written.packs) { return }
+      // A prune may be about to delete the manifest itself.
+      if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) { return }
       next = written.nextPackNumber
       revision += 1
     }
