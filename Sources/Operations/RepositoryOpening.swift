@@ -5,9 +5,11 @@ extension TargetAccess {
   /// Asks for the secret and opens the repository.
   func open(_ world: World) async throws -> Repository { try await open(with: try await unlock(), world) }
 
+  /// - Parameter lackingFile: open also a repository whose file was lost.
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring.
-  func open(with secret: UnlockSecret, _ world: World) async throws -> Repository {
-    let repository = try await Repository.open(at: store, with: try secret.slotSecret())
+  func open(with secret: UnlockSecret, _ world: World, lackingFile: Bool = false) async throws -> Repository {
+    let repository = try await Repository.open(
+      at: store, with: try secret.slotSecret(), lackingFile: lackingFile)
     try repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: repository.id))
     return repository
   }

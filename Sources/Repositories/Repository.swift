@@ -14,15 +14,18 @@ package struct Repository: Sendable {
   package var id: RepositoryID { keys.repository }
 
   /// Finds the repository at a store and opens it (`Docs/Format.md` §9, step 1).
+  /// - Parameter lackingFile: open also one whose repository file was lost; the slots name it too.
   /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`; `StoreError`.
   package static func open(
-    at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom
+    at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
+    lackingFile: Bool = false
   ) async throws -> Repository {
     async let slotListing = store.list(prefix: Layout.slots)
     async let keyringListing = store.list(prefix: Layout.keyrings)
     async let configurationListing = store.list(prefix: Layout.configurations)
-    let candidates = try await RepositoryFiles.read(from: store)
+    var candidates = try await RepositoryFiles.read(from: store)
     let slots = try await slotListing.whole(below: Layout.slots)
+    if candidates.isEmpty, lackingFile { candidates = try await repositories(named: slots, at: store) }
     let keyrings = try await keyringListing.whole(below: Layout.keyrings)
     let configurations = try await configurationListing.whole(below: Layout.configurations)
     guard !candidates.isEmpty else {
@@ -47,6 +50,20 @@ package struct Repository: Sendable {
         hint: "Bring back the objects below keys/ from a copy of the target; without them nothing can be read.")
     }
     return try await onlyOne(of: opened, at: store)
+  }
+
+  /// The ids that slots are bound to, ascending.
+  private static func repositories(
+    named slots: [NumberedName], at store: any ObjectStore
+  ) async throws -> [RepositoryID] {
+    var found: Set<RepositoryID> = []
+    for name in slots where name.length == KeySlot.length {
+      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
+        let description = try? KeySlot.describe(bytes)
+      else { continue }
+      found.insert(description.repository)
+    }
+    return found.sorted { $0.hex < $1.hex }
   }
 
   /// After a race of two inits several may open: the one with versions counts.

@@ -19,11 +19,14 @@ struct Sealift: AsyncParsableCommand {
       \(ExitStatus.table)
       """,
     version: CommandLine.arguments.contains("--version") ? Versions.line : Versions.sealift,
-    subcommands: [
-      Init.self, PushCommand.self, List.self, Show.self, PullCommand.self, Restore.self, PruneCommand.self, Key.self,
-      Doctor.self,
-      Config.self,
-      Status.self, Tag.self, Note.self, Pin.self, Unpin.self, Forget.self, Unforget.self,
+    groupedSubcommands: [
+      CommandGroup(name: "Keep safe", subcommands: [Init.self, PushCommand.self]),
+      CommandGroup(name: "Find and bring back", subcommands: [List.self, Show.self, Status.self, PullCommand.self, Restore.self]),
+      CommandGroup(name: "Make sure", subcommands: [Check.self, Repair.self, Doctor.self]),
+      CommandGroup(
+        name: "Say something of versions", subcommands: [Tag.self, Note.self, Pin.self, Unpin.self]),
+      CommandGroup(name: "Let go", subcommands: [Forget.self, Unforget.self, PruneCommand.self]),
+      CommandGroup(name: "Set up", subcommands: [Key.self, Config.self]),
     ])
 
   @OptionGroup var global: GlobalOptions

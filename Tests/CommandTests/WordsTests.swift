@@ -175,6 +175,10 @@ import Testing
       summary: summary, previous: nil, revision: 0, packs: 1, bytesDecoded: 1, bytesFetched: 1,
       members: [.init(kind: "database", path: "p", size: 1)])
     let examination = Examination(target: "t", location: "l", findings: [.init(promise: "p", verdict: .kept)])
+    var checked = CheckRepository.Outcome(target: "t")
+    checked.findings = [.init(object: "o", kind: "missing", what: "w", hint: nil, isDamage: true)]
+    checked.harmed = [.init(id: nil, database: nil, host: nil, sequence: 1, time: nil, objects: [])]
+    let repaired = RepairRepository.Outcome(target: "t", check: checked)
     let documents = [
       Documents.error(error), Documents.push(report, notices: ["n"]),
       Documents.pushed(Push.Pushed(version: summary, unchanged: true, dryRun: true)),
@@ -183,6 +187,7 @@ import Testing
         Pull.Outcome(version: summary, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil), notices: []),
       Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
       Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
+      Documents.check([checked], notices: []), Documents.repair([repaired], notices: []),
       Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),
       forgetDocument(), Documents.versions([summary], notices: ["n"]),
       Documents.status(

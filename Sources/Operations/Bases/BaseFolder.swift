@@ -34,6 +34,9 @@ final class BaseFolder {
 
   deinit { close(lock) }
 
+  /// Where the images lie, whether they are there or not.
+  var images: [String] { BaseName.allCases.map(image) }
+
   /// What a version of this snapshot should rest on.
   /// - Parameter anew: on no deltas. The bases at hand stay until this version takes their place.
   func plan(for snapshot: Snapshot, anew: Bool = false) -> DeltaPlan {

@@ -4,12 +4,21 @@ import Sealing
 struct HistoryReader: Sendable {
   let chain: ChainID
   private var bySequence: [UInt64: [VersionFacts]] = [:]
-  private var problems: [RepositoryError] = []
-  private(set) var unreadable: [VersionName] = []
+  private var broken: [(name: VersionName, problem: RepositoryError)] = []
 
   init(chain: ChainID, _ results: [ReadFacts]) {
     self.chain = chain
     for result in results { add(result) }
+  }
+
+  /// Manifests that could not be read.
+  var unreadable: [VersionName] { broken.map(\.name) }
+
+  /// What is wrong with them; one whose version was written anew since does not matter any more.
+  private var problems: [RepositoryError] {
+    broken.filter { name, _ in
+      !(bySequence[name.sequence] ?? []).contains { $0.isComplete && $0.revision > name.revision }
+    }.map(\.problem)
   }
 
   /// Every complete manifest so far, in no order.
@@ -18,9 +27,7 @@ struct HistoryReader: Sendable {
   mutating func add(_ read: ReadFacts) {
     switch read.result {
     case .success(let facts): bySequence[read.name.sequence, default: []].append(facts)
-    case .failure(let problem):
-      problems.append(problem)
-      unreadable.append(read.name)
+    case .failure(let problem): broken.append((read.name, problem))
     }
   }
 

@@ -9,6 +9,7 @@ struct KnownPacksLoader {
   private let state: StateFolder
   private let presence: Presence
   private let stale: StalePacks
+  private let damaged: DamagedPacks
   private(set) var known: KnownPacks
   /// Above every number seen: a number is given once per chain.
   private(set) var nextNumber: UInt32 = 1
@@ -21,6 +22,8 @@ struct KnownPacksLoader {
     self.state = state
     self.presence = presence
     stale = StalePacks(of: chain, in: state)
+    damaged = DamagedPacks(of: chain, in: state)
+    nextNumber = damaged.nextNumber
     known = try KnownPacks(in: state.path)
   }
 
@@ -52,7 +55,9 @@ struct KnownPacksLoader {
 
   mutating func add(_ entries: [PackEntry]) async throws {
     nextNumber = max(nextNumber, (entries.map(\.number).max() ?? 0) + 1)
-    let usable = entries.filter { presence.holds($0) && !known.contains($0.name) }.sorted { $0.number < $1.number }
+    let usable = entries.filter { entry in
+      presence.holds(entry) && !damaged.contains(entry.name) && !known.contains(entry.name)
+    }.sorted { $0.number < $1.number }
     // A few at a time: a directory is large.
     for start in stride(from: 0, to: usable.count, by: 16) {
       let group = Array(usable[start..<min(start + 16, usable.count)])

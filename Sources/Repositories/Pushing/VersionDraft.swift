@@ -21,6 +21,8 @@ package struct VersionDraft: Sendable {
   package var note: String
   /// zstd's level; 0 stores as is.
   package var compressionLevel: Int
+  /// What the version must turn out to be, where it is written anew: its canonical bytes.
+  package var expectedCore: [UInt8]?
   /// What the database image may rest on.
   package var deltas = DeltaPlan.withoutBases
 

@@ -114,6 +114,9 @@ struct VersionWriter: ~Copyable {
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
+    guard draft.expectedCore == nil || draft.expectedCore == core.encode() else {
+      throw RepositoryError(.damaged, "what was to be written anew is not the version that was pushed")
+    }
     let bytesNew = packs.stored.reduce(0) { $0 + Int($1.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,

@@ -42,6 +42,13 @@ struct MemberWriter: Sendable {
     }
   }
 
+  /// Writes the units that are asked for, and proves nothing.
+  func write(_ frame: DecodedFrame, _ demands: [RestorePlan.Demand]) throws {
+    try forEachRun(of: frame, demands) { units, bytes in
+      try destination.write(bytes, at: units.lowerBound * Int(file.unitSize))
+    }
+  }
+
   /// Looks whether the units that are asked for stand where they were written.
   /// - Throws: `.damaged` when they do not.
   func compare(_ frame: DecodedFrame, _ demands: [RestorePlan.Demand]) throws {

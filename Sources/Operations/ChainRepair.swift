@@ -1,0 +1,114 @@
+import Repositories
+import Sealing
+import Storage
+
+/// Repairs one chain: the newest version first, then those before it, from what is left of them and from what is on this
+/// machine.
+struct ChainRepair {
+  private let chain: CheckedChain
+  private let repository: Repository
+  private let target: TargetAccess
+  private let request: RepairRepository.Request
+  private let world: World
+  private let state: StateFolder
+  /// The chain's database, when it is on this machine.
+  private let source: DatabaseSource?
+
+  init(
+    _ chain: CheckedChain, _ repository: Repository, _ target: TargetAccess, _ request: RepairRepository.Request,
+    _ world: World
+  ) throws {
+    self.chain = chain
+    self.repository = repository
+    self.target = target
+    self.request = request
+    self.world = world
+    try StateFiles.makeFolder(world.stateFolder)
+    state = try StateFolder(world.stateFolder, repository: repository.id)
+    let host = HostName.known(world)
+    source = request.databases.first { database in
+      repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork) == chain.chain
+    }
+  }
+
+  func run(_ outcome: inout RepairRepository.Outcome) async throws {
+    let annotations = try await repository.annotations(of: chain.chain, state: state)
+    if !chain.harmed.isEmpty {
+      if !request.dryRun {
+        var damaged = DamagedPacks(of: chain.chain, in: state)
+        try damaged.add(chain.damagedPacks, of: chain.chain, in: state)
+      }
+      let images = try await LocalImages(of: source, world)
+      defer { images.remove() }
+      for version in chain.harmed.reversed() { try await repair(version, images, annotations, &outcome) }
+    }
+    guard !request.dryRun, request.packs.isEmpty else { return }
+    for version in chain.whole {
+      try await unflag(version, annotations)
+    }
+  }
+
+  private func repair(
+    _ version: CheckedVersion, _ images: LocalImages, _ annotations: Annotations,
+    _ outcome: inout RepairRepository.Outcome
+  ) async throws {
+    let told = CheckRepository.Version(version, in: chain)
+    if try await isSaved(version, images) {
+      outcome.saved.append(told)
+      if !request.dryRun { try await unflag(version, annotations) }
+      return
+    }
+    guard let source else {
+      outcome.elsewhere.append(told)
+      return
+    }
+    outcome.lost.append(told)
+    guard !request.dryRun else { return }
+    if version.sequence == chain.versions.last?.sequence {
+      images.releaseBases()
+      try await push(source, &outcome)
+    }
+    if let facts = version.facts, annotations.damage(of: facts.id) == nil {
+      let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
+      try await repository.annotate(facts, [.init(.foundDamaged, text)], now: world.now())
+    }
+  }
+
+  /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say.
+  private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
+    guard let facts = version.facts, annotations.damage(of: facts.id) != nil,
+      let flag = annotations.last(.foundDamaged, of: facts.id)
+    else { return }
+    try await repository.annotate(facts, [.init(.foundDamaged)], now: max(world.now(), flag.time + 1))
+  }
+
+  /// Writes the version anew, when all of its content can be had.
+  private func isSaved(_ version: CheckedVersion, _ images: LocalImages) async throws -> Bool {
+    let rewrite = VersionRewrite(repository, chain: chain.chain, state: state, tables: world.tables)
+    guard let manifest = try await manifest(of: version, rewrite), let file = manifest.core?.members.first?.file else {
+      return false
+    }
+    let local = try images.pages(of: Int(file.unitSize), keys: repository.keys, tables: world.tables)
+    return try await rewrite.run(manifest, from: local, dryRun: request.dryRun)
+  }
+
+  private func manifest(of version: CheckedVersion, _ rewrite: VersionRewrite) async throws -> StoredManifest? {
+    if let facts = version.facts { return try await repository.readManifest(facts.name, state: state) }
+    let names = version.objects.compactMap { ObjectName($0).flatMap(VersionName.init) }
+    return names.lazy.compactMap { rewrite.kept($0) }.first { $0.isComplete }
+      ?? rewrite.keptManifest(sequence: version.sequence, id: version.id)
+  }
+
+  /// A fresh version, whole, that rests on nothing that is there.
+  private func push(_ source: DatabaseSource, _ outcome: inout RepairRepository.Outcome) async throws {
+    var push = Push.Request(database: source, targets: [target])
+    push.rebuildBase = true
+    do {
+      let pushed = try await Push(world).run(push)
+      outcome.pushed += pushed.pushed.map(\.version)
+      outcome.failures += pushed.failures.map(\.error) + [pushed.damage].compactMap { $0 }
+    } catch let error as OperationError where error.kind != .cancelled {
+      outcome.failures.append(error)
+    }
+  }
+}

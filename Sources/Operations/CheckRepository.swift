@@ -1,0 +1,144 @@
+import Glibc
+import Repositories
+import Sealing
+import Storage
+
+/// `sealift check`: whether everything that versions need is at the target, and is what was stored. Changes nothing.
+package struct CheckRepository: Sendable {
+  /// How much of the packs is read; their structure always is.
+  package enum Reading: Sendable, Equatable {
+    case structure
+    case all
+    /// So much of them, at random: above 0, at most 1.
+    case share(Double)
+    /// The part of this number, from 1 on, of so many; all of them together read everything once.
+    case part(Int, of: Int)
+    /// About so many bytes, at random.
+    case bytes(Int)
+  }
+
+  package struct Finding: Sendable {
+    package var object: String
+    /// `missing`, `cut`, `damaged`, `wrong`; `condemned`, `costly` and `spare` are remarks.
+    package var kind: String
+    package var what: String
+    package var hint: String?
+    package var isDamage: Bool
+  }
+
+  package struct Version: Sendable {
+    /// 64 hexadecimal digits; `nil` when nothing says it any more.
+    package var id: String?
+    package var database: String?
+    package var host: String?
+    package var sequence: UInt64
+    /// Milliseconds since 1970 UTC.
+    package var time: UInt64?
+    /// The damaged or missing objects that harm it.
+    package var objects: [String]
+  }
+
+  package struct Outcome: Sendable {
+    package var target: String
+    package var findings: [Finding] = []
+    /// What does not fit in a chain as a whole.
+    package var problems: [OperationError] = []
+    package var harmed: [Version] = []
+    package var whole: [Version] = []
+    package var forgotten = 0
+    package var packs = 0
+    package var packsRead = 0
+    package var bytesRead = 0
+    package var unreferenced = 0
+    package var unreferencedBytes = 0
+    package var unknown = 0
+    package var isSound = true
+
+    package init(target: String) { self.target = target }
+  }
+
+  package var world: World
+  package init(_ world: World) { self.world = world }
+
+  /// - Parameter databases: only these; all when empty.
+  package func run(at target: TargetAccess, databases: [String], _ reading: Reading) async throws -> Outcome {
+    do {
+      var target = target
+      target.store = ReadOnlyStore(target.store)
+      let repository = try await target.open(with: try await target.unlock(), world, lackingFile: true)
+      let report = try await report(
+        of: repository, named: target.name, databases, reading.subset, suspects: [])
+      return Outcome(report, target: target.name)
+    } catch {
+      throw OperationError(error, doing: "checking \(target.name)")
+    }
+  }
+
+  /// What a check of an opened repository says.
+  func report(
+    of repository: Repository, named target: String, _ databases: [String], _ subset: CheckSubset?,
+    suspects: Set<Digest>
+  ) async throws -> CheckReport {
+    let state = StateFolder(reading: world.stateFolder, repository: repository.id)
+    let done = Counter()
+    return try await RepositoryCheck(
+      repository, state: state, tables: world.tables, subset: subset, suspects: suspects
+    ).run(databases: databases) { [reporter = world.reporter] count in
+      reporter.progress(Progress(.checking, subject: target, bytesDone: done.add(count), bytesTotal: nil))
+    }
+  }
+}
+
+extension World {
+  /// A folder for files without names: the state folder, where it can be written.
+  var tables: String { access(stateFolder, W_OK) == 0 ? stateFolder : "/tmp" }
+}
+
+extension CheckRepository.Reading {
+  fileprivate var subset: CheckSubset? {
+    switch self {
+    case .structure: nil
+    case .all: .all
+    case .share(let share): .share(share)
+    case .part(let part, let count): .part(part, of: count)
+    case .bytes(let bytes): .bytes(bytes)
+    }
+  }
+}
+
+extension CheckRepository.Outcome {
+  init(_ report: CheckReport, target: String) {
+    self.init(target: target)
+    findings = report.allFindings.map(CheckRepository.Finding.init)
+    for chain in report.chains {
+      problems += chain.problems.map { OperationError($0, doing: target) }
+      harmed += chain.harmed.map { CheckRepository.Version($0, in: chain) }
+      whole += chain.whole.map { CheckRepository.Version($0, in: chain) }
+      forgotten += chain.forgotten
+      packs += chain.packs
+      packsRead += chain.packsRead
+      bytesRead += chain.bytesRead
+      unreferenced += chain.unreferenced
+      unreferencedBytes += chain.unreferencedBytes
+    }
+    unknown = report.unknown
+    isSound = report.isSound
+  }
+}
+
+extension CheckRepository.Finding {
+  init(_ finding: CheckFinding) {
+    self.init(
+      object: finding.object, kind: finding.kind.rawValue, what: finding.what, hint: finding.hint,
+      isDamage: finding.isDamage)
+  }
+}
+
+extension CheckRepository.Version {
+  init(_ version: CheckedVersion, in chain: CheckedChain) {
+    let facts = version.facts?.version
+    self.init(
+      id: version.id?.hex, database: facts?.database ?? chain.database, host: facts?.host ?? chain.host,
+      sequence: version.sequence, time: facts?.time, objects: version.objects)
+  }
+}

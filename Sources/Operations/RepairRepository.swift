@@ -1,0 +1,79 @@
+import Repositories
+import Sealing
+import Storage
+
+/// `sealift repair`: makes whole again what can be made whole, and says what cannot. Writes new objects only.
+package struct RepairRepository: Sendable {
+  package struct Request: Sendable {
+    /// The databases that are on this machine.
+    package var databases: [DatabaseSource]
+    /// Only chains of these; all when empty.
+    package var names: [String] = []
+    /// Hexadecimal names of packs that are damaged: nothing is read to find others. Otherwise everything is read.
+    package var packs: [String] = []
+    package var dryRun = false
+
+    package init(databases: [DatabaseSource]) { self.databases = databases }
+  }
+
+  package struct Outcome: Sendable {
+    package var target: String
+    /// What was found.
+    package var check: CheckRepository.Outcome
+    /// Objects written anew that open the repository.
+    package var copies: [String] = []
+    /// Fresh versions of databases whose newest version could not be saved.
+    package var pushed: [VersionSummary] = []
+    /// Harmed versions that are whole again, and those that are not.
+    package var saved: [CheckRepository.Version] = []
+    package var lost: [CheckRepository.Version] = []
+    /// Harmed versions of databases that are not on this machine, and were left as they are.
+    package var elsewhere: [CheckRepository.Version] = []
+    package var failures: [OperationError] = []
+    package var dryRun = false
+
+    package var isWhole: Bool { lost.isEmpty && elsewhere.isEmpty && failures.isEmpty }
+  }
+
+  package var world: World
+  package init(_ world: World) { self.world = world }
+
+  package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
+    do {
+      return try await repair(request, target)
+    } catch {
+      throw OperationError(error, doing: "repairing \(target.name)")
+    }
+  }
+
+  private func repair(_ request: Request, _ target: TargetAccess) async throws -> Outcome {
+    let suspects = try request.suspects()
+    let repository = try await target.open(with: try await target.unlock(), world, lackingFile: true)
+    let report = try await CheckRepository(world).report(
+      of: repository, named: target.name, request.names, suspects.isEmpty ? .all : nil, suspects: suspects)
+    var outcome = Outcome(target: target.name, check: CheckRepository.Outcome(report, target: target.name))
+    outcome.dryRun = request.dryRun
+    if !request.dryRun { outcome.copies = try await repository.repairOpening().map(\.text) }
+    for chain in report.chains where !chain.isSound || suspects.isEmpty {
+      let repair = try ChainRepair(chain, repository, target, request, world)
+      try await repair.run(&outcome)
+    }
+    return outcome
+  }
+}
+
+extension RepairRepository.Request {
+  /// - Throws: `.usage`.
+  fileprivate func suspects() throws -> Set<Digest> {
+    Set(
+      try packs.map { text in
+        let name = text.split(separator: "/").last.map(String.init) ?? text
+        guard let bytes = Hex.decode(name), let digest = Digest(bytes) else {
+          throw OperationError(
+            .usage, code: "noPack", "'\(text)' is not the name of a pack",
+            hint: "Give all 64 digits, as `sealift check` prints them.")
+        }
+        return digest
+      })
+  }
+}

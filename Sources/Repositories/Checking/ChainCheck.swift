@@ -1,0 +1,123 @@
+package import Sealing
+import Storage
+
+/// Looks at one chain: every manifest, every pack that a version needs, every path from the one to the other.
+///
+/// Listings are taken in the order manifests, condemned records, packs: what a push that runs meanwhile has said is
+/// there, is there. A prune that runs meanwhile changes the list of manifests; then the chain is looked at again.
+package struct ChainCheck: Sendable {
+  private static let attempts = 3
+
+  private let repository: Repository
+  private let chain: ChainID
+  private let state: StateFolder
+  private let folder: String
+  private let subset: CheckSubset?
+  private let suspects: Set<Digest>
+  private let onProgress: @Sendable (Int) -> Void
+
+  /// - Parameters:
+  ///   - state: where the chain's mark is read; nothing else of it is believed.
+  ///   - folder: for files without names, of what grows with the chain.
+  ///   - subset: which packs to read whole; `nil` looks at the structure only.
+  ///   - suspects: packs to take for damaged without a look.
+  ///   - onProgress: bytes of packs fetched since the last call.
+  package init(
+    _ repository: Repository, chain: ChainID, state: StateFolder, tables folder: String, subset: CheckSubset?,
+    suspects: Set<Digest> = [], onProgress: @escaping @Sendable (Int) -> Void
+  ) {
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+    self.folder = folder
+    self.subset = subset
+    self.suspects = suspects
+    self.onProgress = onProgress
+  }
+
+  /// - Parameter left: bytes that may still be read, where that is limited.
+  /// - Throws: `StoreError`, `.stateFolder`. What is wrong at the target is in the result.
+  package func run(left: inout Int) async throws -> CheckedChain {
+    var attempt = 1
+    while true {
+      let before = try await listed()
+      var budget = left
+      let checked = try await look(before, &budget)
+      var isSettled = checked.isSound || attempt == Self.attempts
+      if !isSettled { isSettled = Set(try await listed()) == Set(before) }
+      guard !isSettled else {
+        left = budget
+        return checked
+      }
+      attempt += 1
+    }
+  }
+
+  private func listed() async throws -> [ObjectInfo] {
+    try await repository.store.list(prefix: Layout.versions(of: chain))
+  }
+
+  private func look(_ listed: [ObjectInfo], _ left: inout Int) async throws -> CheckedChain {
+    let spool = try CheckSpool(in: folder)
+    let manifests = try await ManifestsLook(listed, of: chain, repository, in: spool)
+    let forgotten = try await repository.forgotten(of: chain, state: nil)
+    let history = HistoryReader(chain: chain, manifests.results).finish(isWhole: true, forgotten: forgotten)
+    let records = try await RecordsLook(repository, of: chain)
+    let sizes = try await repository.packSizes(of: chain)
+
+    var checked = CheckedChain(chain)
+    checked.database = history.newest?.version?.database
+    checked.host = history.newest?.version?.host
+    checked.problems = try await problems(of: history, listed)
+    let counting = (history.versions + history.displaced).filter { !history.isForgotten($0) }
+    checked.forgotten = history.versions.count + history.displaced.count - counting.count
+    let mark = try HighWaterMark.read(chain, in: state)
+    let missing = MissingVersions(
+      of: chain, between: history.versions, forgotten, broken: manifests.unreadable + manifests.cut.map(\.name),
+      mark: mark)
+    checked.findings = records.findings + missing.findings + Self.findings(of: manifests, history)
+    checked.versions = missing.versions
+
+    var content = try ContentCheck(
+      repository, chain, sizes: sizes, condemned: records.condemned, suspects: suspects, spool: spool, folder: folder)
+    try await content.load(manifests.held, counting: counting)
+    if let subset { try await content.read(subset, &left, onProgress: onProgress) }
+    try content.judge()
+    content.report(to: &checked)
+    checked.findings.sort { $0.object < $1.object }
+    checked.versions.sort { ($0.sequence, $0.id?.hex ?? "") < ($1.sequence, $1.id?.hex ?? "") }
+    return checked
+  }
+
+  /// What does not fit in the chain as a whole. Manifests that cannot be read, and holes, are findings.
+  private func problems(of history: ChainHistory, _ listed: [ObjectInfo]) async throws -> [RepositoryError] {
+    var problems = history.problems.filter { $0.code != .damaged && $0.code != .hole }
+    do {
+      let listing = ChainListing(chain: chain, objects: listed)
+      try await repository.checkFreshness(of: listing, history: history, state: state)
+    } catch let problem as RepositoryError where problem.code == .rolledBack || problem.code == .forked {
+      if !problems.contains(where: { $0.message == problem.message }) { problems.append(problem) }
+    } catch let problem as RepositoryError where problem.code == .hole {}
+    return problems
+  }
+
+  private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {
+    func isSuperseded(_ name: VersionName) -> Bool {
+      history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
+    }
+    let hint = "`sealift repair` writes what can be had of its version anew."
+    let broken = manifests.unreadable.map { name in
+      let problem = manifests.problem(of: name)
+      return CheckFinding(
+        name.objectName, isSuperseded(name) ? .spare : .damaged,
+        problem.map { "\($0.message)" } ?? "a manifest cannot be read", hint: isSuperseded(name) ? nil : hint)
+    }
+    let cut = manifests.cut.map { name, size in
+      CheckFinding(
+        name.objectName, isSuperseded(name) ? .spare : .cut,
+        "a manifest has \(size) bytes instead of \(name.length): it was cut, or its push never ended",
+        hint: isSuperseded(name) ? nil : hint)
+    }
+    return broken + cut
+  }
+}

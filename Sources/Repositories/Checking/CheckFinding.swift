@@ -1,0 +1,43 @@
+import Storage
+
+/// Something at the target that is not as it should be.
+package struct CheckFinding: Sendable, Equatable {
+  package enum Kind: String, Sendable, CaseIterable {
+    /// An object that must be there is not.
+    case missing
+    /// It is there, shorter or longer than it must be.
+    case cut
+    /// Its bytes are not those that were stored.
+    case damaged
+    /// A prune noted it for deletion, though a version needs it: no prune that sees the version deletes it.
+    case condemned
+    /// Authentic, but what it says cannot be.
+    case wrong
+    /// Whole, but restoring costs more than it should, or than the manifest says.
+    case costly
+    /// Broken, but nothing needs it: what it says stands elsewhere.
+    case spare
+  }
+
+  /// The object's name at the target, or the beginning of it where nobody can know the rest.
+  package let object: String
+  package let kind: Kind
+  /// What is wrong with it: lower case, no full stop.
+  package let what: String
+  /// What to do, as a whole sentence.
+  package let hint: String?
+
+  package init(_ object: String, _ kind: Kind, _ what: String, hint: String? = nil) {
+    self.object = object
+    self.kind = kind
+    self.what = what
+    self.hint = hint
+  }
+
+  init(_ object: ObjectName, _ kind: Kind, _ what: String, hint: String? = nil) {
+    self.init(object.text, kind, what, hint: hint)
+  }
+
+  /// Whether something is lost, or near it; the rest are remarks.
+  package var isDamage: Bool { ![.condemned, .costly, .spare].contains(kind) }
+}

@@ -1,0 +1,58 @@
+package import Sealing
+
+/// A version as a check saw it.
+package struct CheckedVersion: Sendable {
+  package let chain: ChainID
+  package let sequence: UInt64
+  /// `nil` when nothing says it any more.
+  package let id: Digest?
+  /// What its manifest says; `nil` when that cannot be read.
+  package let facts: VersionFacts?
+  /// The damaged or missing objects that it needs; none when it is whole.
+  package let objects: [String]
+
+  package var isHarmed: Bool { !objects.isEmpty }
+}
+
+/// What a check found in one chain.
+package struct CheckedChain: Sendable {
+  package let chain: ChainID
+  /// Of the newest version that can be read.
+  package var database: String?
+  package var host: String?
+  /// One for each object, in the order of their names.
+  package var findings: [CheckFinding] = []
+  /// What does not fit in the chain as a whole: forks, broken links, a target that went back.
+  package var problems: [RepositoryError] = []
+  /// Every version that counts, harmed or whole, oldest first.
+  package var versions: [CheckedVersion] = []
+  /// Versions that were forgotten and wait for a prune; they are not looked at.
+  package var forgotten = 0
+  /// Packs that the versions need, and those of them that were read whole.
+  package var packs = 0
+  package var packsRead = 0
+  package var bytesRead = 0
+  /// Packs that nothing needs.
+  package var unreferenced = 0
+  package var unreferencedBytes = 0
+  /// Packs that are not to be used any more.
+  package var damagedPacks: [Digest] = []
+
+  init(_ chain: ChainID) { self.chain = chain }
+
+  package var harmed: [CheckedVersion] { versions.filter(\.isHarmed) }
+  package var whole: [CheckedVersion] { versions.filter { !$0.isHarmed } }
+  package var isSound: Bool { !findings.contains(where: \.isDamage) && problems.isEmpty && harmed.isEmpty }
+}
+
+/// What a check found in a repository.
+package struct CheckReport: Sendable {
+  /// Of the objects that open the repository: its file, slots, keyrings, configurations.
+  package var findings: [CheckFinding] = []
+  package var chains: [CheckedChain] = []
+  /// Objects whose names say nothing to this program.
+  package var unknown = 0
+
+  package var allFindings: [CheckFinding] { findings + chains.flatMap(\.findings) }
+  package var isSound: Bool { !findings.contains(where: \.isDamage) && chains.allSatisfy(\.isSound) }
+}

@@ -1,0 +1,48 @@
+import Sealing
+
+/// Which packs a check reads whole.
+package enum CheckSubset: Sendable, Equatable {
+  case all
+  /// So much of the packs of each chain, by their bytes, at random: above 0, at most 1.
+  case share(Double)
+  /// The part of this number, from 1 on, of so many. A pack's name decides in which part it is, so that the parts of one
+  /// division, together, read each pack once.
+  case part(Int, of: Int)
+  /// About so many bytes of the repository, at random.
+  case bytes(Int)
+
+  /// The packs to read, of those that are there.
+  /// - Parameter sizes: in bytes.
+  /// - Returns: also what is left for other chains, where that is limited.
+  func choice(of sizes: [Digest: Int], left: inout Int) -> Set<Digest> {
+    switch self {
+    case .all: return Set(sizes.keys)
+    case .part(let part, let count): return Set(sizes.keys.filter { Self.part(of: $0, among: count) == part })
+    case .share(let share):
+      var bytes = Int((Double(sizes.values.reduce(0, +)) * share).rounded(.up))
+      return Self.some(of: sizes, &bytes)
+    case .bytes: return Self.some(of: sizes, &left)
+    }
+  }
+
+  /// What may be read in all.
+  var budget: Int {
+    if case .bytes(let bytes) = self { return bytes }
+    return .max
+  }
+
+  private static func some(of sizes: [Digest: Int], _ bytes: inout Int) -> Set<Digest> {
+    var chosen: Set<Digest> = []
+    for (name, size) in sizes.shuffled() {
+      guard bytes > 0 else { break }
+      chosen.insert(name)
+      bytes -= size
+    }
+    return chosen
+  }
+
+  static func part(of name: Digest, among count: Int) -> Int {
+    let number = name.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return Int(number % UInt64(count)) + 1
+  }
+}

@@ -1,0 +1,62 @@
+import Sealing
+import Storage
+
+/// Versions of a chain of which no manifest can be read, though nobody forgot them.
+struct MissingVersions {
+  /// A gap longer than this is told as one.
+  private static let most = 1000
+
+  private(set) var versions: [CheckedVersion] = []
+  private(set) var findings: [CheckFinding] = []
+
+  /// - Parameters:
+  ///   - versions: those that can be read, ascending.
+  ///   - broken: manifests that are there and cannot be read.
+  ///   - mark: the newest version that this machine has seen.
+  init(
+    of chain: ChainID, between versions: [VersionFacts], _ forgotten: Forgotten, broken: [VersionName],
+    mark: HighWaterMark?
+  ) {
+    let readable = Set(versions.map(\.sequence))
+    var ids: [UInt64: Digest] = [:]
+    for version in versions {
+      if let core = version.version, version.sequence > 1 { ids[version.sequence - 1] = core.previous }
+    }
+    if let mark { ids[mark.sequence] = Layout.digest(mark.id) }
+
+    var objects: [UInt64: [String]] = [:]
+    for name in broken where !readable.contains(name.sequence) && !forgotten.ranges.cover(name.sequence) {
+      objects[name.sequence, default: []].append(name.objectName.text)
+    }
+    let highest = max(versions.last?.sequence ?? 0, mark?.sequence ?? 0)
+    let explained =
+      readable.map { $0...$0 } + objects.keys.map { $0...$0 } + forgotten.ranges.map { $0.first...$0.last }
+    for gap in Self.gaps(upTo: highest, between: explained) {
+      let first = Layout.versions(of: chain) + Layout.padded(gap.lowerBound, to: 12)
+      let what =
+        gap.count == 1
+        ? "the manifest of version \(gap.lowerBound) is missing"
+        : "the manifests of versions \(gap.lowerBound) to \(gap.upperBound) are missing"
+      findings.append(
+        CheckFinding(
+          first, .missing, what, hint: "Somebody without the key deleted it, or the target lost it."))
+      for sequence in gap.prefix(Self.most) { objects[sequence] = [first] }
+    }
+    self.versions = objects.keys.sorted().map { sequence in
+      CheckedVersion(
+        chain: chain, sequence: sequence, id: ids[sequence], facts: nil, objects: objects[sequence] ?? [])
+    }
+  }
+
+  /// What none of these ranges covers, from 1 on.
+  private static func gaps(upTo highest: UInt64, between ranges: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
+    var gaps: [ClosedRange<UInt64>] = []
+    var next: UInt64 = 1
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where next <= highest {
+      if range.lowerBound > next { gaps.append(next...min(range.lowerBound - 1, highest)) }
+      if range.upperBound >= next { next = range.upperBound + 1 }
+    }
+    if next <= highest { gaps.append(next...highest) }
+    return gaps
+  }
+}

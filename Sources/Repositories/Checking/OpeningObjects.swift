@@ -1,0 +1,116 @@
+import Sealing
+import Storage
+
+/// The objects that open a repository: its file, and slots, keyrings and configurations, each of which lies there twice.
+struct OpeningObjects {
+  static let hint = "`sealift repair` stores it anew from the copy that is whole."
+
+  let repository: Repository
+  private(set) var findings: [CheckFinding] = []
+  private(set) var unknown = 0
+  /// By the hash of their bytes: those of which fewer than two copies are whole, with the bytes of one that is.
+  private(set) var lacking: [(prefix: String, bytes: [UInt8])] = []
+  private(set) var lacksFile = false
+
+  init(of repository: Repository) { self.repository = repository }
+
+  mutating func look() async throws {
+    try await lookAtFile()
+    for prefix in [Layout.slots, Layout.keyrings, Layout.configurations] { try await lookAtCopies(below: prefix) }
+  }
+
+  private mutating func lookAtFile() async throws {
+    let expected = RepositoryFile(repository: repository.id).encode()
+    let name = RepositoryFileName(repository: repository.id, length: expected.count, digest: .sha256(of: expected))
+    for info in try await repository.store.list(prefix: Layout.repositories) where RepositoryFileName(info.name) == nil
+    {
+      unknown += 1
+    }
+    let bytes = try await repository.store.present(name.objectName)
+    guard bytes != expected else { return }
+    lacksFile = true
+    let hint = "`sealift repair` stores it anew."
+    switch bytes?.count {
+    case nil: note(CheckFinding(name.objectName, .missing, "the repository file is missing", hint: hint))
+    case expected.count: note(CheckFinding(name.objectName, .damaged, "the repository file is damaged", hint: hint))
+    default: note(CheckFinding(name.objectName, .cut, "the repository file is cut", hint: hint))
+    }
+  }
+
+  private mutating func lookAtCopies(below prefix: String) async throws {
+    let listed = try await repository.store.list(prefix: prefix)
+    var copies: [Digest: [NumberedName]] = [:]
+    var sizes: [NumberedName: Int] = [:]
+    for info in listed {
+      guard let name = NumberedName(info.name, prefix: prefix) else {
+        unknown += 1
+        continue
+      }
+      copies[name.digest, default: []].append(name)
+      sizes[name] = info.size
+    }
+    for (_, names) in copies.sorted(by: { $0.key < $1.key }) {
+      try await lookAtCopies(names.sorted { $0.number < $1.number }, sizes)
+    }
+  }
+
+  /// - Parameter names: of objects that hold, or held, the same bytes.
+  private mutating func lookAtCopies(_ names: [NumberedName], _ sizes: [NumberedName: Int]) async throws {
+    var whole: [UInt8]?
+    var wholeCount = 0
+    var broken: [(name: NumberedName, kind: CheckFinding.Kind)] = []
+    for name in names {
+      guard sizes[name] == name.length else {
+        broken.append((name, .cut))
+        continue
+      }
+      guard let bytes = try await repository.store.present(name.objectName), isAuthentic(bytes, name) else {
+        broken.append((name, .damaged))
+        continue
+      }
+      whole = bytes
+      wholeCount += 1
+    }
+    let isLacking = wholeCount < 2
+    for (name, kind) in broken {
+      let what = kind == .cut ? "is cut" : "is damaged"
+      note(
+        CheckFinding(
+          name.objectName, isLacking ? kind : .spare, "\(Self.title(name.prefix)) \(what)",
+          hint: isLacking && whole != nil ? Self.hint : nil))
+    }
+    guard isLacking, let whole else { return }
+    lacking.append((names[0].prefix, whole))
+    if names.count == 1 {
+      let other = Self.twin(of: names[0]).objectName
+      note(CheckFinding(other, .missing, "\(Self.title(names[0].prefix)) has only one copy", hint: Self.hint))
+    }
+  }
+
+  private func isAuthentic(_ bytes: [UInt8], _ name: NumberedName) -> Bool {
+    guard Digest.sha256(of: bytes) == name.digest else { return false }
+    switch name.prefix {
+    case Layout.slots: return (try? KeySlot.describe(bytes)) != nil
+    case Layout.configurations:
+      let object = try? OpenedObject.open(bytes, kind: .configuration, name: nil, keys: repository.keys)
+      return object != nil
+    default: return true
+    }
+  }
+
+  /// The other name of a pair: they are written under consecutive numbers, the first one odd.
+  private static func twin(of name: NumberedName) -> NumberedName {
+    let number = name.number % 2 == 1 ? name.number + 1 : name.number - 1
+    return NumberedName(prefix: name.prefix, number: number, length: name.length, digest: name.digest)
+  }
+
+  private static func title(_ prefix: String) -> String {
+    switch prefix {
+    case Layout.slots: "a key slot"
+    case Layout.keyrings: "a keyring"
+    default: "the sealed configuration"
+    }
+  }
+
+  private mutating func note(_ finding: CheckFinding) { findings.append(finding) }
+}

@@ -1,0 +1,84 @@
+import Sealing
+import Storage
+
+/// What one pack says of itself: its directory, and its nodes, decoded. Its pages are not looked at.
+struct PackLook: Sendable {
+  /// Neighbours that lie this close are fetched together.
+  private static let gap = 128 << 10
+
+  let entry: PackEntry
+  /// `nil` when the pack is lost: nothing in it can be read.
+  private(set) var directory: Directory?
+  /// By index of a frame of nodes, where it lies in the spool.
+  private(set) var nodes: [Int: Int] = [:]
+  private(set) var finding: CheckFinding?
+
+  /// - Parameter size: as listed; `nil` when it is not.
+  /// - Throws: `StoreError`, `.stateFolder`. What is wrong with the pack is a finding.
+  init(
+    _ entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: CheckSpool
+  ) async throws {
+    self.entry = entry
+    let name = Layout.pack(entry.name, of: chain)
+    guard let size else {
+      finding = CheckFinding(name, .missing, "a pack is missing")
+      return
+    }
+    if size != Int(entry.length) {
+      finding = CheckFinding(name, .cut, "a pack has \(size) bytes instead of \(entry.length)")
+    }
+    let frames = PackFrames(entry, repository: repository, chain: chain, state: nil)
+    do {
+      let directory = try await frames.directory()
+      self.directory = directory
+      try await read(frames, directory, repository, spool)
+    } catch let error where error.isDamage {
+      finding = finding ?? CheckFinding(name, .damaged, "a pack cannot be read: \(error)")
+    }
+    if directory != nil, nodes.count < directory?.frames.count(where: { $0.type == .node }) ?? 0 {
+      finding = finding ?? CheckFinding(name, .damaged, "maps or tables inside a pack are damaged")
+    }
+  }
+
+  private mutating func read(
+    _ frames: PackFrames, _ directory: Directory, _ repository: Repository, _ spool: CheckSpool
+  ) async throws {
+    let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
+    let decoder = FrameDecoder(keys: repository.keys)
+    for group in Self.groups(of: directory) {
+      let (first, last) = (directory.frames[group[0]], directory.frames[group[group.count - 1]])
+      let bytes: [UInt8]
+      do { bytes = try await frames.sealed(first, through: last) } catch let error where error.isDamage { continue }
+      for index in group {
+        let record = directory.frames[index]
+        let start = record.offset - first.offset
+        let sealed = bytes[start..<start + Int(record.sealedLength)]
+        let plain = try? decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: nil)
+        if let plain { nodes[index] = try spool.add(plain).lowerBound }
+      }
+    }
+  }
+
+  /// Frames of nodes, those that lie close together in one group.
+  private static func groups(of directory: Directory) -> [[Int]] {
+    var groups: [[Int]] = []
+    var end = Int.min / 2
+    for (index, record) in directory.frames.enumerated() where record.type == .node {
+      if record.offset - end > gap || groups.isEmpty { groups.append([]) }
+      groups[groups.count - 1].append(index)
+      end = record.offset + Int(record.sealedLength)
+    }
+    return groups
+  }
+}
+
+extension Error {
+  /// Whether it says that bytes at the target are not what they should be; not that they could not be asked for.
+  var isDamage: Bool {
+    switch self {
+    case let error as SealError: error.code != .failed
+    case let error as RepositoryError: error.code == .damaged
+    default: false
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import Sealing
+import Storage
+
+/// Reads packs whole, opens and decodes every frame in them, and keeps the fingerprints of all units: what image digests
+/// are made of. A few packs are under way at once; frames are decoded on all cores.
+///
+/// Of decoded frames only those that others rest on are kept, in a file without a name, until the last of them is decoded.
+struct PackReading: Sendable {
+  struct Outcome: Sendable {
+    var findings: [Digest: CheckFinding] = [:]
+    var packs = 0
+    var bytes = 0
+  }
+
+  /// So many packs are on their way while one is decoded.
+  private static let ahead = 2
+  private static let workers = max(1, min(4, Cores.available))
+
+  private let plan: ReadingPlan
+  private let frames: ChainFrames
+  private let repository: Repository
+  private let chain: ChainID
+  private let spool: CheckSpool
+  /// 16 bytes for each unit of every frame that was proved.
+  let fingerprints: FileTable<UInt8>
+  /// By frame that others rest on, where it lies in the spool.
+  private let slots: FileTable<Int>
+  private let decoders: WorkerPool<FrameDecoder>
+
+  /// - Throws: `.stateFolder`.
+  init(
+    _ plan: ReadingPlan, of frames: ChainFrames, _ repository: Repository, chain: ChainID, spool: CheckSpool,
+    in folder: String
+  ) throws(RepositoryError) {
+    self.plan = plan
+    self.frames = frames
+    self.repository = repository
+    self.chain = chain
+    self.spool = spool
+    let length = frames.unitCount * Fingerprint.length
+    fingerprints = try FileTable(capacity: length, count: length, in: folder)
+    slots = try FileTable(capacity: frames.count, count: frames.count, in: folder)
+    decoders = WorkerPool { [keys = repository.keys] in FrameDecoder(keys: keys) }
+  }
+
+  /// - Parameter onProgress: bytes fetched since the last call.
+  /// - Throws: `StoreError`, `.stateFolder`. What is wrong with a pack is a finding.
+  func run(onProgress: @escaping @Sendable (Int) -> Void) async throws -> Outcome {
+    try await withThrowingTaskGroup(of: (Int, Fetched).self) { group in
+      var outcome = Outcome()
+      var fetched: [Int: Fetched] = [:]
+      var (begun, done) = (0, 0)
+      while done < plan.jobs.count {
+        try Task.checkCancellation()
+        while begun < plan.jobs.count, begun - done <= Self.ahead {
+          let job = plan.jobs[begun]
+          group.addTask { [begun] in (begun, try await fetch(job, onProgress)) }
+          begun += 1
+        }
+        while fetched[done] == nil, let (index, result) = try await group.next() { fetched[index] = result }
+        guard let next = fetched.removeValue(forKey: done) else { break }
+        if let finding = try await decode(next) {
+          outcome.findings[frames.objects[Int(next.job.object)].name] = finding
+        }
+        if next.job.manifest == nil, next.job.isWhole { outcome.packs += 1 }
+        if next.job.manifest == nil { outcome.bytes += next.length }
+        done += 1
+      }
+      return outcome
+    }
+  }
+
+  // MARK: Fetching
+
+  private struct Fetched: Sendable {
+    let job: ReadingPlan.Job
+    var directory: Directory?
+    var keys: ObjectKeys?
+    var manifest: StoredManifest?
+    /// Sealed, by the frame's index.
+    var sealed: [Int: ArraySlice<UInt8>] = [:]
+    var length = 0
+    var finding: CheckFinding?
+  }
+
+  private func fetch(_ job: ReadingPlan.Job, _ onProgress: (Int) -> Void) async throws -> Fetched {
+    var fetched = Fetched(job: job)
+    if let manifest = job.manifest {
+      let opened = try manifest.open(in: spool, repository)
+      fetched.manifest = opened
+      fetched.directory = opened.object.directory
+      return fetched
+    }
+    guard let entry = frames.objects[Int(job.object)].entry else { return fetched }
+    let name = Layout.pack(entry.name, of: chain)
+    let reader = try PackReader(entry: entry, keys: repository.keys)
+    fetched.keys = reader.objectKeys
+    do {
+      if job.isWhole {
+        guard let bytes = try await repository.store.present(name) else {
+          fetched.finding = CheckFinding(name, .missing, "a pack is missing")
+          return fetched
+        }
+        fetched.length = bytes.count
+        onProgress(bytes.count)
+        fetched.finding = Self.problem(of: bytes, entry, name, repository)
+        guard bytes.count >= entry.directoryRange.upperBound else { return fetched }
+        let directory = try reader.openDirectory(Array(bytes[entry.directoryRange]))
+        fetched.directory = directory
+        for (index, record) in directory.frames.enumerated() {
+          fetched.sealed[index] = bytes[record.offset..<record.offset + Int(record.sealedLength)]
+        }
+      } else {
+        try await fetchParts(of: entry, into: &fetched)
+        onProgress(fetched.length)
+      }
+    } catch let error where error.isDamage {
+      fetched.finding = fetched.finding ?? CheckFinding(name, .damaged, "a pack cannot be read: \(error)")
+    }
+    return fetched
+  }
+
+  /// What is wrong with the bytes of a whole pack, if anything.
+  private static func problem(
+    of bytes: [UInt8], _ entry: PackEntry, _ name: ObjectName, _ repository: Repository
+  ) -> CheckFinding? {
+    guard bytes.count == Int(entry.length) else {
+      return CheckFinding(name, .cut, "a pack has \(bytes.count) bytes instead of \(entry.length)")
+    }
+    guard Digest.sha256(of: bytes) == entry.name else {
+      return CheckFinding(name, .damaged, "the bytes of a pack are not those its name says")
+    }
+    do {
+      _ = try OpenedObject.open(bytes, kind: .pack, name: nil, keys: repository.keys)
+      return nil
+    } catch {
+      return CheckFinding(name, .damaged, "a pack cannot be opened: \(error)")
+    }
+  }
+
+  /// Only what frames of other packs rest on.
+  private func fetchParts(of entry: PackEntry, into fetched: inout Fetched) async throws {
+    let parts = PackFrames(entry, repository: repository, chain: chain, state: nil)
+    let directory = try await parts.directory()
+    fetched.directory = directory
+    for index in plan.wantedFrames(of: fetched.job) where directory.frames.indices.contains(index) {
+      let record = directory.frames[index]
+      let bytes = try await parts.sealed(record, through: record)
+      fetched.sealed[index] = bytes[...]
+      fetched.length += bytes.count
+    }
+  }
+
+  // MARK: Decoding
+
+  /// - Returns: what is wrong with the object, if anything.
+  private func decode(_ fetched: Fetched) async throws -> CheckFinding? {
+    var finding = fetched.finding
+    let wanted = plan.wantedFrames(of: fetched.job)
+    guard let directory = fetched.directory else {
+      frames.setState(.damaged, ofObject: fetched.job.object)
+      try settle(wanted, of: fetched.job.object)
+      return finding
+    }
+    for level in levels(of: wanted, directory) {
+      let problems = try await decode(level, directory, fetched)
+      if finding == nil, let problem = problems.first { finding = self.finding(problem, fetched.job) }
+    }
+    try settle(wanted, of: fetched.job.object)
+    return finding
+  }
+
+  private func finding(_ problem: String, _ job: ReadingPlan.Job) -> CheckFinding {
+    if let manifest = job.manifest { return CheckFinding(manifest.facts.name.objectName, .wrong, problem) }
+    return CheckFinding(Layout.pack(frames.objects[Int(job.object)].name, of: chain), .damaged, problem)
+  }
+
+  /// Frames that rest on others of the same object come after those.
+  private func levels(of wanted: [Int], _ directory: Directory) -> [[Int]] {
+    var levelOf: [Int: Int] = [:]
+    var levels: [[Int]] = []
+    for index in wanted where directory.frames.indices.contains(index) {
+      let own = directory.frames[index].bases.filter { $0.pack == nil }
+      let level = own.reduce(0) { max($0, (levelOf[Int($1.frame)] ?? 0) + 1) }
+      levelOf[index] = level
+      while levels.count <= level { levels.append([]) }
+      levels[level].append(index)
+    }
+    return levels
+  }
+
+  private func decode(_ indices: [Int], _ directory: Directory, _ fetched: Fetched) async throws -> [String] {
+    let next = Locked(0)
+    return try await withThrowingTaskGroup(of: [String].self) { group in
+      for _ in 0..<min(Self.workers, indices.count) {
+        group.addTask {
+          var problems: [String] = []
+          try decoders.with { decoder in
+            while let index = indices.next(next) {
+              try Task.checkCancellation()
+              if let problem = try decode(index, directory, fetched, with: decoder) { problems.append(problem) }
+            }
+          }
+          return problems
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+  }
+
+  /// - Returns: what is wrong with this frame itself, if anything.
+  private func decode(
+    _ index: Int, _ directory: Directory, _ fetched: Fetched, with decoder: FrameDecoder
+  ) throws -> String? {
+    guard let ordinal = frames.ordinal(fetched.job.object, UInt32(index)) else { return nil }
+    let prefix: [UInt8]?
+    switch try self.prefix(of: ordinal) {
+    case .none: prefix = nil
+    case .units(let units): prefix = units
+    case .lost:
+      frames.setState(.baseless, of: ordinal)
+      return nil
+    case .impossible:
+      frames.setState(.damaged, of: ordinal)
+      return "frame \(index) rests on what cannot be its base"
+    }
+    do {
+      let plain: [UInt8]
+      if let manifest = fetched.manifest {
+        plain = try manifest.object.decodeFrame(index, with: decoder, prefix: prefix)
+      } else {
+        guard let sealed = fetched.sealed[index], let keys = fetched.keys else { return nil }
+        plain = try decoder.decode(
+          sealed, record: directory.frames[index], index: index, objectKeys: keys, prefix: prefix)
+      }
+      keep(decoder.fingerprints, of: ordinal)
+      if plan.isBase(ordinal) { slots[ordinal] = try spool.add(plain).lowerBound }
+      frames.setState(.proved, of: ordinal)
+      return nil
+    } catch let error as SealError {
+      frames.setState(.damaged, of: ordinal)
+      return error.message
+    }
+  }
+
+  private func keep(_ prints: [UInt8], of ordinal: Int) {
+    let start = frames[ordinal].firstUnit * Fingerprint.length
+    fingerprints.withUnsafeMutableBufferPointer { all in
+      for (offset, byte) in prints.enumerated() { all[start + offset] = byte }
+    }
+  }
+
+  private enum Prefix {
+    case none
+    case units([UInt8])
+    /// A base of it is damaged or missing.
+    case lost
+    case impossible
+  }
+
+  private func prefix(of ordinal: Int) throws -> Prefix {
+    let frame = frames[ordinal]
+    guard !frame.bases.isEmpty else { return .none }
+    var parts: [Range<Int>] = []
+    for index in frame.bases {
+      let run = frames.base(index)
+      guard let base = frames.ordinal(of: run), frames.state(of: base) == .proved else { return .lost }
+      guard let range = frames.range(of: run, in: frames[base], like: frame) else { return .impossible }
+      parts.append(slots[base] + range.lowerBound..<slots[base] + range.upperBound)
+    }
+    guard parts.reduce(0, { $0 + $1.count }) <= Limits.prefix else { return .impossible }
+    return .units(try spool.read(parts))
+  }
+
+  /// What rested on nothing but these frames is not needed any more.
+  private func settle(_ wanted: [Int], of object: UInt32) throws {
+    for index in wanted {
+      guard let ordinal = frames.ordinal(object, UInt32(index)) else { continue }
+      for free in plan.settle(ordinal) where frames.state(of: free) == .proved {
+        spool.forget(slots[free]..<slots[free] + Int(frames[free].plaintextLength))
+      }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Sealing
+import Storage
+
+/// The records of a chain: tombstones, condemned records, annotations. Each must be whole and authentic; one that is not
+/// there any more leaves no trace of its own.
+struct RecordsLook {
+  private let repository: Repository
+  private let chain: ChainID
+  private(set) var findings: [CheckFinding] = []
+  private(set) var unknown = 0
+  /// Packs, and manifests, that are about to be deleted.
+  private(set) var condemned: Set<Digest> = []
+
+  init(_ repository: Repository, of chain: ChainID) async throws {
+    self.repository = repository
+    self.chain = chain
+    try await look(.tombstone, below: Layout.tombstones(of: chain))
+    try await look(.annotation, below: Layout.annotations(of: chain))
+    try await look(.condemned, below: Layout.condemned(of: chain))
+  }
+
+  private mutating func look(_ kind: ObjectKind, below prefix: String) async throws {
+    var names: [RecordName] = []
+    for info in try await repository.store.list(prefix: prefix) {
+      guard let name = RecordName(info.name, prefix: prefix) else {
+        unknown += 1
+        continue
+      }
+      if name.length == info.size {
+        names.append(name)
+      } else {
+        findings.append(
+          CheckFinding(name.objectName, .cut, "\(Self.title(kind)) is cut, or was never stored to its end"))
+      }
+    }
+    let looks = try await bounded(names, atOnce: repository.store.traits.concurrency) { [repository, chain] name in
+      try await Self.look(name, kind, of: chain, in: repository)
+    }
+    for look in looks {
+      if let finding = look.finding { findings.append(finding) }
+      condemned.formUnion(look.condemned)
+    }
+  }
+
+  private typealias Look = (finding: CheckFinding?, condemned: [Digest])
+
+  private static func look(
+    _ name: RecordName, _ kind: ObjectKind, of chain: ChainID, in repository: Repository
+  ) async throws -> Look {
+    // A prune may have merged it into another since the listing.
+    guard let bytes = try await repository.store.present(name.objectName) else { return (nil, []) }
+    do {
+      let object = try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: repository.keys)
+      let meta = object.directory.meta
+      switch kind {
+      case .tombstone: return (try wrong(Tombstone(decoding: meta).chain == chain, name, kind), [])
+      case .annotation: return (try wrong(Annotation(decoding: meta).chain == chain, name, kind), [])
+      default:
+        let record = try CondemnedRecord(decoding: meta)
+        return (wrong(record.chain == chain, name, kind), record.chain == chain ? record.packs : [])
+      }
+    } catch let error where error.code == .unsupported {
+      return (nil, [])
+    } catch {
+      let hint =
+        kind == .condemned
+        ? "Nothing is pushed until it is brought back from a copy of the target, or removed by hand." : nil
+      return (CheckFinding(name.objectName, .damaged, "\(title(kind)) cannot be read: \(error)", hint: hint), [])
+    }
+  }
+
+  private static func wrong(_ isOfChain: Bool, _ name: RecordName, _ kind: ObjectKind) -> CheckFinding? {
+    isOfChain ? nil : CheckFinding(name.objectName, .wrong, "\(title(kind)) belongs to another chain")
+  }
+
+  private static func title(_ kind: ObjectKind) -> String {
+    switch kind {
+    case .tombstone: "a tombstone"
+    case .annotation: "an annotation"
+    default: "a condemned record"
+    }
+  }
+}

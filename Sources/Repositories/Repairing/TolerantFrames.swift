@@ -1,0 +1,118 @@
+import Sealing
+import Storage
+
+/// Decodes frames of a version one by one, and goes on where one is lost. Packs are fetched whole, the latest few are kept.
+struct TolerantFrames {
+  private static let packsKept = 3
+
+  private let frames: VersionFrames
+  private let local: LocalPages?
+  private let state: StateFolder
+  private let decoder: FrameDecoder
+  /// Decoded frames that others rest on, and where they lie.
+  private let bases: BaseFile
+  private var slots: [FramePlace: Int] = [:]
+  private var end = 0
+  private var lost: Set<FramePlace> = []
+  private var packs: [(number: UInt32, bytes: [UInt8])] = []
+
+  /// - Parameter local: images on this machine: a frame all of whose pages are in them is as good as there, and what
+  ///   rests on it can be decoded.
+  /// - Throws: `.stateFolder`.
+  init(
+    _ frames: VersionFrames, from local: LocalPages?, state: StateFolder, in folder: String
+  ) throws(RepositoryError) {
+    self.frames = frames
+    self.local = local
+    self.state = state
+    decoder = FrameDecoder(keys: frames.packs.repository.keys)
+    bases = try BaseFile(in: folder)
+  }
+
+  /// - Returns: `nil` when the frame, or what it rests on, is lost.
+  /// - Throws: `StoreError`, `.stateFolder`.
+  mutating func content(of place: FramePlace) async throws -> DecodedFrame? {
+    try await content(of: place, above: 0)
+  }
+
+  /// What is known of the units of a frame that is lost: its directory may still be there, or kept on this machine.
+  func fingerprints(of place: FramePlace) async throws -> [Fingerprint]? {
+    guard let frame = try await frame(place) else { return nil }
+    guard frame.record.codec.hasPrefix else { return frame.record.fingerprints }
+    guard let entry = frame.packed?.entry, let list = state.kept(UnitList.name(of: entry.name)),
+      let directory = try? await frames.packs.open(place.pack).directory
+    else { return nil }
+    let before = directory.frames.prefix(Int(place.frame)).filter { $0.codec.hasPrefix }
+    let start = before.reduce(0) { $0 + 16 * $1.unitLengths.count }
+    let end = start + 16 * frame.record.unitLengths.count
+    guard end <= list.count else { return nil }
+    let prints = stride(from: start, to: end, by: 16).map { Fingerprint(list[$0..<$0 + 16]) }
+    return FrameRecord.frameID(of: prints) == frame.record.frameID ? prints : nil
+  }
+
+  private mutating func content(of place: FramePlace, above: Int) async throws -> DecodedFrame? {
+    guard above <= Limits.depth, !lost.contains(place), let frame = try await frame(place) else { return nil }
+    if let slot = slots[place] {
+      let plain = try bases.read([slot..<slot + frame.record.plaintextLength])
+      return DecodedFrame(record: frame.record, plain: plain)
+    }
+    if let decoded = try await decode(frame, above: above) { return decoded }
+    if let pages = try await localPages(of: frame) { return DecodedFrame(record: frame.record, plain: pages) }
+    lost.insert(place)
+    return nil
+  }
+
+  /// All pages of a lost frame, joined, where images on this machine have them.
+  private func localPages(of frame: VersionFrames.Frame) async throws -> [UInt8]? {
+    guard let local, frame.record.type == .page, let prints = try await fingerprints(of: frame.place) else {
+      return nil
+    }
+    var joined: [UInt8] = []
+    for print in prints {
+      guard let page = local.page(print) else { return nil }
+      joined += page
+    }
+    return joined.count == frame.record.plaintextLength ? joined : nil
+  }
+
+  private mutating func decode(_ frame: VersionFrames.Frame, above: Int) async throws -> DecodedFrame? {
+    var prefix: [UInt8] = []
+    for (run, base) in zip(frame.record.bases, frame.bases) {
+      guard let below = try await content(of: base, above: above + 1),
+        let range = try? below.record.range(of: run, like: frame.record)
+      else { return nil }
+      if slots[base] == nil {
+        try bases.write(below.plain, at: end)
+        slots[base] = end
+        end += below.plain.count
+      }
+      prefix += below.plain[range]
+      guard prefix.count <= Limits.prefix else { return nil }
+    }
+    guard let sealed = try await sealed(frame) else { return nil }
+    let plain = try? frames.decode(
+      frame, sealed, prefix: frame.bases.isEmpty ? nil : prefix, with: decoder, proving: true)
+    return plain.map { DecodedFrame(record: frame.record, plain: $0) }
+  }
+
+  private func frame(_ place: FramePlace) async throws -> VersionFrames.Frame? {
+    do { return try await frames.frame(place) } catch let error where error.isDamage { return nil }
+  }
+
+  private mutating func sealed(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
+    guard let packed = frame.packed else { return [] }
+    let range = frame.record.offset..<frame.record.offset + Int(frame.record.sealedLength)
+    let bytes = try await bytes(of: packed)
+    return range.upperBound <= bytes.count ? bytes[range] : nil
+  }
+
+  /// Of the whole pack, as far as it is there.
+  private mutating func bytes(of frame: FrameFetch.Frame) async throws -> [UInt8] {
+    if let kept = packs.first(where: { $0.number == frame.place.pack }) { return kept.bytes }
+    let name = Layout.pack(frame.entry.name, of: frames.packs.chain)
+    let bytes = try await frames.packs.repository.store.present(name) ?? []
+    packs.append((frame.place.pack, bytes))
+    if packs.count > Self.packsKept { packs.removeFirst() }
+    return bytes
+  }
+}

@@ -1,0 +1,127 @@
+package import Sealing
+import Storage
+
+/// Writes a version of the past anew: the same core, and so the same id, as its next revision, with locations in packs
+/// that are whole. Locked, checked and acknowledged as a push is.
+package struct VersionRewrite: Sendable {
+  private static let attempts = 5
+
+  private let repository: Repository
+  private let chain: ChainID
+  private let state: StateFolder
+  private let folder: String
+
+  /// - Parameter folder: for files without names.
+  package init(_ repository: Repository, chain: ChainID, state: StateFolder, tables folder: String) {
+    self.repository = repository
+    self.chain = chain
+    self.state = state
+    self.folder = folder
+  }
+
+  /// - Parameters:
+  ///   - manifest: of the version, from wherever it can still be had.
+  ///   - local: images on this machine that may hold what is lost.
+  ///   - dryRun: only find out whether it can be done.
+  /// - Returns: false when the content of the version cannot be had.
+  /// - Throws: `.locked`, `.conflict`, `.stateFolder`; `StoreError`.
+  package func run(_ manifest: StoredManifest, from local: LocalPages?, dryRun: Bool) async throws -> Bool {
+    let salvage = Salvage(manifest, repository, state: state, tables: folder)
+    guard let core = manifest.core, let members = try await salvage.members(from: local) else { return false }
+    if !dryRun { try await write(manifest, core, members) }
+    return true
+  }
+
+  /// Whether a manifest that the target lost is kept on this machine.
+  package func keptManifest(sequence: UInt64, id: Digest?) -> StoredManifest? {
+    let facts = KeptVersions(chain, in: state, keys: repository.keys).facts.values
+    let names = facts.filter { $0.sequence == sequence && (id == nil || $0.id == id) && $0.isComplete }
+      .sorted { $0.revision > $1.revision }.map(\.name)
+    return names.lazy.compactMap { kept($0) }.first
+  }
+
+  /// The manifest of that name, as it is kept on this machine.
+  package func kept(_ name: VersionName) -> StoredManifest? {
+    guard let bytes = state.kept(name.digest.hex) else { return nil }
+    return try? repository.openManifest(bytes, name: name)
+  }
+
+  private func write(_ manifest: StoredManifest, _ core: Core, _ members: [ScratchMember]) async throws {
+    let lock = try ChainLock(chain, in: state)
+    defer { withExtendedLifetime(lock) {} }
+    let objects = try await repository.store.list(prefix: Layout.versions(of: chain))
+    let listing = ChainListing(chain: chain, objects: objects)
+    let newest = try await repository.newest(of: listing, state: state).newest
+    var presence = try await Presence(repository, chain: chain, state: state)
+    var stored: [PackEntry] = []
+    // Also of what was cut: a name stands for one object for ever.
+    let revisions = objects.compactMap { VersionName($0.name) }.filter { $0.sequence == core.sequence }
+    var revision = (revisions.map(\.revision).max() ?? 0) + 1
+    var next: UInt32 = 1
+    for _ in 0..<Self.attempts {
+      var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: presence)
+      _ = try await loader.add(versionIn: newest)
+      _ = try await loader.add(versionIn: manifest)
+      try await loader.add(stored)
+      next = max(next, loader.nextNumber)
+      let written = try await write(
+        draft(manifest, core, members), loader.known, next: next, revision: revision, &stored)
+      presence = try await Presence(repository, chain: chain, state: state)
+      // A prune may be about to delete the manifest itself.
+      if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) { return }
+      next = written.nextPackNumber
+      revision += 1
+    }
+    throw RepositoryError(
+      .conflict, "prunes took packs of this version away \(Self.attempts) times in a row",
+      hint: "Let the prune that is running end, then repair again.")
+  }
+
+  private func write(
+    _ draft: VersionDraft, _ known: KnownPacks, next: UInt32, revision: UInt32, _ stored: inout [PackEntry]
+  ) async throws -> VersionWriter.Written {
+    guard revision <= VersionName.lastRevision else {
+      throw RepositoryError(.conflict, "version \(draft.sequence) has been written anew too often")
+    }
+    var policy = PushSession.Policy(now: { 0 })
+    policy.packsPerPartial = .max
+    policy.millisecondsPerPartial = .max
+    var level = draft.deltas.level
+    var number = next
+    while true {
+      let packs = Locked<[PackEntry]>([])
+      var writer = try VersionWriter(
+        draft, level: level, repository: repository, state: state, known: known, resumed: [],
+        nextPackNumber: number, partials: PartialManifests(policy, nextRevision: revision), dryRun: false,
+        onPackStored: { entry in packs.withLock { $0.append(entry) } })
+      defer { stored += packs.withLock { $0 } }
+      do {
+        guard let written = try await writer.write(unlessEqual: nil, onProgress: { _ in }) else {
+          throw RepositoryError(.damaged, "the version was not written")
+        }
+        var damaged = DamagedPacks(of: chain, in: state)
+        try damaged.raise(written.nextPackNumber, of: chain, in: state)
+        return written
+      } catch is VersionWriter.TooDear {
+        guard let below = level.below else { throw RepositoryError(.damaged, "the version was not written") }
+        level = below
+        number = writer.packs.nextNumber
+      }
+    }
+  }
+
+  private func draft(_ manifest: StoredManifest, _ core: Core, _ members: [ScratchMember]) -> VersionDraft {
+    let sources = zip(core.members, members).map { member, scratch in
+      let unitSize = Int(member.file?.unitSize ?? 0)
+      return MemberSource(
+        content: member.file?.unitType == .page ? .image(pageSize: unitSize) : .file, path: member.path,
+        mode: member.mode, modified: member.modified, length: scratch.length, read: { try scratch.read($0) })
+    }
+    var draft = VersionDraft(
+      chain: chain, sequence: core.sequence, previous: core.previous, time: core.time, host: core.host,
+      database: core.database, method: core.method, flags: core.flags, members: sources, tags: manifest.body.tags,
+      note: manifest.body.note, compressionLevel: 1)
+    draft.expectedCore = manifest.body.core
+    return draft
+  }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import Operations
+
+struct Check: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Look whether everything versions need is at the targets, and is what was stored.",
+    discussion: """
+      Every manifest, map and directory is opened, every pack must be there in its right length. With --read-data packs \
+      are read whole, every page is decoded, and the digest of every version is computed. Nothing is changed. What is \
+      damaged or missing is named, with the versions that need it; then the exit status is 13.
+
+        sealift check
+        sealift check app --read-data
+        sealift check --read-data --subset 3/7     one part a day: in seven days everything was read
+      """)
+
+  @Argument(help: ArgumentHelp("Only versions of these databases.", valueName: "name"))
+  var names: [String] = []
+
+  @Flag(help: "Read packs whole, and decode everything in them.")
+  var readData = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Read only so much: a share such as 5%, a part such as 3/7, or a size such as 2GiB.", valueName: "subset"))
+  var subset: String?
+
+  @OptionGroup var global: GlobalOptions
+
+  func validate() throws {
+    guard let subset else { return }
+    guard readData else { throw ValidationError("--subset is for --read-data") }
+    guard Self.reading(subset) != nil else {
+      throw ValidationError("'\(subset)' is no subset: give 5%, 3/7 or 2GiB")
+    }
+  }
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let chosen = try targets.all()
+    let world = try session.world(configuration, readOnly: true)
+    let reading = readData ? subset.flatMap(Self.reading) ?? .all : .structure
+    var tries = Tries<CheckRepository.Outcome>()
+    for target in chosen {
+      try await tries.attempt(target.name, session.terminal) {
+        try await CheckRepository(world).run(at: try targets.access(target), databases: names, reading)
+      }
+    }
+    let outcomes = tries.done.map(\.outcome)
+    if session.options.json {
+      try session.terminal.result(Documents.check(outcomes, notices: session.terminal.notices))
+    } else {
+      for outcome in outcomes {
+        for line in CheckLines.lines(outcome) { try session.terminal.result(printable(line)) }
+      }
+    }
+    let status = try tries.status("targets", session.terminal)
+    guard let broken = outcomes.first(where: { !$0.isSound }) else { return status }
+    throw OperationError(
+      .verificationFailed, code: "damageFound", CheckLines.summary(broken),
+      hint: "`sealift repair` stores anew what can be had. Versions that are whole restore as ever.")
+  }
+
+  /// `5%`, `3/7`, `2GiB`.
+  static func reading(_ text: String) -> CheckRepository.Reading? {
+    if text.hasSuffix("%") {
+      guard let percent = Double(text.dropLast()), percent > 0, percent <= 100 else { return nil }
+      return .share(percent / 100)
+    }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    if parts.count == 2 {
+      guard let part = Int(parts[0]), let count = Int(parts[1]), part > 0, part <= count else { return nil }
+      return .part(part, of: count)
+    }
+    return ByteCount.parse(text).flatMap { $0 > 0 ? .bytes($0) : nil }
+  }
+}
+
+/// What a check found, as people read it.
+enum CheckLines {
+  static func lines(_ outcome: CheckRepository.Outcome) -> [String] {
+    var lines = ["\(outcome.target):"]
+    for finding in outcome.findings.sorted(by: { ($0.isDamage ? 0 : 1, $0.object) < ($1.isDamage ? 0 : 1, $1.object) })
+    {
+      lines.append("  \(finding.isDamage ? finding.kind.uppercased() : finding.kind)  \(finding.object)")
+      lines.append("    \(finding.what)")
+      if let hint = finding.hint { lines.append("    \(hint)") }
+    }
+    for problem in outcome.problems { lines.append("  PROBLEM  \(problem.message)") }
+    for version in outcome.harmed {
+      lines.append("  HARMED  \(name(version))")
+      for object in version.objects { lines.append("    needs \(object)") }
+    }
+    let read = outcome.packsRead > 0 ? ", \(outcome.packsRead) read (\(ByteCount.text(outcome.bytesRead)))" : ""
+    lines.append(
+      "  \(outcome.whole.count) versions whole, \(outcome.harmed.count) harmed; \(outcome.packs) packs needed\(read)")
+    if outcome.unreferenced > 0 {
+      lines.append(
+        "  \(outcome.unreferenced) packs belong to nothing (\(ByteCount.text(outcome.unreferencedBytes))): cut pushes, or left for a prune"
+      )
+    }
+    if outcome.unknown > 0 { lines.append("  \(outcome.unknown) objects of other programs") }
+    return lines
+  }
+
+  /// `3f2a91c0 of 'app', 2026-11-20T12:00:00Z`.
+  static func name(_ version: CheckRepository.Version) -> String {
+    let id = version.id.map { String($0.prefix(8)) } ?? "number \(version.sequence)"
+    let database = version.database.map { " of '\($0)'" } ?? ""
+    return id + database + (version.time.map { ", \(Times.seconds($0))" } ?? "")
+  }
+
+  static func summary(_ outcome: CheckRepository.Outcome) -> String {
+    let damaged = outcome.findings.filter(\.isDamage).count
+    if damaged == 0, let problem = outcome.problems.first { return problem.message }
+    let harmed = outcome.harmed.count
+    let all = harmed + outcome.whole.count
+    return
+      "\(outcome.target): \(damaged) \(damaged == 1 ? "object is" : "objects are") damaged or missing, \(harmed) of \(all) versions are harmed"
+  }
+}

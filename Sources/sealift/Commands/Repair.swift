@@ -1,0 +1,79 @@
+import ArgumentParser
+import Operations
+
+struct Repair: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make whole again what is damaged at the targets, as far as it can be had.",
+    discussion: """
+      Reads everything, as check --read-data does. Versions that are harmed are written anew where all of their content \
+      is left: in packs that are whole, in the database as it is now, or in images kept on this machine. A database whose \
+      newest version is lost is pushed afresh. What cannot be saved is named and flagged. New objects are written, and \
+      nothing is deleted.
+
+        sealift repair --dry-run
+        sealift repair app
+      """)
+
+  @Argument(help: ArgumentHelp("Only versions of these databases.", valueName: "name"))
+  var names: [String] = []
+
+  @Option(
+    name: .customLong("pack"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Take this pack for damaged, and read no others to find damage. May be given more than once.",
+      valueName: "object"))
+  var packs: [String] = []
+
+  @Flag(name: [.long, .customShort("n")], help: "Say what could be saved; store nothing.")
+  var dryRun = false
+
+  @OptionGroup var global: GlobalOptions
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let world = try session.world(configuration)
+    var request = RepairRepository.Request(databases: configuration.databases.map(\.source))
+    (request.names, request.packs, request.dryRun) = (names, packs, dryRun)
+    var tries = Tries<RepairRepository.Outcome>()
+    for target in try targets.all() {
+      try await tries.attempt(target.name, session.terminal) { [request] in
+        try await RepairRepository(world).run(request, at: try targets.access(target))
+      }
+    }
+    let outcomes = tries.done.map(\.outcome)
+    if session.options.json {
+      try session.terminal.result(Documents.repair(outcomes, notices: session.terminal.notices))
+    } else {
+      for outcome in outcomes {
+        for line in Self.lines(outcome) { try session.terminal.result(printable(line)) }
+      }
+    }
+    let status = try tries.status("targets", session.terminal)
+    for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
+    guard let broken = outcomes.first(where: { !$0.isWhole }) else { return status }
+    throw OperationError(
+      .verificationFailed, code: "notAllSaved", Self.summary(broken),
+      hint: broken.elsewhere.isEmpty
+        ? "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects."
+        : "Run `sealift repair` on the machine that pushes those databases too: it may still have what is missing.")
+  }
+
+  static func lines(_ outcome: RepairRepository.Outcome) -> [String] {
+    var lines = ["\(outcome.target):"]
+    for object in outcome.copies { lines.append("  stored anew  \(object)") }
+    for version in outcome.pushed { lines.append("  pushed  \(version.id.prefix(8)) of '\(version.database)'") }
+    let saved = outcome.dryRun ? "can be saved" : "saved"
+    for version in outcome.saved { lines.append("  \(saved)  \(CheckLines.name(version))") }
+    for version in outcome.lost { lines.append("  LOST  \(CheckLines.name(version))") }
+    for version in outcome.elsewhere { lines.append("  NOT SAVED  \(CheckLines.name(version))") }
+    if lines.count == 1 { lines.append("  nothing to repair: \(outcome.check.whole.count) versions are whole") }
+    return lines
+  }
+
+  static func summary(_ outcome: RepairRepository.Outcome) -> String {
+    let lost = outcome.lost.count + outcome.elsewhere.count
+    guard lost > 0 else { return outcome.failures.first?.message ?? "\(outcome.target) is not whole" }
+    return "\(outcome.target): \(lost) \(lost == 1 ? "version" : "versions") cannot be saved from here"
+  }
+}

@@ -1,0 +1,54 @@
+import Operations
+
+extension Documents {
+  static func check(_ outcomes: [CheckRepository.Outcome], notices: [String]) -> Json {
+    .object([("targets", .array(outcomes.map(checked))), ("notices", .strings(notices))])
+  }
+
+  static func repair(_ outcomes: [RepairRepository.Outcome], notices: [String]) -> Json {
+    let targets = outcomes.map { outcome in
+      Json.object([
+        ("target", .string(outcome.target)), ("dryRun", .bool(outcome.dryRun)), ("whole", .bool(outcome.isWhole)),
+        ("check", checked(outcome.check)), ("copies", .strings(outcome.copies)),
+        ("pushed", .array(outcome.pushed.map(version))), ("saved", .array(outcome.saved.map(checkedVersion))),
+        ("lost", .array(outcome.lost.map(checkedVersion))),
+        ("elsewhere", .array(outcome.elsewhere.map(checkedVersion))),
+        ("problems", .array(outcome.failures.map { problem($0, at: outcome.target) })),
+      ])
+    }
+    return .object([("targets", .array(targets)), ("notices", .strings(notices))])
+  }
+
+  private static func checked(_ outcome: CheckRepository.Outcome) -> Json {
+    let objects = outcome.findings.map { finding in
+      Json.object([
+        ("object", .string(finding.object)), ("kind", .string(finding.kind)), ("damage", .bool(finding.isDamage)),
+        ("message", .string(finding.what)), ("hint", .optional(finding.hint)),
+      ])
+    }
+    return .object([
+      ("target", .string(outcome.target)), ("sound", .bool(outcome.isSound)), ("objects", .array(objects)),
+      ("problems", .array(outcome.problems.map { problem($0, at: outcome.target) })),
+      ("harmedVersions", .array(outcome.harmed.map(checkedVersion))),
+      ("wholeVersions", .array(outcome.whole.map(checkedVersion))), ("forgotten", .number(outcome.forgotten)),
+      ("packs", .number(outcome.packs)), ("packsRead", .number(outcome.packsRead)),
+      ("bytesRead", .number(outcome.bytesRead)), ("unreferencedPacks", .number(outcome.unreferenced)),
+      ("unreferencedBytes", .number(outcome.unreferencedBytes)), ("unknownObjects", .number(outcome.unknown)),
+    ])
+  }
+
+  private static func checkedVersion(_ version: CheckRepository.Version) -> Json {
+    .object([
+      ("id", .optional(version.id)), ("database", .optional(version.database)), ("host", .optional(version.host)),
+      ("sequence", .number(Int(clamping: version.sequence))), ("time", .optional(version.time.map(Times.text))),
+      ("needs", .strings(version.objects)),
+    ])
+  }
+
+  private static func problem(_ problem: OperationError, at target: String) -> Json {
+    .object([
+      ("target", .string(target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
+      ("hint", .optional(problem.hint)),
+    ])
+  }
+}

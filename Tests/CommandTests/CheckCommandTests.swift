@@ -1,0 +1,66 @@
+import FoundationEssentials
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import sealift
+
+/// `check` and `repair`, from the outside.
+@Suite struct CheckCommandTests {
+  private struct Checked: Decodable {
+    struct Target: Decodable {
+      var sound: Bool
+      var packsRead: Int
+      var harmedVersions: [Version]
+      var wholeVersions: [Version]
+      var objects: [Object]
+    }
+    struct Version: Decodable { var id: String? }
+    struct Object: Decodable {
+      var object: String
+      var damage: Bool
+    }
+    var targets: [Target]
+  }
+
+  @Test func `damage is found, told with 13, and repaired`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(400000))", on: home.program.file("app.db"))
+    let version = try await home.push()
+    #expect(try await home.must("check").contains("1 versions whole, 0 harmed"))
+    let sound = try decoded(Checked.self, try await home.must("check", "--read-data", "--json")).targets[0]
+    #expect(sound.sound && sound.packsRead > 0 && sound.wholeVersions.map(\.id) == [version.id])
+    try await home.must("check", "app", "--read-data", "--subset", "1/1", "-q")
+
+    let slot = try #require(home.program.files(below: "target").first { $0.hasPrefix("keys/2-") })
+    try FileManager.default.removeItem(atPath: home.program.file("target/\(slot)"))
+    let broken = try await home("check", "--json")
+    #expect(broken.status == 13)
+    #expect(try broken.errorDocument().code == "damageFound")
+    let found = try decoded(Checked.self, broken.output).targets[0]
+    #expect(!found.sound && found.objects.filter(\.damage).map(\.object).allSatisfy { $0.hasPrefix("keys/2-") })
+    #expect(found.harmedVersions.isEmpty)
+    let told = try await home("check")
+    #expect(told.status == 13 && told.output.contains("MISSING  keys/2-") && told.error.contains("hint: "))
+
+    #expect(try await home.must("repair", "--dry-run").contains("nothing to repair"))
+    #expect(try await home.must("repair").contains("stored anew  keys/"))
+    try await home.must("check", "--read-data")
+    #expect(try await home.must("repair", "--json").contains(#""whole":true"#))
+  }
+
+  @Test(
+    arguments: [
+      ("5%", .share(0.05)), ("3/7", .part(3, of: 7)), ("2GiB", .bytes(2 << 30)), ("0%", nil), ("8/7", nil),
+      ("0/7", nil), ("101%", nil), ("some", nil), ("1/2/3", nil),
+    ] as [(String, CheckRepository.Reading?)])
+  func `a subset is a share, a part or a size`(text: String, reading: CheckRepository.Reading?) {
+    #expect(Check.reading(text) == reading)
+  }
+
+  @Test(arguments: [["check", "--subset", "5%"], ["check", "--read-data", "--subset", "much"], ["repair", "--pack"]])
+  func `a mistake ends with 2`(arguments: [String]) async throws {
+    #expect(try await Program().start(Program.path, arguments + ["--target", "/tmp"]).status == 2)
+  }
+}

@@ -1,0 +1,173 @@
+import FoundationEssentials
+import Operations
+import Storage
+import TestKit
+import Testing
+
+/// Damage at a target, as a person meets it: found, repaired as far as it can be, and the rest named.
+@Suite struct CheckAndRepairTests {
+  /// Four versions on one anchor; what changes is little.
+  private func pushed() async throws -> (
+    road: Road, database: DatabaseSource, versions: [VersionSummary], dumps: [String]
+  ) {
+    let road = try await Road()
+    let path = try road.database(rows: 400)
+    let database = DatabaseSource(name: "app", path: path)
+    var versions: [VersionSummary] = []
+    var dumps: [String] = []
+    for round in 0..<4 {
+      if round > 0 { try SQLite.run("update t set body = randomblob(900) where id = \(round * 90)", on: path) }
+      versions.append(try #require(try await road.push(database).pushed.first?.version))
+      dumps.append(try await dump(path))
+    }
+    return (road, database, versions, dumps)
+  }
+
+  private func largestPack(_ road: Road) throws -> ObjectName {
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    return try #require(packs.max { $0.value.count < $1.value.count }?.key)
+  }
+
+  private func restores(_ version: VersionSummary, _ road: Road) async throws -> String {
+    let folder = try Scratch()
+    let file = folder.file("restored.db")
+    _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(file))
+    return try await dump(file)
+  }
+
+  private func check(_ road: Road, _ reading: CheckRepository.Reading = .all) async throws -> CheckRepository.Outcome {
+    try await CheckRepository(road.world).run(at: road.target, databases: [], reading)
+  }
+
+  @Test func `with the bases that are kept here every version is saved, bit for bit`() async throws {
+    let (road, database, versions, dumps) = try await pushed()
+    #expect(try await check(road).isSound)
+    let pack = try largestPack(road)
+    road.store.content[pack]?[5000] ^= 1
+    let found = try await check(road)
+    #expect(found.findings.filter(\.isDamage).map(\.object) == [pack.text])
+    #expect(found.harmed.count == 4 && found.whole.isEmpty)
+    #expect(try await check(road, .structure).isSound)
+
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.isWhole && repaired.saved.count == 4 && repaired.pushed.isEmpty && repaired.copies.isEmpty)
+    road.store.content[pack] = nil
+    for (version, content) in zip(versions, dumps) { #expect(try await restores(version, road) == content) }
+    #expect(try await check(road).isSound)
+    let list = try await ListVersions(road.world).run(at: road.target)
+    #expect(list.versions.map(\.id) == versions.map(\.id) && list.versions.allSatisfy { $0.foundDamaged == nil })
+  }
+
+  @Test func `with nothing but the database what is lost is named and flagged, and the newest version is whole`()
+    async throws
+  {
+    let (road, database, versions, dumps) = try await pushed()
+    // Nothing is left on this machine, and the database has changed since.
+    try FileManager.default.removeItem(atPath: road.world.stateFolder)
+    try await road.change(database.path)
+    let pack = try largestPack(road)
+    road.store.content[pack]?[5000] ^= 1
+    let dry = RepairRepository.Request(databases: [database])
+    var request = dry
+    request.dryRun = true
+    let before = road.store.content
+    let told = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(told.dryRun && road.store.content == before)
+
+    let repaired = try await RepairRepository(road.world).run(dry, at: road.target)
+    #expect(repaired.lost.map(\.id) == told.lost.map(\.id) && repaired.saved.map(\.id) == told.saved.map(\.id))
+    #expect(!repaired.isWhole && repaired.failures.isEmpty)
+    #expect(repaired.lost.contains { $0.id == versions[3].id })
+    let fresh = try #require(repaired.pushed.first)
+    road.store.content[pack] = nil
+    #expect(try await restores(fresh, road) == dump(database.path))
+    for (version, content) in zip(versions, dumps) {
+      if repaired.saved.contains(where: { $0.id == version.id }) {
+        #expect(try await restores(version, road) == content)
+      } else {
+        await #expect(throws: OperationError.self) { try await restores(version, road) }
+      }
+    }
+    let list = try await ListVersions(road.world).run(at: road.target).versions
+    #expect(Set(list.filter { $0.foundDamaged != nil }.map(\.id)) == Set(repaired.lost.compactMap(\.id)))
+    #expect(list.last?.id == fresh.id)
+  }
+
+  @Test func `what the database of today holds saves versions, also where nothing else is left`() async throws {
+    let (road, database, versions, dumps) = try await pushed()
+    try FileManager.default.removeItem(atPath: road.world.stateFolder)
+    let pack = try largestPack(road)
+    road.store.content[pack]?[5000] ^= 1
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.saved.contains { $0.id == versions[3].id } && repaired.pushed.isEmpty)
+    #expect(repaired.lost.contains { $0.id == versions[0].id })
+    for (version, content) in zip(versions, dumps) where repaired.saved.contains(where: { $0.id == version.id }) {
+      #expect(try await restores(version, road) == content)
+    }
+    let found = try await check(road)
+    #expect(Set(found.harmed.compactMap(\.id)) == Set(repaired.lost.compactMap(\.id)))
+  }
+
+  @Test func `a version that was flagged and is whole again loses its flag`() async throws {
+    let (road, database, versions, _) = try await pushed()
+    let pack = try largestPack(road)
+    let bytes = try #require(road.store.content[pack])
+    road.store.content[pack]?[5000] ^= 1
+    let empty = try Scratch()
+    let elsewhere = road.withoutState(empty)
+    try await road.change(database.path)
+    let lost = try await RepairRepository(elsewhere).run(.init(databases: [database]), at: road.target).lost
+    #expect(!lost.isEmpty)
+    road.store.content[pack] = bytes
+    let again = try await RepairRepository(elsewhere).run(.init(databases: [database]), at: road.target)
+    #expect(again.isWhole && again.lost.isEmpty)
+    let list = try await ListVersions(elsewhere).run(at: road.target).versions
+    #expect(list.count == versions.count + 1 && list.allSatisfy { $0.foundDamaged == nil })
+  }
+
+  @Test func `a database of another machine is left as it is, and told`() async throws {
+    let (road, _, versions, _) = try await pushed()
+    let pack = try largestPack(road)
+    road.store.content[pack]?[5000] ^= 1
+    let before = road.store.content
+    let empty = try Scratch()
+    let outcome = try await RepairRepository(road.withoutState(empty)).run(.init(databases: []), at: road.target)
+    #expect(outcome.elsewhere.count == versions.count && outcome.lost.isEmpty && !outcome.isWhole)
+    #expect(road.store.content == before)
+  }
+
+  @Test func `a pack that is named is taken for damaged without a look`() async throws {
+    let (road, database, versions, dumps) = try await pushed()
+    let pack = try largestPack(road)
+    var request = RepairRepository.Request(databases: [database])
+    request.packs = [pack.text]
+    let outcome = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(outcome.saved.count == 4 && outcome.isWhole)
+    road.store.content[pack] = nil
+    for (version, content) in zip(versions, dumps) { #expect(try await restores(version, road) == content) }
+    request.packs = ["nonsense"]
+    let error = await #expect(throws: OperationError.self) {
+      try await RepairRepository(road.world).run(request, at: road.target)
+    }
+    #expect(error?.kind == .usage)
+  }
+
+  @Test func `a repository whose file is gone is opened by its slots, checked and repaired`() async throws {
+    let (road, database, versions, _) = try await pushed()
+    let file = try #require(road.store.content.keys.first { $0.text.hasPrefix("repo/") })
+    road.store.content[file] = nil
+    #expect(try await check(road).findings.contains { $0.object == file.text && $0.isDamage })
+    let outcome = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(outcome.copies == [file.text] && outcome.isWhole)
+    #expect(try await ListVersions(road.world).run(at: road.target).versions.count == versions.count)
+  }
+
+  @Test func `a database that the repository does not know is no version`() async throws {
+    let (road, _, _, _) = try await pushed()
+    let error = await #expect(throws: OperationError.self) {
+      try await CheckRepository(road.world).run(at: road.target, databases: ["other"], .structure)
+    }
+    #expect(error?.kind == .noSuchVersion)
+    #expect(try await CheckRepository(road.world).run(at: road.target, databases: ["app"], .structure).whole.count == 4)
+  }
+}

@@ -1,0 +1,185 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// Every object of a repository is lost, cut and flipped in turn: a check names it, and the versions that it harms, and
+/// the truth about those is what restores.
+@Suite struct CheckTests {
+  @Test(arguments: [nil, CheckSubset.all]) func `a sound repository is found sound`(subset: CheckSubset?) async throws {
+    let checked = try await CheckedHome()
+    let before = checked.home.store.content
+    let report = try await checked.check(subset)
+    #expect(report.isSound)
+    #expect(report.damaged == [])
+    #expect(report.whole == Set(checked.versions.map(\.id)))
+    #expect(checked.home.store.content == before)
+    let chain = try #require(report.chains.first)
+    #expect(chain.database == "app" && chain.unreferenced == 0 && report.unknown == 0)
+    #expect(chain.packsRead == (subset == nil ? 0 : chain.packs))
+    // The one made by hand says that it costs nothing; what pushes say is true.
+    #expect(report.allFindings.map(\.kind) == [.costly])
+    #expect(report.allFindings.map(\.object) == [checked.versions[0].name.objectName.text])
+  }
+
+  @Test func `every object that is missing is named, with the versions it harms`() async throws {
+    let checked = try await CheckedHome()
+    let content = checked.home.store.content
+    for name in content.keys.sorted() where !isPartial(name) {
+      checked.home.store.content = content
+      checked.home.store.content[name] = nil
+      let broken = await checked.broken()
+      for subset in [nil, CheckSubset.all] {
+        let report = try await checked.check(subset)
+        #expect(!report.isSound)
+        #expect(report.damaged.count == 1 && name.text.hasPrefix(report.damaged.first ?? "-"), "\(name)")
+        #expect(report.harmed == broken, "\(name)")
+        #expect(report.whole.isDisjoint(with: report.harmed))
+      }
+    }
+  }
+
+  @Test func `every object that is cut is named, with the versions it harms`() async throws {
+    let checked = try await CheckedHome()
+    let content = checked.home.store.content
+    for (name, bytes) in content {
+      checked.home.store.content = content
+      checked.home.store.content[name] = Array(bytes.prefix(bytes.count / 2))
+      let broken = await checked.broken()
+      for subset in [nil, CheckSubset.all] {
+        let report = try await checked.check(subset)
+        #expect(report.damaged == [name.text])
+        #expect(report.harmed == broken, "\(name)")
+      }
+    }
+  }
+
+  @Test func `every byte that is flipped is found by reading, and the versions it harms are those that fail`()
+    async throws
+  {
+    let checked = try await CheckedHome()
+    let content = checked.home.store.content
+    for (name, bytes) in content {
+      let isPack = name.text.hasPrefix("packs/")
+      let places = isPack ? [5, 140, bytes.count / 2, bytes.count - 99, bytes.count - 1] : [5, bytes.count - 9]
+      for place in places {
+        checked.home.store.content = content
+        checked.home.store.content[name]?[place] ^= 0x10
+        let report = try await checked.check(.all)
+        #expect(report.damaged == [name.text], "byte \(place) of \(name)")
+        let broken = await checked.broken()
+        #expect(report.harmed == broken, "byte \(place) of \(name)")
+        guard !isPack || place > bytes.count / 2 else { continue }
+        let structure = try await checked.check(nil)
+        #expect(structure.harmed == broken, "byte \(place) of \(name)")
+        // The length at its very end is not read where a table says it too.
+        if place != bytes.count - 1 { #expect(structure.damaged == [name.text], "byte \(place) of \(name)") }
+      }
+    }
+  }
+
+  @Test func `a pack that is a byte longer or shorter is found by its size`() async throws {
+    let checked = try await CheckedHome()
+    let name = Layout.pack(try #require(checked.home.packs().first), of: checked.home.chain)
+    let bytes = try #require(checked.home.store.content[name])
+    for wrong in [bytes + [0], Array(bytes.dropLast())] {
+      checked.home.store.content[name] = wrong
+      for subset in [nil, CheckSubset.all] {
+        let report = try await checked.check(subset)
+        #expect(report.damaged == [name.text])
+        #expect(await report.harmed == checked.broken())
+      }
+    }
+  }
+
+  /// Removing it leaves no trace, and harms nobody.
+  private func isPartial(_ name: ObjectName) -> Bool { VersionName(name)?.sequence == 5 }
+
+  @Test func `the parts of a division read every pack once`() async throws {
+    let checked = try await CheckedHome(frames: 49)
+    let reads = Locked<[ObjectName: Int]>([:])
+    for part in 1...7 {
+      let counting = CountingStore(checked.home.store) { name in reads.withLock { $0[name, default: 0] += 1 } }
+      #expect(try await checked.check(.part(part, of: 7), at: counting).isSound)
+    }
+    let packs = checked.home.store.content.keys.filter { $0.text.hasPrefix("packs/") }
+    #expect(packs.count > 14)
+    #expect(reads.withLock { $0 } == Dictionary(packs.map { ($0, 1) }) { $1 })
+  }
+
+  @Test func `a part finds what is damaged in it, and only there`() async throws {
+    let checked = try await CheckedHome()
+    let pack = try #require(checked.home.packs().sorted().first)
+    let name = Layout.pack(pack, of: checked.home.chain)
+    checked.home.store.content[name]?[140] ^= 1
+    let own = CheckSubset.part(of: pack, among: 3)
+    #expect(try await checked.check(.part(own, of: 3)).damaged == [name.text])
+    var random = 0
+    for _ in 0..<4 where try await !checked.check(.bytes(1)).isSound { random += 1 }
+    #expect(try await checked.check(.share(1)).damaged == [name.text])
+    #expect(random <= 4)
+  }
+
+  @Test func `a check reads each pack once, however many versions need it`() async throws {
+    let checked = try await CheckedHome()
+    let reads = Locked<[ObjectName: Int]>([:])
+    let counting = CountingStore(checked.home.store) { name in reads.withLock { $0[name, default: 0] += 1 } }
+    _ = try await checked.check(.all, at: counting)
+    #expect(reads.withLock { $0.values.allSatisfy { $0 == 1 } && $0.count == checked.home.packs().count })
+  }
+
+  @Test func `packs that belong to nothing are counted, and no error`() async throws {
+    let checked = try await CheckedHome()
+    let junk = checked.home.noise(5000, seed: 9)
+    checked.home.store.content[Layout.pack(.sha256(of: junk), of: checked.home.chain)] = junk
+    checked.home.store.content[Layout.known("doctor/left-behind")] = [1]
+    let report = try await checked.check(.all)
+    #expect(report.isSound && report.unknown == 1)
+    #expect(report.chains.first?.unreferenced == 1 && report.chains.first?.unreferencedBytes == 5000)
+  }
+
+  @Test func `a pack that a prune noted is told, and no damage`() async throws {
+    let checked = try await CheckedHome()
+    let pack = try #require(checked.home.packs().first)
+    try await checked.home.condemn([pack])
+    let report = try await checked.check(nil)
+    #expect(report.isSound)
+    #expect(report.allFindings.contains { $0.kind == .condemned && $0.object.hasSuffix(pack.hex) })
+  }
+
+  @Test func `a target that cannot be read is an error, not damage`() async throws {
+    let checked = try await CheckedHome()
+    let failing = HookedStore(
+      checked.home.store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix("packs/") { throw StoreError(.unavailable, "the connection was cut") }
+      })
+    await #expect(throws: StoreError.self) { try await checked.check(.all, at: failing) }
+    await #expect(throws: StoreError.self) { try await checked.check(nil, at: failing) }
+  }
+}
+
+/// Tells of every pack that is fetched whole.
+private struct CountingStore: ObjectStore {
+  let base: MemoryStore
+  let onWhole: @Sendable (ObjectName) -> Void
+  var traits: StoreTraits { base.traits }
+
+  init(_ base: MemoryStore, onWhole: @escaping @Sendable (ObjectName) -> Void) {
+    self.base = base
+    self.onWhole = onWhole
+  }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    if range == nil, name.text.hasPrefix("packs/") { onWhole(name) }
+    return try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}
