@@ -9,13 +9,13 @@ struct CopiedVersion {
   private let summary: VersionSummary
   private let compressionLevel: Int
   private let origin: VersionLookup
-  private let place: CopyPlace
+  private let place: ScratchPlace
   private let world: World
 
   /// - Parameter summary: with the tags and the note that it has now.
   init(
     _ facts: VersionFacts, _ summary: VersionSummary, _ compressionLevel: Int, _ origin: VersionLookup,
-    _ place: CopyPlace, _ world: World
+    _ place: ScratchPlace, _ world: World
   ) {
     self.facts = facts
     self.summary = summary

@@ -68,16 +68,18 @@ final class CopyDestination {
   }
 
   /// The images of earlier copies of a chain, for deltas: of this run only.
-  func bases(of chain: ChainID, _ core: Core, fork: UInt32, level: Int, in place: CopyPlace) -> BaseFolder? {
+  func bases(of chain: ChainID, _ core: Core, fork: UInt32, level: Int, in place: ScratchPlace) -> BaseFolder? {
     if let held = bases[chain] { return held }
     let source = DatabaseSource(
-      name: core.database, path: "copy", compressionLevel: level, baseFolder: place.bases, fork: fork)
+      name: core.database, path: "copy", compressionLevel: level, baseFolder: Self.bases(place), fork: fork)
     bases[chain] = BaseFolder(of: source, host: core.host, world)
     return bases[chain]
   }
 
-  func forgetBases(in place: CopyPlace) {
+  private static func bases(_ place: ScratchPlace) -> String { "\(place.path)/bases" }
+
+  func forgetBases(in place: ScratchPlace) {
     bases = [:]
-    try? FileManager.default.removeItem(atPath: place.bases)
+    try? FileManager.default.removeItem(atPath: Self.bases(place))
   }
 }

@@ -66,7 +66,7 @@ package struct CopyVersions: Sendable {
     let destination = try await CopyDestination(target, world, not: origin.repository, for: plan)
     var outcome = Outcome()
     outcome.failures = plan.failures
-    let place = try CopyPlace(below: request.scratch ?? world.stateFolder)
+    let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
     defer { place.remove() }
     for chain in plan.chains {
       defer { destination.forgetBases(in: place) }
@@ -77,7 +77,7 @@ package struct CopyVersions: Sendable {
 
   private func copy(
     _ chain: CopyPlan.Chain, _ request: Request, _ origin: VersionLookup, _ destination: CopyDestination,
-    _ place: CopyPlace, _ outcome: inout Outcome, _ onCopied: @Sendable (Copied) -> Void
+    _ place: ScratchPlace, _ outcome: inout Outcome, _ onCopied: @Sendable (Copied) -> Void
   ) async throws {
     for facts in chain.versions {
       guard let summary = VersionSummary(facts, target: origin.targetName, annotations: chain.annotations) else {
@@ -105,21 +105,4 @@ package struct CopyVersions: Sendable {
       }
     }
   }
-}
-
-/// A private place for restored versions, and for the bases of the run.
-struct CopyPlace {
-  private let spool: Spool
-
-  /// Also removes what runs that died left below that folder.
-  init(below folder: String) throws {
-    try StateFiles.makeFolder(folder)
-    Spool.sweep(in: folder)
-    spool = try Spool.open(in: folder)
-  }
-
-  var path: String { spool.path }
-  var bases: String { "\(spool.path)/bases" }
-
-  func remove() { spool.remove() }
 }

@@ -11,7 +11,7 @@ package struct Drill: Sendable {
     case newest
     /// Any of its versions.
     case random
-    case version(VersionSelector)
+    case versions([VersionSelector])
   }
 
   /// What is asked of the databases of one name.
@@ -33,6 +33,8 @@ package struct Drill: Sendable {
     package var allHosts = false
     package var choice = Choice.newest
     package var trials: [String: Trial] = [:]
+    /// What is asked of databases of other names.
+    package var otherwise = Trial()
     /// The folder below which versions are restored; `nil` is the state folder.
     package var scratch: String?
     /// Note the outcome at the target.
@@ -87,9 +89,9 @@ package struct Drill: Sendable {
   private func drill(
     _ request: Request, at target: TargetAccess, _ onDrilled: @Sendable (Drilled) -> Void
   ) async throws -> Outcome {
-    let place = try DrillPlace(below: request.scratch ?? world.stateFolder)
+    let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
     defer { place.remove() }
-    let subjects = try await DrillSubjects.find(request, at: target, world, fresh: place.world(like: world), pick)
+    let subjects = try await DrillSubjects.find(request, at: target, world, fresh: world.forgetful(in: place), pick)
     var outcome = Outcome()
     outcome.failures = subjects.failures
     for subject in subjects.chosen {
@@ -107,10 +109,10 @@ package struct Drill: Sendable {
   }
 
   private func drill(
-    _ subject: DrillSubjects.Subject, _ request: Request, _ target: TargetAccess, _ place: DrillPlace,
+    _ subject: DrillSubjects.Subject, _ request: Request, _ target: TargetAccess, _ place: ScratchPlace,
     _ repository: Repository
   ) async throws -> Drilled {
-    let trial = request.trials[subject.database] ?? Trial()
+    let trial = request.trials[subject.database] ?? request.otherwise
     let restoration = DrillRestoration(subject.facts, repository, place, world)
     let proof = try await restoration.prove(trial)
     guard let summary = VersionSummary(subject.facts, target: target.name) else {
@@ -135,27 +137,12 @@ package struct Drill: Sendable {
   }
 }
 
-/// A private place for one run: nothing that this machine remembers is in reach of what is restored there.
-struct DrillPlace {
-  private let spool: Spool
-
-  /// Also removes what runs that died left below that folder.
-  init(below folder: String) throws {
-    try StateFiles.makeFolder(folder)
-    Spool.sweep(in: folder)
-    spool = try Spool.open(in: folder)
-  }
-
-  var path: String { spool.path }
-  var image: String { "\(spool.path)/image" }
-
-  /// A world that has never seen anything.
-  func world(like world: World) -> World {
-    var fresh = world
-    fresh.host = HostName.known(world)
-    fresh.stateFolder = "\(spool.path)/state"
+extension World {
+  /// The same world on a machine that has never seen anything: what it keeps lies in a scratch place.
+  func forgetful(in place: ScratchPlace) -> World {
+    var fresh = self
+    fresh.host = HostName.known(self)
+    fresh.stateFolder = "\(place.path)/state"
     return fresh
   }
-
-  func remove() { spool.remove() }
 }

@@ -79,7 +79,7 @@ struct DrillChains {
     throw OperationError(
       .usage, code: "severalHosts",
       "databases of \(all.count) hosts are there, none of them of this one: \(all.sorted().joined(separator: ", "))",
-      hint: "Drill all of them with --all-hosts, or name one version with --version.")
+      hint: "Drill all of them with --all-hosts, or name versions with --versions.")
   }
 
   func choose(
@@ -96,7 +96,7 @@ struct DrillChains {
     if let last = newest.end.unreadable.map(\.sequence).max(), last > newest.facts.sequence {
       throw RepositoryError(
         .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
-        hint: "To drill the last one that can be read: `sealift drill --version \(newest.facts.id.hex.prefix(12))`.")
+        hint: "To drill the last one that can be read: `sealift drill --versions \(newest.facts.id.hex.prefix(12))`.")
     }
     return newest.facts
   }

@@ -8,16 +8,17 @@ import Storage
 struct DrillRestoration {
   private let facts: VersionFacts
   private let repository: Repository
-  private let place: DrillPlace
+  private let place: ScratchPlace
   private let reporter: any Reporter
   private let state: StateFolder
+  private var image: String { "\(place.path)/image" }
 
-  init(_ facts: VersionFacts, _ repository: Repository, _ place: DrillPlace, _ world: World) {
+  init(_ facts: VersionFacts, _ repository: Repository, _ place: ScratchPlace, _ world: World) {
     self.facts = facts
     self.repository = repository
     self.place = place
     reporter = world.reporter
-    state = StateFolder(reading: place.world(like: world).stateFolder, repository: repository.id)
+    state = StateFolder(reading: world.forgetful(in: place).stateFolder, repository: repository.id)
   }
 
   /// - Throws: what says nothing of the version: no network, no space, `.cancelled`, a query that must not be run.
@@ -46,7 +47,7 @@ struct DrillRestoration {
     guard let content = reader.core.members.first?.file else {
       throw RepositoryError(.damaged, "the version has no content")
     }
-    let file = try RestoredFile(for: place.image)
+    let file = try RestoredFile(for: image)
     defer { file.discard() }
     try file.setLength(Int(content.length))
     let done = Counter()
@@ -58,7 +59,7 @@ struct DrillRestoration {
             .fetching, subject: reader.core.database, bytesDone: done.add(count), bytesTotal: Int(content.length)))
       })
     try file.demand(content)
-    let companions = try await Companions(reader).restore(beside: place.image)
+    let companions = try await Companions(reader).restore(beside: image)
     defer { companions?.discard() }
     var proof = ImageProof()
     proof.passed.append("restored from the target alone, SHA-256 as at push")

@@ -21,18 +21,30 @@ struct DrillSubjects {
     _ request: Drill.Request, at target: TargetAccess, _ world: World, fresh: World,
     _ pick: @escaping @Sendable (Int) -> Int
   ) async throws -> DrillSubjects {
-    if case .version(let selector) = request.choice {
-      let lookup = try await VersionLookup(at: target, fresh)
-      try lookup.repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: lookup.repository.id))
-      let found = try await lookup.find(selector)
-      try await demandFresh(found, selector, lookup.repository, world)
-      return DrillSubjects(
-        repository: lookup.repository,
-        chosen: [Subject(database: found.facts.version?.database ?? "", facts: found.facts)])
-    }
+    if case .versions(let selectors) = request.choice { return try await find(selectors, at: target, world, fresh) }
     let chains = try await DrillChains(at: target, world, fresh: fresh)
     var subjects = DrillSubjects(repository: chains.repository)
     try await subjects.choose(request, chains, target.name, pick)
+    return subjects
+  }
+
+  private static func find(
+    _ selectors: [VersionSelector], at target: TargetAccess, _ world: World, _ fresh: World
+  ) async throws -> DrillSubjects {
+    let lookup = try await VersionLookup(at: target, fresh)
+    try lookup.repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: lookup.repository.id))
+    var subjects = DrillSubjects(repository: lookup.repository)
+    for selector in selectors {
+      do {
+        let found = try await lookup.find(selector)
+        try await demandFresh(found, selector, lookup.repository, world)
+        subjects.chosen.append(Subject(database: found.facts.version?.database ?? "", facts: found.facts))
+      } catch {
+        let problem = OperationError(error, doing: "drilling \(selector.text) at \(target.name)")
+        if problem.kind == .cancelled { throw problem }
+        subjects.failures.append((nil, problem))
+      }
+    }
     return subjects
   }
 
@@ -47,10 +59,7 @@ struct DrillSubjects {
     try await repository.checkFreshness(of: listing, history: found.history, state: seen)
   }
 
-  private init(repository: Repository, chosen: [Subject] = []) {
-    self.repository = repository
-    self.chosen = chosen
-  }
+  private init(repository: Repository) { self.repository = repository }
 
   private mutating func choose(
     _ request: Drill.Request, _ chains: DrillChains, _ target: String, _ pick: @Sendable (Int) -> Int

@@ -21,6 +21,7 @@ struct Sealift: AsyncParsableCommand {
     version: CommandLine.arguments.contains("--version") ? Versions.line : Versions.sealift,
     subcommands: [
       Init.self, PushCommand.self, List.self, Show.self, PullCommand.self, Restore.self, Key.self, Doctor.self,
+      DrillCommand.self, Copy.self,
       Config.self,
       Status.self, Tag.self, Note.self, Pin.self, Unpin.self, Forget.self, Unforget.self,
     ])

@@ -47,18 +47,24 @@ struct Targets: Sendable {
   }
 
   /// A target ready for an operation. Nothing is asked of it or of the person yet.
-  /// - Parameter context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
-  func access(_ target: TargetSettings, create: Bool = false, doing context: String? = nil) throws -> TargetAccess {
+  /// - Parameters:
+  ///   - context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
+  ///   - source: what opens this one, whatever opens the others.
+  func access(
+    _ target: TargetSettings, create: Bool = false, doing context: String? = nil, opening source: SecretSource? = nil
+  ) throws -> TargetAccess {
     let store: any ObjectStore
     do { store = try stores.store(for: target, create: create) } catch {
       var error = Session.known(error)
       error.message = "\(context ?? "opening \(target.name)"): \(error.message)"
       throw error
     }
-    return TargetAccess(name: target.name, store: store) { [keyholder] in try await keyholder.secret(for: target) }
+    let keyholder = source.map { Keyholder(sourceForAll: $0, isNew: false) } ?? keyholder
+    return TargetAccess(name: target.name, store: store) { try await keyholder.secret(for: target) }
   }
 
-  private func settings(_ text: String) throws -> TargetSettings {
+  /// A target by its name, or by a URL.
+  func settings(_ text: String) throws -> TargetSettings {
     if let named = configuration.targets.first(where: { $0.name == text }) { return named }
     if text.contains("://") || text.hasPrefix("/") { return try TargetSettings(url: text) }
     let known = configuration.targets.map(\.name)
