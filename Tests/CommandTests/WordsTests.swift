@@ -175,6 +175,11 @@ import Testing
       summary: summary, previous: nil, revision: 0, packs: 1, bytesDecoded: 1, bytesFetched: 1,
       members: [.init(kind: "database", path: "p", size: 1)])
     let examination = Examination(target: "t", location: "l", findings: [.init(promise: "p", verdict: .kept)])
+    var drills = DrillReport()
+    drills.add(Drill.Drilled(version: summary, findings: ["f"], passed: [], unchecked: [], recorded: true))
+    drills.failed("app", "t", error)
+    let copies = CopyVersions.Outcome(
+      copied: [.init(origin: summary, version: summary, wasThere: true)], failures: [("app", "00", error)])
     let documents = [
       Documents.error(error), Documents.push(report, notices: ["n"]),
       Documents.pushed(Push.Pushed(version: summary, unchanged: true, dryRun: true)),
@@ -182,7 +187,7 @@ import Testing
       Documents.pull(
         Pull.Outcome(version: summary, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil), notices: []),
       Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
-      Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
+      Documents.drill(drills, notices: []), Documents.copy(copies, notices: []), Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
       Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),
       forgetDocument(), Documents.versions([summary], notices: ["n"]),
       Documents.status(
