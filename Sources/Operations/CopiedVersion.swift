@@ -34,15 +34,15 @@ struct CopiedVersion {
     defer { for file in files { file.discard() } }
 
     let core = reader.core
-    let (chain, fork) = try destination.place(core, fork: fork)
-    let bases = destination.bases(of: chain, core, fork: fork, level: compressionLevel, in: place)
+    let lane = try destination.place(core, fork: fork)
+    let bases = destination.bases(of: lane.chain, core, fork: lane.fork, level: compressionLevel, in: place)
     let snapshot = try snapshot(files[0], core)
     var session = try await PushSession(
-      destination.repository, chain: chain, state: destination.state, policy: .init(now: world.now))
+      destination.repository, chain: lane.chain, state: destination.state, policy: .init(now: world.now))
     for problem in session.problems { world.reporter.notice("\(destination.name): \(problem.message)") }
     let next = session.next
     var draft = VersionDraft(
-      chain: chain, sequence: next.sequence, previous: next.previous, time: core.time, host: core.host,
+      chain: lane.chain, sequence: next.sequence, previous: next.previous, time: core.time, host: core.host,
       database: core.database, method: core.method, flags: core.flags, members: sources(core, files),
       tags: summary.tags, note: summary.note, compressionLevel: compressionLevel)
     let plan = snapshot.flatMap { bases?.plan(for: $0) } ?? .withoutBases
@@ -51,7 +51,7 @@ struct CopiedVersion {
     draft.lateRows = { remarks.rows }
     draft.origin = remarks.origin ?? .init(repository: origin.repository.id, version: facts.id)
     draft.demand = { members in try Self.demand(members, core) }
-    let total = files.isEmpty ? 0 : core.members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
+    let total = core.members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
     let result = try await session.push(draft, skipEqual: false, dryRun: false) { done in
       world.reporter.progress(
         Progress(.sealing, subject: core.database, bytesDone: done, bytesTotal: total))
@@ -137,7 +137,7 @@ extension RestoredFile {
     var problem: (any Error)?
     let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
       do {
-        try read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
+        try read(into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: range.count), at: range.lowerBound)
         count = range.count
       } catch {
         problem = error

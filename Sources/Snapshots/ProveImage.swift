@@ -89,6 +89,7 @@ extension ImageProof {
       unchecked.append("row counts: none were noted at push")
       return
     }
+    let before = findings.count
     var total: UInt64 = 0
     for one in noted {
       guard let found = try countRows(of: one.table, connection, watch) else {
@@ -100,7 +101,7 @@ extension ImageProof {
       }
       total += found
     }
-    guard findings.isEmpty else { return }
+    guard findings.count == before else { return }
     passed.append("\(total) rows in \(noted.count) \(noted.count == 1 ? "table" : "tables") as at push")
   }
 

@@ -16,7 +16,7 @@ struct DrillReport {
         guard !terminal.manner.json else { return }
         for line in Self.lines(one) { try? terminal.result(line) }
       }
-      drilled += outcome.drilled
+      for one in outcome.drilled { add(one) }
       for failure in outcome.failures { failed(failure.database, target, failure.error) }
     } catch {
       let error = Session.known(error)
