@@ -69,7 +69,8 @@ struct CopiedVersion {
   private func restore(_ reader: VersionReader) async throws -> [RestoredFile] {
     guard reader.core.members.allSatisfy({ $0.file != nil }) else {
       throw RepositoryError(
-        .unsupported, "the version holds folders or links, which cannot be copied yet", hint: "Install a newer sealift.")
+        .unsupported, "the version holds folders or links, which cannot be copied yet", hint: "Install a newer sealift."
+      )
     }
     var files: [RestoredFile] = []
     let done = Counter()
@@ -137,7 +138,8 @@ extension RestoredFile {
     var problem: (any Error)?
     let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
       do {
-        try read(into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: range.count), at: range.lowerBound)
+        try read(
+          into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: range.count), at: range.lowerBound)
         count = range.count
       } catch {
         problem = error

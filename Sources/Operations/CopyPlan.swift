@@ -45,7 +45,8 @@ struct CopyPlan {
     let found = Set(databases.map { $0[1] })
     for name in request.databases where !found.contains(name) {
       let error = RepositoryError(
-        .noSuchVersion, "no version of '\(name)' is at \(origin.targetName)", hint: "`sealift list` shows what is there.")
+        .noSuchVersion, "no version of '\(name)' is at \(origin.targetName)",
+        hint: "`sealift list` shows what is there.")
       failures.append((name, nil, OperationError(error)))
     }
     // Older chains first: what lies beside one another at the source comes in one order.

@@ -54,7 +54,8 @@ struct DrillSubjects {
   ) async throws {
     if case .id = selector { return }
     let chain = found.history.chain
-    let listing = ChainListing(chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
+    let listing = ChainListing(
+      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
     let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
     try await repository.checkFreshness(of: listing, history: found.history, state: seen)
   }

@@ -79,6 +79,7 @@ extension Connection {
 
   private func refusal(_ what: String) -> SnapshotError {
     SnapshotError(
-      .query, "the query of the drill \(what)", hint: "Give one SELECT that returns a row when the data is as it should be.")
+      .query, "the query of the drill \(what)",
+      hint: "Give one SELECT that returns a row when the data is as it should be.")
   }
 }

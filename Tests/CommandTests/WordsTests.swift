@@ -187,7 +187,8 @@ import Testing
       Documents.pull(
         Pull.Outcome(version: summary, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil), notices: []),
       Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
-      Documents.drill(drills, notices: []), Documents.copy(copies, notices: []), Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
+      Documents.drill(drills, notices: []), Documents.copy(copies, notices: []), Documents.changed(slot),
+      Documents.recovery(slot, "text"), Documents.doctor([examination]),
       Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),
       forgetDocument(), Documents.versions([summary], notices: ["n"]),
       Documents.status(

@@ -172,7 +172,8 @@ import Testing
     let original = try #require(try await history(road, versions: 1).first)
     let (other, _) = try await repository(road, "other", key: 9)
     let (third, _) = try await repository(road, "third", key: 10)
-    #expect(try await copy(road, to: other) { $0.databases = ["nothing"] }.failures.map(\.error.kind) == [.noSuchVersion])
+    #expect(
+      try await copy(road, to: other) { $0.databases = ["nothing"] }.failures.map(\.error.kind) == [.noSuchVersion])
     _ = try await copy(road, to: other) { $0.databases = ["app"] }
     let outcome = try await CopyVersions(road.world).run(CopyVersions.Request(), from: other, to: third)
     let copy = try #require(outcome.copied.first).version
@@ -191,7 +192,8 @@ import Testing
       lanes.add(chain, time: time)
       return fork
     }
-    #expect(try [10, 20, 15, 16, 30, 5, 16].map(place) == [3, 3, 3 + 1 << 20, 3 + 1 << 20, 3, 3 + 2 << 20, 3 + 2 << 20])
+    #expect(
+      try [10, 20, 15, 16, 30, 5, 16].map(place) == [3, 3, 3 + 1 << 20, 3 + 1 << 20, 3, 3 + 2 << 20, 3 + 2 << 20])
     #expect(throws: RepositoryError.self) { for _ in 0..<100 { _ = try place(1) } }
     let unknown = keyring.chainID(host: "h", database: "d", fork: 999_999)
     #expect(CopyLanes.fork(of: unknown, host: "h", database: "d", keyring) == 0)

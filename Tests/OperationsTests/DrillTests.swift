@@ -46,7 +46,8 @@ import Testing
     #expect(outcome.failures.isEmpty)
     let drilled = try #require(outcome.drilled.first)
     #expect(drilled.hasPassed && drilled.recorded && drilled.unchecked.isEmpty)
-    #expect(drilled.passed.contains("300 rows in 1 table as at push") && drilled.passed.contains("the query returned a row"))
+    #expect(
+      drilled.passed.contains("300 rows in 1 table as at push") && drilled.passed.contains("the query returned a row"))
     let version = try await listed(road)
     #expect(version.drillPassed == true && version.drilledAt == drilled.version.drilledAt)
     #expect(version.drillText == drilled.text)

@@ -52,14 +52,15 @@ import Testing
     #expect(Remarks(rows: rows).rows.map { Array($0.table.utf8) } == ["a", apart, composed].map { Array($0.utf8) })
   }
 
-  @Test(arguments: [
-    // No table; more than are there; a table without name; out of order; doubled; something behind.
-    [0, 0, 0, 0], [0, 0, 0, 2, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
-    [0, 0, 0, 2, 0, 1, 0x62, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1],
-    [0, 0, 0, 2, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1],
-    [0, 0, 0, 1, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 1, 0, 1, 0xFF, 0, 0, 0, 0, 0, 0, 0, 1],
-    [0xFF, 0xFF, 0xFF, 0xFF], [],
-  ] as [[UInt8]])
+  @Test(
+    arguments: [
+      // No table; more than are there; a table without name; out of order; doubled; something behind.
+      [0, 0, 0, 0], [0, 0, 0, 2, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+      [0, 0, 0, 2, 0, 1, 0x62, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1],
+      [0, 0, 0, 2, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1],
+      [0, 0, 0, 1, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 1, 0, 1, 0xFF, 0, 0, 0, 0, 0, 0, 0, 1],
+      [0xFF, 0xFF, 0xFF, 0xFF], [],
+    ] as [[UInt8]])
   func `a list of tables that cannot be one is refused`(bytes: [UInt8]) {
     let tail: [UInt8] = [0, 1, 0, 1, 0, 0, 0, UInt8(bytes.count)] + bytes
     #expect(throws: SealError.self) { try decoded(tail: tail) }

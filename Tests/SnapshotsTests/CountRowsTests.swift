@@ -34,7 +34,10 @@ import Testing
     #expect(try await countRows(at: path, limits: limits).map(\.table) == ["table0", "table1", "table2"])
     limits.tables = 500
     limits.bytesOfNames = 13
-    #expect(try await countRows(at: path, limits: limits) == [.init(table: "table0", rows: 2), .init(table: "table1", rows: 0)])
+    #expect(
+      try await countRows(at: path, limits: limits) == [
+        .init(table: "table0", rows: 2), .init(table: "table1", rows: 0),
+      ])
   }
 
   @Test func `counting ends when it is cancelled`() async throws {

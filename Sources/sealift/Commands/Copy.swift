@@ -61,7 +61,8 @@ struct Copy: SealiftCommand {
     }
     var request = CopyVersions.Request()
     request.databases = databases
-    request.choice = latest ? .newest : versions.isEmpty ? .all : .versions(try versions.map(VersionSelector.init(parsing:)))
+    request.choice =
+      latest ? .newest : versions.isEmpty ? .all : .versions(try versions.map(VersionSelector.init(parsing:)))
     request.scratch = scratch.map(Paths.absolute)
     let configuration = try session.configuration()
     for database in configuration.databases {
@@ -71,7 +72,8 @@ struct Copy: SealiftCommand {
     let source = try targets.access(targets.settings(from), opening: secret)
     let target = try targets.access(targets.settings(to))
     let world = try session.world(configuration)
-    let outcome = try await CopyVersions(world).run(request, from: source, to: target) { [terminal = session.terminal] in
+    let outcome = try await CopyVersions(world).run(request, from: source, to: target) {
+      [terminal = session.terminal] in
       if !terminal.manner.json { try? terminal.result(Self.line($0)) }
     }
     return try tell(outcome, session.terminal)

@@ -24,7 +24,8 @@ struct DrillCommand: SealiftCommand {
 
   @Option(
     parsing: .singleValue,
-    help: ArgumentHelp("This version: an id, NAME:latest or NAME@TIME. May be given more than once.", valueName: "version"))
+    help: ArgumentHelp(
+      "This version: an id, NAME:latest or NAME@TIME. May be given more than once.", valueName: "version"))
   var versions: [String] = []
 
   @Option(help: ArgumentHelp("A SELECT that must return a row.", valueName: "sql"))

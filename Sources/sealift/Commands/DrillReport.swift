@@ -44,7 +44,8 @@ struct DrillReport {
     }
     terminal.tellDocument(
       OperationError(
-        .partlyDone, "\(failures.count) of \(failures.count + drilled.count) drills could not be made: \(first.message)",
+        .partlyDone,
+        "\(failures.count) of \(failures.count + drilled.count) drills could not be made: \(first.message)",
         hint: first.hint))
     return .partlyDone
   }
