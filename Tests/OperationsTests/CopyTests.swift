@@ -192,8 +192,11 @@ import Testing
       lanes.add(chain, time: time)
       return fork
     }
-    #expect(
-      try [10, 20, 15, 16, 30, 5, 16].map(place) == [3, 3, 3 + 1 << 20, 3 + 1 << 20, 3, 3 + 2 << 20, 3 + 2 << 20])
+    let step: UInt32 = 1 << 20
+    let times: [UInt64] = [10, 20, 15, 16, 30, 5, 16]
+    let forks: [UInt32] = [3, 3, 3 + step, 3 + step, 3, 3 + step + step, 3 + step + step]
+    let placed = try times.map { try place($0) }
+    #expect(placed == forks)
     #expect(throws: RepositoryError.self) { for _ in 0..<100 { _ = try place(1) } }
     let unknown = keyring.chainID(host: "h", database: "d", fork: 999_999)
     #expect(CopyLanes.fork(of: unknown, host: "h", database: "d", keyring) == 0)
