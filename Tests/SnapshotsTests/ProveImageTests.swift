@@ -12,10 +12,11 @@ import Testing
     INSERT INTO sale VALUES (1, 1), (2, 2), (3, 2);
     """
 
-  private func image(_ more: String = "") throws -> (Scratch, String) {
+  /// A folder with `a.db` in it.
+  private func image(_ more: String = "") throws -> Scratch {
     let scratch = try Scratch()
     try SQLite.run(Self.tables + more, on: scratch.file("a.db"))
-    return (scratch, scratch.file("a.db"))
+    return scratch
   }
 
   private func asking(_ query: String, _ limit: Duration = .seconds(60)) -> ImageTrial {
@@ -26,10 +27,10 @@ import Testing
   }
 
   @Test func `a sound image passes everything`() async throws {
-    let (scratch, path) = try image()
+    let scratch = try image()
     var trial = asking("SELECT * FROM sale WHERE customer = 2; -- bought something")
     trial.rows = [.init(table: "customer", rows: 2), .init(table: "sale", rows: 3)]
-    let proof = try await proveImage(at: path, trial)
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
     #expect(proof.findings.isEmpty && proof.unchecked.isEmpty)
     #expect(
       proof.passed == [
@@ -39,10 +40,10 @@ import Testing
   }
 
   @Test func `rows that went, and tables that went, are found`() async throws {
-    let (_, path) = try image()
+    let scratch = try image()
     var trial = ImageTrial()
     trial.rows = [.init(table: "customer", rows: 3), .init(table: "gone", rows: 0), .init(table: "sale", rows: 3)]
-    let proof = try await proveImage(at: path, trial)
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
     #expect(
       proof.findings == [
         "row counts: table 'customer' has 2 rows, and had 3",
@@ -51,17 +52,17 @@ import Testing
   }
 
   @Test func `rows that refer to nothing are found, unless nobody minds`() async throws {
-    let (_, path) = try image("INSERT INTO sale VALUES (4, 77)")
+    let scratch = try image("INSERT INTO sale VALUES (4, 77)")
     var trial = ImageTrial()
-    let proof = try await proveImage(at: path, trial)
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
     #expect(
       proof.findings == ["foreign_key_check: 1 rows refer to rows that are not there, the first in 'sale'"])
     trial.foreignKeys = false
-    #expect(try await proveImage(at: path, trial).findings.isEmpty)
+    #expect(try await proveImage(at: scratch.file("a.db"), trial).findings.isEmpty)
   }
 
   @Test func `damage is found, and nothing is asked of a damaged image`() async throws {
-    let (_, path) = try image(
+    let scratch = try image(
       """
       UPDATE customer SET name = 'c';
       PRAGMA writable_schema=1;
@@ -70,7 +71,7 @@ import Testing
       UPDATE sqlite_schema SET sql = 'CREATE TABLE sale(id INTEGER PRIMARY KEY, customer NOT NULL, more NOT NULL)'
         WHERE name = 'sale';
       """)
-    let proof = try await proveImage(at: path, asking("SELECT 1"))
+    let proof = try await proveImage(at: scratch.file("a.db"), asking("SELECT 1"))
     #expect(proof.findings.count == 1 && proof.findings.first?.hasPrefix("integrity_check: NULL value") == true)
     #expect(proof.passed.isEmpty)
   }
@@ -93,18 +94,18 @@ import Testing
 
   @Test(arguments: [
     ("SELECT * FROM sale WHERE id > 10", "the query returned no row"),
-    ("SELECT * FROM nothing", "the query failed: no such table: nothing"),
+    ("SELECT * FROM orders", "the query failed: no such table: orders"),
     ("SELEC 1", "the query failed: near \"SELEC\": syntax error"),
   ])
   func `a query that finds nothing is found out`(query: String, finding: String) async throws {
-    let (_, path) = try image()
-    #expect(try await proveImage(at: path, asking(query)).findings == [finding])
+    let scratch = try image()
+    #expect(try await proveImage(at: scratch.file("a.db"), asking(query)).findings == [finding])
   }
 
   @Test func `a query that does not end is ended`() async throws {
-    let (_, path) = try image()
+    let scratch = try image()
     let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
-    let proof = try await proveImage(at: path, asking(endless, .milliseconds(50)))
+    let proof = try await proveImage(at: scratch.file("a.db"), asking(endless, .milliseconds(50)))
     #expect(proof.findings.count == 1 && proof.findings.first?.hasPrefix("the query did not end within") == true)
   }
 
@@ -115,11 +116,13 @@ import Testing
     "CREATE TEMP TABLE x AS SELECT 1",
   ])
   func `a query that does anything but read is refused`(query: String) async throws {
-    let (scratch, path) = try image()
-    let before = try fileBytes(path)
-    let error = await #expect(throws: SnapshotError.self) { try await proveImage(at: path, asking(query)) }
+    let scratch = try image()
+    let before = try fileBytes(scratch.file("a.db"))
+    let error = await #expect(throws: SnapshotError.self) {
+      try await proveImage(at: scratch.file("a.db"), asking(query))
+    }
     #expect(error?.code == .query, "\(query): \(String(describing: error))")
-    #expect(try fileBytes(path) == before)
+    #expect(try fileBytes(scratch.file("a.db")) == before)
     #expect(try names(in: scratch.path) == ["a.db"])
   }
 
