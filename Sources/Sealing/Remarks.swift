@@ -1,5 +1,5 @@
 /// What a manifest says of its version beside the core: the extensions of its body (`Docs/Format.md` §6.4). A reader that
-/// does not know them passes over them, and the version is the same without.
+/// does not know them, or cannot read one, passes over it, and the version is the same without.
 package struct Remarks: Sendable, Equatable {
   /// The rows of one table when the version was pushed.
   package struct TableRows: Sendable, Equatable {
@@ -62,8 +62,8 @@ extension Remarks {
 
   init(_ reader: inout ByteReader) throws(SealError) {
     let found = try Extensions.read(&reader, known: [Self.rowsType, Self.originType])
-    rows = try found[Self.rowsType].map(Self.readRows) ?? []
-    origin = try found[Self.originType].map(Self.readOrigin)
+    rows = found[Self.rowsType].flatMap { try? Self.readRows($0) } ?? []
+    origin = found[Self.originType].flatMap { try? Self.readOrigin($0) }
   }
 
   private static func readRows(_ bytes: [UInt8]) throws(SealError) -> [TableRows] {

@@ -254,7 +254,6 @@ import Testing
     return [
       (Samples.core.encode(), { try Core(decoding: $0).encode() }),
       (Samples.body.encode(), { try ManifestBody(decoding: $0).encode() }),
-      (Samples.remarked.encode(), { try ManifestBody(decoding: $0).encode() }),
       (Samples.partial.encode(), { try ManifestBody(decoding: $0).encode() }),
       (Samples.leaf.encode(), { try MapLeaf(decoding: $0).encode() }),
       (Samples.branch.encode(), { try MapBranch(decoding: $0).encode() }),

@@ -46,15 +46,6 @@ enum Samples {
       .init(depth: 1, location: .init(pack: 3, frame: 2, unit: 0)),
     ])
 
-  /// The same with all that may be remarked of a version.
-  static let remarked = ManifestBody(
-    state: .complete, chain: Fixed.chain, sequence: 42, revision: 1, core: core.encode(), bytesDecoded: 100_000,
-    bytesFetched: 30_000, newBytes: 8192, nextPackNumber: 4, tags: [], note: "", packTable: body.packTable,
-    maps: body.maps,
-    remarks: Remarks(
-      rows: [.init(table: "orders", rows: 720_000), .init(table: "items", rows: 0)],
-      origin: .init(repository: Fixed.repository, version: Fixed.digest("core 7"))))
-
   static let partial = ManifestBody(
     state: .partial, chain: Fixed.chain, sequence: 43, revision: 0, core: [], bytesDecoded: 0, bytesFetched: 0,
     newBytes: 0, nextPackNumber: 4, tags: [], note: "", packTable: [.here(frame: 0, unit: 2)], maps: [])
