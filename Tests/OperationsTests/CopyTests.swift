@@ -183,6 +183,22 @@ import Testing
     #expect(back.copied.map(\.wasThere) == [true] && back.copied[0].version.id == original.id)
   }
 
+  @Test func `a restored file is demanded to have its SHA-256`() throws {
+    let scratch = try Scratch()
+    let file = try RestoredFile(for: scratch.file("a"))
+    defer { file.discard() }
+    let bytes = Array("what was pushed".utf8)
+    try file.setLength(bytes.count)
+    try file.write(bytes[...], at: 0)
+    func content(_ sha256: Digest) -> Core.FileContent {
+      Core.FileContent(
+        unitType: .block, unitSize: 65_536, unitCount: 1, length: UInt64(bytes.count), imageDigest: .zero,
+        sha256: sha256)
+    }
+    try file.demand(content(.sha256(of: bytes)))
+    #expect(throws: RepositoryError.self) { try file.demand(content(.sha256(of: []))) }
+  }
+
   @Test func `a lane begins beside a chain, and has its own number`() throws {
     let keyring = try Keyring.make(random: systemRandom)
     var lanes = CopyLanes(keyring)
