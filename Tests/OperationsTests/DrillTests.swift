@@ -63,6 +63,14 @@ import Testing
     #expect(try await listed(road).drillPassed == false)
   }
 
+  @Test func `a manifest that this machine has kept is read at the target all the same`() async throws {
+    let (road, _) = try await pushed(rows: 20)
+    let manifest = try #require(road.store.content.keys.first { $0.text.hasPrefix("versions/") })
+    road.store.content[manifest]?[200] ^= 1
+    let outcome = try await drill(road)
+    #expect(outcome.drilled.isEmpty && outcome.failures.map(\.error.kind) == [.verificationFailed])
+  }
+
   @Test func `a flipped byte in a pack makes it fail`() async throws {
     let (road, _) = try await pushed()
     let pack = try #require(road.store.content.keys.first { $0.text.hasPrefix("packs/") })
