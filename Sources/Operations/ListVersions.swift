@@ -22,6 +22,8 @@ package struct ListVersions: Sendable {
       package var size: Int
     }
     package var summary: VersionSummary
+    /// The id of the version that it is a copy of, where it was pushed first.
+    package var copiedFrom: String?
     package var previous: String?
     package var revision: Int
     package var packs: Int
@@ -89,7 +91,8 @@ package struct ListVersions: Sendable {
       summary.forgotten = found.history.isForgotten(found.facts)
       let body = manifest.body
       return Detail(
-        summary: summary, previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,
+        summary: summary, copiedFrom: body.remarks.origin?.version.hex,
+        previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,
         revision: Int(body.revision), packs: reader.packCount, bytesDecoded: Int(body.bytesDecoded),
         bytesFetched: Int(body.bytesFetched), members: reader.core.members.map(Detail.Member.init))
     } catch {

@@ -12,9 +12,7 @@ extension OperationError {
     case is CancellationError: self.init(.cancelled, "interrupted", cause: error)
     case let error as SnapshotError:
       self.init(
-        error.code == .cancelled ? .cancelled : .sourceUnreadable, code: "\(error.code)", error.message,
-        hint: error.hint,
-        cause: error)
+        Self.kind(of: error.code), code: "\(error.code)", error.message, hint: error.hint, cause: error)
     case let error as StoreError:
       self.init(Self.kind(of: error.code), code: error.code.rawValue, error.message, hint: error.hint, cause: error)
     case let error as SealError:
@@ -27,6 +25,14 @@ extension OperationError {
     default: self.init(.failed, "\(error)", cause: error)
     }
     if let context, kind != .cancelled, !message.hasPrefix(context) { message = "\(context): \(message)" }
+  }
+
+  private static func kind(of code: SnapshotError.Code) -> Kind {
+    switch code {
+    case .cancelled: .cancelled
+    case .query: .usage
+    default: .sourceUnreadable
+    }
   }
 
   private static func kind(of code: StoreError.Code) -> Kind {

@@ -48,6 +48,8 @@ package struct Push: Sendable {
   package var take: Take = { try await takeSnapshot($0, progress: $1) }
   /// How the copy is checked while it is sealed; tests decide when it ends, and how.
   package var check: Check = { try await checkImage(at: $0) }
+  /// How its rows are counted, beside the check.
+  package var count: Count = { try await countRows(at: $0) }
   /// From when on a copy is sealed while it is still being written.
   package var overlap = Overlap()
 
@@ -78,11 +80,12 @@ package struct Push: Sendable {
       return try await whileTakingCopy(of: request.database, in: spool) { growth, taking in
         do {
           if let begun = await growth.begun() {
-            return try await seal(PushCopy(begun, growth: growth, taking, check), for: waiting, request, host, outcome)
+            let copy = PushCopy(begun, growth: growth, taking, check, count)
+            return try await seal(copy, for: waiting, request, host, outcome)
           }
         } catch is CopyGrowth.Abandoned {}
         let snapshot = try await taking.value
-        return try await seal(PushCopy(snapshot, check), for: waiting, request, host, outcome)
+        return try await seal(PushCopy(snapshot, check, count), for: waiting, request, host, outcome)
       }
     } catch let damage as DamagedCopy {
       let copy = try await retakeCopy(damage, of: request.database, in: spool)
@@ -183,6 +186,7 @@ package struct Push: Sendable {
       reporter.progress(Progress(.checking, subject: database.name, bytesDone: 0, bytesTotal: nil))
       return try await copy.demandSealable().flags
     }
+    draft.lateRows = { try await copy.rows().map { Remarks.TableRows(table: $0.table, rows: $0.rows) } }
     let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
       world.reporter.progress(
         Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.expectedLength))

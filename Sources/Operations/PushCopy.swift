@@ -14,17 +14,28 @@ final class PushCopy: Sendable {
   let growth: CopyGrowth?
   private let taking: Task<Snapshot, any Error>
   private let check: Task<CheckOutcome, any Error>
+  private let counting: Task<[TableRows], any Error>
 
-  /// - Parameter look: checks the image at a path; called when the snapshot was not checked already.
-  convenience init(_ snapshot: Snapshot, _ look: @escaping Push.Check) {
-    self.init(snapshot, growth: nil, Task { snapshot }, look)
+  /// - Parameters:
+  ///   - look: checks the image at a path; called when the snapshot was not checked already.
+  ///   - count: counts its rows.
+  convenience init(_ snapshot: Snapshot, _ look: @escaping Push.Check, _ count: @escaping Push.Count) {
+    self.init(snapshot, growth: nil, Task { snapshot }, look, count)
   }
 
   /// A copy that `taking` goes on with.
-  init(_ begun: Snapshot, growth: CopyGrowth?, _ taking: Task<Snapshot, any Error>, _ look: @escaping Push.Check) {
+  init(
+    _ begun: Snapshot, growth: CopyGrowth?, _ taking: Task<Snapshot, any Error>, _ look: @escaping Push.Check,
+    _ count: @escaping Push.Count
+  ) {
     self.begun = begun
     self.growth = growth
     self.taking = taking
+    counting = Task {
+      let snapshot = try await taking.value
+      try Task.checkCancellation()
+      return try await count(snapshot.path)
+    }
     check = Task {
       let snapshot = try await taking.value
       if let known = snapshot.check { return known }
@@ -46,6 +57,19 @@ final class PushCopy: Sendable {
     }
   }
 
+  /// The rows of the tables, as far as they could be counted: not to know them is no reason to fail. A damaged copy's
+  /// are not asked for.
+  func rows() async throws -> [TableRows] {
+    guard try await !outcome().isDamaged else { return [] }
+    let result = await withTaskCancellationHandler {
+      await counting.result
+    } onCancel: {
+      counting.cancel()
+    }
+    try Task.checkCancellation()
+    return (try? result.get()) ?? []
+  }
+
   /// What the check found, unless it is damage that was not known when the copy was handed over.
   /// - Throws: `DamagedCopy`.
   func demandSealable() async throws -> CheckOutcome {
@@ -57,7 +81,7 @@ final class PushCopy: Sendable {
     return outcome
   }
 
-  /// Stops the check when `work` has ended, however it ended; nothing reads the copy any more when this returns.
+  /// Stops check and counting when `work` has ended, however it ended; nothing reads the copy any more when this returns.
   func whileChecking<Value>(_ work: () async throws -> Value) async throws -> Value {
     let result: Result<Value, any Error>
     do {
@@ -66,7 +90,9 @@ final class PushCopy: Sendable {
       result = .failure(error)
     }
     check.cancel()
+    counting.cancel()
     _ = await check.result
+    _ = await counting.result
     return try result.get()
   }
 }
@@ -92,6 +118,9 @@ extension CheckOutcome {
 extension Push {
   /// Looks at an image that nobody writes to, as `checkImage` does.
   package typealias Check = @Sendable (_ path: String) async throws -> CheckOutcome
+
+  /// Counts the rows of an image that nobody writes to, as `countRows` does.
+  package typealias Count = @Sendable (_ path: String) async throws -> [TableRows]
 
   /// Takes a copy, as `takeSnapshot` does.
   package typealias Take =
@@ -152,13 +181,13 @@ extension Push {
         world.reporter.notice(
           "a first copy of '\(database.name)' failed its check, a second one did not: \(damage.reason)")
       }
-      return PushCopy(snapshot, check)
+      return PushCopy(snapshot, check, count)
     } catch let error as SnapshotError where error.code != .cancelled {
       world.reporter.notice(
         "'\(database.name)' is damaged, and its exact pages cannot be copied: \(error.message)")
       var snapshot = spoiled
       snapshot.check = .damaged(damage.findings)
-      return PushCopy(snapshot, check)
+      return PushCopy(snapshot, check, count)
     }
   }
 

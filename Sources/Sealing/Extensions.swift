@@ -2,17 +2,35 @@
 enum Extensions {
   static func encodeNone(into writer: inout ByteWriter) { writer.write(UInt16(0)) }
 
+  /// - Parameter extensions: types ascending.
+  static func encode(_ extensions: [(type: UInt16, bytes: [UInt8])], into writer: inout ByteWriter) {
+    writer.write(UInt16(extensions.count))
+    for (type, bytes) in extensions {
+      writer.write(type)
+      writer.write(UInt32(bytes.count))
+      writer.write(bytes)
+    }
+  }
+
   static func skip(_ reader: inout ByteReader) throws(SealError) {
+    _ = try read(&reader, known: [])
+  }
+
+  /// - Returns: the bytes of the types that are known, where they are there.
+  static func read(_ reader: inout ByteReader, known: Set<UInt16>) throws(SealError) -> [UInt16: [UInt8]] {
+    var found: [UInt16: [UInt8]] = [:]
     var last = -1
     for _ in 0..<(try reader.readCount(UInt16.self, ofAtLeast: 6)) {
       let type = try reader.read(UInt16.self)
       guard Int(type) > last else { throw SealError(.malformed, "extensions are out of order") }
       last = Int(type)
-      guard type < 0x8000 else {
+      guard type < 0x8000 || known.contains(type) else {
         throw SealError(.unsupported, "extension \(type) is needed and not known", hint: "Install a newer sealift.")
       }
       let length = Int(try reader.read(UInt32.self))
-      _ = try reader.read(count: length)
+      let bytes = try reader.read(count: length)
+      if known.contains(type) { found[type] = Array(bytes) }
     }
+    return found
   }
 }

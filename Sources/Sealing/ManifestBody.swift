@@ -37,11 +37,12 @@ package struct ManifestBody: Sendable, Equatable {
   package let note: String
   package let packTable: [LeafReference]
   package let maps: [MapRoot]
+  package let remarks: Remarks
 
   package init(
     state: State, chain: ChainID, sequence: UInt64, revision: UInt32, core: [UInt8], bytesDecoded: UInt64,
     bytesFetched: UInt64, newBytes: UInt64, nextPackNumber: UInt32, tags: [String], note: String,
-    packTable: [LeafReference], maps: [MapRoot]
+    packTable: [LeafReference], maps: [MapRoot], remarks: Remarks = .none
   ) {
     self.state = state
     self.chain = chain
@@ -56,6 +57,7 @@ package struct ManifestBody: Sendable, Equatable {
     self.note = note
     self.packTable = packTable
     self.maps = maps
+    self.remarks = remarks
   }
 
   package func encode() -> [UInt8] {
@@ -92,7 +94,7 @@ package struct ManifestBody: Sendable, Equatable {
       writer.write(map.depth)
       map.location.encode(into: &writer)
     }
-    Extensions.encodeNone(into: &writer)
+    remarks.encode(into: &writer)
     return writer.bytes
   }
 
@@ -131,7 +133,7 @@ package struct ManifestBody: Sendable, Equatable {
       guard depth <= 4 else { throw SealError(.malformed, "a map of depth \(depth) is impossible") }
     }
     self.maps = maps
-    try Extensions.skip(&reader)
+    remarks = try Remarks(&reader)
     try reader.expectEnd()
     try checkNumbers()
     try checkCore()

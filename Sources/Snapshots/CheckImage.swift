@@ -28,15 +28,25 @@ package func checkImage(at path: String) async throws -> CheckOutcome {
 
 func quickCheck(_ path: String, _ watch: Watch) throws -> CheckOutcome {
   do {
-    let connection = try Connection(immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
-    connection.obey(watch)
-    try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
-    try connection.execute("PRAGMA cell_size_check=1")
-    return try outcome(connection, "PRAGMA quick_check", watch) ?? checkTables(connection, watch)
+    return try check(openImage(path, watch), by: "quick_check", watch)
   } catch let failure as SQLiteFailure {
     if failure.meansDamage { return .damaged([failure.message]) }
     throw failure.explained(of: path)
   }
+}
+
+/// Opens an image that nobody writes to, so that no file appears beside it and nothing in its schema is trusted.
+func openImage(_ path: String, _ watch: Watch) throws(SQLiteFailure) -> Connection {
+  let connection = try Connection(immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+  connection.obey(watch)
+  try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+  try connection.execute("PRAGMA cell_size_check=1")
+  return connection
+}
+
+/// - Parameter pragma: `quick_check` or `integrity_check`.
+func check(_ connection: Connection, by pragma: String, _ watch: Watch) throws -> CheckOutcome {
+  try outcome(connection, "PRAGMA \(pragma)", watch) ?? checkTables(connection, pragma, watch)
 }
 
 /// Nil when the check needs what only the application has.
@@ -53,14 +63,13 @@ private func outcome(_ connection: Connection, _ sql: String, _ watch: Watch) th
 }
 
 /// Table by table, because one that cannot be checked must not hide damage in another.
-private func checkTables(_ connection: Connection, _ watch: Watch) throws -> CheckOutcome {
+private func checkTables(_ connection: Connection, _ pragma: String, _ watch: Watch) throws -> CheckOutcome {
   let names = try connection.rows(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0", limit: .max)
   var unchecked: [String] = []
   var damage: [String] = []
   for name in names {
-    let quoted = name.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-    switch try outcome(connection, "PRAGMA quick_check('\(quoted)')", watch) {
+    switch try outcome(connection, "PRAGMA \(pragma)(\(quoted(name, by: "'")))", watch) {
     case .damaged(let lines): damage += lines
     case nil: unchecked.append(name)
     default: break
@@ -70,6 +79,11 @@ private func checkTables(_ connection: Connection, _ watch: Watch) throws -> Che
   let tables = unchecked.isEmpty ? "" : ": \(unchecked.joined(separator: ", "))"
   return .notCheckable(
     "\(unchecked.count) of \(names.count) tables need collations or functions of their application\(tables)")
+}
+
+/// The same text as SQL reads it between marks: `'` for a text, `"` for a name.
+func quoted(_ text: String, by mark: Character) -> String {
+  "\(mark)\(text.split(separator: mark, omittingEmptySubsequences: false).joined(separator: "\(mark)\(mark)"))\(mark)"
 }
 
 /// A URI by which SQLite opens a file without looking for side files. Every byte outside the plainest ones is

@@ -31,6 +31,8 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case cancelled
     /// The spool folder or a file in it could not be made, read or written.
     case spool
+    /// A query that was to be asked of an image would do something else than read it.
+    case query
     /// Any other refusal by SQLite; the message has its words and its result code.
     case sqlite
   }

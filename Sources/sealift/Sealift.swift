@@ -20,9 +20,10 @@ struct Sealift: AsyncParsableCommand {
       """,
     version: CommandLine.arguments.contains("--version") ? Versions.line : Versions.sealift,
     groupedSubcommands: [
-      CommandGroup(name: "Keep safe", subcommands: [Init.self, PushCommand.self]),
-      CommandGroup(name: "Find and bring back", subcommands: [List.self, Show.self, Status.self, PullCommand.self, Restore.self]),
-      CommandGroup(name: "Make sure", subcommands: [Check.self, Repair.self, Doctor.self]),
+      CommandGroup(name: "Keep safe", subcommands: [Init.self, PushCommand.self, Copy.self]),
+      CommandGroup(
+        name: "Find and bring back", subcommands: [List.self, Show.self, Status.self, PullCommand.self, Restore.self]),
+      CommandGroup(name: "Make sure", subcommands: [Check.self, DrillCommand.self, Repair.self, Doctor.self]),
       CommandGroup(
         name: "Say something of versions", subcommands: [Tag.self, Note.self, Pin.self, Unpin.self]),
       CommandGroup(name: "Let go", subcommands: [Forget.self, Unforget.self, PruneCommand.self]),

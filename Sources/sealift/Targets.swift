@@ -50,8 +50,10 @@ struct Targets: Sendable {
   /// - Parameters:
   ///   - locking: give what is stored the target's object lock.
   ///   - context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
+  ///   - source: what opens this one, whatever opens the others.
   func access(
-    _ target: TargetSettings, create: Bool = false, locking: Bool = true, doing context: String? = nil
+    _ target: TargetSettings, create: Bool = false, locking: Bool = true, doing context: String? = nil,
+    opening source: SecretSource? = nil
   ) throws -> TargetAccess {
     let store: any ObjectStore
     do { store = try stores.store(for: locking ? target : target.withoutLock, create: create) } catch {
@@ -59,10 +61,12 @@ struct Targets: Sendable {
       error.message = "\(context ?? "opening \(target.name)"): \(error.message)"
       throw error
     }
-    return TargetAccess(name: target.name, store: store) { [keyholder] in try await keyholder.secret(for: target) }
+    let keyholder = source.map { Keyholder(sourceForAll: $0, isNew: false) } ?? keyholder
+    return TargetAccess(name: target.name, store: store) { try await keyholder.secret(for: target) }
   }
 
-  private func settings(_ text: String) throws -> TargetSettings {
+  /// A target by its name, or by a URL.
+  func settings(_ text: String) throws -> TargetSettings {
     if let named = configuration.targets.first(where: { $0.name == text }) { return named }
     if text.contains("://") || text.hasPrefix("/") { return try TargetSettings(url: text) }
     let known = configuration.targets.map(\.name)

@@ -43,6 +43,7 @@ import Testing
       #"{"\#(odd)": 1}"#, #"{"limits": {"\#(odd)": 1}}"#, #"{"targets": {"t": {"url": "file:///a", "\#(odd)": 1}}}"#,
       #"{"databases": {"d": {"path": "/a", "\#(odd)": 1}}}"#,
       #"{"databases": {"d": {"path": "/a", "keep": {"\#(odd)": 1}}}}"#,
+      #"{"databases": {"d": {"path": "/a", "drill": {"\#(odd)": 1}}}}"#,
     ].flatMap { text in
       let error = try #require(throws: OperationError.self) { try read(text) }
       let hint = try #require(error.hint)

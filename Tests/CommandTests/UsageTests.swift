@@ -17,6 +17,8 @@ import Testing
     ["forget", "--keep-within", "48"], ["forget", "--keep-tag", "", "--target", "/tmp"], ["unforget"], ["pin"],
     ["tag", "latest", "--target", "/tmp"], ["note", "latest"], ["status", "app", "--target", "/tmp"],
     ["unforget", "app:latest", "--target", "/tmp"], ["tag", "latest", "--add", "", "--target", "/tmp"],
+    ["drill", "app", "--versions", "latest"], ["drill", "--query-timeout", "soon"], ["copy", "--from", "/tmp"],
+    ["copy", "--from", "/tmp", "--to", "/tmp", "--latest", "--versions", "latest"],
   ])
   func `a mistake on the command line ends with 2 and says what to do`(arguments: [String]) async throws {
     let program = try Program()
@@ -97,7 +99,7 @@ import Testing
     for command in [
       ["init"], ["push"], ["list"], ["show"], ["pull"], ["restore"], ["key"], ["key", "list"], ["key", "add"],
       ["key", "remove"], ["key", "recovery"], ["doctor"], ["config", "check"], ["forget"], ["unforget"], ["tag"],
-      ["note"], ["pin"], ["unpin"], ["status"], ["prune"],
+      ["note"], ["pin"], ["unpin"], ["status"], ["prune"], ["check"], ["repair"], ["drill"], ["copy"],
     ] {
       let help = try await Program().start(Program.path, ["help"] + command)
       #expect(help.status == 0)

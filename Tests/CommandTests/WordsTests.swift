@@ -179,6 +179,11 @@ import Testing
     checked.findings = [.init(object: "o", kind: "missing", what: "w", hint: nil, isDamage: true)]
     checked.harmed = [.init(id: nil, database: nil, host: nil, sequence: 1, time: nil, objects: [])]
     let repaired = RepairRepository.Outcome(target: "t", check: checked)
+    var drills = DrillReport()
+    drills.add(Drill.Drilled(version: summary, findings: ["f"], passed: [], unchecked: [], recorded: true))
+    drills.failed("app", "t", error)
+    let copies = CopyVersions.Outcome(
+      copied: [.init(origin: summary, version: summary, wasThere: true)], failures: [("app", "00", error)])
     let documents = [
       Documents.error(error), Documents.push(report, notices: ["n"]),
       Documents.pushed(Push.Pushed(version: summary, unchanged: true, dryRun: true)),
@@ -188,6 +193,7 @@ import Testing
       Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
       Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
       Documents.check([checked], notices: []), Documents.repair([repaired], notices: []),
+      Documents.drill(drills, notices: []), Documents.copy(copies, notices: []),
       Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),
       forgetDocument(), Documents.versions([summary], notices: ["n"]),
       Documents.status(

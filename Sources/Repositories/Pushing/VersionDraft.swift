@@ -15,6 +15,12 @@ package struct VersionDraft: Sendable {
   /// Flags that are only known later: joined to `flags` when all content is stored, and before anything says that the
   /// version exists. What it throws ends the push. It may be asked more than once.
   package var lateFlags: @Sendable () async throws -> Core.Flags = { [] }
+  /// How many rows the tables had, where that was counted: asked for after `lateFlags`, under the same conditions.
+  package var lateRows: @Sendable () async throws -> [Remarks.TableRows] = { [] }
+  /// The version that this one is a copy of.
+  package var origin: Remarks.Origin?
+  /// Shown the members as they were read, before anything says that the version exists. What it throws ends the push.
+  package var demand: @Sendable ([Core.Member]) throws -> Void = { _ in }
   /// The database first.
   package var members: [MemberSource]
   package var tags: [String]
@@ -44,6 +50,8 @@ package struct VersionDraft: Sendable {
     self.note = note
     self.compressionLevel = compressionLevel
   }
+
+  func remarks() async throws -> Remarks { Remarks(rows: try await lateRows(), origin: origin) }
 
   func allFlags() async throws -> Core.Flags { flags.union(try await lateFlags()) }
 }

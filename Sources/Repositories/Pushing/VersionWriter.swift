@@ -92,6 +92,7 @@ struct VersionWriter: ~Copyable {
       runs.append(list)
       bytesRead += length
     }
+    try draft.demand(members)
     if let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags { return nil }
     let cost = cost(of: runs)
     guard level == .fresh || cost.isModest(for: bytesRead, known) else { throw TooDear() }
@@ -123,7 +124,7 @@ struct VersionWriter: ~Copyable {
       core: core.encode(),
       bytesDecoded: UInt64(cost.decoded), bytesFetched: UInt64(cost.fetched), newBytes: UInt64(bytesNew),
       nextPackNumber: packs.nextNumber, tags: draft.tags, note: draft.note, packTable: leaves.references,
-      maps: roots.maps)
+      maps: roots.maps, remarks: try await draft.remarks())
     let manifest = try await storeManifest(body, riding: placer.riding)
     return Written(
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },

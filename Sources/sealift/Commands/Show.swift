@@ -44,7 +44,7 @@ struct Show: SealiftCommand {
       ("found", version.foundDamaged.map { "damaged: \($0)" } ?? ""), ("drilled", drill(version)),
       ("sha256", version.sha256), ("tags", version.tags.joined(separator: ", ")), ("note", version.note),
       ("pinned", version.pinned ? "yes" : ""), ("forgotten", version.forgotten ? "yes, until a prune" : ""),
-      ("previous", detail.previous ?? ""), ("revision", "\(detail.revision)"),
+      ("previous", detail.previous ?? ""), ("copy of", detail.copiedFrom ?? ""), ("revision", "\(detail.revision)"),
       ("stored", "\(detail.packs) packs; a restore fetches \(ByteCount.text(detail.bytesFetched))"),
       ("members", companions.map { "\($0.path) (\(ByteCount.text($0.size)))" }.joined(separator: ", ")),
     ]

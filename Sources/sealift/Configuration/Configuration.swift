@@ -23,6 +23,8 @@ struct Configuration: Sendable {
     var targets: [String]?
     /// What `forget` keeps of it.
     var keep: RetentionRules?
+    /// What a drill asks of it.
+    var drill = Drill.Trial()
   }
 
   /// - Throws: `OperationError` of kind `.usage`: not JSON, an unknown key, a wrong type, a secret.
@@ -80,6 +82,7 @@ extension Configuration.DatabaseSettings {
     source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))
     self.targets = targets
     keep = try section.section("keep").map(RetentionRules.init)
+    if let asked = try section.section("drill") { drill = try Drill.Trial(asked) }
     try section.finish()
     if let stray = targets?.first(where: { !known.contains($0) }) {
       throw section.wrong(
@@ -88,5 +91,15 @@ extension Configuration.DatabaseSettings {
           ?? "Targets here: \(known.joined(separator: ", ")).")
     }
     if targets?.isEmpty == true { throw section.wrong("targets", "is empty: leave it out to mean all targets") }
+  }
+}
+
+extension Drill.Trial {
+  fileprivate init(_ section: ConfigurationSection) throws {
+    self.init(query: try section.text("query"))
+    let limit = try section.value("timeout", default: "60s", "a time such as 60s", TimeSpan.parse)
+    queryLimit = .milliseconds(limit ?? 60_000)
+    foreignKeys = try section.flag("foreignKeys", default: true)
+    try section.finish()
   }
 }

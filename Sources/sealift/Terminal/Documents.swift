@@ -62,7 +62,8 @@ enum Documents {
       ])
     }
     return .object([
-      ("version", version(detail.summary)), ("previous", .optional(detail.previous)),
+      ("version", version(detail.summary)), ("copiedFrom", .optional(detail.copiedFrom)),
+      ("previous", .optional(detail.previous)),
       ("revision", .number(detail.revision)), ("packs", .number(detail.packs)),
       ("bytesDecoded", .number(detail.bytesDecoded)), ("bytesFetched", .number(detail.bytesFetched)),
       ("members", .array(files)),

@@ -1,0 +1,151 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// One version on its way from one repository to another: restored and proved, then sealed as a push would.
+struct CopiedVersion {
+  private let facts: VersionFacts
+  private let summary: VersionSummary
+  private let compressionLevel: Int
+  private let origin: VersionLookup
+  private let place: ScratchPlace
+  private let world: World
+
+  /// - Parameter summary: with the tags and the note that it has now.
+  init(
+    _ facts: VersionFacts, _ summary: VersionSummary, _ compressionLevel: Int, _ origin: VersionLookup,
+    _ place: ScratchPlace, _ world: World
+  ) {
+    self.facts = facts
+    self.summary = summary
+    self.compressionLevel = compressionLevel
+    self.origin = origin
+    self.place = place
+    self.world = world
+  }
+
+  /// - Returns: the copy, when it is acknowledged.
+  func copy(to destination: CopyDestination, fork: UInt32) async throws -> VersionSummary {
+    let manifest = try await origin.repository.readManifest(facts.name, state: origin.state)
+    let reader = try await VersionReader(
+      manifest, repository: origin.repository, state: origin.state, tables: place.path)
+    let files = try await restore(reader)
+    defer { for file in files { file.discard() } }
+
+    let core = reader.core
+    let lane = try destination.place(core, fork: fork)
+    let bases = destination.bases(of: lane.chain, core, fork: lane.fork, level: compressionLevel, in: place)
+    let snapshot = try snapshot(files[0], core)
+    var session = try await PushSession(
+      destination.repository, chain: lane.chain, state: destination.state, policy: .init(now: world.now))
+    for problem in session.problems { world.reporter.notice("\(destination.name): \(problem.message)") }
+    let next = session.next
+    var draft = VersionDraft(
+      chain: lane.chain, sequence: next.sequence, previous: next.previous, time: core.time, host: core.host,
+      database: core.database, method: core.method, flags: core.flags, members: sources(core, files),
+      tags: summary.tags, note: summary.note, compressionLevel: compressionLevel)
+    let plan = snapshot.flatMap { bases?.plan(for: $0) } ?? .withoutBases
+    draft.deltas = plan
+    let remarks = manifest.body.remarks
+    draft.lateRows = { remarks.rows }
+    draft.origin = remarks.origin ?? .init(repository: origin.repository.id, version: facts.id)
+    draft.demand = { members in try Self.demand(members, core) }
+    let total = core.members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
+    let result = try await session.push(draft, skipEqual: false, dryRun: false) { done in
+      world.reporter.progress(
+        Progress(.sealing, subject: core.database, bytesDone: done, bytesTotal: total))
+    }
+    if let snapshot { bases?.keep(snapshot, plan, result) }
+    destination.note(result.manifest.facts)
+    guard let copy = VersionSummary(result.manifest, target: destination.name) else {
+      throw RepositoryError(.damaged, "the manifest just written is no version")
+    }
+    return copy
+  }
+
+  /// Every file of the version, each proved by its image digest and its SHA-256.
+  /// - Throws: `.unsupported` for a version with folders or links, which are not written yet.
+  private func restore(_ reader: VersionReader) async throws -> [RestoredFile] {
+    guard reader.core.members.allSatisfy({ $0.file != nil }) else {
+      throw RepositoryError(
+        .unsupported, "the version holds folders or links, which cannot be copied yet", hint: "Install a newer sealift."
+      )
+    }
+    var files: [RestoredFile] = []
+    let done = Counter()
+    do {
+      for (index, member) in reader.core.members.enumerated() {
+        guard let content = member.file else { continue }
+        let file = try RestoredFile(for: "\(place.path)/member-\(index)")
+        files.append(file)
+        try file.setLength(Int(content.length))
+        try await reader.read(
+          member: index, into: file,
+          onProgress: { [reporter = world.reporter] count in
+            reporter.progress(
+              Progress(
+                .fetching, subject: reader.core.database, bytesDone: done.add(count), bytesTotal: summary.size))
+          })
+        try file.demand(content)
+      }
+      return files
+    } catch {
+      for file in files { file.discard() }
+      throw error
+    }
+  }
+
+  private func sources(_ core: Core, _ files: [RestoredFile]) -> [MemberSource] {
+    zip(core.members, files).map { member, file in
+      let content: MemberSource.Content =
+        switch member.content {
+        case .database(let image): .image(pageSize: Int(image.unitSize))
+        default: .file
+        }
+      return MemberSource(
+        content: content, path: member.path, mode: member.mode, modified: member.modified,
+        length: Int(member.file?.length ?? 0), read: { try file.bytes($0) })
+    }
+  }
+
+  /// The image as a push would have it; nil where there is none.
+  private func snapshot(_ file: RestoredFile, _ core: Core) throws -> Snapshot? {
+    guard case .database(let image)? = core.members.first?.content else { return nil }
+    return Snapshot(
+      path: file.temporaryPath, pageSize: Int(image.unitSize), pageCount: Int(image.unitCount),
+      method: core.method == .vacuum ? .vacuum : .pages, check: nil, takenAt: Int64(clamping: core.time),
+      source: try SourceSignature.read(file.temporaryPath))
+  }
+
+  /// What was read to be sealed must be what was pushed: not a byte may have changed on the way.
+  private static func demand(_ members: [Core.Member], _ core: Core) throws {
+    let isSame =
+      members.count == core.members.count
+      && zip(members, core.members).allSatisfy {
+        $0.path == $1.path && $0.file?.length == $1.file?.length && $0.file?.sha256 == $1.file?.sha256
+      }
+    guard isSame else {
+      throw RepositoryError(
+        .damaged, "what was restored changed before it was sealed",
+        hint: "Nothing was acknowledged. Copy again; if it happens again, the disk of the scratch folder is failing.")
+    }
+  }
+}
+
+extension RestoredFile {
+  func bytes(_ range: Range<Int>) throws -> [UInt8] {
+    var problem: (any Error)?
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      do {
+        try read(
+          into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: range.count), at: range.lowerBound)
+        count = range.count
+      } catch {
+        problem = error
+      }
+    }
+    if let problem { throw problem }
+    return bytes
+  }
+}

@@ -1,0 +1,72 @@
+import Repositories
+import Sealing
+
+/// What is to be copied: the versions of each chain that were chosen, in the order in which they were pushed.
+struct CopyPlan {
+  struct Chain {
+    /// The fork number that its database was pushed with.
+    let fork: UInt32
+    let versions: [VersionFacts]
+    let annotations: Annotations
+  }
+
+  private(set) var chains: [Chain] = []
+  /// What does not fit at the source: said, and the rest is copied.
+  private(set) var failures: [(database: String?, version: String?, error: OperationError)] = []
+  /// Hosts and databases that are copied.
+  private(set) var databases: Set<[String]> = []
+
+  /// - Throws: `.noSuchVersion` for a name that nothing answers to.
+  init(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws {
+    let histories = try await origin.histories()
+    failures = (histories.flatMap(\.problems) + origin.vanishedChains()).map {
+      (nil, nil, OperationError($0, doing: origin.targetName))
+    }
+    let named = try await Self.named(request, origin)
+    for history in histories {
+      let all = (history.versions + history.displaced).filter { !history.isForgotten($0) && $0.version != nil }
+      var versions = all.filter { request.asks(for: $0) && named?.contains($0.id) ?? true }
+      if case .newest = request.choice { versions = versions.suffix(1) }
+      guard let version = versions.first?.version else { continue }
+      do {
+        try await origin.freshness(of: history)
+        origin.noteSeen(history)
+      } catch {
+        failures.append((version.database, nil, OperationError(error, doing: origin.targetName)))
+        continue
+      }
+      databases.insert([version.host, version.database])
+      chains.append(
+        Chain(
+          fork: CopyLanes.fork(
+            of: history.chain, host: version.host, database: version.database, origin.repository.keys.keyring),
+          versions: versions, annotations: try await origin.annotations(of: history)))
+    }
+    let found = Set(databases.map { $0[1] })
+    for name in request.databases where !found.contains(name) {
+      let error = RepositoryError(
+        .noSuchVersion, "no version of '\(name)' is at \(origin.targetName)",
+        hint: "`sealift list` shows what is there.")
+      failures.append((name, nil, OperationError(error)))
+    }
+    // Older chains first: what lies beside one another at the source comes in one order.
+    chains.sort { $0.began < $1.began }
+  }
+
+  private static func named(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws -> Set<Digest>? {
+    guard case .versions(let selectors) = request.choice else { return nil }
+    var ids: Set<Digest> = []
+    for selector in selectors { ids.insert(try await origin.find(selector).facts.id) }
+    return ids
+  }
+}
+
+extension CopyPlan.Chain {
+  fileprivate var began: UInt64 { versions.first?.version?.time ?? 0 }
+}
+
+extension CopyVersions.Request {
+  fileprivate func asks(for facts: VersionFacts) -> Bool {
+    databases.isEmpty || facts.version.map { databases.contains($0.database) } ?? false
+  }
+}

@@ -1,0 +1,108 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// `sealift copy`: versions of one repository sealed anew for another one, with that one's keys.
+///
+/// What a version *is* names its chain, so a copy has an id of its own; its manifest says of what it is a copy. A version
+/// that is there already, by host, database, time and SHA-256, is passed over: a copy that was cut goes on where it was.
+package struct CopyVersions: Sendable {
+  package enum Choice: Sendable {
+    case all
+    /// The newest of each database.
+    case newest
+    case versions([VersionSelector])
+  }
+
+  package struct Request: Sendable {
+    /// Names; of all databases when there are none.
+    package var databases: [String] = []
+    package var choice = Choice.all
+    /// The folder below which versions are restored; `nil` is the state folder.
+    package var scratch: String?
+    /// zstd's level for a database of that name, where it is not 1.
+    package var compressionLevels: [String: Int] = [:]
+
+    package init() {}
+  }
+
+  package struct Copied: Sendable {
+    package var origin: VersionSummary
+    package var version: VersionSummary
+    /// It was there before, and nothing was stored.
+    package var wasThere: Bool
+  }
+
+  package struct Outcome: Sendable {
+    package var copied: [Copied] = []
+    /// Each with the database where that is known, and the id of the version where there is one.
+    package var failures: [(database: String?, version: String?, error: OperationError)] = []
+  }
+
+  package var world: World
+
+  package init(_ world: World) { self.world = world }
+
+  /// Oldest first, one restored version at a time.
+  /// - Parameter onCopied: called for each as soon as it is acknowledged, or found there.
+  /// - Throws: what stops all of them: a repository that does not open, the same one twice (`.usage`), `.cancelled`.
+  package func run(
+    _ request: Request, from source: TargetAccess, to target: TargetAccess,
+    onCopied: @Sendable (Copied) -> Void = { _ in }
+  ) async throws -> Outcome {
+    do {
+      return try await copy(request, source, target, onCopied)
+    } catch {
+      throw OperationError(error, doing: "copying from \(source.name) to \(target.name)")
+    }
+  }
+
+  private func copy(
+    _ request: Request, _ source: TargetAccess, _ target: TargetAccess, _ onCopied: @Sendable (Copied) -> Void
+  ) async throws -> Outcome {
+    let origin = try await VersionLookup(at: source, world)
+    let plan = try await CopyPlan(request, origin)
+    let destination = try await CopyDestination(target, world, not: origin.repository, for: plan)
+    var outcome = Outcome()
+    outcome.failures = plan.failures
+    let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
+    defer { place.remove() }
+    for chain in plan.chains {
+      defer { destination.forgetBases(in: place) }
+      try await copy(chain, request, origin, destination, place, &outcome, onCopied)
+    }
+    return outcome
+  }
+
+  private func copy(
+    _ chain: CopyPlan.Chain, _ request: Request, _ origin: VersionLookup, _ destination: CopyDestination,
+    _ place: ScratchPlace, _ outcome: inout Outcome, _ onCopied: @Sendable (Copied) -> Void
+  ) async throws {
+    for facts in chain.versions {
+      guard let summary = VersionSummary(facts, target: origin.targetName, annotations: chain.annotations) else {
+        continue
+      }
+      do {
+        var copied = Copied(origin: summary, version: summary, wasThere: true)
+        if let there = destination.holds(facts) {
+          copied.version = there
+        } else {
+          let level = request.compressionLevels[summary.database] ?? 1
+          let version = CopiedVersion(facts, summary, level, origin, place, world)
+          copied.version = try await version.copy(to: destination, fork: chain.fork)
+          copied.wasThere = false
+        }
+        outcome.copied.append(copied)
+        onCopied(copied)
+      } catch {
+        let problem = OperationError(
+          error, doing: "copying '\(summary.database)', version \(summary.id.prefix(12)), to \(destination.name)")
+        if problem.kind == .cancelled { throw problem }
+        outcome.failures.append((summary.database, summary.id, problem))
+        // What is wrong with one version says nothing of the next; what else failed would fail again.
+        guard problem.kind == .verificationFailed || problem.code == StoreError.Code.notFound.rawValue else { return }
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// `sealift drill`: restores versions from a target alone into a scratch place, looks at them as hard as SQLite can, and
+/// notes with the version what came of it.
+package struct Drill: Sendable {
+  package enum Choice: Sendable {
+    /// The newest version of each database.
+    case newest
+    /// Any of its versions.
+    case random
+    case versions([VersionSelector])
+  }
+
+  /// What is asked of the databases of one name.
+  package struct Trial: Sendable {
+    /// A query that must return a row.
+    package var query: String?
+    /// How long that may take.
+    package var queryLimit: Duration = .seconds(60)
+    /// Whether rows that refer to rows that are not there make it fail.
+    package var foreignKeys = true
+
+    package init(query: String? = nil) { self.query = query }
+  }
+
+  package struct Request: Sendable {
+    /// Names; of all databases when there are none.
+    package var databases: [String] = []
+    /// Also of other hosts than this one.
+    package var allHosts = false
+    package var choice = Choice.newest
+    package var trials: [String: Trial] = [:]
+    /// What is asked of databases of other names.
+    package var otherwise = Trial()
+    /// The folder below which versions are restored; `nil` is the state folder.
+    package var scratch: String?
+    /// Note the outcome at the target.
+    package var records = true
+
+    package init() {}
+  }
+
+  /// What one version was found to be.
+  package struct Drilled: Sendable {
+    package var version: VersionSummary
+    /// What is wrong; it passed when there is nothing.
+    package var findings: [String]
+    /// What went well.
+    package var passed: [String]
+    /// What could not be looked at here, and why.
+    package var unchecked: [String]
+    /// It is noted at the target.
+    package var recorded: Bool
+
+    package var hasPassed: Bool { findings.isEmpty }
+
+    /// Why it failed, or what was tried: in one line.
+    package var text: String { (hasPassed ? passed + unchecked : findings).joined(separator: "; ") }
+  }
+
+  package struct Outcome: Sendable {
+    package var drilled: [Drilled] = []
+    /// What could not be drilled, each with the database where that is known.
+    package var failures: [(database: String?, error: OperationError)] = []
+  }
+
+  package var world: World
+  /// Chooses among so many versions; tests decide it.
+  package var pick: @Sendable (Int) -> Int = { Int.random(in: 0..<$0) }
+
+  package init(_ world: World) { self.world = world }
+
+  /// One version after the other: one restored image at a time.
+  /// - Parameter onDrilled: called for each as soon as it is done.
+  /// - Throws: what stops all of them: no repository, a wrong key, `.cancelled`, `.noSuchVersion` when there is none.
+  package func run(
+    _ request: Request, at target: TargetAccess, onDrilled: @Sendable (Drilled) -> Void = { _ in }
+  ) async throws -> Outcome {
+    do {
+      return try await drill(request, at: target, onDrilled)
+    } catch {
+      throw OperationError(error, doing: "drilling \(target.name)")
+    }
+  }
+
+  private func drill(
+    _ request: Request, at target: TargetAccess, _ onDrilled: @Sendable (Drilled) -> Void
+  ) async throws -> Outcome {
+    let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
+    defer { place.remove() }
+    let subjects = try await DrillSubjects.find(request, at: target, world, fresh: world.forgetful(in: place), pick)
+    var outcome = Outcome()
+    outcome.failures = subjects.failures
+    for subject in subjects.chosen {
+      do {
+        let drilled = try await drill(subject, request, target, place, subjects.repository)
+        outcome.drilled.append(drilled)
+        onDrilled(drilled)
+      } catch {
+        let problem = OperationError(error, doing: "drilling '\(subject.database)' at \(target.name)")
+        if problem.kind == .cancelled { throw problem }
+        outcome.failures.append((subject.database, problem))
+      }
+    }
+    return outcome
+  }
+
+  private func drill(
+    _ subject: DrillSubjects.Subject, _ request: Request, _ target: TargetAccess, _ place: ScratchPlace,
+    _ repository: Repository
+  ) async throws -> Drilled {
+    let trial = request.trials[subject.database] ?? request.otherwise
+    let restoration = DrillRestoration(subject.facts, repository, place, world)
+    let proof = try await restoration.prove(trial)
+    guard let summary = VersionSummary(subject.facts, target: target.name) else {
+      throw RepositoryError(.incomplete, "the manifest is no version")
+    }
+    var drilled = Drilled(
+      version: summary, findings: proof.findings, passed: proof.passed, unchecked: proof.unchecked, recorded: false)
+    guard request.records else { return drilled }
+    let result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
+    do {
+      try await repository.annotate(subject.facts, [result.item], now: result.time)
+      drilled.recorded = true
+    } catch {
+      let problem = OperationError(error)
+      if problem.kind == .cancelled { throw problem }
+      world.reporter.notice("\(target.name): the outcome of the drill could not be noted: \(problem.message)")
+    }
+    drilled.version.drilledAt = drilled.recorded ? result.time : nil
+    drilled.version.drillPassed = drilled.recorded ? result.passed : nil
+    drilled.version.drillText = drilled.recorded ? result.text : nil
+    return drilled
+  }
+}
+
+extension World {
+  /// The same world on a machine that has never seen anything: what it keeps lies in a scratch place.
+  func forgetful(in place: ScratchPlace) -> World {
+    var fresh = self
+    fresh.host = HostName.known(self)
+    fresh.stateFolder = "\(place.path)/state"
+    return fresh
+  }
+}

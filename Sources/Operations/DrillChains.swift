@@ -1,0 +1,121 @@
+import Repositories
+import Sealing
+import Storage
+
+/// The chains at a target by database and host, each read from its end.
+struct DrillChains {
+  struct Database {
+    let host: String
+    let name: String
+    /// The ends of its chains: more than one when it was pushed under several fork numbers.
+    var chains: [(listing: ChainListing, end: ChainHistory)]
+  }
+
+  let repository: Repository
+  /// By name, then host.
+  private(set) var databases: [Database] = []
+  /// Chains of which nothing can be read that says whose they are.
+  private(set) var nameless: [RepositoryError] = []
+  /// Chains that this machine has seen there, and which are not shown any more.
+  private(set) var vanished: [RepositoryError] = []
+  private let tombstones: [String: RecordListing]
+  private let notes: [String: RecordListing]
+  private let ownHost: String
+  /// Of what this machine has seen.
+  private let seen: StateFolder
+  private let fresh: StateFolder
+
+  init(at target: TargetAccess, _ world: World, fresh: World) async throws {
+    let repository = try await target.open(world)
+    let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
+    let state = StateFolder(reading: fresh.stateFolder, repository: repository.id)
+    async let versions = target.store.list(prefix: Layout.versions)
+    async let listedTombstones = target.store.list(prefix: Layout.allTombstones)
+    async let listedNotes = target.store.list(prefix: Layout.allAnnotations)
+    let listings = ChainListing.byChain(try await versions)
+    let tombstones = RecordListing.byChain(try await listedTombstones)
+    let notes = RecordListing.byChain(try await listedNotes)
+    let ends = try await bounded(listings, atOnce: 4) { listing in
+      try await repository.end(
+        of: listing, state: state, tombstones: tombstones[listing.chain.hex] ?? .empty,
+        notes: notes[listing.chain.hex] ?? .empty
+      ) { _ in true }
+    }
+    self.repository = repository
+    self.tombstones = tombstones
+    self.notes = notes
+    self.seen = seen
+    self.fresh = state
+    ownHost = HostName.known(world)
+    let shown = Set(listings.map(\.chain.hex))
+    vanished = seen.markedChains().filter { !shown.contains($0) }.map { chain in
+      RepositoryError(
+        .rolledBack, "the target shows nothing of chain \(chain.prefix(12)), which this machine has pushed to",
+        hint: "Versions were deleted or an older state was put back there.")
+    }
+    for (listing, end) in zip(listings, ends) { add(listing, end) }
+    databases.sort { ($0.name, $0.host) < ($1.name, $1.host) }
+  }
+
+  private mutating func add(_ listing: ChainListing, _ end: ChainHistory) {
+    guard let version = end.versions.last(where: { $0.version != nil })?.version else {
+      // A push that was cut leaves partial manifests alone: that is no version, and no damage.
+      if !end.unreadable.isEmpty { nameless += end.problems.prefix(1) }
+      return
+    }
+    let known = databases.firstIndex { $0.host == version.host && $0.name == version.database }
+    if let known {
+      databases[known].chains.append((listing, end))
+    } else {
+      databases.append(Database(host: version.host, name: version.database, chains: [(listing, end)]))
+    }
+  }
+
+  /// The hosts that are meant: this one; where it has nothing there, the only one that has.
+  func hosts(_ request: Drill.Request) throws -> Set<String> {
+    let all = Set(databases.filter { request.asks(for: $0.name) }.map(\.host))
+    if request.allHosts || all.count < 2 { return all }
+    guard !all.contains(ownHost) else { return [ownHost] }
+    throw OperationError(
+      .usage, code: "severalHosts",
+      "databases of \(all.count) hosts are there, none of them of this one: \(all.sorted().joined(separator: ", "))",
+      hint: "Drill all of them with --all-hosts, or name versions with --versions.")
+  }
+
+  func choose(
+    among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
+  ) async throws -> VersionFacts {
+    for chain in database.chains {
+      try await repository.checkFreshness(of: chain.listing, history: chain.end, state: seen)
+    }
+    if case .random = request.choice { return try await any(of: database, pick) }
+    let newest = database.chains.compactMap { chain in
+      chain.end.versions.last { !chain.end.isForgotten($0) }.map { (end: chain.end, facts: $0) }
+    }.max { ($0.facts.version?.time ?? 0) < ($1.facts.version?.time ?? 0) }
+    guard let newest else { throw Self.nothing(of: database) }
+    if let last = newest.end.unreadable.map(\.sequence).max(), last > newest.facts.sequence {
+      throw RepositoryError(
+        .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
+        hint: "To drill the last one that can be read: `sealift drill --versions \(newest.facts.id.hex.prefix(12))`.")
+    }
+    return newest.facts
+  }
+
+  private func any(of database: Database, _ pick: @Sendable (Int) -> Int) async throws -> VersionFacts {
+    var all: [VersionFacts] = []
+    for chain in database.chains {
+      let history = try await repository.history(
+        of: chain.listing, state: fresh, tombstones: tombstones[chain.listing.chain.hex] ?? .empty,
+        notes: notes[chain.listing.chain.hex] ?? .empty)
+      all += history.versions.filter { !history.isForgotten($0) }
+    }
+    guard !all.isEmpty else { throw Self.nothing(of: database) }
+    return all[pick(all.count)]
+  }
+
+  private static func nothing(of database: Database) -> RepositoryError {
+    RepositoryError(
+      .noSuchVersion, "every version of '\(database.name)' there was forgotten",
+      hint: "Push it, or take a version back with `sealift unforget`.")
+  }
+}

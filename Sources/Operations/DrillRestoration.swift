@@ -1,0 +1,95 @@
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// One version, restored into the scratch place of a drill and looked at there. Nothing of it is left afterwards.
+struct DrillRestoration {
+  private let facts: VersionFacts
+  private let repository: Repository
+  private let place: ScratchPlace
+  private let reporter: any Reporter
+  private let state: StateFolder
+  private var image: String { "\(place.path)/image" }
+
+  init(_ facts: VersionFacts, _ repository: Repository, _ place: ScratchPlace, _ world: World) {
+    self.facts = facts
+    self.repository = repository
+    self.place = place
+    reporter = world.reporter
+    state = StateFolder(reading: world.forgetful(in: place).stateFolder, repository: repository.id)
+  }
+
+  /// - Throws: what says nothing of the version: no network, no space, `.cancelled`, a query that must not be run.
+  ///   Content that is damaged, or not there, is a finding.
+  func prove(_ trial: Drill.Trial) async throws -> ImageProof {
+    do {
+      return try await restored(trial)
+    } catch let error where Self.isDamage(error) {
+      var proof = ImageProof()
+      proof.findings.append("restore: \(OperationError(error).message)")
+      return proof
+    }
+  }
+
+  private static func isDamage(_ error: any Error) -> Bool {
+    switch error {
+    case let error as StoreError: error.code == .notFound
+    case is SnapshotError: false
+    default: OperationError(error).kind == .verificationFailed
+    }
+  }
+
+  private func restored(_ trial: Drill.Trial) async throws -> ImageProof {
+    let manifest = try await repository.readManifest(facts.name, state: state)
+    let reader = try await VersionReader(manifest, repository: repository, state: state, tables: place.path)
+    guard let content = reader.core.members.first?.file else {
+      throw RepositoryError(.damaged, "the version has no content")
+    }
+    let file = try RestoredFile(for: image)
+    defer { file.discard() }
+    try file.setLength(Int(content.length))
+    let done = Counter()
+    try await reader.read(
+      member: 0, into: file,
+      onProgress: { count in
+        reporter.progress(
+          Progress(
+            .fetching, subject: reader.core.database, bytesDone: done.add(count), bytesTotal: Int(content.length)))
+      })
+    try file.demand(content)
+    let companions = try await Companions(reader).restore(beside: image)
+    defer { companions?.discard() }
+    var proof = ImageProof()
+    proof.passed.append("restored from the target alone, SHA-256 as at push")
+    if content.unitType == .page {
+      proof.join(try await look(at: file.temporaryPath, manifest, trial))
+    } else {
+      proof.unchecked.append("SQLite's checks: the version is no database image")
+    }
+    if reader.core.flags.contains(.damaged), let first = proof.findings.first {
+      proof.findings[0] = "\(first) (the database was damaged already when it was pushed)"
+    }
+    return proof
+  }
+
+  private func look(at path: String, _ manifest: StoredManifest, _ trial: Drill.Trial) async throws -> ImageProof {
+    reporter.progress(
+      Progress(.checking, subject: manifest.core?.database ?? "", bytesDone: 0, bytesTotal: nil))
+    var asked = ImageTrial()
+    asked.rows = manifest.body.remarks.rows.map { TableRows(table: $0.table, rows: $0.rows) }
+    asked.foreignKeys = trial.foreignKeys
+    asked.query = trial.query
+    asked.queryLimit = trial.queryLimit
+    return try await proveImage(at: path, asked)
+  }
+}
+
+extension ImageProof {
+  fileprivate mutating func join(_ other: ImageProof) {
+    findings += other.findings
+    unchecked += other.unchecked
+    passed += other.passed
+  }
+}

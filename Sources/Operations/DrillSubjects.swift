@@ -1,0 +1,94 @@
+import Repositories
+import Sealing
+import Storage
+
+/// The versions that a drill is about, found with nothing but what the target says. What this machine remembers is used
+/// for one thing: to notice that the target shows less than it did.
+struct DrillSubjects {
+  struct Subject: Sendable {
+    let database: String
+    let facts: VersionFacts
+  }
+
+  let repository: Repository
+  private(set) var chosen: [Subject] = []
+  private(set) var failures: [(database: String?, error: OperationError)] = []
+
+  /// - Parameters:
+  ///   - fresh: a world that has never seen the target.
+  ///   - pick: chooses among so many.
+  static func find(
+    _ request: Drill.Request, at target: TargetAccess, _ world: World, fresh: World,
+    _ pick: @escaping @Sendable (Int) -> Int
+  ) async throws -> DrillSubjects {
+    if case .versions(let selectors) = request.choice { return try await find(selectors, at: target, world, fresh) }
+    let chains = try await DrillChains(at: target, world, fresh: fresh)
+    var subjects = DrillSubjects(repository: chains.repository)
+    try await subjects.choose(request, chains, target.name, pick)
+    return subjects
+  }
+
+  private static func find(
+    _ selectors: [VersionSelector], at target: TargetAccess, _ world: World, _ fresh: World
+  ) async throws -> DrillSubjects {
+    let lookup = try await VersionLookup(at: target, fresh)
+    try lookup.repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: lookup.repository.id))
+    var subjects = DrillSubjects(repository: lookup.repository)
+    for selector in selectors {
+      do {
+        let found = try await lookup.find(selector)
+        try await demandFresh(found, selector, lookup.repository, world)
+        subjects.chosen.append(Subject(database: found.facts.version?.database ?? "", facts: found.facts))
+      } catch {
+        let problem = OperationError(error, doing: "drilling \(selector.text) at \(target.name)")
+        if problem.kind == .cancelled { throw problem }
+        subjects.failures.append((nil, problem))
+      }
+    }
+    return subjects
+  }
+
+  /// An id proves by itself which version it is; any other name means the newest of several.
+  private static func demandFresh(
+    _ found: VersionLookup.Found, _ selector: VersionSelector, _ repository: Repository, _ world: World
+  ) async throws {
+    if case .id = selector { return }
+    let chain = found.history.chain
+    let listing = ChainListing(
+      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
+    let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
+    try await repository.checkFreshness(of: listing, history: found.history, state: seen)
+  }
+
+  private init(repository: Repository) { self.repository = repository }
+
+  private mutating func choose(
+    _ request: Drill.Request, _ chains: DrillChains, _ target: String, _ pick: @Sendable (Int) -> Int
+  ) async throws {
+    if request.databases.isEmpty { failures += chains.vanished.map { (nil, OperationError($0, doing: target)) } }
+    failures += chains.nameless.map { (nil, OperationError($0, doing: target)) }
+    let hosts = try chains.hosts(request)
+    for name in request.databases where !chains.databases.contains(where: { $0.name == name }) {
+      let error = RepositoryError(
+        .noSuchVersion, "no version of '\(name)' is at \(target)", hint: "`sealift list` shows what is there.")
+      failures.append((name, OperationError(error)))
+    }
+    for database in chains.databases where hosts.contains(database.host) && request.asks(for: database.name) {
+      do {
+        let facts = try await chains.choose(among: database, request, pick)
+        chosen.append(Subject(database: database.name, facts: facts))
+      } catch {
+        let problem = OperationError(error, doing: "drilling '\(database.name)' at \(target)")
+        if problem.kind == .cancelled { throw problem }
+        failures.append((database.name, problem))
+      }
+    }
+    guard chosen.isEmpty, failures.isEmpty else { return }
+    throw RepositoryError(
+      .noSuchVersion, "there is no version to drill at \(target)", hint: "Push a database there first.")
+  }
+}
+
+extension Drill.Request {
+  func asks(for name: String) -> Bool { databases.isEmpty || databases.contains(name) }
+}

@@ -1,0 +1,94 @@
+/// What a manifest says of its version beside the core: the extensions of its body (`Docs/Format.md` §6.4). A reader that
+/// does not know them, or cannot read one, passes over it, and the version is the same without.
+package struct Remarks: Sendable, Equatable {
+  /// The rows of one table when the version was pushed.
+  package struct TableRows: Sendable, Equatable {
+    package let table: String
+    package let rows: UInt64
+
+    package init(table: String, rows: UInt64) {
+      self.table = table
+      self.rows = rows
+    }
+  }
+
+  /// The version, perhaps of another repository, that this one is a copy of.
+  package struct Origin: Sendable, Equatable {
+    package let repository: RepositoryID
+    package let version: Digest
+
+    package init(repository: RepositoryID, version: Digest) {
+      self.repository = repository
+      self.version = version
+    }
+  }
+
+  /// Bytes of a table's name, at most; a table with a longer one is not noted.
+  package static let longestName = 255
+
+  /// Ascending by the bytes of the names; not every table need be there.
+  package let rows: [TableRows]
+  package let origin: Origin?
+
+  package static let none = Remarks()
+
+  /// - Parameter rows: in any order. What cannot be noted, and what stands there twice, is left out.
+  package init(rows: [TableRows] = [], origin: Origin? = nil) {
+    var named: [[UInt8]: TableRows] = [:]
+    for one in rows where (1...Self.longestName).contains(one.table.utf8.count) { named[Array(one.table.utf8)] = one }
+    self.rows = named.values.sorted { $0.table.utf8.lexicographicallyPrecedes($1.table.utf8) }
+    self.origin = origin
+  }
+}
+
+extension Remarks {
+  private static let rowsType: UInt16 = 1
+  private static let originType: UInt16 = 2
+
+  func encode(into writer: inout ByteWriter) {
+    var extensions: [(type: UInt16, bytes: [UInt8])] = []
+    if !rows.isEmpty {
+      var bytes = ByteWriter()
+      bytes.write(UInt32(rows.count))
+      for one in rows {
+        bytes.write(string: one.table)
+        bytes.write(one.rows)
+      }
+      extensions.append((Self.rowsType, bytes.bytes))
+    }
+    if let origin { extensions.append((Self.originType, origin.repository.bytes + origin.version.bytes)) }
+    Extensions.encode(extensions, into: &writer)
+  }
+
+  init(_ reader: inout ByteReader) throws(SealError) {
+    let found = try Extensions.read(&reader, known: [Self.rowsType, Self.originType])
+    rows = found[Self.rowsType].flatMap { try? Self.readRows($0) } ?? []
+    origin = found[Self.originType].flatMap { try? Self.readOrigin($0) }
+  }
+
+  private static func readRows(_ bytes: [UInt8]) throws(SealError) -> [TableRows] {
+    var reader = ByteReader(bytes, "list of tables")
+    var rows: [TableRows] = []
+    for _ in 0..<(try reader.readCount(UInt32.self, ofAtLeast: 10)) {
+      let one = TableRows(table: try reader.readString(), rows: try reader.read())
+      let isLater = rows.last.map { $0.table.utf8.lexicographicallyPrecedes(one.table.utf8) } ?? true
+      guard (1...longestName).contains(one.table.utf8.count), isLater else {
+        throw SealError(.malformed, "the list of tables is out of order")
+      }
+      rows.append(one)
+    }
+    guard !rows.isEmpty else { throw SealError(.malformed, "the list of tables is empty") }
+    try reader.expectEnd()
+    return rows
+  }
+
+  private static func readOrigin(_ bytes: [UInt8]) throws(SealError) -> Origin {
+    var reader = ByteReader(bytes, "origin of a copy")
+    guard let repository = RepositoryID(try reader.read(count: 16)) else {
+      throw SealError(.malformed, "the origin of a copy is cut")
+    }
+    let origin = Origin(repository: repository, version: try reader.readDigest())
+    try reader.expectEnd()
+    return origin
+  }
+}

@@ -1,0 +1,116 @@
+import CSQLite
+
+/// What is asked of a restored image before it counts as one that an application could live with.
+package struct ImageTrial: Sendable {
+  /// The rows that the tables had; what is not named is not compared.
+  package var rows: [TableRows] = []
+  /// Whether rows that refer to rows that are not there count against it.
+  package var foreignKeys = true
+  /// A query of the user's own that must return a row.
+  package var query: String?
+  /// How long that may take.
+  package var queryLimit: Duration = .seconds(60)
+
+  package init() {}
+}
+
+/// What an image was found to be.
+package struct ImageProof: Sendable, Equatable {
+  /// What is wrong with it; it passed when there is nothing.
+  package var findings: [String] = []
+  /// What could not be looked at here, and why.
+  package var unchecked: [String] = []
+  /// What was tried, and went well.
+  package var passed: [String] = []
+
+  package init() {}
+}
+
+/// Looks at a private, finished image with everything that SQLite has, and asks it what its user wants to know.
+///
+/// It is opened as immutable and read-only; nobody may be writing to it.
+/// - Throws: `.missing`, `.unreadable`, `.cancelled`; `.query` for a query that must not be run.
+package func proveImage(at path: String, _ trial: ImageTrial) async throws -> ImageProof {
+  try await onOwnThread { stop in
+    guard exists(path) else { throw SnapshotError(.missing, "there is no file \(path)") }
+    let watch = Watch(stop, busyTimeout: .seconds(1))
+    do {
+      var proof = ImageProof()
+      let connection = try openImage(path, watch)
+      try proof.checkIntegrity(connection, watch)
+      // What a broken image says of its rows is worth nothing.
+      guard proof.findings.isEmpty else { return proof }
+      if trial.foreignKeys { try proof.checkForeignKeys(connection, watch) }
+      try proof.compareRows(connection, trial.rows, watch)
+      if let query = trial.query { try proof.ask(query, connection, trial.queryLimit, watch) }
+      return proof
+    } catch let failure as SQLiteFailure {
+      if let refusal = watch.refusal { throw refusal }
+      guard failure.meansDamage else { throw failure.explained(of: path) }
+      var proof = ImageProof()
+      proof.findings.append("SQLite cannot read it: \(failure.message)")
+      return proof
+    }
+  }
+}
+
+extension ImageProof {
+  fileprivate mutating func checkIntegrity(_ connection: Connection, _ watch: Watch) throws {
+    switch try check(connection, by: "integrity_check", watch) {
+    case .ok: passed.append("integrity_check ok")
+    case .notCheckable(let why): unchecked.append("integrity_check: \(why)")
+    case .damaged(let lines): findings.append("integrity_check: \(lines.first ?? "it failed")")
+    }
+  }
+
+  fileprivate mutating func checkForeignKeys(_ connection: Connection, _ watch: Watch) throws {
+    do throws(SQLiteFailure) {
+      let tables = try connection.rows("PRAGMA foreign_key_check", limit: Self.mostRows)
+      guard let first = tables.first else {
+        passed.append("foreign_key_check ok")
+        return
+      }
+      let count = tables.count < Self.mostRows ? "\(tables.count)" : "\(Self.mostRows) or more"
+      findings.append("foreign_key_check: \(count) rows refer to rows that are not there, the first in '\(first)'")
+    } catch {
+      if let refusal = watch.refusal { throw refusal }
+      if error.meansDamage {
+        findings.append("foreign_key_check: \(error.message)")
+      } else {
+        unchecked.append("foreign_key_check: \(error.message)")
+      }
+    }
+  }
+
+  private static let mostRows = 1000
+
+  fileprivate mutating func compareRows(_ connection: Connection, _ noted: [TableRows], _ watch: Watch) throws {
+    guard !noted.isEmpty else {
+      unchecked.append("row counts: none were noted at push")
+      return
+    }
+    let before = findings.count
+    var total: UInt64 = 0
+    for one in noted {
+      guard let found = try countRows(of: one.table, connection, watch) else {
+        findings.append("row counts: table '\(one.table)' had \(one.rows) rows and cannot be counted now")
+        continue
+      }
+      if found != one.rows {
+        findings.append("row counts: table '\(one.table)' has \(found) rows, and had \(one.rows)")
+      }
+      total += found
+    }
+    guard findings.count == before else { return }
+    passed.append("\(total) rows in \(noted.count) \(noted.count == 1 ? "table" : "tables") as at push")
+  }
+
+  fileprivate mutating func ask(
+    _ query: String, _ connection: Connection, _ limit: Duration, _ watch: Watch
+  ) throws {
+    switch try connection.firstRow(of: query, within: limit, watch) {
+    case .some: passed.append("the query returned a row")
+    case .none(let why): findings.append("the query \(why)")
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Operations
+
+/// `drill`; the operation is called `Drill`.
+struct DrillCommand: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drill",
+    abstract: "Restore versions from a target alone, and try whether they can be lived with.",
+    discussion: """
+      Each version is restored into a scratch place with nothing that this machine remembers, and looked at: \
+      integrity_check, foreign_key_check, the rows of each table as they were at push, the SHA-256, and a query of \
+      your own. The outcome is noted with the version. Nothing is left on this machine.
+
+        sealift drill
+        sealift drill app --random --query "SELECT 1 FROM orders WHERE day > date('now', '-2 days')"
+        sealift --target nas drill --versions 3f2a91c0 --no-record
+      """)
+
+  @Argument(help: ArgumentHelp("Databases by name; all of this host when there are none.", valueName: "name"))
+  var databases: [String] = []
+
+  @Flag(help: "Take any version of each database instead of the newest.")
+  var random = false
+
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp(
+      "This version: an id, NAME:latest or NAME@TIME. May be given more than once.", valueName: "version"))
+  var versions: [String] = []
+
+  @Option(help: ArgumentHelp("A SELECT that must return a row.", valueName: "sql"))
+  var query: String?
+
+  @Option(help: ArgumentHelp("How long the query may take, such as 30s.", valueName: "time"))
+  var queryTimeout: String?
+
+  @Flag(help: "Do not mind rows that refer to rows that are not there.")
+  var noForeignKeys = false
+
+  @Flag(help: "Also databases that other hosts push.")
+  var allHosts = false
+
+  @Option(
+    help: ArgumentHelp("Restore below this folder instead of the state folder.", valueName: "folder"),
+    completion: .directory)
+  var scratch: String?
+
+  @Flag(help: "Do not note the outcome at the target.")
+  var noRecord = false
+
+  @OptionGroup var global: GlobalOptions
+
+  func validate() throws {
+    if !versions.isEmpty, random || allHosts || !databases.isEmpty {
+      throw ValidationError("--versions names what is drilled: it goes without names, --random and --all-hosts")
+    }
+    if let queryTimeout, TimeSpan.parse(queryTimeout) == nil {
+      throw ValidationError("--query-timeout is a time such as 30s, not '\(queryTimeout)'")
+    }
+    if let query, query.isEmpty { throw ValidationError("--query is empty") }
+  }
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    let selectors = try versions.map(VersionSelector.init(parsing:))
+    let configuration = try session.configuration()
+    let targets = try Targets(session, configuration)
+    let chosen = try targets.all()
+    let world = try session.world(configuration)
+    var report = DrillReport()
+    for target in chosen {
+      var request = request(configuration)
+      request.databases = databases.filter { configuration.pushes($0, to: target) }
+      if !selectors.isEmpty { request.choice = .versions(selectors) }
+      if request.databases.isEmpty, !databases.isEmpty { continue }
+      try await report.drill(request, at: target.name, world, session.terminal) { try targets.access(target) }
+    }
+    return try report.end(session.terminal)
+  }
+
+  private func request(_ configuration: Configuration) -> Drill.Request {
+    var request = Drill.Request()
+    request.allHosts = allHosts
+    request.choice = random ? .random : .newest
+    request.scratch = scratch.map(Paths.absolute)
+    request.records = !noRecord
+    for database in configuration.databases { request.trials[database.source.name] = asked(database.drill) }
+    request.otherwise = asked(Drill.Trial())
+    return request
+  }
+
+  /// The options of the command line go before the configuration.
+  private func asked(_ trial: Drill.Trial) -> Drill.Trial {
+    var trial = trial
+    if let query { trial.query = query }
+    if let limit = queryTimeout.flatMap(TimeSpan.parse) { trial.queryLimit = .milliseconds(limit) }
+    if noForeignKeys { trial.foreignKeys = false }
+    return trial
+  }
+}
+
+extension Configuration {
+  /// Whether a database is meant to be there: what the configuration does not know may be anywhere.
+  fileprivate func pushes(_ name: String, to target: TargetSettings) -> Bool {
+    let names = databases.first { $0.source.name == name }?.targets
+    return names.map { $0.contains(target.name) } ?? true || !targets.contains { $0.name == target.name }
+  }
+}

@@ -1,0 +1,73 @@
+import Operations
+
+/// What became of all drills of one run: each database at each target.
+struct DrillReport {
+  private(set) var drilled: [Drill.Drilled] = []
+  private(set) var failures: [(database: String?, target: String, error: OperationError)] = []
+
+  /// Drills at one target. Its failure is kept, and the next one is tried all the same.
+  /// - Throws: only when the work was cancelled.
+  mutating func drill(
+    _ request: Drill.Request, at target: String, _ world: World, _ terminal: Terminal,
+    _ access: () throws -> TargetAccess
+  ) async throws {
+    do {
+      let outcome = try await Drill(world).run(request, at: access()) { one in
+        guard !terminal.manner.json else { return }
+        for line in Self.lines(one) { try? terminal.result(line) }
+      }
+      for one in outcome.drilled { add(one) }
+      for failure in outcome.failures { failed(failure.database, target, failure.error) }
+    } catch {
+      let error = Session.known(error)
+      if error.kind == .cancelled { throw error }
+      failed(nil, target, error)
+    }
+  }
+
+  mutating func failed(_ database: String?, _ target: String, _ error: OperationError) {
+    failures.append((database, target, error))
+  }
+
+  mutating func add(_ one: Drill.Drilled) { drilled.append(one) }
+
+  /// Says what is left to say. What did not pass counts more than what could not be tried.
+  /// - Throws: the first failure when nothing was tried.
+  func end(_ terminal: Terminal) throws -> ExitStatus {
+    if terminal.manner.json { try terminal.result(Documents.drill(self, notices: terminal.notices)) }
+    let errors = drilled.filter { !$0.hasPassed }.map(Self.error) + failures.map(\.error)
+    guard let first = errors.first(where: { $0.kind == .verificationFailed }) ?? errors.first else { return .success }
+    for error in errors { terminal.tell(error) }
+    guard first.kind != .verificationFailed, !drilled.isEmpty else {
+      terminal.tellDocument(first)
+      return ExitStatus(first.kind)
+    }
+    terminal.tellDocument(
+      OperationError(
+        .partlyDone,
+        "\(failures.count) of \(failures.count + drilled.count) drills could not be made: \(first.message)",
+        hint: first.hint))
+    return .partlyDone
+  }
+
+  private static func error(_ one: Drill.Drilled) -> OperationError {
+    OperationError(
+      .verificationFailed, code: "drillFailed",
+      "\(place(one)): the drill failed: \(one.text)",
+      hint: "Drill an older version with --versions, and push the database again; `sealift list` shows what there is.")
+  }
+
+  /// `app, version 3f2a91c0 of 2026-11-20T12:00:00Z at nas`.
+  private static func place(_ one: Drill.Drilled) -> String {
+    let version = one.version
+    return
+      "\(version.database), version \(version.id.prefix(8)) of \(Times.seconds(version.time)) at \(version.target)"
+  }
+
+  static func lines(_ one: Drill.Drilled) -> [String] {
+    let checks =
+      one.findings.map { "  failed: \($0)" } + one.passed.map { "  passed: \($0)" }
+      + one.unchecked.map { "  not looked at: \($0)" }
+    return ([place(one) + (one.hasPassed ? ": passed" : ": FAILED")] + checks).map(printable)
+  }
+}

@@ -1,0 +1,263 @@
+import FoundationEssentials
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Repositories
+@testable import Sealing
+@testable import Snapshots
+
+/// Versions of one repository in another one: with other keys, bit for bit, and no second time.
+@Suite struct CopyTests {
+  /// A repository with keys of its own, seen from the same machine.
+  private func repository(_ road: Road, _ name: String, key: UInt8) async throws -> (TargetAccess, MemoryStore) {
+    let store = MemoryStore(location: "memory:\(name)")
+    let target = TargetAccess(
+      name: name, store: store, unlock: { .keyFile([UInt8](repeating: key, count: 64)) })
+    _ = try await Initialize(road.world).run(at: target, ifMissing: false)
+    return (target, store)
+  }
+
+  /// Versions of a database that changes a little each time.
+  private func history(_ road: Road, versions: Int, rows: Int = 300) async throws -> [VersionSummary] {
+    let database = DatabaseSource(name: "app", path: try road.database(rows: rows), tags: ["nightly"])
+    var pushed: [VersionSummary] = []
+    for number in 0..<versions {
+      try SQLite.run("update t set body = randomblob(900) where id % 50 = \(number)", on: database.path)
+      var request = Push.Request(database: database, targets: [road.target])
+      request.note = "number \(number)"
+      pushed.append(try #require(try await Push(road.world).run(request).pushed.first).version)
+    }
+    return pushed
+  }
+
+  private func copy(
+    _ road: Road, to target: TargetAccess, _ change: (inout CopyVersions.Request) -> Void = { _ in }
+  ) async throws -> CopyVersions.Outcome {
+    var request = CopyVersions.Request()
+    change(&request)
+    let outcome = try await CopyVersions(road.world).run(request, from: road.target, to: target)
+    #expect(road.files(in: "\(road.world.stateFolder)/spool").filter { $0 != "lock" }.isEmpty)
+    return outcome
+  }
+
+  private func bytes(_ road: Road, _ version: VersionSummary, at target: TargetAccess) async throws -> [UInt8] {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    _ = try await Pull(road.withoutState(scratch)).run(.id(prefix: version.id), from: target, to: .file(path))
+    return try fileBytes(path)
+  }
+
+  @Test func `versions arrive bit for bit, oldest first, with all that was said of them`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 5)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let outcome = try await copy(road, to: other)
+    #expect(outcome.failures.isEmpty && outcome.copied.map(\.origin.id) == originals.map(\.id))
+    let copies = try await ListVersions(road.world).run(at: other)
+    #expect(copies.problems.isEmpty && copies.versions.map(\.id) == outcome.copied.map(\.version.id))
+    #expect(Set(copies.versions.map(\.id)).isDisjoint(with: originals.map(\.id)))
+    for (copy, original) in zip(copies.versions, originals) {
+      #expect(copy.sha256 == original.sha256 && copy.time == original.time && copy.host == original.host)
+      #expect(copy.database == "app" && copy.method == original.method && copy.sequence == original.sequence)
+      #expect(copy.tags == ["nightly"] && copy.note == original.note)
+      #expect(try await bytes(road, copy, at: other) == bytes(road, original, at: road.target))
+      let detail = try await ListVersions(road.world).show(.id(prefix: copy.id), at: other)
+      #expect(detail.copiedFrom == original.id)
+    }
+    #expect(try await Drill(road.world).run(Drill.Request(), at: other).drilled.first?.hasPassed == true)
+    let drilled = try await Drill(road.world).run(Drill.Request(), at: other).drilled.first
+    #expect(drilled?.passed.contains("300 rows in 1 table as at push") == true)
+
+    let again = try await copy(road, to: other)
+    #expect(again.copied.allSatisfy(\.wasThere) && again.copied.count == 5)
+    #expect(try await ListVersions(road.world).run(at: other).versions.count == 5)
+  }
+
+  @Test func `successive copies are deltas as the originals were`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 5, rows: 4000)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let copied = try await copy(road, to: other).copied
+    for (copy, original) in zip(copied, originals) {
+      #expect(copy.version.bytesNew < original.bytesNew * 5 / 4 + 8192)
+    }
+    #expect(copied.dropFirst().allSatisfy { $0.version.bytesNew < copied[0].version.bytesNew / 4 })
+  }
+
+  @Test(arguments: 1...5) func `a copy that was cut is gone on with`(puts: Int) async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 5)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let cut = TargetAccess(name: "other", store: DyingStore(store, puts: puts), unlock: other.unlock)
+    let first = try await copy(road, to: cut)
+    #expect(!first.failures.isEmpty && first.copied.count < 5)
+    // As on another machine, which remembers nothing of the first try.
+    let scratch = try Scratch()
+    let second = try await CopyVersions(road.withoutState(scratch)).run(
+      CopyVersions.Request(), from: road.target, to: other)
+    #expect(second.failures.isEmpty && second.copied.count == 5)
+    #expect(second.copied.filter(\.wasThere).count >= first.copied.count)
+    let copies = try await ListVersions(road.withoutState(try Scratch())).run(at: other)
+    #expect(copies.problems.isEmpty && copies.versions.map(\.sha256) == originals.map(\.sha256))
+    for (copy, original) in zip(copies.versions, originals) {
+      #expect(try await bytes(road, copy, at: other) == bytes(road, original, at: road.target))
+    }
+  }
+
+  @Test func `a newest copy whose packs are gone does not count as there`() async throws {
+    let road = try await Road()
+    _ = try await history(road, versions: 2, rows: 2000)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let before = try await copy(road, to: other) { $0.choice = .newest }
+    #expect(before.copied.count == 1)
+    for pack in store.content.keys.filter({ $0.text.hasPrefix("packs/") }) { store.content[pack] = nil }
+    let again = try await copy(road, to: other) { $0.choice = .newest }
+    let copy = try #require(again.copied.first)
+    #expect(!copy.wasThere)
+    #expect(try await bytes(road, copy.version, at: other) == bytes(road, copy.origin, at: road.target))
+  }
+
+  @Test func `an older version never comes after a younger one`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let (other, _) = try await repository(road, "other", key: 9)
+    _ = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[1].id)]) }
+    let rest = try await copy(road, to: other)
+    #expect(rest.copied.map(\.wasThere) == [false, true, false])
+    let latest = try await ListVersions(road.world).show(.latest(database: "app"), at: other).summary
+    #expect(latest.sha256 == originals[2].sha256)
+    for original in originals {
+      let then = try await ListVersions(road.world).show(.notLater(database: "app", time: original.time), at: other)
+      #expect(then.summary.time == original.time)
+    }
+    // The host that pushed them goes on where the copies end.
+    let database = DatabaseSource(name: "app", path: road.scratch.file("app.db"))
+    try SQLite.run("delete from t where id > 200", on: database.path)
+    let next = try await Push(road.world).run(Push.Request(database: database, targets: [other])).pushed[0].version
+    #expect(next.sequence == 3)
+  }
+
+  @Test func `the same repository is refused, by whatever way it is reached`() async throws {
+    let road = try await Road()
+    _ = try await history(road, versions: 1)
+    let before = road.store.content
+    let again = TargetAccess(name: "again", store: MemoryStore(location: "memory:again"), unlock: road.target.unlock)
+    (again.store as? MemoryStore)?.content = before
+    for target in [road.target, again] {
+      let error = await #expect(throws: OperationError.self) { try await copy(road, to: target) }
+      #expect(error?.code == "sameRepository" && error?.kind == .usage)
+    }
+    #expect(road.store.content == before)
+  }
+
+  @Test func `a version that is damaged is named, and the others are copied`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    // What only the first version's manifest holds: its riders, its map.
+    let name = try #require(
+      road.store.content.keys.first { $0.text.contains("/000000000002-") && $0.text.hasPrefix("versions/") })
+    road.store.content[name]?[200] ^= 1
+    let (other, _) = try await repository(road, "other", key: 9)
+    let scratch = try Scratch()
+    let outcome = try await CopyVersions(road.withoutState(scratch)).run(
+      CopyVersions.Request(), from: road.target, to: other)
+    #expect(outcome.copied.map(\.origin.id) == [originals[0].id, originals[2].id])
+    #expect(outcome.failures.contains { $0.error.kind == .verificationFailed })
+  }
+
+  @Test func `a copy of a copy says where it began, and names choose`() async throws {
+    let road = try await Road()
+    let original = try #require(try await history(road, versions: 1).first)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let (third, _) = try await repository(road, "third", key: 10)
+    #expect(
+      try await copy(road, to: other) { $0.databases = ["nothing"] }.failures.map(\.error.kind) == [.noSuchVersion])
+    _ = try await copy(road, to: other) { $0.databases = ["app"] }
+    let outcome = try await CopyVersions(road.world).run(CopyVersions.Request(), from: other, to: third)
+    let copy = try #require(outcome.copied.first).version
+    #expect(try await ListVersions(road.world).show(.id(prefix: copy.id), at: third).copiedFrom == original.id)
+    // Back to where it came from: it is there.
+    let back = try await CopyVersions(road.world).run(CopyVersions.Request(), from: third, to: road.target)
+    #expect(back.copied.map(\.wasThere) == [true] && back.copied[0].version.id == original.id)
+  }
+
+  @Test func `a restored file is demanded to have its SHA-256`() throws {
+    let scratch = try Scratch()
+    let file = try RestoredFile(for: scratch.file("a"))
+    defer { file.discard() }
+    let bytes = Array("what was pushed".utf8)
+    try file.setLength(bytes.count)
+    try file.write(bytes[...], at: 0)
+    func content(_ sha256: Digest) -> Core.FileContent {
+      Core.FileContent(
+        unitType: .block, unitSize: 65_536, unitCount: 1, length: UInt64(bytes.count), imageDigest: .zero,
+        sha256: sha256)
+    }
+    try file.demand(content(.sha256(of: bytes)))
+    #expect(throws: RepositoryError.self) { try file.demand(content(.sha256(of: []))) }
+  }
+
+  @Test func `a lane begins beside a chain, and has its own number`() throws {
+    let keyring = try Keyring.make(random: systemRandom)
+    var lanes = CopyLanes(keyring)
+    func place(_ time: UInt64) throws -> UInt32 {
+      let (chain, fork) = try lanes.place(host: "h", database: "d", fork: 3, time: time)
+      #expect(CopyLanes.fork(of: chain, host: "h", database: "d", keyring) == 3)
+      lanes.add(chain, time: time)
+      return fork
+    }
+    let step: UInt32 = 1 << 20
+    let times: [UInt64] = [10, 20, 15, 16, 30, 5, 16]
+    let forks: [UInt32] = [3, 3, 3 + step, 3 + step, 3, 3 + step + step, 3 + step + step]
+    let placed = try times.map { try place($0) }
+    #expect(placed == forks)
+    #expect(throws: RepositoryError.self) { for _ in 0..<100 { _ = try place(1) } }
+    let unknown = keyring.chainID(host: "h", database: "d", fork: 999_999)
+    #expect(CopyLanes.fork(of: unknown, host: "h", database: "d", keyring) == 0)
+  }
+}
+
+/// A store that takes so many puts, and answers nothing after the last of them.
+private final class DyingStore: ObjectStore {
+  private let base: MemoryStore
+  private let left: Locked<Int>
+  let traits: StoreTraits
+
+  init(_ base: MemoryStore, puts: Int) {
+    self.base = base
+    left = Locked(puts)
+    traits = base.traits
+  }
+
+  private func demandLife() throws(StoreError) {
+    if left.withLock({ $0 <= 0 }) { throw StoreError(.unavailable, "the store died") }
+  }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try demandLife()
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+    left.withLock { $0 -= 1 }
+  }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try demandLife()
+    return try await base.get(name, range: range)
+  }
+
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
+    try demandLife()
+    return try await base.head(name)
+  }
+
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    try demandLife()
+    return try await base.list(prefix: prefix)
+  }
+
+  func delete(_ name: ObjectName) async throws(StoreError) {
+    try demandLife()
+    try await base.delete(name)
+  }
+}

@@ -1,0 +1,142 @@
+import TestKit
+import Testing
+
+@testable import Snapshots
+
+/// What a drill finds in an image, and what it refuses to do with it.
+@Suite struct ProveImageTests {
+  private static let tables = """
+    CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE sale(id INTEGER PRIMARY KEY, customer REFERENCES customer);
+    INSERT INTO customer VALUES (1, 'a'), (2, 'b');
+    INSERT INTO sale VALUES (1, 1), (2, 2), (3, 2);
+    """
+
+  /// A folder with `a.db` in it.
+  private func image(_ more: String = "") throws -> Scratch {
+    let scratch = try Scratch()
+    try SQLite.run(Self.tables + more, on: scratch.file("a.db"))
+    return scratch
+  }
+
+  private func asking(_ query: String, _ limit: Duration = .seconds(60)) -> ImageTrial {
+    var trial = ImageTrial()
+    trial.query = query
+    trial.queryLimit = limit
+    return trial
+  }
+
+  @Test func `a sound image passes everything`() async throws {
+    let scratch = try image()
+    var trial = asking("SELECT * FROM sale WHERE customer = 2; -- bought something")
+    trial.rows = [.init(table: "customer", rows: 2), .init(table: "sale", rows: 3)]
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
+    #expect(proof.findings.isEmpty && proof.unchecked.isEmpty)
+    #expect(
+      proof.passed == [
+        "integrity_check ok", "foreign_key_check ok", "5 rows in 2 tables as at push", "the query returned a row",
+      ])
+    #expect(try names(in: scratch.path) == ["a.db"])
+  }
+
+  @Test func `rows that went, and tables that went, are found`() async throws {
+    let scratch = try image()
+    var trial = ImageTrial()
+    trial.rows = [.init(table: "customer", rows: 3), .init(table: "gone", rows: 0), .init(table: "sale", rows: 3)]
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
+    #expect(
+      proof.findings == [
+        "row counts: table 'customer' has 2 rows, and had 3",
+        "row counts: table 'gone' had 0 rows and cannot be counted now",
+      ])
+  }
+
+  @Test func `rows that refer to nothing are found, unless nobody minds`() async throws {
+    let scratch = try image("INSERT INTO sale VALUES (4, 77)")
+    var trial = ImageTrial()
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
+    #expect(
+      proof.findings == ["foreign_key_check: 1 rows refer to rows that are not there, the first in 'sale'"])
+    trial.foreignKeys = false
+    #expect(try await proveImage(at: scratch.file("a.db"), trial).findings.isEmpty)
+  }
+
+  @Test func `damage is found, and nothing is asked of a damaged image`() async throws {
+    let scratch = try image(
+      """
+      UPDATE customer SET name = 'c';
+      PRAGMA writable_schema=1;
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE customer(id INTEGER PRIMARY KEY, name INTEGER CHECK(name > 5))'
+        WHERE name = 'customer';
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE sale(id INTEGER PRIMARY KEY, customer NOT NULL, more NOT NULL)'
+        WHERE name = 'sale';
+      """)
+    let proof = try await proveImage(at: scratch.file("a.db"), asking("SELECT 1"))
+    #expect(proof.findings.count == 1 && proof.findings.first?.hasPrefix("integrity_check: NULL value") == true)
+    #expect(proof.passed.isEmpty)
+  }
+
+  @Test func `what is no database is found to be none`() async throws {
+    let scratch = try Scratch()
+    try writeFile(scratch.file("a.db"), Array("SQLite format 3\0".utf8) + [UInt8](repeating: 7, count: 8000))
+    #expect(try await !proveImage(at: scratch.file("a.db"), ImageTrial()).findings.isEmpty)
+  }
+
+  @Test func `what needs its application is said, and the rest is looked at`() async throws {
+    let scratch = try Scratch()
+    let path = scratch.file("a.db")
+    try SampleDatabase.applicationCollation.make(at: path)
+    let proof = try await proveImage(at: path, asking("SELECT 1"))
+    #expect(proof.findings.isEmpty)
+    #expect(proof.unchecked.contains { $0.contains("need collations or functions of their application") })
+    #expect(proof.passed.contains("the query returned a row"))
+  }
+
+  @Test(arguments: [
+    ("SELECT * FROM sale WHERE id > 10", "the query returned no row"),
+    ("SELECT * FROM orders", "the query failed: no such table: orders"),
+    ("SELEC 1", "the query failed: near \"SELEC\": syntax error"),
+  ])
+  func `a query that finds nothing is found out`(query: String, finding: String) async throws {
+    let scratch = try image()
+    #expect(try await proveImage(at: scratch.file("a.db"), asking(query)).findings == [finding])
+  }
+
+  @Test func `a query that does not end is ended`() async throws {
+    let scratch = try image()
+    let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    let proof = try await proveImage(at: scratch.file("a.db"), asking(endless, .milliseconds(50)))
+    #expect(proof.findings.count == 1 && proof.findings.first?.hasPrefix("the query did not end within") == true)
+  }
+
+  @Test(arguments: [
+    "DELETE FROM sale", "DELETE FROM sale RETURNING id", "CREATE TABLE x(a)", "INSERT INTO sale VALUES (9, 9)",
+    "PRAGMA user_version = 9", "PRAGMA journal_mode = DELETE", "ATTACH 'other.db' AS other",
+    "VACUUM INTO 'stolen.db'", "SELECT 1; DELETE FROM sale", "SELECT 1; SELECT 2", "", "  ; ",
+    "CREATE TEMP TABLE x AS SELECT 1",
+  ])
+  func `a query that does anything but read is refused`(query: String) async throws {
+    let scratch = try image()
+    let before = try fileBytes(scratch.file("a.db"))
+    let error = await #expect(throws: SnapshotError.self) {
+      try await proveImage(at: scratch.file("a.db"), asking(query))
+    }
+    #expect(error?.code == .query, "\(query): \(String(describing: error))")
+    #expect(try fileBytes(scratch.file("a.db")) == before)
+    #expect(try names(in: scratch.path) == ["a.db"])
+  }
+
+  @Test(arguments: [SampleDatabase.fts3, .fts4, .fts5, .rtree])
+  func `virtual tables can be asked`(kind: SampleDatabase) async throws {
+    let scratch = try Scratch()
+    let path = scratch.file("a.db")
+    try kind.make(at: path)
+    let database = try TestDatabase(path, readOnly: true)
+    let name = try database.text("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'")
+    database.close()
+    var trial = asking("SELECT count(*) FROM \"\(name)\"")
+    trial.rows = try await countRows(at: path)
+    let proof = try await proveImage(at: path, trial)
+    #expect(proof.findings.isEmpty, "\(proof.findings)")
+  }
+}
