@@ -74,6 +74,8 @@ let package = Package(
         "sealift", "Operations", "Backends", "Storage", "TestKit",
         .product(name: "Subprocess", package: "swift-subprocess"),
       ], swiftSettings: house),
+    // Every interleaving of push, forget, unforget and prune, searched: Scripts/campaigns/model builds and runs it.
+    .executableTarget(name: "ProtocolModel", path: "Tests/ProtocolModel", swiftSettings: house),
     .testTarget(
       name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
       swiftSettings: house),
