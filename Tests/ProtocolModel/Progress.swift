@@ -11,6 +11,8 @@ struct Progress: Model {
     var listsPacksFirst = true
     /// A partial manifest counts until a *later* manifest is complete; otherwise until any manifest of its sequence is.
     var partialsOutliveEarlierRevisions = true
+    /// No packs are candidates while the newest version is not whole: its push may be about to store it anew.
+    var sparesUnsafeNewest = false
   }
 
   struct State: BitwiseCopyable {
@@ -81,10 +83,10 @@ struct Progress: Model {
       body(next, .writer(0, "stores a pack", Names(piece)))
     case Writer.listingRecords:
       // A record that was put while the listing ran may be shown or not.
-      Names(state.condemned & ~state.conflicts).forEachSubset { some in
-        next = state
-        next.conflicts |= UInt8(some)
-        next.writerStep = Writer.listingPacks
+      next.writerStep = Writer.listingPacks
+      body(next, .writer(0, "lists records, conflicts", Names(next.conflicts)))
+      if state.condemned != state.conflicts {
+        next.conflicts = state.condemned
         body(next, .writer(0, "lists records, conflicts", Names(next.conflicts)))
       }
     case Writer.listingPacks:
@@ -102,6 +104,13 @@ struct Progress: Model {
     }
   }
 
+  /// Beside pieces, what a listing of manifests may have shown: the newest version is not whole.
+  private static let unsafe: UInt8 = 0x80
+
+  private func newestIsUnsafe(_ state: State) -> Bool {
+    state.manifests > 0 && (state.manifest != all || state.condemned | state.deleted != 0)
+  }
+
   /// What a prune must leave alone, as manifests say now.
   private func protected(_ state: State) -> UInt8 {
     let live = state.partialIsLive != 0 && (rules.partialsOutliveEarlierRevisions || state.manifests == 0)
@@ -115,7 +124,11 @@ struct Progress: Model {
       guard state.runs < runs, state.writerStep != Writer.acknowledged else { return }
       next.runs += 1
       next.prunerStep = 1
-      if rules.listsPacksFirst { next.candidates = state.stored & ~state.deleted } else { next.protected = protected(state) }
+      if rules.listsPacksFirst {
+        next.candidates = state.stored & ~state.deleted
+      } else {
+        next.protected = protected(state) | (newestIsUnsafe(state) ? Self.unsafe : 0)
+      }
       body(next, .pruner(0, rules.listsPacksFirst ? "lists packs" : "lists manifests"))
     case 1:
       if rules.listsPacksFirst {
@@ -123,6 +136,8 @@ struct Progress: Model {
       } else {
         next.candidates = state.stored & ~state.deleted & ~state.protected
       }
+      let isSpared = rules.listsPacksFirst ? newestIsUnsafe(state) : state.protected & Self.unsafe != 0
+      if rules.sparesUnsafeNewest, isSpared { next.candidates = 0 }
       next.protected = 0
       next.prunerStep = next.candidates == 0 ? 0 : 2
       body(next, .pruner(0, "has listed packs and manifests, candidates", Names(next.candidates)))
@@ -145,11 +160,19 @@ struct Progress: Model {
 
   /// Two bounds, in every state: how much is stored twice, and that the push, left alone, ends.
   func complaint(about state: State) -> String? {
+    if rules.sparesUnsafeNewest {
+      if state.manifests > 3 { return "a fourth attempt" }
+      return endsAlone(state)
+    }
     let window = max(1, rules.packsPerPartial)
     if Int(state.copies) > pieces + Int(state.runs) * window {
       return "\(state.copies) packs stored for \(pieces), after \(state.runs) prunes that may cost \(window) each"
     }
     if state.manifests > state.runs + 1 { return "\(state.manifests) attempts, after \(state.runs) prunes" }
+    return endsAlone(state)
+  }
+
+  private func endsAlone(_ state: State) -> String? {
     var alone = state
     for _ in 0..<(8 * pieces + 16) where alone.writerStep != Writer.acknowledged {
       var following = alone

@@ -79,56 +79,72 @@ extension Protocol {
     static let end: UInt8 = 7
   }
 
-  func unforget(_ world: World, _ body: (World, Step) -> Void) {
-    let unforgetting = world.unforgetting
-    var next = world
+  func unforget(_ world: World, _ index: Int, _ body: (World, Step) -> Void) {
+    let unforgetting = world.unforgetting(index)
     switch unforgetting.step {
     case Unforgets.beginning:
-      guard world.tombstones != 0, world.takenBack == 0 else { return }
-      next.unforgetting.names = world.tombstones
-      next.unforgetting.step = Unforgets.annotation
+      guard world.tombstones != 0, index > 0 || world.takenBack == 0 else { return }
       if !rules.unforgetAnnotatesFirst {
         guard world.isWhole(Name.a0), world.condemned & (Name.a0 | Name.old) == 0 else { return }
       }
-      body(next, Step(.unforget, "lists the tombstones of A"))
-    case Unforgets.annotation: annotate(world, body)
-    case Unforgets.listingRecords: endRecords(world, Name.a0, body)
-    case Unforgets.listingPacks: endPacks(world, Name.a0, body)
-    case Unforgets.newRevision:
-      next.put(Name.a1, isRepeated: instance.latePuts)
-      if rules.unforgetChecksNewRevision {
-        beginRecords(&next, Name.a1, Unforgets.listingRecordsAgain)
-      } else {
-        succeed(&next)
+      go(world, index, body, "lists the tombstones of A") {
+        $0.names = world.tombstones
+        $0.step = Unforgets.annotation
       }
-      body(next, Step(.unforget, "puts the manifest again", Name.a1))
-    case Unforgets.listingRecordsAgain: endRecords(world, Name.a1, body)
-    case Unforgets.listingPacksAgain: endPacks(world, Name.a1, body)
+    case Unforgets.annotation: annotate(world, index, body)
+    case Unforgets.listingRecords: endRecords(world, index, Name.a0, body)
+    case Unforgets.listingPacks: endPacks(world, index, Name.a0, body)
+    case Unforgets.newRevision:
+      var next = world
+      next.put(newRevision(index), isRepeated: instance.latePuts)
+      if rules.unforgetChecksNewRevision {
+        beginRecords(&next, index, newRevision(index), Unforgets.listingRecordsAgain)
+      } else {
+        succeed(&next, index)
+      }
+      body(next, Step(.unforget, "puts the manifest again", newRevision(index)))
+    case Unforgets.listingRecordsAgain: endRecords(world, index, newRevision(index), body)
+    case Unforgets.listingPacksAgain: endPacks(world, index, newRevision(index), body)
     default: break
     }
   }
 
-  private func annotate(_ world: World, _ body: (World, Step) -> Void) {
+  private func newRevision(_ index: Int) -> Names { index == 0 ? Name.a1 : Name.a2 }
+
+  private func go(
+    _ world: World, _ index: Int, _ body: (World, Step) -> Void, _ text: StaticString,
+    _ change: (inout World.Unforgetting) -> Void
+  ) {
     var next = world
-    let names = world.unforgetting.names
+    var unforgetting = world.unforgetting(index)
+    change(&unforgetting)
+    next.set(unforgetting, index)
+    body(next, Step(.unforget, text))
+  }
+
+  private func annotate(_ world: World, _ index: Int, _ body: (World, Step) -> Void) {
+    var next = world
+    let names = world.unforgetting(index).names
     if rules.unforgetDeletesTombstones {
       next.tombstones &= ~names
     } else {
-      next.takenBack = 0b100 | (rules.unforgetGoesByClock ? 0 : names)
+      next.takenBack |= 0b100 | (rules.unforgetGoesByClock ? 0 : names)
     }
     if rules.unforgetChecks, rules.unforgetAnnotatesFirst {
-      beginRecords(&next, Name.a0, Unforgets.listingRecords)
+      beginRecords(&next, index, Name.a0, Unforgets.listingRecords)
     } else {
-      succeed(&next)
+      succeed(&next, index)
     }
     let text: StaticString =
       rules.unforgetDeletesTombstones ? "deletes the tombstones" : "puts the annotation that takes the tombstones back"
     body(next, Step(.unforget, text))
   }
 
-  private func beginRecords(_ world: inout World, _ manifest: Names, _ step: UInt8) {
-    world.unforgetting.step = step
-    world.unforgetting.seen = conflicts(world, manifest)
+  private func beginRecords(_ world: inout World, _ index: Int, _ manifest: Names, _ step: UInt8) {
+    var unforgetting = world.unforgetting(index)
+    unforgetting.step = step
+    unforgetting.seen = conflicts(world, manifest)
+    world.set(unforgetting, index)
   }
 
   /// Bit 0: the pack is condemned; bit 1: the manifest is.
@@ -137,17 +153,19 @@ extension Protocol {
     return rules.unforgetMindsManifests && world.condemned & manifest != 0 ? pack | 2 : pack
   }
 
-  private func endRecords(_ world: World, _ manifest: Names, _ body: (World, Step) -> Void) {
-    let begun = world.unforgetting.seen
-    let changed = begun ^ conflicts(world, manifest)
-    Names(changed).forEachSubset { some in
+  /// Bit 0: the pack is there; bit 1: the manifest is.
+  private func presence(_ world: World, _ manifest: Names) -> UInt8 {
+    (world.present & Name.old != 0 ? 1 : 0) | (world.present & manifest != 0 ? 2 : 0)
+  }
+
+  private func endRecords(_ world: World, _ index: Int, _ manifest: Names, _ body: (World, Step) -> Void) {
+    let begun = world.unforgetting(index).seen
+    Names(begun ^ conflicts(world, manifest)).forEachSubset { some in
       let seen = begun ^ UInt8(some)
-      var next = world
-      let pack: UInt8 = world.present & Name.old != 0 ? 1 : 0
-      let there: UInt8 = world.present & manifest != 0 ? 2 : 0
-      next.unforgetting.seen = seen << 2 | (pack | there) << 4
-      next.unforgetting.step += 1
-      body(next, Step(.unforget, Self.recordsSeen(seen)))
+      go(world, index, body, Self.recordsSeen(seen)) {
+        $0.seen = seen << 2 | presence(world, manifest) << 4
+        $0.step += 1
+      }
     }
   }
 
@@ -160,35 +178,32 @@ extension Protocol {
     }
   }
 
-  private func endPacks(_ world: World, _ manifest: Names, _ body: (World, Step) -> Void) {
-    let condemned = world.unforgetting.seen >> 2 & 3
-    let begun = world.unforgetting.seen >> 4 & 3
-    let pack: UInt8 = world.present & Name.old != 0 ? 1 : 0
-    let now = pack | (world.present & manifest != 0 ? 2 : 0)
-    Names(begun ^ now).forEachSubset { some in
-      let there = begun ^ UInt8(some)
-      let isPackSafe = there & 1 != 0 && condemned & 1 == 0
-      let isManifestSafe = there & 2 != 0 && condemned & 2 == 0
+  private func endPacks(_ world: World, _ index: Int, _ manifest: Names, _ body: (World, Step) -> Void) {
+    let condemned = world.unforgetting(index).seen >> 2 & 3
+    let begun = world.unforgetting(index).seen >> 4 & 3
+    Names(begun ^ presence(world, manifest)).forEachSubset { some in
+      let safe = (begun ^ UInt8(some)) & ~condemned
       var next = world
-      if isPackSafe, isManifestSafe {
-        succeed(&next)
+      switch safe {
+      case 3:
+        succeed(&next, index)
         body(next, Step(.unforget, "lists packs and versions: all is there, says success"))
-      } else if isPackSafe, manifest == Name.a0 {
-        next.unforgetting.seen = 0
-        next.unforgetting.step = Unforgets.newRevision
-        body(next, Step(.unforget, "lists packs and versions: only the manifest is not safe"))
-      } else {
-        next.unforgetting = World.Unforgetting()
-        next.unforgetting.step = Unforgets.end
+      case 1 where manifest == Name.a0:
+        go(world, index, body, "lists packs and versions: only the manifest is not safe") {
+          $0.seen = 0
+          $0.step = Unforgets.newRevision
+        }
+      default:
+        next.set(World.Unforgetting(step: Unforgets.end), index)
+        if rules.unforgetForgetsAgain { next.tombstones |= 2 }
         body(next, Step(.unforget, "lists packs and versions: a prune has taken A, says failure"))
       }
     }
   }
 
   /// From here on A must be there, unless it was forgotten once more meanwhile.
-  private func succeed(_ world: inout World) {
-    if world.tombstones & ~world.unforgetting.names == 0 { world.promised |= 1 }
-    world.unforgetting = World.Unforgetting()
-    world.unforgetting.step = Unforgets.end
+  private func succeed(_ world: inout World, _ index: Int) {
+    if world.tombstones & ~world.unforgetting(index).names == 0 { world.promised |= 1 }
+    world.set(World.Unforgetting(step: Unforgets.end), index)
   }
 }

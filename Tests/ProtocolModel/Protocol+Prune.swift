@@ -82,15 +82,13 @@ extension Protocol {
   private func chooseCandidates(_ world: World, _ index: Int, _ body: (World, Step) -> Void) {
     let view = View(listed: world.present, facts: world.facts, gone: world.condemned)
     let candidates = instance.carelessCandidates ? world.present : superfluous(view, world)
-    guard candidates != 0 else { return }
+    guard candidates & ~world.record(index) != 0 || instance.hasOtherGarbage else { return }
     var pruner = World.Pruner()
     pruner.step = At.record
     pruner.names = candidates
     if rules.supersession == .provedTooEarly {
       pruner.gone = world.condemned
       pruner.listed = world.present & Name.packs
-    } else if rules.sweepsEarlierRecords {
-      pruner.gone = world.condemned
     }
     var next = world
     next.set(pruner, index)
@@ -101,7 +99,7 @@ extension Protocol {
     var next = world
     var listing = pruner
     let names = rules.recordNamesManifests ? pruner.names : pruner.names & Name.packs
-    next.setRecord(names, index)
+    next.setRecord(names | world.record(index), index)
     if !rules.listsAgain {
       listing.step = At.deleting
       listing.gone = 0
@@ -109,10 +107,8 @@ extension Protocol {
       listing.step = At.listingVersions
       listing.facts = world.facts
       listing.listed |= world.present & Name.manifests
-      if rules.supersession != .provedTooEarly {
-        listing.names |= pruner.gone
-        listing.gone = 0
-      }
+      if rules.sweepsEarlierRecords { listing.names |= next.condemned }
+      if rules.supersession == .provedByEarlierRecords { listing.gone = next.condemned }
     }
     next.set(listing, index)
     body(next, .pruner(index, "puts its condemned record of", names))
@@ -159,7 +155,7 @@ extension Protocol {
     var listing = pruner
     listing.step = At.listingPacks
     if rules.supersession != .provedTooEarly {
-      listing.gone = world.condemned
+      if rules.supersession != .provedByEarlierRecords { listing.gone = world.condemned }
       listing.listed |= world.present & Name.packs
     }
     next.set(listing, index)
@@ -167,9 +163,8 @@ extension Protocol {
   }
 
   private func endListingPacks(_ world: World, _ index: Int, _ pruner: World.Pruner, _ body: (World, Step) -> Void) {
-    let isFixed = rules.supersession == .provedTooEarly
-    let changed = isFixed ? 0 : (pruner.listed ^ world.present) & Name.packs
-    let came = isFixed ? 0 : world.condemned & ~pruner.gone
+    let changed = rules.supersession == .provedTooEarly ? 0 : (pruner.listed ^ world.present) & Name.packs
+    let came = rules.supersession == .proved ? world.condemned & ~pruner.gone : 0
     changed.forEachSubset { some in
       var view = View(listed: pruner.listed ^ some, facts: pruner.facts, gone: pruner.gone)
       let named = rules.sweepsLaterRecords ? pruner.names | world.record(1 - index) : pruner.names
@@ -216,7 +211,8 @@ extension Protocol {
 
   private func finish(_ world: inout World, _ index: Int) {
     var pruner = World.Pruner()
-    pruner.step = At.end
+    world.countPrune(index)
+    pruner.step = world.prunes(index) < instance.prunes ? At.beginning : At.end
     world.set(pruner, index)
     switch rules.records {
     case .droppedAfterDeletes, .droppedWithDeletesInFlight: world.setRecord(0, index)

@@ -42,7 +42,7 @@ extension Protocol {
       var next = world
       var starting = writer.at(At.pack)
       starting.repairs = repairs ? 1 : 0
-      if !repairs { next.setPacks(packs, writer: index, attempt: attempt) }
+      if repairs { next.refsA2 = UInt8(packs) } else { next.setPacks(packs, writer: index, attempt: attempt) }
       next.set(starting, index)
       body(next, .writer(index, repairs ? "begins to repair A with" : "begins a version of", packs))
     }
@@ -53,10 +53,11 @@ extension Protocol {
       start(own | before)
       return
     }
+    if instance.repairs, index == 0 { start(own, repairs: true) }
+    guard instance.pushes else { return }
     start(own)
     start(own | Name.old)
     if index == 1, world.present & Name.partial(0) != 0 { start(own | Name.pack(0, 0)) }
-    if instance.repairs, index == 0 { start(own, repairs: true) }
   }
 
   private func putPack(_ world: World, _ index: Int, _ writer: World.Writer, _ body: (World, Step) -> Void) {

@@ -15,7 +15,7 @@ struct Protocol: Model {
   func forEachSuccessor(of world: World, _ body: (World, Step) -> Void) {
     deliver(world, body)
     forget(world, body)
-    if instance.unforgets { unforget(world, body) }
+    for index in 0..<instance.unforgets { unforget(world, index, body) }
     for index in 0..<instance.writers { write(world, index, body) }
     for index in 0..<instance.pruners { prune(world, index, body) }
   }
@@ -74,16 +74,17 @@ struct Protocol: Model {
 
 extension World {
   fileprivate var prunersAreSwapped: Bool {
-    func key(_ pruner: Pruner, _ record: Names) -> (UInt64, Names) {
+    func key(_ pruner: Pruner, _ record: Names, _ prunes: UInt8) -> (UInt64, UInt64) {
       let words = UInt64(pruner.names) << 32 | UInt64(pruner.listed) << 16 | UInt64(pruner.gone)
-      return (UInt64(pruner.step) << 56 | UInt64(pruner.facts) << 48 | words, record)
+      return (UInt64(pruner.step) << 56 | UInt64(pruner.facts) << 48 | words, UInt64(record) << 8 | UInt64(prunes))
     }
-    return key(pruner0, record0) > key(pruner1, record1)
+    return key(pruner0, record0, prunes0) > key(pruner1, record1, prunes1)
   }
 
   fileprivate mutating func swapPruners() {
     swap(&pruner0, &pruner1)
     swap(&record0, &record1)
+    swap(&prunes0, &prunes1)
   }
 
   fileprivate func mirrored(isSorted: Bool) -> World {

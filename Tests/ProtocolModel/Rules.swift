@@ -7,6 +7,8 @@ struct Rules {
     case proved
     /// The same, but records and packs were listed before the condemned record was put.
     case provedTooEarly
+    /// The same, but records were listed after the own one was put and before the manifests.
+    case provedByEarlierRecords
     /// A higher revision is listed.
     case believed
     /// As `proved`, but revisions of another core count too: those of a cloned host.
@@ -27,7 +29,7 @@ struct Rules {
   var dropsRecordsOfOthers = false
   var recordNamesManifests = true
   var supersession = Supersession.proved
-  /// Deletes by the records of others too, if they were there before its own.
+  /// Deletes by every record that was there when its re-list of manifests began.
   var sweepsEarlierRecords = true
   /// … or whenever they came to be.
   var sweepsLaterRecords = false
@@ -41,6 +43,8 @@ struct Rules {
   var unforgetMindsManifests = true
   var unforgetChecksNewRevision = true
   var unforgetDeletesTombstones = false
+  /// An unforget that fails puts a tombstone, so that the version is as forgotten as it was.
+  var unforgetForgetsAgain = false
   /// The annotation counts for tombstones that are older by the clock, and the clock is wrong.
   var unforgetGoesByClock = false
   var forgetChecksOther = true
@@ -52,10 +56,14 @@ struct Rules {
 struct Instance {
   var writers = 1
   var pruners = 1
+  /// How often each of them prunes.
+  var prunes: UInt8 = 1
   /// How often somebody forgets A.
   var forgets = 1
-  var unforgets = false
+  var unforgets = 0
   var repairs = false
+  /// Writers make versions of their own.
+  var pushes = true
   var partials = false
   /// There is a version besides, so that forgetting A leaves one. Without it, forget must find one of the writers'.
   var hasOther = true
@@ -67,6 +75,8 @@ struct Instance {
   var shortListings = false
   /// Prunes condemn all they see instead of what nothing refers to: candidates prove nothing.
   var carelessCandidates = false
+  /// A prune always has something else to delete as well, so that it goes through all its steps.
+  var hasOtherGarbage = false
   /// Lower revisions are candidates.
   var supersedes = true
 }

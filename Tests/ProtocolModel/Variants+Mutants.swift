@@ -1,6 +1,6 @@
 /// Shortcuts, most of which somebody has shipped. Each must lose something.
 extension Variant {
-  static let mutants: [Variant] = [
+  static var mutants: [Variant] { [
     mutant("M1 no check before success") { rules, _ in rules.checksBeforeSuccess = false },
     mutant("M2 packs are looked for, records are not read") { rules, _ in rules.checksRecords = false },
     mutant("M3 only records are read, and prune drops its record in the end") { rules, instance in
@@ -78,11 +78,17 @@ extension Variant {
     mutant("N8 a lower revision goes when a higher one is listed, whole or not") { rules, instance in
       rules.supersession = .believed
       instance.forRepairing()
+      instance.pruners = 2
     },
     mutant("N9 a higher revision is judged by records and packs listed before the own record") { rules, instance in
       rules.supersession = .provedTooEarly
       instance.forRepairing()
       instance.pruners = 2
+      instance.carelessCandidates = true
+    },
+    mutant("N9b a higher revision is judged by records listed after the own one, before the manifests") { rules, instance in
+      rules.supersession = .provedByEarlierRecords
+      instance.forUnforgettingAndRepairing()
     },
     mutant("N10 a revision of another core counts as a higher one") { rules, instance in
       rules.supersession = .provedOfAnyCore
@@ -101,6 +107,12 @@ extension Variant {
     mutant("N13 forget relies on a version it has only seen listed") { rules, instance in
       rules.forgetChecksOther = false
       instance.hasOther = false
+      instance.pruners = 2
+    },
+    mutant("N14 an unforget that fails forgets again, beside one that succeeds") { rules, instance in
+      rules.unforgetForgetsAgain = true
+      instance.forUnforgetting()
+      instance.unforgets = 2
     },
     progress("Q1 partial manifests protect nothing", isSafe: false) { $0.packsPerPartial = 0 },
     progress("Q2 a partial manifest dies with the first attempt's manifest", isSafe: false) {
@@ -109,13 +121,13 @@ extension Variant {
     progress("Q3 prune lists manifests before packs when it looks for candidates", isSafe: false) {
       $0.listsPacksFirst = false
     },
-  ]
+  ] }
 }
 
 extension Instance {
   fileprivate mutating func forUnforgetting() {
     writers = 0
-    unforgets = true
+    unforgets = 1
   }
 
   fileprivate mutating func forRepairing() {

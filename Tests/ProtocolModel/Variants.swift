@@ -41,9 +41,21 @@ struct Variant {
   }
 }
 
+extension Instance {
+  mutating func forUnforgettingAndRepairing() {
+    unforgets = 1
+    repairs = true
+    pruners = 2
+    prunes = 2
+    hasOtherGarbage = true
+    lateDeletes = false
+    pushes = false
+  }
+}
+
 extension Variant {
   /// What must be safe, small enough for every run of the tests.
-  static let short: [Variant] = [
+  static var short: [Variant] { [
     safe("S1 push, prune, forget; late deletes and puts") { _, instance in instance.latePuts = true },
     safe("S2 push beside two prunes") { _, instance in instance.pruners = 2 },
     safe("S3 two pushes, the second may go on from the first one's partial manifest") { _, instance in
@@ -55,12 +67,12 @@ extension Variant {
       instance.writers = 0
       instance.pruners = 2
       instance.forgets = 2
-      instance.unforgets = true
+      instance.unforgets = 1
       instance.latePuts = true
     },
     safe("S5 forget, unforget, a push that needs the same pack") { _, instance in
       instance.forgets = 2
-      instance.unforgets = true
+      instance.unforgets = 1
     },
     safe("S6 repair writes a higher revision, two prunes, nobody forgets") { _, instance in
       instance.forgets = 0
@@ -69,7 +81,7 @@ extension Variant {
     },
     safe("S7 candidates prove nothing: a prune condemns all it sees") { _, instance in
       instance.carelessCandidates = true
-      instance.unforgets = true
+      instance.unforgets = 1
     },
     safe("S8 listings leave manifests out, and prune notices") { _, instance in instance.shortListings = true },
     safe("S9 forget leaves nothing but what a push has just stored") { _, instance in
@@ -80,21 +92,32 @@ extension Variant {
       rules.sweepsEarlierRecords = false
       instance.pruners = 2
     },
+    safe("S11 forget, unforget, repair, two prunes, twice each") { _, instance in
+      instance.forUnforgettingAndRepairing()
+    },
     progress("P1 a push of 3 packs among 4 prunes: at most one pack anew for each"),
+    progress("P1b the same where prunes spare packs while the newest version is not whole: three attempts at most", runs: 12) {
+      $0.sparesUnsafeNewest = true
+    },
+    progress("P1c the same, without partial manifests, and manifests are listed before packs", runs: 12) {
+      $0.sparesUnsafeNewest = true
+      $0.packsPerPartial = 0
+      $0.listsPacksFirst = false
+    },
     progress("P2 the same, a partial manifest after 2 packs of 4", pieces: 4) { $0.packsPerPartial = 2 },
-  ]
+  ] }
 
   /// More participants at once: hours are allowed, minutes were needed.
-  static let large: [Variant] = [
+  static var large: [Variant] { [
     safe("L1 two pushes, a prune, forget, unforget; late deletes") { _, instance in
       instance.writers = 2
       instance.forgets = 2
-      instance.unforgets = true
+      instance.unforgets = 1
     },
     safe("L2 a push, two prunes, forget, unforget, forget again") { _, instance in
       instance.pruners = 2
       instance.forgets = 2
-      instance.unforgets = true
+      instance.unforgets = 1
       instance.lateDeletes = false
     },
     safe("L3 a push, two prunes, forget; late deletes and puts") { _, instance in
@@ -109,7 +132,7 @@ extension Variant {
     },
     safe("L5 a push, two prunes that condemn all they see, forget, unforget") { _, instance in
       instance.pruners = 2
-      instance.unforgets = true
+      instance.unforgets = 1
       instance.carelessCandidates = true
       instance.lateDeletes = false
     },
@@ -125,5 +148,5 @@ extension Variant {
     },
     progress("P3 a push of 5 packs among 6 prunes", pieces: 5, runs: 6),
     progress("P4 the same, a partial manifest after 3 packs of 6", pieces: 6, runs: 5) { $0.packsPerPartial = 3 },
-  ]
+  ] }
 }

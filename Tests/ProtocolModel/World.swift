@@ -1,6 +1,6 @@
 /// Everything that one moment consists of: the target, what the network still carries, and how far everybody is.
 ///
-/// Only numbers without gaps between them, 56 bytes in all: states are compared and hashed as they lie in memory.
+/// Only numbers without gaps between them, 64 bytes in all: states are compared and hashed as they lie in memory.
 struct World: BitwiseCopyable {
   /// Objects that are there.
   var present: Names = Name.old | Name.a0
@@ -19,7 +19,14 @@ struct World: BitwiseCopyable {
   var refs11: UInt8 = 0
   var writer0 = Writer()
   var writer1 = Writer()
-  var unforgetting = Unforgetting()
+  /// Revision 2 of A: the old pack where an unforget wrote it, the new one where a repair did.
+  var refsA2 = UInt8(Name.old)
+  /// Prunes that each pruner has ended.
+  var prunes0: UInt8 = 0
+  var prunes1: UInt8 = 0
+  var unused0: UInt8 = 0
+  var unforgetting0 = Unforgetting()
+  var unforgetting1 = Unforgetting()
   var forgetting = Forgetting()
   /// Tombstones of A: bit 0 the first one, bit 1 the second.
   var tombstones: UInt8 = 0
@@ -28,7 +35,7 @@ struct World: BitwiseCopyable {
   var takenBack: UInt8 = 0
   /// What somebody relies on: bit 0 A, bit 1 and 2 the versions of writers 0 and 1.
   var promised: UInt8 = 1
-  var unused: UInt16 = 0
+  var unused1: UInt16 = 0
 
   struct Pruner: BitwiseCopyable {
     var step: UInt8 = 0
@@ -75,17 +82,24 @@ extension World {
 
   func pruner(_ index: Int) -> Pruner { index == 0 ? pruner0 : pruner1 }
   func record(_ index: Int) -> Names { index == 0 ? record0 : record1 }
+  func prunes(_ index: Int) -> UInt8 { index == 0 ? prunes0 : prunes1 }
+  func unforgetting(_ index: Int) -> Unforgetting { index == 0 ? unforgetting0 : unforgetting1 }
   func writer(_ index: Int) -> Writer { index == 0 ? writer0 : writer1 }
 
   mutating func set(_ pruner: Pruner, _ index: Int) { if index == 0 { pruner0 = pruner } else { pruner1 = pruner } }
   mutating func setRecord(_ names: Names, _ index: Int) { if index == 0 { record0 = names } else { record1 = names } }
+  mutating func set(_ unforgetting: Unforgetting, _ index: Int) {
+    if index == 0 { unforgetting0 = unforgetting } else { unforgetting1 = unforgetting }
+  }
+  mutating func countPrune(_ index: Int) { if index == 0 { prunes0 += 1 } else { prunes1 += 1 } }
   mutating func set(_ writer: Writer, _ index: Int) { if index == 0 { writer0 = writer } else { writer1 = writer } }
 
   /// The packs that a manifest refers to.
   func packs(of manifest: Names) -> Names {
     switch manifest {
     case Name.a0, Name.a1: Name.old
-    case Name.a2, Name.partial(0): Name.pack(0, 0)
+    case Name.a2: Names(refsA2)
+    case Name.partial(0): Name.pack(0, 0)
     case Name.version(0, 0): Names(refs00)
     case Name.version(0, 1): Names(refs01)
     case Name.version(1, 0): Names(refs10)
