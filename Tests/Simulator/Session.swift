@@ -1,0 +1,30 @@
+import Repositories
+import Storage
+
+/// One run of the program on one host: a push, a prune, a restore. A crash ends it in the middle.
+final class Session: @unchecked Sendable {
+  let number: Int
+  let host: Host
+  let deed: String
+  /// Its requests are not parked: what comes before the deed itself.
+  var goesStraight = true
+  var isDead = false
+  var hasEnded = false
+
+  init(number: Int, host: Host, deed: String) {
+    self.number = number
+    self.host = host
+    self.deed = deed
+  }
+
+  var name: String { "\(host.name)#\(number) \(deed)" }
+}
+
+/// A request that waits for its turn.
+struct Parked {
+  let session: Session
+  let request: Request
+  /// Of a listing that has begun: what was there then.
+  var listed: [ObjectName: Int]?
+  let resume: (Result<Answer, StoreError>) -> Void
+}
