@@ -91,6 +91,9 @@ extension Simulation {
     case let error as RepositoryError where error.code == .forked:
       guard await isForked(session) else { break }
       tally.forks += 1
+      if !hosts.contains(where: { $0 !== session.host && $0.identity == session.host.identity }) {
+        tally.forksOfNoClone += 1
+      }
       session.host.fork += 1
       return
     default: break

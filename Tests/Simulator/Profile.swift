@@ -13,6 +13,8 @@ struct Profile {
   var prunes: Bool
   /// Packs younger than this, in milliseconds, are no candidates of a prune.
   var minimumAge: UInt64
+  /// How often a request is tried in all.
+  var tries: Int
   /// How far clocks are off at most, in milliseconds.
   var skew: Int
 
@@ -25,6 +27,7 @@ struct Profile {
     packsPerPartial = dice.once(in: 3) ? 1 : 64
     prunes = !dice.once(in: 4)
     minimumAge = dice.once(in: 3) ? 86_400_000 : 0
+    tries = 1 + dice.below(4)
     skew = [0, 7_200_000, 400 * 86_400_000][dice.below(3)]
   }
 }
@@ -39,6 +42,8 @@ struct Tally {
   var failedPushes = 0
   var conflicts = 0
   var forks = 0
+  /// Forks of chains that nobody cloned.
+  var forksOfNoClone = 0
   var forgotten = 0
   var prunes = 0
   var deleted = 0
@@ -55,6 +60,7 @@ struct Tally {
     sum.failedPushes += right.failedPushes
     sum.conflicts += right.conflicts
     sum.forks += right.forks
+    sum.forksOfNoClone += right.forksOfNoClone
     sum.forgotten += right.forgotten
     sum.prunes += right.prunes
     sum.deleted += right.deleted
@@ -66,6 +72,6 @@ struct Tally {
   var words: String {
     "\(steps) steps, \(acknowledged) versions acknowledged, \(failedPushes) pushes failed, \(restores) restores compared, "
       + "\(forgotten) versions forgotten, \(prunes) prunes deleted \(deleted) objects, \(conflicts) conflicts, \(faults) faults, "
-      + "\(late) late requests, \(crashes) crashes, \(forks) forks told, \(scenes) tamperings told"
+      + "\(late) late requests, \(crashes) crashes, \(forks) forks told (\(forksOfNoClone) without a clone), \(scenes) tamperings told"
   }
 }

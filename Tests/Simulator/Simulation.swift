@@ -234,7 +234,7 @@ final class Simulation: @unchecked Sendable {
   /// The repository as a session sees it, opened without a fault.
   func open(_ session: Session) async throws -> Repository {
     var policy = RetryingStore.Policy()
-    policy.tries = 4
+    policy.tries = profile.tries
     let clock = StoreClock(now: { .milliseconds(Int64(self.now)) }) { duration in
       let (seconds, attoseconds) = duration.components
       let until = self.now + UInt64(seconds) * 1000 + UInt64(attoseconds / 1_000_000_000_000_000)
