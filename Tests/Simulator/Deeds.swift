@@ -7,10 +7,10 @@ enum Deed: String {
   case push, restore, forget, prune
 
   static func choose(_ dice: inout Dice, _ profile: Profile) -> Deed {
-    switch dice.below(10) {
-    case 0: .restore
-    case 1, 2: profile.prunes ? .forget : .push
-    case 3, 4: profile.prunes ? .prune : .push
+    switch dice.below(20) {
+    case 0, 1: .restore
+    case 2, 3, 4: profile.prunes ? .forget : .push
+    case 5, 6, 7, 8, 9: profile.prunes ? .prune : .push
     default: .push
     }
   }
@@ -20,7 +20,9 @@ extension Simulation {
   func carryOut(_ deed: Deed, _ session: Session) async {
     do {
       let repository = try await open(session)
-      let chain = chain(of: session.host, in: repository)
+      // Everybody prunes everybody's chain, and may do so while its own host pushes to it.
+      let owner = deed == .push ? session.host : hosts[dice.below(hosts.count)]
+      let chain = chain(of: owner, in: repository)
       let state = try StateFolder(session.host.state, repository: repository.id)
       switch deed {
       case .push: try await push(session, repository, chain, state)
@@ -77,7 +79,7 @@ extension Simulation {
       guard let promise = promise(of: version) else { return }
       tally.restores += 1
       if content != promise.image { fail("\(session.name) restored something else as version \(version.sequence)") }
-    } catch let error as StoreError where error.code == .notFound {
+    } catch {
       // A prune may take what somebody reads, once it was forgotten; nothing else.
       if promise(of: version)?.isForgotten == false { throw error }
     }
@@ -87,6 +89,8 @@ extension Simulation {
   private func judge(_ error: any Error, _ session: Session) async {
     switch error {
     case let error as StoreError where error.code != .notFound: return
+    // What was listed may be gone when it is read, if another prune runs.
+    case is StoreError where session.deed != Deed.push.rawValue: return
     case let error as RepositoryError where error.code == .conflict: return
     case let error as RepositoryError where error.code == .forked:
       guard await isForked(session) else { break }

@@ -40,7 +40,7 @@ final class Host: @unchecked Sendable {
   /// Some pages change; now and then all of them, or none.
   func work(_ dice: inout Dice) {
     let pages = image.count / Self.pageSize
-    let changed = dice.once(in: 8) ? 0 : dice.once(in: 6) ? pages : 1 + dice.below(pages / 2)
+    let changed = dice.once(in: 8) ? 0 : dice.once(in: 6) ? pages : 1 + dice.below(pages)
     for _ in 0..<changed {
       let page = dice.below(pages) * Self.pageSize
       image.replaceSubrange(page..<page + Self.pageSize, with: Self.page(&dice))

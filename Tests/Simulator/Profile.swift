@@ -13,20 +13,23 @@ struct Profile {
   var prunes: Bool
   /// Packs younger than this, in milliseconds, are no candidates of a prune.
   var minimumAge: UInt64
+  /// A session is favoured for about so many requests.
+  var favour: Int
   /// How often a request is tried in all.
   var tries: Int
   /// How far clocks are off at most, in milliseconds.
   var skew: Int
 
   init(_ dice: inout Dice) {
-    hosts = 1 + dice.below(3)
-    deeds = 8 + dice.below(14)
+    hosts = 2 + dice.below(3)
+    deeds = 12 + dice.below(16)
     fault = [0, 60, 25, 12][dice.below(4)]
     repeated = [0, 12, 4][dice.below(3)]
     crash = [0, 250, 80][dice.below(3)]
     packsPerPartial = dice.once(in: 3) ? 1 : 64
     prunes = !dice.once(in: 4)
-    minimumAge = dice.once(in: 3) ? 86_400_000 : 0
+    minimumAge = dice.once(in: 5) ? 86_400_000 : 0
+    favour = [1, 8, 24][dice.below(3)]
     tries = 1 + dice.below(4)
     skew = [0, 7_200_000, 400 * 86_400_000][dice.below(3)]
   }

@@ -27,6 +27,8 @@ final class Simulation: @unchecked Sendable {
   var needs: [ObjectName: Set<ObjectName>] = [:]
   /// The target at some earlier moment.
   var earlier: [ObjectName: [UInt8]]?
+  /// The number of the session that goes on while others wait.
+  private var favoured = 0
   private var sessions = 0
   private var deedsLeft: Int
   private var sealingDice: Dice
@@ -41,7 +43,7 @@ final class Simulation: @unchecked Sendable {
     target = Target(objects: stem)
     trace.isTold = isTold
     for number in 0..<profile.hosts {
-      let pages = 18 + dice.below(24)
+      let pages = 36 + dice.below(30)
       let image = (0..<pages).flatMap { _ in Host.page(&dice) }
       let name = "host\(number)"
       let skew = profile.skew == 0 ? 0 : dice.below(2 * profile.skew) - profile.skew
@@ -69,13 +71,22 @@ final class Simulation: @unchecked Sendable {
   private func happen() throws {
     let roll = dice.below(100)
     let idle = hosts.filter { $0.running == nil }
-    if deedsLeft > 0, !idle.isEmpty, parked.isEmpty || roll < 6 { return begin(idle[dice.below(idle.count)]) }
-    if roll < 10, !target.late.isEmpty { return deliverLate() }
-    if roll == 10 { now += UInt64(dice.below(40) * 3_600_000) }
-    if roll == 11, dice.once(in: 4) { try checkOne() }
+    if deedsLeft > 0, !idle.isEmpty, parked.isEmpty || roll < 14 { return begin(idle[dice.below(idle.count)]) }
+    if (14..<18).contains(roll), !target.late.isEmpty { return deliverLate() }
+    if roll == 18 { now += UInt64(dice.below(40) * 3_600_000) }
+    if roll == 19, dice.once(in: 4) { try checkOne() }
     let running = hosts.filter { $0.running != nil }
     if !running.isEmpty, dice.once(in: profile.crash) { return crash(running[dice.below(running.count)]) }
-    if !parked.isEmpty { answer(parked.remove(at: dice.below(parked.count))) }
+    if !parked.isEmpty { answer(parked.remove(at: whoseTurn())) }
+  }
+
+  /// One session is favoured for a while, so that another one sleeps between two of its requests for as long as whole runs
+  /// of the first one take: that is when something can be lost.
+  private func whoseTurn() -> Int {
+    if dice.once(in: profile.favour) { favoured = parked[dice.below(parked.count)].session.number }
+    let its = parked.indices.filter { parked[$0].session.number == favoured }
+    guard !its.isEmpty, !dice.once(in: 16) else { return dice.below(parked.count) }
+    return its[dice.below(its.count)]
   }
 
   private func begin(_ host: Host) {
