@@ -81,6 +81,10 @@ let package = Package(
       name: "Simulator", dependencies: ["Repositories", "Sealing", "Storage"], path: "Tests/Simulator",
       swiftSettings: house),
     .testTarget(
+      name: "SimulatorTests",
+      dependencies: ["ProtocolModel", "Simulator", .product(name: "Subprocess", package: "swift-subprocess")],
+      swiftSettings: house),
+    .testTarget(
       name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
       swiftSettings: house),
   ]

@@ -20,9 +20,7 @@ extension Simulation {
   func carryOut(_ deed: Deed, _ session: Session) async {
     do {
       let repository = try await open(session)
-      // Everybody prunes everybody's chain, and may do so while its own host pushes to it.
-      let owner = deed == .push ? session.host : hosts[dice.below(hosts.count)]
-      let chain = chain(of: owner, in: repository)
+      let chain = chain(of: session.owner, in: repository)
       let state = try StateFolder(session.host.state, repository: repository.id)
       switch deed {
       case .push: try await push(session, repository, chain, state)
@@ -47,6 +45,7 @@ extension Simulation {
     _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
   ) async throws {
     let host = session.host
+    let began = now
     host.work(&dice)
     let image = host.image
     var policy = PushSession.Policy(now: { self.clock(of: host) })
@@ -62,7 +61,11 @@ extension Simulation {
       database: host.database, method: .pages, flags: [], members: [member], tags: [], note: "", compressionLevel: 1)
     let result = try await push.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in })
     guard !session.isDead else { return }
-    if result.manifest.name.revision > 0, profile.packsPerPartial > 1 { tally.conflicts += 1 }
+    // A dead push leaves revisions too; those of this one were put while it ran.
+    let revisions = target.names(Layout.versions(of: chain)).compactMap { VersionName($0) }.filter {
+      $0.sequence == place.sequence && (stored[$0.objectName] ?? 0) >= began
+    }
+    if profile.packsPerPartial > 1, revisions.count > 1 { tally.conflicts += 1 }
     promise(result.manifest, chain, image)
   }
 

@@ -15,6 +15,8 @@ struct Profile {
   var minimumAge: UInt64
   /// A session is favoured for about so many requests.
   var favour: Int
+  /// A decisive request in so many sleeps for long; 0: none.
+  var sleep: Int
   /// How often a request is tried in all.
   var tries: Int
   /// How far clocks are off at most, in milliseconds.
@@ -30,6 +32,7 @@ struct Profile {
     prunes = !dice.once(in: 4)
     minimumAge = dice.once(in: 5) ? 86_400_000 : 0
     favour = [1, 8, 24][dice.below(3)]
+    sleep = [0, 3, 8][dice.below(3)]
     tries = 1 + dice.below(4)
     skew = [0, 7_200_000, 400 * 86_400_000][dice.below(3)]
   }

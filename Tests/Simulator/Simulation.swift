@@ -84,21 +84,34 @@ final class Simulation: @unchecked Sendable {
   /// of the first one take: that is when something can be lost.
   private func whoseTurn() -> Int {
     if dice.once(in: profile.favour) { favoured = parked[dice.below(parked.count)].session.number }
-    let its = parked.indices.filter { parked[$0].session.number == favoured }
-    guard !its.isEmpty, !dice.once(in: 16) else { return dice.below(parked.count) }
+    let awake = parked.indices.filter { !isAsleep(parked[$0]) }
+    guard !awake.isEmpty else { return dice.below(parked.count) }
+    let its = awake.filter { parked[$0].session.number == favoured }
+    guard !its.isEmpty, !dice.once(in: 16) else { return awake[dice.below(awake.count)] }
     return its[dice.below(its.count)]
   }
 
   private func begin(_ host: Host) {
     deedsLeft -= 1
+    // Somebody who sleeps before he says what his packs are for is what a prune could hurt.
+    if profile.prunes, let sleeper = parked.first(where: { isAsleep($0) && $0.session.deed == Deed.push.rawValue }),
+      !dice.once(in: 3)
+    {
+      start(.prune, on: host, owner: sleeper.session.host)
+      favoured = sessions
+      return
+    }
     let deed = Deed.choose(&dice, profile)
-    start(deed, on: host)
+    // Everybody prunes everybody's chain, and may do so while its own host pushes to it.
+    start(deed, on: host, owner: deed == .push ? host : hosts[dice.below(hosts.count)])
   }
 
+  private func isAsleep(_ call: Parked) -> Bool { call.wakes > tally.steps }
+
   /// Starts a deed; it goes on when the loop is drained.
-  func start(_ deed: Deed, on host: Host) {
+  func start(_ deed: Deed, on host: Host, owner: Host) {
     sessions += 1
-    let session = Session(number: sessions, host: host, deed: deed.rawValue)
+    let session = Session(number: sessions, host: host, owner: owner, deed: deed.rawValue)
     host.running = session
     note("\(session.name) begins")
     Task { [self] in
@@ -152,7 +165,9 @@ final class Simulation: @unchecked Sendable {
   func wait(_ request: Request, _ session: Session) async -> Result<Answer, StoreError> {
     guard !session.isDead else { return .failure(Self.dead) }
     return await withUnsafeContinuation { continuation in
-      parked.append(Parked(session: session, request: request) { continuation.resume(returning: $0) })
+      let sleeps = request.isDecisive && dice.once(in: profile.sleep)
+      let wakes = sleeps ? tally.steps + 20 + dice.below(150) : 0
+      parked.append(Parked(session: session, request: request, wakes: wakes) { continuation.resume(returning: $0) })
     }
   }
 
@@ -268,6 +283,16 @@ final class Simulation: @unchecked Sendable {
 }
 
 extension Request {
+  /// The requests that the protocol's order is about.
+  var isDecisive: Bool {
+    switch self {
+    case .put(let name, _): name.text.hasPrefix("versions/") || name.text.hasPrefix("gone/")
+    case .list(let prefix): prefix.hasPrefix("gone/") || prefix.hasPrefix("packs/")
+    case .delete: true
+    case .get, .pause: false
+    }
+  }
+
   /// What it does to the target.
   var effect: Target.Late? {
     switch self {
