@@ -20,8 +20,10 @@ enum Name {
   static func partial(_ writer: Int) -> Names { 1 << Names(12 + writer) }
 
   private static let words = [
-    "the old pack", "pack 0.0", "pack 0.1", "pack 1.0", "pack 1.1", "A's manifest, revision 0", "A's manifest, revision 1",
-    "A's manifest, revision 2", "manifest 0.0", "manifest 0.1", "manifest 1.0", "manifest 1.1", "partial 0", "partial 1",
+    "the old pack", "pack 0.0", "pack 0.1", "pack 1.0", "pack 1.1", "A's manifest, revision 0",
+    "A's manifest, revision 1",
+    "A's manifest, revision 2", "manifest 0.0", "manifest 0.1", "manifest 1.0", "manifest 1.1", "partial 0",
+    "partial 1",
   ]
 
   static func text(_ names: Names) -> String {

@@ -159,7 +159,8 @@ extension Protocol {
       listing.listed |= world.present & Name.packs
     }
     next.set(listing, index)
-    body(next, .pruner(index, "lists versions, tombstones and annotations again: sees", listing.listed & Name.manifests))
+    body(
+      next, .pruner(index, "lists versions, tombstones and annotations again: sees", listing.listed & Name.manifests))
   }
 
   private func endListingPacks(_ world: World, _ index: Int, _ pruner: World.Pruner, _ body: (World, Step) -> Void) {

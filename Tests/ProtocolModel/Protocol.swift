@@ -44,7 +44,9 @@ struct Protocol: Model {
 
   /// What somebody was promised and nobody can restore any more.
   func complaint(about world: World) -> String? {
-    if world.promised & 1 != 0, !isReadable(Name.a, in: world) { return "version A, acknowledged and not forgotten, is lost" }
+    if world.promised & 1 != 0, !isReadable(Name.a, in: world) {
+      return "version A, acknowledged and not forgotten, is lost"
+    }
     for writer in 0..<instance.writers where world.promised & (2 << UInt8(writer)) != 0 {
       if !isReadable(Name.versions(writer), in: world) { return "the acknowledged version of writer \(writer) is lost" }
     }

@@ -7,10 +7,13 @@ extension Simulation {
   func forget(
     _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
   ) async throws {
-    let listing = ChainListing(chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
+    let listing = ChainListing(
+      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
     let history = try await repository.history(of: listing, state: state)
     // What is kept must be whole; here that is known from what was acknowledged.
-    guard history.problems.isEmpty, let newest = history.newest, promise(of: newest)?.isForgotten == false else { return }
+    guard history.problems.isEmpty, let newest = history.newest, promise(of: newest)?.isForgotten == false else {
+      return
+    }
     let older = history.versions.dropLast()
     guard !older.isEmpty else { return }
     let first = dice.below(older.count)

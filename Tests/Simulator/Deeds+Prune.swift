@@ -40,7 +40,8 @@ extension Simulation {
     _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
   ) async throws -> Superfluous? {
     let packs = try await repository.store.list(prefix: Layout.packs(of: chain))
-    let listing = ChainListing(chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
+    let listing = ChainListing(
+      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
     let history = try await repository.history(of: listing, state: state)
     guard history.problems.isEmpty, history.displaced.isEmpty, let newest = history.newest else { return nil }
     try await repository.checkFreshness(of: listing, history: history, state: state)

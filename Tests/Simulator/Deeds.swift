@@ -72,7 +72,8 @@ extension Simulation {
   private func restore(
     _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
   ) async throws {
-    let listing = ChainListing(chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
+    let listing = ChainListing(
+      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
     let history = try await repository.history(of: listing, state: state)
     let known = history.versions.filter { promise(of: $0) != nil }
     guard !known.isEmpty else { return }

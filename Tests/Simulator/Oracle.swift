@@ -41,7 +41,9 @@ extension Simulation {
     let box = Box<Result>()
     let work = Unchecked(body)
     Task { [self] in
-      do { box.result = .success(try await work.value(try await openStraight())) } catch { box.result = .failure(error) }
+      do { box.result = .success(try await work.value(try await openStraight())) } catch {
+        box.result = .failure(error)
+      }
     }
     try settle()
     guard let result = box.result else { throw fail("the simulation's own look at the target waits for something") }
@@ -75,7 +77,8 @@ extension Simulation {
       } catch is Stopped {
         throw Stopped()
       } catch {
-        throw fail("LOST: version \(promise.sequence), \(promise.id.hex.prefix(12)), acknowledged: \(Self.words(error))")
+        throw fail(
+          "LOST: version \(promise.sequence), \(promise.id.hex.prefix(12)), acknowledged: \(Self.words(error))")
       }
     }
   }
@@ -85,7 +88,9 @@ extension Simulation {
     guard let version = (history.versions + history.displaced).first(where: { $0.id == promise.id }) else {
       throw RepositoryError(.noSuchVersion, "it is not listed")
     }
-    if history.isForgotten(version) { throw RepositoryError(.noSuchVersion, "it counts as forgotten, and nobody forgot it") }
+    if history.isForgotten(version) {
+      throw RepositoryError(.noSuchVersion, "it counts as forgotten, and nobody forgot it")
+    }
     return try await read(version.name, from: repository)
   }
 }

@@ -41,7 +41,9 @@ extension Simulation {
   private func punchHole(_ host: Host) throws {
     guard let chain = try marked(host) else { return }
     let history = try straight { try await self.history(of: chain, $0) }
-    let candidates = history.versions.dropLast().filter { !history.isForgotten($0) && !history.forgotten.ranges.explains($0.sequence) }
+    let candidates = history.versions.dropLast().filter {
+      !history.isForgotten($0) && !history.forgotten.ranges.explains($0.sequence)
+    }
     guard history.problems.isEmpty, let victim = candidates.randomElement(using: &dice) else { return }
     let taken = target.names(Layout.versions(of: chain)).filter { VersionName($0)?.sequence == victim.sequence }
     let kept = target.objects.filter { taken.contains($0.key) }
