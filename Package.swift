@@ -75,7 +75,8 @@ let package = Package(
         .product(name: "Subprocess", package: "swift-subprocess"),
       ], swiftSettings: house),
     // Every interleaving of push, forget, unforget and prune, searched: Scripts/campaigns/model builds and runs it.
-    .executableTarget(name: "ProtocolModel", path: "Tests/ProtocolModel", swiftSettings: house),
+    .executableTarget(
+      name: "ProtocolModel", path: "Tests/ProtocolModel", exclude: ["README.md"], swiftSettings: house),
     // Seeded worlds of hosts, network and target around the real code: Scripts/campaigns/simulate builds and runs it.
     .executableTarget(
       name: "Simulator", dependencies: ["Repositories", "Sealing", "Storage"], path: "Tests/Simulator",
