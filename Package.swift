@@ -74,6 +74,17 @@ let package = Package(
         "sealift", "Operations", "Backends", "Storage", "TestKit",
         .product(name: "Subprocess", package: "swift-subprocess"),
       ], swiftSettings: house),
+    // Every interleaving of push, forget, unforget and prune, searched: Scripts/campaigns/model builds and runs it.
+    .executableTarget(
+      name: "ProtocolModel", path: "Tests/ProtocolModel", exclude: ["README.md"], swiftSettings: house),
+    // Seeded worlds of hosts, network and target around the real code: Scripts/campaigns/simulate builds and runs it.
+    .executableTarget(
+      name: "Simulator", dependencies: ["Repositories", "Sealing", "Storage"], path: "Tests/Simulator",
+      swiftSettings: house),
+    .testTarget(
+      name: "SimulatorTests",
+      dependencies: ["ProtocolModel", "Simulator", .product(name: "Subprocess", package: "swift-subprocess")],
+      swiftSettings: house),
     .testTarget(
       name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
       swiftSettings: house),

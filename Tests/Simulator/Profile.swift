@@ -1,0 +1,83 @@
+/// What kind of world a seed makes.
+struct Profile {
+  var hosts: Int
+  /// Deeds in all.
+  var deeds: Int
+  /// A request in so many meets a fault; 0: none.
+  var fault: Int
+  /// A put or delete in so many is delivered once more.
+  var repeated: Int
+  /// A step in so many kills a machine.
+  var crash: Int
+  var packsPerPartial: Int
+  var prunes: Bool
+  /// Packs younger than this, in milliseconds, are no candidates of a prune.
+  var minimumAge: UInt64
+  /// A session is favoured for about so many requests.
+  var favour: Int
+  /// A decisive request in so many sleeps for long; 0: none.
+  var sleep: Int
+  /// How often a request is tried in all.
+  var tries: Int
+  /// How far clocks are off at most, in milliseconds.
+  var skew: Int
+
+  init(_ dice: inout Dice) {
+    hosts = 2 + dice.below(3)
+    deeds = 12 + dice.below(16)
+    fault = [0, 60, 25, 12][dice.below(4)]
+    repeated = [0, 12, 4][dice.below(3)]
+    crash = [0, 250, 80][dice.below(3)]
+    packsPerPartial = dice.once(in: 3) ? 1 : 64
+    prunes = !dice.once(in: 4)
+    minimumAge = dice.once(in: 5) ? 86_400_000 : 0
+    favour = [1, 8, 24][dice.below(3)]
+    sleep = [0, 3, 8][dice.below(3)]
+    tries = 1 + dice.below(4)
+    skew = [0, 7_200_000, 400 * 86_400_000][dice.below(3)]
+  }
+}
+
+/// What a run was made of.
+struct Tally {
+  var steps = 0
+  var faults = 0
+  var late = 0
+  var crashes = 0
+  var acknowledged = 0
+  var failedPushes = 0
+  var conflicts = 0
+  var forks = 0
+  /// Forks of chains that nobody cloned.
+  var forksOfNoClone = 0
+  var forgotten = 0
+  var prunes = 0
+  var deleted = 0
+  var restores = 0
+  var scenes = 0
+
+  static func + (left: Tally, right: Tally) -> Tally {
+    var sum = left
+    sum.steps += right.steps
+    sum.faults += right.faults
+    sum.late += right.late
+    sum.crashes += right.crashes
+    sum.acknowledged += right.acknowledged
+    sum.failedPushes += right.failedPushes
+    sum.conflicts += right.conflicts
+    sum.forks += right.forks
+    sum.forksOfNoClone += right.forksOfNoClone
+    sum.forgotten += right.forgotten
+    sum.prunes += right.prunes
+    sum.deleted += right.deleted
+    sum.restores += right.restores
+    sum.scenes += right.scenes
+    return sum
+  }
+
+  var words: String {
+    "\(steps) steps, \(acknowledged) versions acknowledged, \(failedPushes) pushes failed, \(restores) restores compared, "
+      + "\(forgotten) versions forgotten, \(prunes) prunes deleted \(deleted) objects, \(conflicts) conflicts, \(faults) faults, "
+      + "\(late) late requests, \(crashes) crashes, \(forks) forks told (\(forksOfNoClone) without a clone), \(scenes) tamperings told"
+  }
+}
