@@ -98,7 +98,8 @@ struct VersionLookup: Sendable {
 
   /// The whole manifest of what was found.
   func manifest(of found: Found) async throws -> StoredManifest {
-    try await repository.readManifest(found.facts.name, state: state)
+    let facts = try await repository.readable(found.facts, in: found.history, state: state)
+    return try await repository.readManifest(facts.name, state: state)
   }
 
   /// The version of an id, also one that was forgotten and is still there.

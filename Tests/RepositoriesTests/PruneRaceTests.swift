@@ -51,6 +51,29 @@ import Testing
     #expect(try await home.read(result.manifest) == image)
   }
 
+  @Test func `a revision that never became whole hides no whole one below it`() async throws {
+    let home = try await Home()
+    let image = home.image(pages: 500, seed: 9)
+    let first = Locked<[Digest]>([])
+    let store = Meddled(home.store) {
+      first.withLock { $0 = home.packs() }
+      try? await home.condemn(home.packs())
+    }
+    let result = try await home.push(image, at: store)
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let history = try await home.repository.history(of: listing)
+    let newest = try #require(history.newest)
+    #expect(newest.revision == 1 && history.superseded.map(\.revision) == [0])
+    #expect(try await home.repository.readable(newest, in: history, state: nil) == newest)
+
+    for name in home.packs() where !first.withLock({ $0.contains(name) }) {
+      try await home.store.delete(Layout.pack(name, of: home.chain))
+    }
+    let below = try await home.repository.readable(newest, in: history, state: nil)
+    #expect(below.revision == 0 && below.id == result.manifest.id)
+    #expect(try await home.read(home.repository.readManifest(below.name)) == image)
+  }
+
   @Test func `packs deleted after the manifest are noticed before the acknowledgement`() async throws {
     let home = try await Home()
     let image = home.image(pages: 500, seed: 2)

@@ -22,6 +22,9 @@ package struct ChainHistory: Sendable {
   /// Versions that another one of the same sequence stands in front of: two machines pushed as one, and both were told
   /// that their version is safe.
   package let displaced: [VersionFacts]
+  /// Lower revisions of the versions, the highest first. A version is where its highest revision says, unless that one
+  /// never became whole.
+  package let superseded: [VersionFacts]
   package let forgotten: Forgotten
   /// What does not fit: unreadable manifests, holes, forks, broken links.
   package let problems: [RepositoryError]

@@ -34,6 +34,21 @@ package struct Completeness: Sendable {
 }
 
 extension Repository {
+  /// Where a version is to be read: its highest revision, or the highest one below it of which every pack is there when a
+  /// repair died before the packs of its own revision were safe.
+  package func readable(_ version: VersionFacts, in history: ChainHistory, state: StateFolder?) async throws
+    -> VersionFacts
+  {
+    let older = history.superseded.filter { $0.id == version.id && $0.revision < version.revision }
+    guard !older.isEmpty else { return version }
+    let sizes = try await packSizes(of: version.chain)
+    for revision in [version] + older {
+      let packs = try await packs(of: revision, state: state)
+      if let packs, packs.allSatisfy({ sizes[$0.name] == Int($0.length) }) { return revision }
+    }
+    return version
+  }
+
   /// Every pack that a version needs; `nil` when its manifest or its pack table cannot be read.
   func packs(of version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
     do {

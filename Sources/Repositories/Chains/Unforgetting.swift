@@ -11,7 +11,8 @@ extension Repository {
   ///   - tombstones: by which it is forgotten. None: it is not, and only looked after.
   ///   - now: milliseconds since 1970 UTC.
   /// - Returns: the version as it is safe now: perhaps another revision, when its manifest was about to be deleted.
-  /// - Throws: `.incomplete` when a prune has taken some of it: then it is as forgotten as it was; `.conflict`.
+  /// - Throws: `.incomplete` when a prune has taken some of it. If that was noticed only after the word was given, the
+  ///   version counts as one that is not whole until it is forgotten again; `.conflict`.
   package func unforget(
     _ version: VersionFacts, from tombstones: [Digest], now: UInt64, state: StateFolder?
   ) async throws -> VersionFacts {
@@ -24,10 +25,8 @@ extension Repository {
     var safe = manifest
     for _ in 0..<Self.republications {
       let presence = try await Presence(self, chain: version.chain, state: state)
-      guard presence.holds(packs) else {
-        if !tombstones.isEmpty { try await forget([version], now: now) }
-        throw Self.taken(version, presence.lists(packs))
-      }
+      // No tombstone in its place: another machine may have taken the version back meanwhile, and been told that it is safe.
+      guard presence.holds(packs) else { throw Self.taken(version, presence.lists(packs)) }
       let listing = try await versionListing(of: version.chain)
       if listing.versions.contains(safe.name), !presence.condemns(safe.name.digest) { return safe.facts }
       let highest = listing.revisions(of: version.sequence).map(\.revision).max() ?? 0
@@ -51,10 +50,12 @@ extension Repository {
     guard areThere == true else {
       return RepositoryError(
         .incomplete, "version \(id) cannot be taken back: a prune has deleted a part of it",
-        hint: "What was deleted does not come back; `sealift list` shows the versions that are whole.")
+        hint: "What was deleted does not come back; if `sealift list` shows it again, `sealift forget \(id)`.")
     }
     return RepositoryError(
       .incomplete, "version \(id) cannot be taken back: a prune is about to delete a part of it",
-      hint: "All of it is still there: save it at once with `sealift pull \(id) -o FILE`.")
+      hint:
+        "All of it is still there: save it at once with `sealift pull \(id) -o FILE`, then `sealift forget \(id)` if it is listed."
+    )
   }
 }

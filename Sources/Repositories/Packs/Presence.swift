@@ -15,12 +15,9 @@ struct Presence: Sendable {
     !condemned.contains(entry.name) && sizes[entry.name] == Int(entry.length)
   }
 
-  /// Whether no prune is about to delete a manifest: only then what it says counts as safe.
-  func spares(_ manifest: VersionName) -> Bool { !condemned.contains(manifest.digest) }
-
   func holds(_ entries: [PackEntry]) -> Bool { entries.allSatisfy { holds($0) } }
 
-  /// A record names it, pack or manifest: it may be deleted at any moment.
+  /// A record names it, pack or manifest: it may be deleted at any moment, and what it says does not count as safe.
   func condemns(_ name: Digest) -> Bool { condemned.contains(name) }
 
   /// Whether the packs are there, condemned or not.

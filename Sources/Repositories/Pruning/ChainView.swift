@@ -8,6 +8,7 @@ struct ChainView: Sendable {
   /// All that are whole objects, partial ones included, by sequence and revision.
   let manifests: [VersionFacts]
   let forgotten: Forgotten
+  /// The records that were there before the manifests were listed.
   let condemned: [NamedCondemnedRecord]
   /// All packs that are listed, wanted or not.
   let packs: [Digest: ObjectInfo]
@@ -81,6 +82,9 @@ struct ChainLook: Sendable {
     async let tombstoneList = repository.store.list(prefix: Layout.tombstones(of: chain))
     async let noteList = repository.store.list(prefix: Layout.annotations(of: chain))
     let (versions, tombstones, notes) = try await (versionList, tombstoneList, noteList)
+    // Condemned records once more, behind the manifests: a revision that one of them touches does not stand in for the
+    // ones below it, and who condemned it after the first listing may have missed it.
+    let touched = try await repository.condemnedRecords(of: chain, state: state)
     // Packs last: those of a version that has just been completed are there.
     let packs = try await packList()
 
@@ -92,7 +96,7 @@ struct ChainLook: Sendable {
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     let live = try await LiveSet(
-      manifests, forgotten, condemned: condemned.reduce(into: []) { $0.formUnion($1.record.packs) }, packs: packs,
+      manifests, forgotten, condemned: touched.reduce(into: []) { $0.formUnion($1.record.packs) }, packs: packs,
       tables: tables, atOnce: repository.store.traits.concurrency)
     return ChainView(
       chain: chain, manifests: manifests, forgotten: forgotten, condemned: condemned, packs: packs,

@@ -135,7 +135,9 @@ package struct PushSession: ~Copyable {
       if dryRun { return result(of: attempt) }
 
       let present = try await Presence(repository, chain: chain, state: state)
-      if present.holds(attempt.packs), present.spares(attempt.manifest.name) { return try acknowledge(attempt) }
+      if present.holds(attempt.packs), !present.condemns(attempt.manifest.name.digest) {
+        return try acknowledge(attempt)
+      }
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
       partials = PartialManifests(policy, nextRevision: attempt.manifest.name.revision + 1)
     }
