@@ -72,7 +72,7 @@ package struct PushSession: ~Copyable {
     let journal = try PushJournal(chain, in: state)
     let present = try await presence
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
-    let isSpared = history.newest.map { present.spares($0.name) } ?? true
+    let isSpared = history.newest.map { !present.condemns($0.name.digest) } ?? true
     let whole = try await loader.add(versionIn: history.newest) && isSpared
     let accepted = Set(loader.known.entries.keys)
     for partial in history.partials { _ = try await loader.add(versionIn: partial) }

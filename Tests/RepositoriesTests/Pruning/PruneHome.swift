@@ -82,7 +82,7 @@ final class PruneHome: Sendable {
     try await home.repository.annotate(manifest.facts, [.init(unforget: [tombstone])], now: Self.now)
     let presence = try await Presence(home.repository, chain: home.chain, state: nil)
     let table = try await PackTable(of: manifest, repository: home.repository, state: nil)
-    guard presence.holds(table.all), presence.spares(version.name) else { return false }
+    guard presence.holds(table.all), !presence.condemns(version.name.digest) else { return false }
     safe.withLock { $0[version.name.sequence] = version }
     return true
   }
