@@ -9,11 +9,14 @@ LINE = re.compile(r"^\d+\s+([a-z0-9_]+)\((.*)")
 
 
 class Calls(collections.Counter):
-    """How often each thread made each call; `own` are the (call, k) of any thread that were about the desk's own files."""
+    """How often each thread made each call; `own` are the (call, k) of any thread that were about the desk's own files.
+
+    A fault meets the k-th call of every thread: `strangers` says whether it met a call about something else, too.
+    """
 
     def __init__(self):
         super().__init__()
-        self.own = set()
+        self.own, self.strangers = set(), False
 
 
 def normal(arguments, folder):
@@ -45,6 +48,8 @@ def trace(desk, arguments, point=None, inject="signal=SIGKILL", calls=CALLS):
             made[name, thread] += 1
             if desk.folder in rest:
                 made.own.add((name, made[name, thread]))
+            elif "(INJECTED)" in rest:
+                made.strangers = True
             about = (name, normal(rest, desk.folder))
             seen[about] += 1
             # A killed call is printed without its result: it never returned. A failed one says (INJECTED).
