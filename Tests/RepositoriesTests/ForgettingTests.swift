@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Storage
 import TestKit
 import Testing
@@ -155,6 +156,25 @@ import Testing
     #expect(try await chain.counting() == [1, 4])
     chain.delete(3)
     #expect(try await chain.counting() == [1, 4])
+  }
+
+  @Test func `what is pushed after the target lost the end of a chain is not forgotten with what was there`()
+    async throws
+  {
+    let chain = try await Chain(of: 5)
+    try await chain.forget(3, 4)
+    chain.delete(3, 4, 5)
+    try FileManager.default.removeItem(atPath: chain.home.state.folder(of: chain.home.chain))
+    let pushed = try await chain.home.push(chain.home.image(pages: 4, seed: 77)).manifest
+    #expect(pushed.name.sequence == 5 && pushed.core?.previous == chain.versions[3].id)
+    #expect(try await chain.counting() == [1, 2, 5])
+    // A tombstone says which version its range ends with: another one in that place is not meant.
+    let other = Forgotten(
+      [
+        (.zero, [.init(first: 5, last: 5, previousOfFirst: chain.versions[3].id, coreHashOfLast: chain.versions[4].id)])
+      ],
+      takenBack: [:])
+    #expect(other.contains(chain.facts[4]) && !other.contains(pushed.facts))
   }
 
   @Test func `a manifest that a prune is about to delete is written anew, with all that is in it`() async throws {

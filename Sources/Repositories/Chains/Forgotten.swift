@@ -29,8 +29,15 @@ package struct Forgotten: Sendable {
   /// The same of a version that need not be there.
   func tombstones(covering sequence: UInt64, _ id: Digest) -> [Digest] {
     tombstones.filter { tombstone in
-      tombstone.ranges.cover(sequence) && takenBack[id]?.contains(tombstone.name) != true
+      tombstone.ranges.contains { $0.covers(sequence, id) } && takenBack[id]?.contains(tombstone.name) != true
     }.map(\.name)
+  }
+}
+
+extension Tombstone.Range {
+  /// Another version in the place of the last one is not what was forgotten.
+  fileprivate func covers(_ sequence: UInt64, _ id: Digest) -> Bool {
+    first <= sequence && sequence <= last && (sequence < last || id == coreHashOfLast)
   }
 }
 

@@ -19,6 +19,8 @@ package struct PushSession: ~Copyable {
   private let history: ChainHead
   private let mark: HighWaterMark?
   private let listing: ChainListing
+  /// The range of all tombstones that ends last.
+  private let lastForgotten: Tombstone.Range?
   private var known: KnownPacks
   /// Packs of a push that was cut: no version holds them yet, so partial manifests go on protecting them.
   private var resumed: [PackEntry]
@@ -54,6 +56,9 @@ package struct PushSession: ~Copyable {
   package var next: (sequence: UInt64, previous: Digest) {
     let unreadable = history.problems.isEmpty ? 0 : listing.highestSequence
     let last = max(newest?.name.sequence ?? 0, unreadable, mark?.sequence ?? 0)
+    // A tombstone beyond all that is there: the target lost the end of the chain. What takes a sequence that was forgotten
+    // would be forgotten with it.
+    if let lastForgotten, lastForgotten.last > last { return (lastForgotten.last + 1, lastForgotten.coreHashOfLast) }
     if let mark, mark.sequence == last, let id = Layout.digest(mark.id) { return (last + 1, id) }
     return (last + 1, newest?.id ?? .zero)
   }
@@ -64,6 +69,7 @@ package struct PushSession: ~Copyable {
     let lock = try ChainLock(chain, in: state)
     async let versions = repository.store.list(prefix: Layout.versions(of: chain))
     async let presence = Presence(repository, chain: chain, state: state)
+    async let tombstones = repository.tombstones(of: chain, state: state)
     let listing = ChainListing(chain: chain, objects: try await versions)
     let history = try await repository.newest(of: listing, state: state)
     let mark = try HighWaterMark.read(chain, in: state)
@@ -71,6 +77,7 @@ package struct PushSession: ~Copyable {
 
     let journal = try PushJournal(chain, in: state)
     let present = try await presence
+    let lastForgotten = try await tombstones.max { $0.last < $1.last }
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     let isSpared = history.newest.map { !present.condemns($0.name.digest) } ?? true
     let whole = try await loader.add(versionIn: history.newest) && isSpared
@@ -87,6 +94,7 @@ package struct PushSession: ~Copyable {
     self.history = history
     self.mark = mark
     self.listing = listing
+    self.lastForgotten = lastForgotten
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
