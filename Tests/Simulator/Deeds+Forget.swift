@@ -32,7 +32,8 @@ extension Simulation {
     try await putRecord(.tombstone, tombstone.encode(), below: Layout.tombstones(of: chain), repository)
   }
 
-  private func release(_ id: Digest) {
+  func release(_ id: Digest) {
+    released.insert(id)
     for index in promises.indices where promises[index].id == id && !promises[index].isForgotten {
       promises[index].isForgotten = true
       tally.forgotten += 1

@@ -18,6 +18,8 @@ extension Simulation {
     tally.acknowledged += 1
     note("acknowledged \(manifest.id.hex.prefix(12)), version \(manifest.name.sequence)")
     promises.append(Promise(chain: chain, sequence: manifest.name.sequence, id: manifest.id, image: image))
+    // Its manifest was listed before its push had ended, and somebody let it go for a newer version.
+    if released.contains(manifest.id) { release(manifest.id) }
   }
 
   func promise(of version: VersionFacts) -> Promise? { promises.first { $0.id == version.id } }

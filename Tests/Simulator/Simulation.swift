@@ -17,6 +17,8 @@ final class Simulation: @unchecked Sendable {
   var hosts: [Host] = []
   var parked: [Parked] = []
   var promises: [Promise] = []
+  /// Versions that were forgotten, acknowledged by then or not.
+  var released: Set<Digest> = []
   var tally = Tally()
   /// What must never happen, and did.
   private(set) var violation: String?
