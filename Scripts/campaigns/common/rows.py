@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""What a campaign found, kept for Docs/Reliability.md: one row for each fault."""
-import json, os, subprocess, time
+"""What a campaign found, kept for Docs/Reliability.md: one row for each fault.
+
+    rows.py CAMPAIGN FAULT HOW COUNT ASSERTED RESULT COMMAND SIZE       for campaigns that are no Python
+"""
+import json, os, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 FOLDER = os.environ.get("SEALIFT_RELIABILITY", f"{ROOT}/.build/reliability")
@@ -30,3 +33,9 @@ def tell(campaign, fault, how, count, asserted, result, command, **more):
 def commit():
     answer = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True)
     return answer.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 9:
+        sys.exit(__doc__)
+    tell(*sys.argv[1:8], size=int(sys.argv[8]))
