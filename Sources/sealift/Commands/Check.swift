@@ -3,6 +3,7 @@ import Operations
 
 struct Check: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "check",
     abstract: "Look whether everything versions need is at the targets, and is what was stored.",
     discussion: """
       Every manifest, map and directory is opened, every pack must be there in its right length. With --read-data packs \

@@ -3,6 +3,7 @@ import Operations
 
 struct Config: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "config",
     abstract: "Look at the configuration.", discussion: "  sealift config check", subcommands: [ConfigCheck.self])
 
   func run() throws {

@@ -3,6 +3,7 @@ import Operations
 
 struct Copy: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "copy",
     abstract: "Copy versions from one repository to another, with other keys.",
     discussion: """
       Each version is restored, proved and sealed anew, oldest first; name, host, time, tags and note stay, its id does \

@@ -4,6 +4,7 @@ import Storage
 
 struct Doctor: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "doctor",
     abstract: "Try whether a target keeps the promises that sealift relies on.",
     discussion: """
       Stores, lists, reads and deletes objects of up to 8 MiB below a folder of their own, doctor/, and says in words \

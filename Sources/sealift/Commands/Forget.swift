@@ -3,6 +3,7 @@ import Operations
 
 struct Forget: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "forget",
     abstract: "Let go of versions by rules, or by their ids.",
     discussion: """
       Says first of every version whether it stays, and why. What is forgotten does not count any more, and a later \

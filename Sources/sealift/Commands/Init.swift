@@ -3,6 +3,7 @@ import Operations
 
 struct Init: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "init",
     abstract: "Make a repository at a target.",
     discussion: """
       Makes the keys, seals them with your passphrase (typed twice, or from a file) and writes the repository. Without \

@@ -3,6 +3,7 @@ import Operations
 
 struct Key: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "key",
     abstract: "List, add and remove the keys that open a repository.",
     discussion: """
       A repository may be opened by several passphrases, key files and printed recovery keys. A removed key that was \

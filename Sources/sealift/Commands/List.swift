@@ -9,6 +9,7 @@ struct Listing {
 
 struct List: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "list",
     abstract: "List the versions at the targets.",
     discussion: """
       Oldest first. Any version can be named by the digits shown, or by latest, NAME:latest, NAME@2026-11-20T12:00:00Z.

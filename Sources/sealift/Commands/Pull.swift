@@ -41,6 +41,7 @@ struct PullCommand: SealiftCommand {
 
 struct Restore: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "restore",
     abstract: "Restore a version to where an application will use it.",
     discussion: """
       Into a new file, verified before it gets its name. A file or side file (-wal, -shm, -journal) that exists is never \

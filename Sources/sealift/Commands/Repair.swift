@@ -3,6 +3,7 @@ import Operations
 
 struct Repair: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "repair",
     abstract: "Make whole again what is damaged at the targets, as far as it can be had.",
     discussion: """
       Reads everything, as check --read-data does. Versions that are harmed are written anew where all of their content \

@@ -3,6 +3,7 @@ import Operations
 
 struct Show: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "show",
     abstract: "Show everything about one version.",
     discussion: """
         sealift show latest

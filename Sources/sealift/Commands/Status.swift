@@ -3,6 +3,7 @@ import Operations
 
 struct Status: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "status",
     abstract: "Say of every database whether it is safe, and how fresh.",
     discussion: """
       The newest version at each target, whether the database changed since, the last drill, what was found damaged. \

@@ -3,6 +3,7 @@ import Operations
 
 struct Unforget: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "unforget",
     abstract: "Take back that versions were forgotten, until a prune.",
     discussion: """
       Succeeds only when nothing of the version was taken by a prune, and none can take it any more.

@@ -3,6 +3,7 @@ import Operations
 
 struct Tag: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "tag",
     abstract: "Add tags to a version, or remove them.",
     discussion: "  sealift tag app:latest --add before-upgrade --remove nightly")
 
@@ -31,6 +32,7 @@ struct Tag: SealiftCommand {
 
 struct Note: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "note",
     abstract: "Give a version another note.",
     discussion: """
       The new note takes the place of the old one; an empty text takes it away.
@@ -53,6 +55,7 @@ struct Note: SealiftCommand {
 
 struct Pin: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "pin",
     abstract: "Keep versions, whatever the rules of forget say.", discussion: "  sealift pin 9c06ab3f")
 
   @Argument(
@@ -68,6 +71,7 @@ struct Pin: SealiftCommand {
 
 struct Unpin: SealiftCommand {
   static let configuration = CommandConfiguration(
+    commandName: "unpin",
     abstract: "Let pinned versions go when no rule keeps them.", discussion: "  sealift unpin 9c06ab3f")
 
   @Argument(
