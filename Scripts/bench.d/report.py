@@ -20,6 +20,7 @@ def write(folder):
         *tables.kinds(figures),
         *tables.sustained(figures),
         *tables.profile(figures),
+        *tables.floors(figures),
         *tables.studies(figures),
         method.TEXT.strip(),
         *tables.failures(figures),

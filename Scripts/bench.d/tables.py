@@ -252,7 +252,6 @@ def profile(figures):
         "time is what all this work takes and nothing waits.\n\n"
         + table(["what", "method", "database", "CPU", "cores", *columns], lines)
     )
-    yield from floors(figures)
 
 
 def floors(figures):
@@ -271,7 +270,7 @@ def floors(figures):
     if rows:
         header = ["what", "method", "database", "SQLite alone / restic", "Sealift / restic"]
         yield (
-            "*SQLite alone*: the copy (`VACUUM INTO` or `.backup`) and its `quick_check`, one after the other, and nothing "
+            "## The floor of a push\n\nThe copy (`VACUUM INTO` or `.backup`) and its `quick_check`, one after the other, and nothing "
             "else: no reading, no sealing, no sending. No push that makes such a copy and checks it can be faster.\n\n"
             + table([*header, "SQLite alone / Litestream -once", "Sealift / Litestream -once"], rows)
         )
