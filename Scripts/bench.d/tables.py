@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The tables of the report, in Markdown: each function gives finished paragraphs for what was measured."""
 
-import statistics
+import re, statistics
 
 import targets
 from figures import in_bytes, mebibytes, megabytes, seconds, tells
@@ -276,8 +276,13 @@ def floors(figures):
         )
 
 
+def shown(value):
+    """Without the folders of the machine that measured."""
+    return re.sub(r"/\S*/", "", str(value)).replace("|", "/")
+
+
 def failures(figures):
     if figures.failed:
         names = ("kind", "size", "tool", "what", "run", "error")
-        rows = [[str(cell[name]).replace("|", "/")[-160:] for name in names] for cell in figures.failed]
+        rows = [[shown(cell[name])[-160:] for name in names] for cell in figures.failed]
         yield "## Failed\n\n" + table(names, rows)
