@@ -14,7 +14,7 @@ let house: [SwiftSetting] = [
 let package = Package(
   name: "sealift",
   products: [
-    .executable(name: "sealift", targets: ["sealift"])
+    .executable(name: "sealift", targets: ["SealiftTool"])
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -38,7 +38,7 @@ let package = Package(
       name: "Operations", dependencies: ["Snapshots", "Repositories", "Sealing", "Storage"],
       swiftSettings: house),
     .executableTarget(
-      name: "sealift",
+      name: "SealiftTool",
       dependencies: [
         "Operations", "Backends", "Storage",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -71,7 +71,7 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "sealift", "Operations", "Backends", "Storage", "TestKit",
+        "SealiftTool", "Operations", "Backends", "Storage", "TestKit",
         .product(name: "Subprocess", package: "swift-subprocess"),
       ], swiftSettings: house),
     // Every interleaving of push, forget, unforget and prune, searched: Scripts/campaigns/model builds and runs it.

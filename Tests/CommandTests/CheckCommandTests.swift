@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 @testable import Operations
-@testable import sealift
+@testable import SealiftTool
 
 /// `check` and `repair`, from the outside.
 @Suite struct CheckCommandTests {

@@ -3,7 +3,7 @@ import Operations
 import TestKit
 import Testing
 
-@testable import sealift
+@testable import SealiftTool
 
 @Suite struct ConfigurationTests {
   private func read(_ text: String) throws -> Configuration {

@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-@testable import sealift
+@testable import SealiftTool
 
 /// `forget`, `unforget`, `tag`, `note`, `pin` and `status`, as a person types them.
 @Suite struct KeepTests {

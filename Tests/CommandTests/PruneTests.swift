@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 @testable import Operations
-@testable import sealift
+@testable import SealiftTool
 
 @Suite struct PruneCommandTests {
   private struct Document: Decodable {

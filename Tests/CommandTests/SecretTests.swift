@@ -3,7 +3,7 @@ import Operations
 import TestKit
 import Testing
 
-@testable import sealift
+@testable import SealiftTool
 
 /// Secrets come from files, commands, descriptors and the terminal; what others can see is refused.
 @Suite struct SecretTests {

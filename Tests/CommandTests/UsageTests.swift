@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-@testable import sealift
+@testable import SealiftTool
 
 @Suite struct UsageTests {
   @Test(arguments: [

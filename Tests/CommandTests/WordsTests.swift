@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 @testable import Storage
-@testable import sealift
+@testable import SealiftTool
 
 /// Numbers, times, tables and documents, as people and scripts see them.
 @Suite struct WordsTests {

@@ -9,7 +9,7 @@ enum Fences {
     "Backends": ["Storage", "CCurl", "CExpat", "COpenSSL"],
     "Repositories": ["Sealing", "Storage"],
     "Operations": ["Snapshots", "Repositories", "Sealing", "Storage"],
-    "sealift": ["Operations", "Backends", "Storage", "ArgumentParser", "Logging"],
+    "SealiftTool": ["Operations", "Backends", "Storage", "ArgumentParser", "Logging"],
   ]
 
   /// Folders of `Sources` that only describe a system library.
@@ -32,6 +32,6 @@ enum Fences {
 
   /// The calls in a file that only the command line may make.
   static func forbiddenCalls(of source: SourceText, at path: String) -> [String] {
-    path.hasPrefix("Sources/sealift/") ? [] : source.printsAndExits
+    path.hasPrefix("Sources/SealiftTool/") ? [] : source.printsAndExits
   }
 }

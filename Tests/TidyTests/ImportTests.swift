@@ -47,8 +47,8 @@ import Testing
     ("Sources/Backends/S3/S3Store.swift", "import COpenSSL", ["COpenSSL"]),
     ("Sources/Backends/S3/Signature.swift", "import COpenSSL", []),
     ("Sources/Backends/S3/SignatureKey.swift", "import COpenSSL", []),
-    ("Sources/sealift/A.swift", "import CSQLite", ["CSQLite"]),
-    ("Sources/sealift/A.swift", "import ArgumentParser", []),
+    ("Sources/SealiftTool/A.swift", "import CSQLite", ["CSQLite"]),
+    ("Sources/SealiftTool/A.swift", "import ArgumentParser", []),
     ("Sources/Unknown/A.swift", "import Glibc", ["Glibc"]),
   ])
   func `a forbidden import is reported`(path: String, text: String, forbidden: [String]) {
@@ -68,6 +68,6 @@ import Testing
   ])
   func `a print or an exit is seen`(line: String, calls: [String]) {
     #expect(Fences.forbiddenCalls(of: SourceText(line), at: "Sources/Storage/A.swift") == calls)
-    #expect(Fences.forbiddenCalls(of: SourceText(line), at: "Sources/sealift/A.swift").isEmpty)
+    #expect(Fences.forbiddenCalls(of: SourceText(line), at: "Sources/SealiftTool/A.swift").isEmpty)
   }
 }
