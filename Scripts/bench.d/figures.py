@@ -5,6 +5,8 @@ import os, statistics
 
 BUSY = os.cpu_count() + 2
 """A cell that began at a higher load than this shares its cores with others: its times say nothing."""
+STOLEN = 0.1
+"""Where a virtual machine's host gave more than this part of its time to others, times say nothing either."""
 TIMES = ("wall", "cpu", "copy")
 
 
@@ -77,7 +79,7 @@ class Figures:
 
 def tells(cell, metric):
     """Whether a cell has this figure, and it can be believed."""
-    return metric in cell and (metric not in TIMES or cell["load"] <= BUSY)
+    return metric in cell and (metric not in TIMES or (cell["load"] <= BUSY and cell.get("stolen", 0) <= STOLEN))
 
 
 def in_bytes(size):

@@ -82,6 +82,18 @@ def cpu_time(root):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def ticks():
+    """The machine's time so far, in ticks: what its host gave to others, and all of it."""
+    with open("/proc/stat") as file:
+        spent = [int(field) for field in file.readline().split()[1:9]]
+    return spent[7], sum(spent)
+
+
+def stolen(before, after):
+    """Between two calls of `ticks`: the part of the machine's time that its host gave to others, from 0 to 1."""
+    return round((after[0] - before[0]) / max(1, after[1] - before[1]), 3)
+
+
 def disk_usage(folders):
     """Bytes that the files below take on disk; an open file without a name is not seen."""
     total = 0

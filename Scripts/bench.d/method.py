@@ -10,8 +10,8 @@ TEXT = """
 * **Time** is that of all commands a tool needs, copies included; **CPU** is user and system time of all their
   processes, orphans too, not of the server. **Memory** is the peak of the anonymous memory of the whole tree of
   processes, sampled every 4 ms: a shorter peak can be missed.
-  A cell that began while the load was above the number of cores and two more counts for bytes, requests and memory,
-  but not for time.
+  A cell that began while the load was above the number of cores and two more, or during which the host of the virtual
+  machine gave more than a tenth of its time to others, counts for bytes, requests and memory, but not for time.
 * Databases and changes are seeded: the same rows on every machine. Every change is made to the database of the first
   push, in one transaction, and every tool is taken back to its own state after the first push before it. A run is one
   turn of all tools; ratios are taken within a run and their median is told.

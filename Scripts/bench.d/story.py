@@ -57,7 +57,7 @@ class Story:
             os.unlink(room.copy)
         kept_on_disk = measure.disk_usage(room.spaces)
         sent, received, logged = *wire.bytes(), wire.log_size()
-        began, before = time.time(), os.getloadavg()[0]
+        began, before, ticks = time.time(), os.getloadavg()[0], measure.ticks()
         try:
             action()
         except (measure.Failed, OSError) as error:
@@ -78,6 +78,7 @@ class Story:
             "stored": room.stored(),
             "at": round(began),
             "load": round(before, 2),
+            "stolen": measure.stolen(ticks, measure.ticks()),
             **more,
         }
         if os.path.exists(room.live):
