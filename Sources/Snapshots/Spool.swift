@@ -45,10 +45,10 @@ package final class Spool: @unchecked Sendable {
   }
 
   /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What cannot be
-  /// removed stays for the next time: old copies must not stand in the way of a new one.
+  /// removed stays for the next time: old copies must not stand in the way of a new one. Makes nothing.
   @discardableResult
   package static func sweep(in stateFolder: String) -> Int {
-    guard let hall = try? SpoolHall.enter(stateFolder) else { return 0 }
+    guard access("\(stateFolder)/spool", F_OK) == 0, let hall = try? SpoolHall.enter(stateFolder) else { return 0 }
     defer { hall.leave() }
     var removed = 0
     for name in (try? FileManager.default.contentsOfDirectory(atPath: hall.path)) ?? [] where name != SpoolHall.lockName

@@ -14,6 +14,10 @@ import Testing
     let database = DatabaseSource(name: "app", path: source)
     let first = try await road.push(database).pushed[0]
     #expect(!first.unchanged)
+    // A push that was killed once its version was acknowledged, before it could remove its copy.
+    let left = "\(road.world.stateFolder)/spool/dead"
+    try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+    try writeFile("\(left)/image", [1, 2, 3])
     let counting = CountingStore(road.store)
     let locked = TargetAccess(
       name: "memory", store: counting, unlock: { throw OperationError(.wrongKey, "asked for a key") })
@@ -21,6 +25,7 @@ import Testing
     #expect(second.unchanged)
     #expect(second.version.id == first.version.id)
     #expect(counting.requests == 0)
+    #expect(road.files(in: "\(road.world.stateFolder)/spool") == ["lock"])
 
     var request = Push.Request(database: database, targets: [locked])
     request.verifyRemoteEvery = 0
