@@ -52,7 +52,9 @@ struct CopiedVersion {
     draft.origin = remarks.origin ?? .init(repository: origin.repository.id, version: facts.id)
     draft.demand = { members in try Self.demand(members, core) }
     let total = core.members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
-    let result = try await session.push(draft, skipEqual: false, dryRun: false) { done in
+    // A copy whose manifest was on its way when the last run was cut has just come to be there.
+    let isThere = session.newest?.core?.time == core.time
+    let result = try await session.push(draft, skipEqual: isThere, dryRun: false) { done in
       world.reporter.progress(
         Progress(.sealing, subject: core.database, bytesDone: done, bytesTotal: total))
     }

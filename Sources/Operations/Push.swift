@@ -171,7 +171,9 @@ package struct Push: Sendable {
     let repository = try await target.open(world)
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
     let state = try StateFolder(world.stateFolder, repository: repository.id)
-    var session = try await PushSession(repository, chain: chain, state: state, policy: .init(now: world.now))
+    var policy = PushSession.Policy(now: world.now)
+    policy.settles = !request.dryRun
+    var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
     let image = try SnapshotImage(snapshot, growth: copy.growth)
     let place = session.next

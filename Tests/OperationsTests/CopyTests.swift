@@ -86,17 +86,20 @@ import Testing
     #expect(copied.dropFirst().allSatisfy { $0.version.bytesNew < copied[0].version.bytesNew / 4 })
   }
 
-  @Test(arguments: 1...5) func `a copy that was cut is gone on with`(puts: Int) async throws {
+  @Test(arguments: 1...5, [true, false])
+  func `a copy that was cut is gone on with`(puts: Int, remembers: Bool) async throws {
     let road = try await Road()
     let originals = try await history(road, versions: 5)
     let (other, store) = try await repository(road, "other", key: 9)
     let cut = TargetAccess(name: "other", store: DyingStore(store, puts: puts), unlock: other.unlock)
     let first = try await copy(road, to: cut)
     #expect(!first.failures.isEmpty && first.copied.count < 5)
-    // As on another machine, which remembers nothing of the first try.
+    // Also on another machine, which remembers nothing of the first try.
     let scratch = try Scratch()
-    let second = try await CopyVersions(road.withoutState(scratch)).run(
-      CopyVersions.Request(), from: road.target, to: other)
+    let second =
+      if remembers { try await copy(road, to: other) } else {
+        try await CopyVersions(road.withoutState(scratch)).run(CopyVersions.Request(), from: road.target, to: other)
+      }
     #expect(second.failures.isEmpty && second.copied.count == 5)
     #expect(second.copied.filter(\.wasThere).count >= first.copied.count)
     let copies = try await ListVersions(road.withoutState(try Scratch())).run(at: other)

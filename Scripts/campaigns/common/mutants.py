@@ -42,6 +42,12 @@ MUTANTS = [
     mutant("no mark of what was seen", "Repositories/Pushing/PushSession.swift",
            "try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)", "", READING),
     mutant("no journal", "Repositories/Pushing/PushSession.swift", "try journal.add(entry)", "_ = entry", READING),
+    mutant("attempts are not noted", "Repositories/Pushing/VersionWriter+Manifest.swift",
+           "if body.state == .complete { try onManifest(ManifestAttempt(name, sealed.bytes)) }", "", PUSHING),
+    mutant("what was given up counts again", "Repositories/Pushing/ChainEnd.swift",
+           "try attempt.giveUp(in: state)", "attempt = ManifestAttempt(attempt.name, attempt.bytes)", PUSHING),
+    mutant("acknowledged by old listings", "Repositories/Pushing/PushSession.swift",
+           "if try await newestIsSafe(present) {", "if try await newestIsSafe(present) || true {", PUSHING),
     mutant("packs are not opened again", "Repositories/Pushing/PackStream.swift",
            "record.bases == frame.bases, opened.opens(index, to: frame.payload, with: decoder)", "record.bases == frame.bases || true", PUSHING),
     # What a prune may delete.

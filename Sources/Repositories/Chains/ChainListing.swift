@@ -20,6 +20,9 @@ package struct ChainListing: Sendable {
     VersionName(info.name).flatMap { $0.length == info.size ? $0 : nil }
   }
 
+  /// The same with one more manifest, which was stored since.
+  func adding(_ name: VersionName) -> ChainListing { ChainListing(chain: chain, names: versions + [name]) }
+
   package var highestSequence: UInt64 { versions.last?.sequence ?? 0 }
 
   var sequences: Set<UInt64> { Set(versions.map(\.sequence)) }

@@ -51,9 +51,21 @@ extension Repository {
 
   /// Every pack that a version needs; `nil` when its manifest or its pack table cannot be read.
   func packs(of version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
-    do {
+    try await unlessLost {
       let manifest = try await readManifest(version.name, state: state)
       return try await PackTable(of: manifest, repository: self, state: state).all
+    }
+  }
+
+  /// The same of a manifest that is at hand, at the target or not.
+  func packs(of manifest: StoredManifest, state: StateFolder?) async throws -> [PackEntry]? {
+    try await unlessLost { try await PackTable(of: manifest, repository: self, state: state).all }
+  }
+
+  /// What the target lost or spoilt is `nil`; that it cannot be reached is an error.
+  private func unlessLost(_ read: () async throws -> [PackEntry]) async throws -> [PackEntry]? {
+    do {
+      return try await read()
     } catch let error as StoreError where error.code != .notFound {
       throw error
     } catch is SealError {

@@ -14,7 +14,13 @@ extension Repository {
     guard let chain = versions.first?.chain, versions.allSatisfy({ $0.chain == chain }) else {
       throw RepositoryError(.noSuchVersion, "no versions of one chain were named")
     }
-    let tombstone = Tombstone(chain: chain, time: now, ranges: Tombstone.Range.covering(versions))
+    return try await putTombstone(over: Tombstone.Range.covering(versions), of: chain, now: now)
+  }
+
+  /// - Returns: the tombstone's name.
+  @discardableResult
+  func putTombstone(over ranges: [Tombstone.Range], of chain: ChainID, now: UInt64) async throws -> Digest {
+    let tombstone = Tombstone(chain: chain, time: now, ranges: ranges)
     return try await putRecord(.tombstone, tombstone.encode(), below: Layout.tombstones(of: chain))
   }
 }

@@ -16,17 +16,13 @@ package struct PushSession: ~Copyable {
   private let lock: ChainLock
   private let policy: Policy
   private let journal: PushJournal
-  private let history: ChainHead
-  private let mark: HighWaterMark?
-  private let listing: ChainListing
-  /// The range of all tombstones that ends last.
-  private let lastForgotten: Tombstone.Range?
+  private let end: ChainEnd
   private var known: KnownPacks
   /// Packs of a push that was cut: no version holds them yet, so partial manifests go on protecting them.
   private var resumed: [PackEntry]
   private var nextPackNumber: UInt32
   /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
-  private let newestIsWhole: Bool
+  private var newestIsWhole: Bool
 
   package struct Policy: Sendable {
     /// A partial manifest protects a long push after so many packs …
@@ -34,6 +30,8 @@ package struct PushSession: ~Copyable {
     /// … or so many milliseconds.
     package var millisecondsPerPartial: UInt64 = 600_000
     package var now: @Sendable () -> UInt64
+    /// Settle first what became of a manifest that may still arrive. False for who only looks, and stores nothing.
+    package var settles = true
 
     package init(now: @escaping @Sendable () -> UInt64) { self.now = now }
   }
@@ -50,18 +48,10 @@ package struct PushSession: ~Copyable {
   }
 
   /// The newest version there is, before this push.
-  package var newest: StoredManifest? { history.newest }
+  package var newest: StoredManifest? { end.history.newest }
 
   /// What the next version's draft must carry.
-  package var next: (sequence: UInt64, previous: Digest) {
-    let unreadable = history.problems.isEmpty ? 0 : listing.highestSequence
-    let last = max(newest?.name.sequence ?? 0, unreadable, mark?.sequence ?? 0)
-    // A tombstone beyond all that is there: the target lost the end of the chain. What takes a sequence that was forgotten
-    // would be forgotten with it.
-    if let lastForgotten, lastForgotten.last > last { return (lastForgotten.last + 1, lastForgotten.coreHashOfLast) }
-    if let mark, mark.sequence == last, let id = Layout.digest(mark.id) { return (last + 1, id) }
-    return (last + 1, newest?.id ?? .zero)
-  }
+  package var next: (sequence: UInt64, previous: Digest) { end.next }
 
   /// Locks the chain on this machine, reads what is at the target, and refuses a target that went back.
   /// - Throws: `RepositoryError` `.locked`, `.rolledBack`, `.forked`, `.hole`, `.damaged`; `StoreError`.
@@ -77,12 +67,14 @@ package struct PushSession: ~Copyable {
 
     let journal = try PushJournal(chain, in: state)
     let present = try await presence
-    let lastForgotten = try await tombstones.max { $0.last < $1.last }
+    var end = ChainEnd(listing: listing, history: history, mark: mark, forgotten: try await tombstones)
+    if policy.settles { end = try await end.settled(repository, present, state: state, now: policy.now()) }
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
-    let isSpared = history.newest.map { !present.condemns($0.name.digest) } ?? true
-    let whole = try await loader.add(versionIn: history.newest) && isSpared
+    let newest = end.history.newest
+    let isSpared = newest.map { !present.condemns($0.name.digest) } ?? true
+    let whole = try await loader.add(versionIn: newest) && isSpared
     let accepted = Set(loader.known.entries.keys)
-    for partial in history.partials { _ = try await loader.add(versionIn: partial) }
+    for partial in end.history.partials { _ = try await loader.add(versionIn: partial) }
     try await loader.add(journal.entries)
 
     self.repository = repository
@@ -91,18 +83,17 @@ package struct PushSession: ~Copyable {
     self.lock = lock
     self.policy = policy
     self.journal = journal
-    self.history = history
-    self.mark = mark
-    self.listing = listing
-    self.lastForgotten = lastForgotten
+    self.end = end
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
-    newestIsWhole = whole && history.unreadable.isEmpty && (history.newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
+    newestIsWhole =
+      whole && history.unreadable.isEmpty && !end.newestIsForgotten
+      && (newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
   }
 
   /// What does not fit in the part of the chain that a push reads; it does not stop the push, but a person should know.
-  package var problems: [RepositoryError] { history.problems }
+  package var problems: [RepositoryError] { end.history.problems }
 
   /// Writes the version and returns when it is acknowledged: restorable whatever happens afterwards.
   /// - Parameters:
@@ -112,7 +103,7 @@ package struct PushSession: ~Copyable {
     _ draft: VersionDraft, skipEqual: Bool, dryRun: Bool, onProgress: (Int) -> Void
   ) async throws -> Result {
     guard draft.sequence <= VersionName.lastSequence else { throw full("the chain has no place after the last one") }
-    let revisions = listing.revisions(of: draft.sequence).map(\.revision)
+    let revisions = end.listing.revisions(of: draft.sequence).map(\.revision)
     var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
     var level = draft.deltas.level
     var attemptsLeft = Self.attempts
@@ -127,7 +118,8 @@ package struct PushSession: ~Copyable {
         onPackStored: { [journal] entry in
           stored.withLock { $0.append(entry) }
           try journal.add(entry)
-        })
+        },
+        onManifest: { [state] attempt in try attempt.write(in: state) })
       let attempt: VersionWriter.Written?
       do {
         attempt = try await writer.write(
@@ -139,10 +131,15 @@ package struct PushSession: ~Copyable {
         continue
       }
       attemptsLeft -= 1
-      guard let attempt else { return try acknowledgeUnchanged(level) }
-      if dryRun { return result(of: attempt) }
+      if dryRun, let attempt { return result(of: attempt) }
 
       let present = try await Presence(repository, chain: chain, state: state)
+      guard let attempt else {
+        if try await newestIsSafe(present) { return try acknowledgeUnchanged(level) }
+        newestIsWhole = false
+        try await prepareNextAttempt([], present, nextPackNumber: nextPackNumber)
+        continue
+      }
       if present.holds(attempt.packs), !present.condemns(attempt.manifest.name.digest) {
         return try acknowledge(attempt)
       }
@@ -152,6 +149,13 @@ package struct PushSession: ~Copyable {
     throw RepositoryError(
       .conflict, "prunes took packs of this version away \(Self.attempts) times in a row",
       hint: "Let the prune that is running end, then push again; what was stored is used again.")
+  }
+
+  /// The newest version may be one that nobody was told of: then it is acknowledged here, and what was listed before it was
+  /// seen proves nothing.
+  private func newestIsSafe(_ present: Presence) async throws -> Bool {
+    guard let newest, let packs = try await repository.packs(of: newest, state: state) else { return false }
+    return present.holds(packs) && !present.condemns(newest.name.digest)
   }
 
   private func full(_ what: String) -> RepositoryError {
@@ -165,7 +169,7 @@ package struct PushSession: ~Copyable {
     _ stored: [PackEntry], _ present: Presence, nextPackNumber next: UInt32
   ) async throws {
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
-    _ = try await loader.add(versionIn: history.newest)
+    _ = try await loader.add(versionIn: newest)
     let accepted = Set(loader.known.entries.keys)
     try await loader.add(resumed + stored)
     known = loader.known
@@ -178,6 +182,7 @@ package struct PushSession: ~Copyable {
     try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
     journal.clear()
+    ManifestAttempt.clear(of: chain, in: state)
     state.tidy()
     return result(of: attempt)
   }

@@ -16,6 +16,7 @@ extension VersionWriter {
       digest: sealed.name)
     let opened = try repository.openManifest(sealed.bytes, name: name)
     if !dryRun {
+      if body.state == .complete { try onManifest(ManifestAttempt(name, sealed.bytes)) }
       try await repository.store.put(
         ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name.objectName, ifAbsent: false)
       if sealed.bytes.count <= 256 << 10 { state.keep(sealed.bytes, as: sealed.name.hex) }

@@ -36,18 +36,22 @@ struct VersionWriter: ~Copyable {
   let encoders: WorkerPool<FrameEncoder>
   let fingerprinters: WorkerPool<Fingerprinter>
   private(set) var partials: PartialManifests
+  let onManifest: @Sendable (ManifestAttempt) throws -> Void
   private var noted = 0
 
   /// - Parameters:
   ///   - resumed: packs of a push that was cut, which partial manifests go on protecting.
   ///   - partials: when to publish what is stored so far; it also counts the revisions.
   ///   - onPackStored: called for every pack as soon as it is safe at the target.
+  ///   - onManifest: called before the manifest of the version leaves this machine.
   init(
     _ draft: VersionDraft, level: DeltaLevel, repository: Repository, state: StateFolder, known: KnownPacks,
     resumed: [PackEntry], nextPackNumber: UInt32, partials: PartialManifests, dryRun: Bool,
-    onPackStored: @escaping @Sendable (PackEntry) throws -> Void
+    onPackStored: @escaping @Sendable (PackEntry) throws -> Void,
+    onManifest: @escaping @Sendable (ManifestAttempt) throws -> Void
   ) throws(RepositoryError) {
     self.draft = draft
+    self.onManifest = onManifest
     self.level = level
     fresh = try UnitIndex(in: state.path)
     self.repository = repository

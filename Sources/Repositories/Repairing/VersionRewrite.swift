@@ -93,7 +93,9 @@ package struct VersionRewrite: Sendable {
       var writer = try VersionWriter(
         draft, level: level, repository: repository, state: state, known: known, resumed: [],
         nextPackNumber: number, partials: PartialManifests(policy, nextRevision: revision), dryRun: false,
-        onPackStored: { entry in packs.withLock { $0.append(entry) } })
+        onPackStored: { entry in packs.withLock { $0.append(entry) } },
+        // However late, it arrives as one more revision of the same version.
+        onManifest: { _ in })
       defer { stored += packs.withLock { $0 } }
       do {
         guard let written = try await writer.write(unlessEqual: nil, onProgress: { _ in }) else {

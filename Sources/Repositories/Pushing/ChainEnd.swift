@@ -1,0 +1,79 @@
+import Sealing
+import Storage
+
+/// Where a chain ends, as a push found it: what the next version continues.
+struct ChainEnd: Sendable {
+  let listing: ChainListing
+  let history: ChainHead
+  let mark: HighWaterMark?
+  /// Of all tombstones.
+  let forgotten: [Tombstone.Range]
+
+  /// The place of the next version, and the core hash of what stands before it.
+  var next: (sequence: UInt64, previous: Digest) {
+    let newest = history.newest
+    let unreadable = history.problems.isEmpty ? 0 : listing.highestSequence
+    let last = max(newest?.name.sequence ?? 0, unreadable, mark?.sequence ?? 0)
+    // A tombstone beyond all that is there: of an attempt that was given up, or the target lost the end of the chain. What
+    // takes a sequence that was forgotten would be forgotten with it.
+    if let range = forgotten.max(by: { $0.last < $1.last }), range.last > last {
+      return (range.last + 1, range.coreHashOfLast)
+    }
+    if let mark, mark.sequence == last, let id = Layout.digest(mark.id) { return (last + 1, id) }
+    return (last + 1, newest?.id ?? .zero)
+  }
+
+  /// Whether a tombstone covers the newest version. One that was taken back counts too.
+  var newestIsForgotten: Bool { history.newest.map { forgotten.cover($0.name.sequence) } ?? false }
+}
+
+extension ChainEnd {
+  /// Settles what became of the manifest that this machine tried to store last, so that its place in the chain can never
+  /// be taken twice, however late it arrives (`Docs/Decisions/0014-attempts.md`).
+  ///
+  /// Not there, but all its packs are: it is stored again, the very same object, and the chain goes on from it. Some of its
+  /// packs are gone: a tombstone covers its place, and the chain goes on behind that. Whether it became a version is not
+  /// said here: that takes the checks before an acknowledgement.
+  /// - Parameters:
+  ///   - presence: of the chain's packs.
+  ///   - now: milliseconds since 1970 UTC.
+  /// - Returns: where the chain ends then.
+  func settled(
+    _ repository: Repository, _ presence: Presence, state: StateFolder, now: UInt64
+  ) async throws -> ChainEnd {
+    guard var attempt = try ManifestAttempt(of: listing.chain, in: state),
+      // Sealed with a key that was retired since: it counts for nobody, wherever it arrives.
+      let manifest = try? repository.openManifest(attempt.bytes, name: attempt.name), let core = manifest.core,
+      isOpen(attempt, core, id: manifest.id)
+    else { return self }
+    if !attempt.isGivenUp, !presence.condemns(attempt.name.digest),
+      let packs = try await repository.packs(of: manifest, state: state), presence.holds(packs)
+    {
+      try await repository.store.put(
+        ObjectBody(attempt.bytes, sha256: attempt.name.digest.bytes), at: attempt.name.objectName, ifAbsent: false)
+      return continued(by: manifest)
+    }
+    // Durable before the tombstone leaves: one that arrives late must not meet a version that somebody relies on.
+    try attempt.giveUp(in: state)
+    let range = Tombstone.Range(
+      first: core.sequence, last: core.sequence, previousOfFirst: core.previous, coreHashOfLast: manifest.id)
+    try await repository.putTombstone(over: [range], of: listing.chain, now: now)
+    return ChainEnd(listing: listing, history: history, mark: mark, forgotten: forgotten + [range])
+  }
+
+  /// Whether the chain ends just before the attempt; or with it, though it was given up and its tombstone did not arrive.
+  private func isOpen(_ attempt: ManifestAttempt, _ core: Core, id: Digest) -> Bool {
+    let isForgotten = forgotten.contains { $0.last == core.sequence && $0.coreHashOfLast == id }
+    guard !isForgotten else { return false }
+    if listing.versions.contains(attempt.name) { return attempt.isGivenUp && history.newest?.id == id }
+    return next == (core.sequence, core.previous)
+  }
+
+  private func continued(by manifest: StoredManifest) -> ChainEnd {
+    ChainEnd(
+      listing: listing.adding(manifest.name),
+      history: ChainHead(
+        newest: manifest, partials: [], unreadable: history.unreadable, problems: history.problems),
+      mark: mark, forgotten: forgotten)
+  }
+}
