@@ -116,6 +116,15 @@ extension Variant {
         instance.forUnforgetting()
         instance.unforgets = 2
       },
+      attempts("B1 a manifest is noted once it is there", isSafe: false) { $0.notesBefore = false },
+      attempts("B2 what was given up counts again when its packs are listed", isSafe: false) {
+        $0.staysGivenUp = false
+        $0.shortListings = true
+      },
+      attempts("B3 the note goes with the request for the tombstone", isSafe: false) { $0.keepsNoteOfGivenUp = false },
+      attempts("B4 a version is acknowledged by listings from before it was seen", isSafe: false) {
+        $0.looksAgain = false
+      },
       progress("Q1 partial manifests protect nothing", isSafe: false) { $0.packsPerPartial = 0 },
       progress("Q2 a partial manifest dies with the first attempt's manifest", isSafe: false) {
         $0.partialsOutliveEarlierRevisions = false

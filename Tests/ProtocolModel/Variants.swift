@@ -35,6 +35,16 @@ struct Variant {
     }
   }
 
+  static func attempts(
+    _ name: String, isSafe: Bool = true, prunes: Int = 2, _ shape: (inout Attempts.Rules) -> Void = { _ in }
+  ) -> Variant {
+    var rules = Attempts.Rules()
+    shape(&rules)
+    return Variant(name: name, isSafe: isSafe) { [rules] limit, keepsTrace in
+      Search(model: Attempts(pushes: 3, prunes: prunes, rules: rules), limit: limit, keepsTrace: keepsTrace).run()
+    }
+  }
+
   private init(name: String, isSafe: Bool, search: @escaping (Int, Bool) -> Finding) {
     self.name = name
     self.isSafe = isSafe
@@ -108,6 +118,8 @@ extension Variant {
         $0.packsPerPartial = 0
         $0.listsPacksFirst = false
       },
+      attempts("A1 one machine, three pushes whose manifests and tombstones come late, two prunes"),
+      attempts("A2 the same where listings leave packs out") { $0.shortListings = true },
       progress("P2 the same, a partial manifest after 2 packs of 4", pieces: 4) { $0.packsPerPartial = 2 },
     ]
   }
