@@ -2,98 +2,65 @@ import Repositories
 import Sealing
 import Storage
 
-/// A prune written from `Docs/Design.md` alone: what it deletes is decided by what a reader fetches, not by the code that it
-/// is to be held against.
+/// The program's own prune and repair.
 extension Simulation {
   func prune(
     _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
   ) async throws {
-    guard let first = try await superfluous(session, repository, chain, state) else { return }
-    let young = first.packs.filter { name in stored[name].map { $0 + profile.minimumAge > now } ?? false }
-    let candidates = first.manifests.union(first.packs.subtracting(young))
-    guard !candidates.isEmpty else { return }
-    let record = CondemnedRecord(
-      chain: chain, time: clock(of: session.host), packs: candidates.compactMap(Self.digest).sorted { $0.hex < $1.hex })
-    try await putRecord(.condemned, record.encode(), below: Layout.condemned(of: chain), repository)
-
-    guard let second = try await superfluous(session, repository, chain, state) else { return }
+    var policy = PrunePolicy(twoRuns: profile.twoRuns, now: { self.clock(of: session.host) })
+    policy.minAge = profile.minimumAge
+    guard let pruned = try await repository.prune(chain, policy, state: state), !session.isDead else { return }
     tally.prunes += 1
-    for names in [second.manifests, second.packs] {
-      for name in names.intersection(candidates).sorted() {
-        try await repository.store.delete(name)
-        tally.deleted += 1
-      }
-    }
+    tally.deleted += pruned.freed.objects
   }
 
-  private static func digest(_ name: ObjectName) -> Digest? {
-    name.lastComponent.split(separator: "-").last.flatMap { Hex.decode($0) }.flatMap { Digest($0) }
-  }
-
-  private struct Superfluous {
-    var manifests: Set<ObjectName> = []
-    var packs: Set<ObjectName> = []
-  }
-
-  /// Forgotten versions, dead partial manifests, and packs that no other manifest needs; `nil` when there is a doubt.
-  private func superfluous(
+  /// Writes a version anew although nothing is wrong with it: as its next revision, out of what can be read of it.
+  func repair(
     _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
-  ) async throws -> Superfluous? {
-    let packs = try await repository.store.list(prefix: Layout.packs(of: chain))
-    let listing = ChainListing(
-      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
-    let history = try await repository.history(of: listing, state: state)
-    guard history.problems.isEmpty, history.displaced.isEmpty, let newest = history.newest else { return nil }
-    try await repository.checkFreshness(of: listing, history: history, state: state)
-    var found = Superfluous()
-    var needed: Set<ObjectName> = []
-    for name in listing.versions {
-      if let version = history.versions.first(where: { $0.sequence == name.sequence }), history.isForgotten(version),
-        version.sequence < newest.sequence
-      {
-        found.manifests.insert(name.objectName)
-      } else if try await repository.readManifest(name, state: state).isComplete {
-        guard let packs = await packsNeeded(by: name) else { return nil }
-        needed.formUnion(packs)
-      } else if name.sequence <= newest.sequence {
-        found.manifests.insert(name.objectName)
-      } else {
-        return nil
-      }
+  ) async throws {
+    let history = try await history(of: chain, repository, state)
+    let counting = history.versions.filter { !history.isForgotten($0) }
+    guard !counting.isEmpty else { return }
+    let version = counting[dice.below(counting.count)]
+    do {
+      let manifest = try await repository.readManifest(version.name, state: state)
+      let rewrite = VersionRewrite(repository, chain: chain, state: state, tables: root)
+      note("\(session.name) writes version \(version.sequence) anew")
+      let isSaved = try await rewrite.run(manifest, from: nil, dryRun: false)
+      guard !session.isDead else { return }
+      if isSaved { tally.repairs += 1 }
+    } catch {
+      // A prune may take what somebody repairs, once it was forgotten; nothing else.
+      if promise(of: version)?.isForgotten == false { throw error }
     }
-    found.packs = Set(packs.map(\.name)).subtracting(needed)
-    return found
   }
 
-  /// What a reader of this manifest fetches, asked of the true target; `nil` when it cannot be read whole.
-  private func packsNeeded(by name: VersionName) async -> Set<ObjectName>? {
-    if let known = needs[name.objectName] { return known }
-    let store = FetchLog(SessionStore(self, nil))
-    guard let repository = try? await Repository.open(at: store, with: Stem.secret, random: random),
-      (try? await read(name, from: repository)) != nil
-    else { return nil }
-    let packs = store.fetched.filter { $0.text.hasPrefix("packs/") }
-    needs[name.objectName] = packs
-    return packs
+  /// When everybody has gone home: what was never whole is forgotten, and a prune finds no doubt and takes nothing that
+  /// somebody relies on.
+  func pruneInTheEnd() throws {
+    for chain in Set(promises.map(\.chain.hex)).sorted().compactMap(ChainID.init(hex:)) {
+      let refusal = try straight { repository -> String? in
+        let state = try StateFolder("\(self.root)/end", repository: repository.id)
+        let history = try await self.history(of: chain, repository, state)
+        guard history.displaced.isEmpty else { return nil }
+        let found = try await self.wholeness(of: history, repository, state)
+        if let lost = found.broken.first(where: { self.promise(of: $0)?.isForgotten == false }) {
+          return "version \(lost.sequence) was promised and is not whole"
+        }
+        for version in found.broken { self.release(version.id) }
+        if !found.broken.isEmpty { try await repository.forget(found.broken, now: self.now) }
+        // A push that was cut last of all; a word that a version counts again, of which a prune took a part.
+        guard found.open.isEmpty, self.unfinished[chain.hex, default: 0] == 0 else { return nil }
+        var policy = PrunePolicy(twoRuns: false, now: { self.now + 400 * PrunePolicy.day })
+        policy.minAge = 0
+        do {
+          _ = try await repository.prune(chain, policy, state: state)
+          return nil
+        } catch {
+          return Self.words(error)
+        }
+      }
+      if let refusal { throw fail("in the end, a prune of the chain \(chain.hex.prefix(12)) refuses: \(refusal)") }
+    }
   }
-}
-
-/// A store that notes what is fetched from it.
-final class FetchLog: ObjectStore, @unchecked Sendable {
-  private let base: SessionStore
-  private(set) var fetched: Set<ObjectName> = []
-  var traits: StoreTraits { base.traits }
-
-  init(_ base: SessionStore) { self.base = base }
-
-  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
-    try await base.put(body, at: name, ifAbsent: ifAbsent)
-  }
-  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
-    fetched.insert(name)
-    return try await base.get(name, range: range)
-  }
-  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
-  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
-  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }

@@ -4,13 +4,15 @@ import Storage
 
 /// What a host does in one run of the program.
 enum Deed: String {
-  case push, restore, forget, prune
+  case push, restore, forget, unforget, prune, repair
 
   static func choose(_ dice: inout Dice, _ profile: Profile) -> Deed {
-    switch dice.below(20) {
+    switch dice.below(24) {
     case 0, 1: .restore
     case 2, 3, 4: profile.prunes ? .forget : .push
     case 5, 6, 7, 8, 9: profile.prunes ? .prune : .push
+    case 10, 11: profile.prunes ? .unforget : .push
+    case 12: .repair
     default: .push
     }
   }
@@ -21,18 +23,22 @@ extension Simulation {
     do {
       let repository = try await open(session)
       let chain = chain(of: session.owner, in: repository)
+      lines[chain.hex] = session.owner.line
       let state = try StateFolder(session.host.state, repository: repository.id)
       switch deed {
       case .push: try await push(session, repository, chain, state)
       case .restore: try await restore(session, repository, chain, state)
       case .forget: try await forget(session, repository, chain, state)
+      case .unforget: try await unforget(session, repository, chain, state)
       case .prune: try await prune(session, repository, chain, state)
+      case .repair: try await repair(session, repository, chain, state)
       }
       if !session.isDead { note("\(session.name) ends") }
     } catch {
       guard !session.isDead else { return }
       note("\(session.name) fails: \(Self.words(error))")
       if deed == .push { tally.failedPushes += 1 }
+      if deed == .prune { tally.refusedPrunes += 1 }
       await judge(error, session)
     }
   }
@@ -72,14 +78,12 @@ extension Simulation {
   private func restore(
     _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
   ) async throws {
-    let listing = ChainListing(
-      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
-    let history = try await repository.history(of: listing, state: state)
+    let history = try await history(of: chain, repository, state)
     let known = history.versions.filter { promise(of: $0) != nil }
     guard !known.isEmpty else { return }
     let version = known[dice.below(known.count)]
     do {
-      let content = try await read(version.name, from: repository)
+      let content = try await read(version, in: history, from: repository)
       guard let promise = promise(of: version) else { return }
       tally.restores += 1
       if content != promise.image { fail("\(session.name) restored something else as version \(version.sequence)") }
@@ -96,12 +100,14 @@ extension Simulation {
     // What was listed may be gone when it is read, if another prune runs.
     case is StoreError where session.deed != Deed.push.rawValue: return
     case let error as RepositoryError where error.code == .conflict: return
+    // What others delete meanwhile looks like a loss, and a prune that cannot tell refuses (`pruneInTheEnd`).
+    case let error as RepositoryError where session.deed == Deed.prune.rawValue && Self.doubts.contains(error.code):
+      return
+    case let error as RepositoryError where session.deed == Deed.unforget.rawValue && error.code == .incomplete: return
     case let error as RepositoryError where error.code == .forked:
       guard await isForked(session) else { break }
+      guard session.deed == Deed.push.rawValue else { return }
       tally.forks += 1
-      if !hosts.contains(where: { $0 !== session.host && $0.identity == session.host.identity }) {
-        tally.forksOfNoClone += 1
-      }
       session.host.fork += 1
       return
     default: break
@@ -109,11 +115,20 @@ extension Simulation {
     fail("\(session.name) failed for no good reason: \(Self.words(error))")
   }
 
+  private static let doubts: Set<RepositoryError.Code> = [.hole, .incomplete, .damaged]
+
+  /// Two versions claim one place, and that two machines pushed as one is true.
   private func isForked(_ session: Session) async -> Bool {
     guard let repository = try? await openStraight() else { return false }
-    let chain = chain(of: session.host, in: repository)
-    guard let history = try? await history(of: chain, repository) else { return false }
+    let chain = chain(of: session.owner, in: repository)
+    guard mayFork(chain), let history = try? await history(of: chain, repository) else { return false }
     return !history.displaced.isEmpty
+  }
+
+  /// Some machine was cloned, or lost what it knew of this chain: for the target it is another one since.
+  func mayFork(_ chain: ChainID) -> Bool {
+    guard let line = lines[chain.hex] else { return true }
+    return beginners.contains(line) || hosts.filter { $0.identity == line.identity }.count > 1
   }
 
   static func words(_ error: any Error) -> String {

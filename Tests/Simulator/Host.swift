@@ -35,6 +35,14 @@ final class Host: @unchecked Sendable {
     if keeping { Folders.copy(left, to: state) }
   }
 
+  /// The chain that it pushes to, as far as that depends on machines.
+  var line: Line { Line(identity: identity, fork: fork) }
+
+  struct Line: Hashable {
+    let identity: String
+    let fork: UInt32
+  }
+
   func copyState(of other: Host) { Folders.copy(other.state, to: state) }
 
   /// Some pages change; now and then all of them, or none.

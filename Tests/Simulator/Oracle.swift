@@ -19,19 +19,24 @@ extension Simulation {
     note("acknowledged \(manifest.id.hex.prefix(12)), version \(manifest.name.sequence)")
     promises.append(Promise(chain: chain, sequence: manifest.name.sequence, id: manifest.id, image: image))
     // Its manifest was listed before its push had ended, and somebody let it go for a newer version.
-    if released.contains(manifest.id) { release(manifest.id) }
+    if isReleased(manifest.id) { markForgotten(manifest.id) }
   }
 
   func promise(of version: VersionFacts) -> Promise? { promises.first { $0.id == version.id } }
 
-  func history(of chain: ChainID, _ repository: Repository) async throws -> ChainHistory {
+  func history(
+    of chain: ChainID, _ repository: Repository, _ state: StateFolder? = nil
+  ) async throws -> ChainHistory {
     let objects = try await repository.store.list(prefix: Layout.versions(of: chain))
-    return try await repository.history(of: ChainListing(chain: chain, objects: objects))
+    return try await repository.history(of: ChainListing(chain: chain, objects: objects), state: state)
   }
 
-  /// The first member of a version.
-  func read(_ name: VersionName, from repository: Repository) async throws -> [UInt8] {
-    let manifest = try await repository.readManifest(name)
+  /// The first member of a version, from the revision that a reader takes.
+  func read(
+    _ version: VersionFacts, in history: ChainHistory, from repository: Repository
+  ) async throws -> [UInt8] {
+    let readable = try await repository.readable(version, in: history, state: nil)
+    let manifest = try await repository.readManifest(readable.name)
     let reader = try await VersionReader(manifest, repository: repository, state: nil, tables: root)
     let destination = ImageInMemory(Int(reader.core.members[0].file?.length ?? 0))
     try await reader.read(member: 0, into: destination) { _ in }
@@ -67,6 +72,9 @@ extension Simulation {
       for problem in history.problems where problem.code != .forked || history.displaced.isEmpty {
         throw fail("in the end, the chain \(chain.hex.prefix(12)) has a problem: \(Self.words(problem))")
       }
+      guard history.displaced.isEmpty || mayFork(chain) else {
+        throw fail("in the end, the chain \(chain.hex.prefix(12)) of one machine is forked")
+      }
     }
   }
 
@@ -93,7 +101,7 @@ extension Simulation {
     if history.isForgotten(version) {
       throw RepositoryError(.noSuchVersion, "it counts as forgotten, and nobody forgot it")
     }
-    return try await read(version.name, from: repository)
+    return try await read(version, in: history, from: repository)
   }
 }
 

@@ -13,6 +13,8 @@ struct Profile {
   var prunes: Bool
   /// Packs younger than this, in milliseconds, are no candidates of a prune.
   var minimumAge: UInt64
+  /// Prunes condemn in one run and delete in another.
+  var twoRuns: Bool
   /// A session is favoured for about so many requests.
   var favour: Int
   /// A decisive request in so many sleeps for long; 0: none.
@@ -31,6 +33,7 @@ struct Profile {
     packsPerPartial = dice.once(in: 3) ? 1 : 64
     prunes = !dice.once(in: 4)
     minimumAge = dice.once(in: 5) ? 86_400_000 : 0
+    twoRuns = dice.once(in: 6)
     favour = [1, 8, 24][dice.below(3)]
     sleep = [0, 3, 8][dice.below(3)]
     tries = 1 + dice.below(4)
@@ -48,11 +51,12 @@ struct Tally {
   var failedPushes = 0
   var conflicts = 0
   var forks = 0
-  /// Forks of chains that nobody cloned.
-  var forksOfNoClone = 0
   var forgotten = 0
+  var takenBack = 0
   var prunes = 0
+  var refusedPrunes = 0
   var deleted = 0
+  var repairs = 0
   var restores = 0
   var scenes = 0
 
@@ -66,10 +70,12 @@ struct Tally {
     sum.failedPushes += right.failedPushes
     sum.conflicts += right.conflicts
     sum.forks += right.forks
-    sum.forksOfNoClone += right.forksOfNoClone
     sum.forgotten += right.forgotten
+    sum.takenBack += right.takenBack
     sum.prunes += right.prunes
+    sum.refusedPrunes += right.refusedPrunes
     sum.deleted += right.deleted
+    sum.repairs += right.repairs
     sum.restores += right.restores
     sum.scenes += right.scenes
     return sum
@@ -77,7 +83,8 @@ struct Tally {
 
   var words: String {
     "\(steps) steps, \(acknowledged) versions acknowledged, \(failedPushes) pushes failed, \(restores) restores compared, "
-      + "\(forgotten) versions forgotten, \(prunes) prunes deleted \(deleted) objects, \(conflicts) conflicts, \(faults) faults, "
-      + "\(late) late requests, \(crashes) crashes, \(forks) forks told (\(forksOfNoClone) without a clone), \(scenes) tamperings told"
+      + "\(forgotten) versions forgotten, \(takenBack) taken back, \(repairs) written anew, \(prunes) prunes deleted \(deleted) objects, "
+      + "\(refusedPrunes) prunes failed or refused, \(conflicts) conflicts, \(faults) faults, \(late) late requests, \(crashes) crashes, "
+      + "\(forks) forks told, \(scenes) tamperings told"
   }
 }

@@ -12,10 +12,16 @@ extension Simulation {
     case 1: try tamper(host, "cuts the tail", [.rolledBack, .forked]) { sequence, newest in sequence == newest }
     case 2: try punchHole(host)
     case 3: clone(host)
-    case 4: host.leaveState(keeping: false)
+    case 4: loseState(of: host)
     default: now += UInt64(dice.below(72) * 3_600_000)
     }
     if let earlier, dice.once(in: 3) { try putBack(earlier, host) }
+  }
+
+  /// What was on its way from here may meet what comes next from here.
+  func loseState(of host: Host) {
+    host.leaveState(keeping: false)
+    beginners.insert(host.line)
   }
 
   /// Remembers the target as it is, to be put back later.
@@ -86,7 +92,8 @@ extension Simulation {
       let chain = self.chain(of: host, in: repository)
       let state = try StateFolder(host.state, repository: repository.id)
       do {
-        let policy = PushSession.Policy(now: { self.clock(of: host) })
+        var policy = PushSession.Policy(now: { self.clock(of: host) })
+        policy.settles = false
         let session = try await PushSession(repository, chain: chain, state: state, policy: policy)
         return "nothing; it would write version \(session.next.sequence)"
       } catch let error as RepositoryError where codes.contains(error.code) {

@@ -17,16 +17,21 @@ final class Simulation: @unchecked Sendable {
   var hosts: [Host] = []
   var parked: [Parked] = []
   var promises: [Promise] = []
-  /// Versions that were forgotten, acknowledged by then or not.
-  var released: Set<Digest> = []
+  /// How many tombstones of a version somebody began to store, and the names of those that do not count any more.
+  var tombstonesOf: [Digest: Int] = [:]
+  var takenBack: [Digest: Set<Digest>] = [:]
+  /// By chain: so often somebody began to take a version back and did not come to an end.
+  var unfinished: [String: Int] = [:]
+  /// Whose chain it is, by its id.
+  var lines: [String: Host.Line] = [:]
+  /// Chains of which a machine lost all that it knew.
+  var beginners: Set<Host.Line> = []
   var tally = Tally()
   /// What must never happen, and did.
   private(set) var violation: String?
   let root: String
   /// When each object was first stored, in true time.
   var stored: [ObjectName: UInt64] = [:]
-  /// What readers of a manifest fetched (`Deeds+Prune.swift`).
-  var needs: [ObjectName: Set<ObjectName>] = [:]
   /// The target at some earlier moment.
   var earlier: [ObjectName: [UInt8]]?
   /// The number of the session that goes on while others wait.
@@ -67,6 +72,8 @@ final class Simulation: @unchecked Sendable {
       if isQuiet, dice.once(in: 5) { try playScene() } else { try happen() }
     }
     while !target.late.isEmpty { deliverLate() }
+    try checkEverything()
+    try pruneInTheEnd()
     try checkEverything()
   }
 
@@ -136,7 +143,7 @@ final class Simulation: @unchecked Sendable {
     tally.crashes += 1
     note("\(session.name) dies\(isStateLost ? ", its state is lost" : "")")
     session.isDead = true
-    host.leaveState(keeping: !isStateLost)
+    if isStateLost { loseState(of: host) } else { host.leaveState(keeping: true) }
     host.running = nil
     let abandoned = parked.filter { $0.session === session }
     parked.removeAll { $0.session === session }
@@ -179,7 +186,7 @@ final class Simulation: @unchecked Sendable {
     case .get(let name): return target.objects[name].map { .bytes($0) } ?? .absent
     case .list(let prefix):
       let names = target.names(prefix).sorted()
-      return .infos(names.map { ObjectInfo(name: $0, size: target.objects[$0]?.count ?? 0) })
+      return .infos(names.map { info($0, target.objects[$0]?.count ?? 0) })
     case .put, .delete, .pause:
       if let effect = request.effect { apply(effect) }
       return .done
@@ -212,6 +219,10 @@ final class Simulation: @unchecked Sendable {
     }
   }
 
+  private func info(_ name: ObjectName, _ size: Int) -> ObjectInfo {
+    ObjectInfo(name: name, size: size, stored: stored[name].map { Int($0 / 1000) })
+  }
+
   private func sizes(_ prefix: String) -> [ObjectName: Int] {
     target.objects.filter { $0.key.text.hasPrefix(prefix) }.mapValues(\.count)
   }
@@ -222,7 +233,7 @@ final class Simulation: @unchecked Sendable {
     for name in Set(before.keys).union(after.keys).sorted() {
       guard let size = after[name] ?? before[name] else { continue }
       if before[name] == nil || after[name] == nil, dice.once(in: 2) { continue }
-      infos.append(ObjectInfo(name: name, size: size))
+      infos.append(info(name, size))
     }
     infos.shuffle(using: &dice)
     return infos
