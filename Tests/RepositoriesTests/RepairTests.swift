@@ -214,7 +214,8 @@ import Testing
     let policy = PushSession.Policy(now: { 0 })
     var writer = try VersionWriter(
       draft, level: .leaf, repository: chain.home.repository, state: state, known: loader.known, resumed: [],
-      nextPackNumber: 100, partials: PartialManifests(policy, nextRevision: 1), dryRun: false, onPackStored: { _ in })
+      nextPackNumber: 100, partials: PartialManifests(policy, nextRevision: 1), dryRun: false, onPackStored: { _ in },
+      onManifest: { _ in })
     var refusal: RepositoryError.Code?
     do {
       _ = try await writer.write(unlessEqual: nil, onProgress: { _ in })

@@ -11,7 +11,7 @@ extension Simulation {
     let history = try await history(of: chain, repository, state)
     guard history.problems.isEmpty else { return }
     let found = try await wholeness(of: history, repository, state)
-    let chosen = found.broken.isEmpty ? found.older.filter { _ in dice.once(in: 3) } : found.broken
+    let chosen = found.broken.isEmpty ? found.older.filter { _ in dice.once(in: 2) } : found.broken
     // Nothing goes while something that was promised seems to be cut: it is looked again another time.
     guard !chosen.isEmpty, !found.broken.contains(where: { promise(of: $0)?.isForgotten == false }) else { return }
     for version in chosen { release(version.id) }

@@ -9,10 +9,10 @@ enum Deed: String {
   static func choose(_ dice: inout Dice, _ profile: Profile) -> Deed {
     switch dice.below(24) {
     case 0, 1: .restore
-    case 2, 3, 4: profile.prunes ? .forget : .push
-    case 5, 6, 7, 8, 9: profile.prunes ? .prune : .push
-    case 10, 11: profile.prunes ? .unforget : .push
-    case 12: .repair
+    case 2, 3, 4, 5: profile.prunes ? .forget : .push
+    case 6, 7, 8, 9, 10: profile.prunes ? .prune : .push
+    case 11, 12, 13: profile.prunes ? .unforget : .push
+    case 14: .repair
     default: .push
     }
   }
