@@ -261,7 +261,9 @@ struct Attempts: Model {
     }
     let lost = state.acknowledged & ~(state.manifests & state.packs)
     if lost != 0 { return "an acknowledged version is lost" }
-    if state.acknowledged & state.tombstones != 0 { return "an acknowledged version is forgotten, and nobody forgot it" }
+    if state.acknowledged & state.tombstones != 0 {
+      return "an acknowledged version is forgotten, and nobody forgot it"
+    }
     return nil
   }
 }

@@ -58,5 +58,7 @@ struct ManifestAttempt: Sendable {
   }
 
   /// A later version is acknowledged: the place is settled.
-  static func clear(of chain: ChainID, in state: StateFolder) { StateFiles.remove("\(state.path)/\(chain.hex)/attempt") }
+  static func clear(of chain: ChainID, in state: StateFolder) {
+    StateFiles.remove("\(state.path)/\(chain.hex)/attempt")
+  }
 }
