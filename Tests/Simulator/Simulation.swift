@@ -2,7 +2,7 @@ import Repositories
 import Sealing
 import Storage
 
-/// A small world: hosts that push, forget, prune and restore at one target, a network that loses, repeats and delays, machines
+/// A small world: hosts that push, forget, prune, repair and restore at one target, a network that loses, repeats and delays, machines
 /// that die. One seed decides everything that happens in it.
 final class Simulation: @unchecked Sendable {
   struct Stopped: Error {}
