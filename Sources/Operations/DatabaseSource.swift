@@ -3,6 +3,8 @@ package struct DatabaseSource: Sendable {
   package enum Method: String, Sendable, CaseIterable {
     case vacuum
     case pages
+    /// Any file that its application made for us, as it is: an encrypted export.
+    case file
   }
 
   package var name: String

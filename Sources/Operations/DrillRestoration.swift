@@ -66,7 +66,8 @@ struct DrillRestoration {
     if content.unitType == .page {
       proof.join(try await look(at: file.temporaryPath, manifest, trial))
     } else {
-      proof.unchecked.append("SQLite's checks: the version is no database image")
+      proof.unchecked.append("SQLite's checks: the version is one file that only its application can read")
+      if trial.query != nil { proof.unchecked.append("the query: the version is no database") }
     }
     if reader.core.flags.contains(.damaged), let first = proof.findings.first {
       proof.findings[0] = "\(first) (the database was damaged already when it was pushed)"

@@ -10,10 +10,10 @@ final class LocalImages {
   private var bases: BaseFolder?
   private var indexed: (pageSize: Int, pages: LocalPages)?
 
-  /// - Parameter database: `nil` when there is none here.
+  /// - Parameter database: `nil` when there is none here; what is kept as a file brings nothing.
   /// - Throws: `CancellationError`.
   init(of database: DatabaseSource?, _ world: World) async throws {
-    guard let database else {
+    guard let database, database.method != .file else {
       (paths, spool) = ([], nil)
       return
     }

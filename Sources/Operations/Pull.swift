@@ -128,6 +128,8 @@ package struct Pull: Sendable {
     guard let content = reader.core.members.first?.file else {
       throw RepositoryError(.damaged, "the version has no content")
     }
+    // An image belongs to SQLite and whoever restores it; a file comes back as it was.
+    if content.unitType == .block { try file.setMode(reader.core.members[0].mode) }
     async let durable: Void = file.synchronize()
     let checked =
       content.unitType == .page ? try await check(file, version) : Checked(outcome: "not a database", time: nil)

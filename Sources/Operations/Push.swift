@@ -46,6 +46,8 @@ package struct Push: Sendable {
   package var world: World
   /// How the copy is taken; tests hold it up, or let it fail.
   package var take: Take = { try await takeSnapshot($0, progress: $1) }
+  /// How a file that is no database is taken; tests change it meanwhile.
+  package var takeFile: TakeFile = { try await Snapshots.takeFile($0, progress: $1) }
   /// How the copy is checked while it is sealed; tests decide when it ends, and how.
   package var check: Check = { try await checkImage(at: $0) }
   /// How its rows are counted, beside the check.
@@ -102,7 +104,7 @@ package struct Push: Sendable {
   ) async throws -> Outcome {
     try await copy.whileChecking {
       var outcome = outcome
-      let bases = BaseFolder(of: request.database, host: host, world)
+      let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
       let deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase) ?? .withoutBases
       var first: PushSession.Result?
       for target in targets {
@@ -180,8 +182,7 @@ package struct Push: Sendable {
     var draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: UInt64(max(0, snapshot.takenAt)),
       host: host,
-      database: database.name, method: snapshot.method == .vacuum ? .vacuum : .pages,
-      flags: database.keepFreePages && snapshot.method == .pages ? .freePagesKept : [],
+      database: database.name, method: database.coreMethod(snapshot), flags: database.coreFlags(snapshot),
       members: [image.member(of: database, snapshot)], tags: unique(database.tags + request.tags), note: request.note,
       compressionLevel: database.compressionLevel)
     draft.deltas = deltas

@@ -34,7 +34,7 @@ final class PushCopy: Sendable {
     counting = Task {
       let snapshot = try await taking.value
       try Task.checkCancellation()
-      return try await count(snapshot.path)
+      return snapshot.form == .image ? try await count(snapshot.path) : []
     }
     check = Task {
       let snapshot = try await taking.value
@@ -204,7 +204,9 @@ extension Push {
   private func take(
     _ request: SnapshotRequest, _ database: DatabaseSource, _ growth: CopyGrowth? = nil
   ) async throws -> Snapshot {
-    try await take(request) { [reporter = world.reporter] progress in
+    if try takesFile(database) { return try await takeFile(database, in: request.spoolFolder) }
+    warnOfLocks(database)
+    return try await take(request) { [reporter = world.reporter] progress in
       growth?.progressed(progress)
       // One line for a person: what is sealed is what counts.
       if growth?.isUsed != true { reporter.progress(Progress(progress, subject: database.name)) }

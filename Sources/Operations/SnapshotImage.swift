@@ -15,7 +15,7 @@ final class SnapshotImage: Sendable {
     guard descriptor >= 0 else {
       throw OperationError(.failed, "cannot read the snapshot \(snapshot.path): \(String(cString: strerror(errno)))")
     }
-    length = snapshot.pageSize * snapshot.pageCount
+    length = snapshot.length
   }
 
   deinit { close(descriptor) }
@@ -23,12 +23,12 @@ final class SnapshotImage: Sendable {
   /// The best that is known of its length by now, in bytes.
   var expectedLength: Int { growth?.expectedLength ?? length }
 
-  /// The database image as a member of a version. Its name is the file's own; its mode that of the source.
+  /// The database image, or the file that stands for it, as a member of a version. Its name is the file's own; its mode that of the source.
   func member(of database: DatabaseSource, _ snapshot: Snapshot) -> MemberSource {
     let name = database.path.split(separator: "/").last.map(String.init) ?? database.name
     var member = MemberSource(
-      content: .image(pageSize: snapshot.pageSize), path: name, mode: snapshot.source.mode & 0o777,
-      modified: UInt64(max(0, snapshot.takenAt)), length: length, read: { try self.read($0) })
+      content: snapshot.memberContent, path: name, mode: snapshot.source.mode & 0o777,
+      modified: snapshot.memberTime, length: length, read: { try self.read($0) })
     if let growth { member.growth = { try await growth.readable($0) } }
     return member
   }

@@ -30,6 +30,11 @@ struct DatabaseHeader {
   /// 1 UTF-8, 2 UTF-16le, 3 UTF-16be; 0 while nothing was ever created.
   var encoding: Int { number(at: 56) }
 
+  /// The later fields are none that SQLite ever writes, as when only the first 32 bytes were left plain and the rest is
+  /// encrypted (SQLCipher's cipher_plaintext_header_size): the bytes kept for later are not zero, and there is no such
+  /// encoding.
+  var isNoise: Bool { bytes[72..<92].contains { $0 != 0 } && !(0...3).contains(encoding) }
+
   private func number(at offset: Int) -> Int { bigEndian(bytes, at: offset) }
 
   /// What the backup API overwrites in the copy of page 1: the change counter, the number of pages (when the

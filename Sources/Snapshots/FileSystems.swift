@@ -63,8 +63,8 @@ package enum FileSystemKind: Sendable, Hashable {
 
   /// What keeps everything on this machine: the kernel itself keeps the locks then.
   private static let localFuse: Set<String> = [
-    "fuseblk", "fuse-overlayfs", "gocryptfs", "encfs", "cryfs", "bindfs", "mergerfs", "ntfs-3g", "exfat", "ext4",
-    "squashfuse", "ecryptfs",
+    "fuseblk", "fuse-overlayfs", "gocryptfs", "encfs", "cryfs", "bindfs", "mergerfs", "ntfs-3g", "exfat",
+    "squashfuse",
   ]
 
   /// `NFS`, `a FUSE mount (sshfs)`: as it stands in a sentence.

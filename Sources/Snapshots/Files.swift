@@ -26,6 +26,20 @@ func fileSize(_ path: String) -> Int? {
   return stat(path, &status) == 0 ? Int(status.st_size) : nil
 }
 
+/// The names in a folder, in no order; none when it cannot be read.
+func names(inFolder path: String) -> [String] {
+  guard let listing = opendir(path) else { return [] }
+  defer { closedir(listing) }
+  var names: [String] = []
+  while let entry = readdir(listing) {
+    names.append(
+      withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      })
+  }
+  return names
+}
+
 func exists(_ path: String) -> Bool { faccessat(AT_FDCWD, path, F_OK, 0) == 0 }
 
 /// The folder part of an absolute path.

@@ -7,8 +7,15 @@ package enum FileKind: Sendable, Hashable {
   /// Zero bytes.
   case empty
   case notADatabase
-  /// Whole sectors of what looks like random bytes, which is how SQLCipher's and SEE's databases look.
+  /// Whole sectors of what looks like random bytes, which is how SQLCipher's and SEE's databases look; perhaps behind a
+  /// beginning that was left plain.
   case probablyEncrypted
+  /// A file that its application writes as a whole.
+  case atomicStore(AtomicStore)
+  /// A database or an archive of another kind.
+  case foreign(ForeignFormat)
+  /// A folder that is a database of another kind.
+  case foreignFolder(ForeignFormat)
   case directory
   case missing
   /// A socket, a pipe, a device.
@@ -47,7 +54,9 @@ package func identify(_ path: String) throws(SnapshotError) -> Identity {
   var status = stat()
   guard stat(real, &status) == 0 else { throw unreadable(path, errno) }
   switch status.st_mode & S_IFMT {
-  case S_IFDIR: return Identity(path: real, kind: .directory)
+  case S_IFDIR:
+    let format = ForeignFormat(folderOf: names(inFolder: real))
+    return Identity(path: real, kind: format.map(FileKind.foreignFolder) ?? .directory)
   case S_IFREG: break
   default: return Identity(path: real, kind: .special)
   }
@@ -72,7 +81,14 @@ extension Identity {
     case .probablyEncrypted:
       throw SnapshotError(
         .encrypted, "\(path) is no plain SQLite database; it looks encrypted",
-        hint: "Export it with its own library first (SQLCipher: sqlcipher_export), or copy it as a companion file.")
+        hint: "Let its application export it to a file of its own (SQLCipher: sqlcipher_export, GRDB: backup(to:)), "
+          + "and push that with \(ForeignFormat.method).")
+    case .foreign(let format), .foreignFolder(let format):
+      throw SnapshotError(.otherFormat, "\(path) is \(format.name), no SQLite database", hint: format.hint)
+    case .atomicStore(let store):
+      throw SnapshotError(
+        .otherFormat, "\(path) is \(store.name), no SQLite database",
+        hint: "It can be pushed as one file, with \(ForeignFormat.method).")
     case .notADatabase, .special:
       throw SnapshotError(
         .notADatabase, "\(path) is not an SQLite database",
@@ -89,8 +105,11 @@ private func kind(ofFileAt path: String, size: Int) throws(SnapshotError) -> Fil
     throw error.explained(of: path)
   }
   guard let header = DatabaseHeader(start) else {
-    return size.isMultiple(of: 512) && looksRandom(start) ? .probablyEncrypted : .notADatabase
+    if let store = AtomicStore(beginningOf: start) { return .atomicStore(store) }
+    if let format = ForeignFormat(beginningOf: start) { return .foreign(format) }
+    return size.isMultiple(of: 512) && looksRandom(start[...]) ? .probablyEncrypted : .notADatabase
   }
+  if header.isNoise, looksRandom(start.dropFirst(DatabaseHeader.size)) { return .probablyEncrypted }
   let encodings = [1: "UTF-8", 2: "UTF-16le", 3: "UTF-16be"]
   return .database(
     DatabaseFacts(
@@ -100,8 +119,9 @@ private func kind(ofFileAt path: String, size: Int) throws(SnapshotError) -> Fil
 
 /// A chi-square test over byte values. Random bytes give 255 ± 23 whatever their number; text, pictures'
 /// headers and page structures give thousands.
-private func looksRandom(_ bytes: [UInt8]) -> Bool {
-  guard bytes.count >= 512 else { return false }
+private func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {
+  // What is left of a page of 512 bytes behind a plain header is enough.
+  guard bytes.count >= 412 else { return false }
   var counts = [Double](repeating: 0, count: 256)
   for byte in bytes { counts[Int(byte)] += 1 }
   let expected = Double(bytes.count) / 256

@@ -63,8 +63,20 @@ package struct SnapshotProgress: Sendable {
   package var growing: Snapshot?
 }
 
+/// What was copied.
+package enum SnapshotForm: Sendable, Hashable {
+  /// A database.
+  case image
+  /// A file that its application made, taken as it is, because that was asked for.
+  case file
+  /// A store that is written as a whole, taken as it is.
+  case atomicStore(AtomicStore)
+}
+
 /// A finished copy of a database at one moment: a single file without side files.
 package struct Snapshot: Sendable {
+  /// Of what is no database, the pages below are single bytes, and `method` and `check` say nothing.
+  package var form = SnapshotForm.image
   /// The image, mode 0600, in the spool folder; whoever asked for it removes it.
   package var path: String
   /// Bytes.
@@ -88,6 +100,9 @@ package struct Snapshot: Sendable {
   /// settled, there is nothing newer to copy.
   package var source: SourceSignature
   package var freePagesZeroed: Int
+
+  /// In bytes.
+  package var length: Int { pageSize * pageCount }
 
   package init(
     path: String, pageSize: Int, pageCount: Int, method: SnapshotMethod, fallback: String? = nil,

@@ -9,6 +9,12 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case empty
     /// The file does not begin as SQLite databases do.
     case notADatabase
+    /// The file or folder is one of another database, an archive, or else known, and the message says what.
+    case otherFormat
+    /// A plain SQLite database was to be taken as any file, which would not be safe.
+    case plainDatabase
+    /// Beside a file that was to be taken as it is lies what belongs to it, and is not in it.
+    case sideFiles
     /// The file looks like random bytes: SQLCipher, SEE, or something else that only its own library can read.
     case encrypted
     /// A writer was killed in mid-transaction; the database must be rolled back before it can be read.

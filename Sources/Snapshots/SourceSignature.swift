@@ -66,7 +66,7 @@ package struct SourceSignature: Codable, Hashable, Sendable {
 }
 
 extension SourceSignature.Part {
-  fileprivate init(_ status: stat) {
+  init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int64(status.st_size)

@@ -96,6 +96,7 @@ enum VersionTable {
     if version.notCheckable { marks.append("(not checkable)") }
     if version.drillPassed == false { marks.append("(drill failed)") }
     if version.pinned { marks.append("(pinned)") }
+    if !version.isDatabase { marks.append("(file)") }
     return marks
   }
 

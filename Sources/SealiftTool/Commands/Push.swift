@@ -25,7 +25,8 @@ struct PushCommand: SealiftCommand {
   var note = ""
 
   @Option(
-    help: "How to copy: vacuum (smallest) or pages (exact).", completion: .list(["vacuum", "pages"]))
+    help: "How to copy: vacuum (smallest), pages (exact), or file (what is no SQLite database, as it is).",
+    completion: .list(DatabaseSource.Method.allCases.map(\.rawValue)))
   var method: DatabaseSource.Method?
 
   @Flag(name: [.long, .customShort("n")], help: "Take the copy and count what would be new; store nothing.")
@@ -44,6 +45,7 @@ struct PushCommand: SealiftCommand {
 
   func validate() throws {
     if name != nil, databases.count != 1 { throw ValidationError("--name needs exactly one database, given as a path") }
+    if method == .file, allowRecovery { throw ValidationError("--allow-recovery is for databases, not for --method file") }
     if tags.contains("") { throw ValidationError("a tag must not be empty") }
   }
 

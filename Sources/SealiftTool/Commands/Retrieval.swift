@@ -64,10 +64,10 @@ struct Retrieval {
     return (.id(prefix: version.id), folder + Self.fileName(version))
   }
 
-  /// `<basename>-<UTC yyyyMMdd'T'HHmmss'Z'>.sqlite`.
+  /// `<basename>-<UTC yyyyMMdd'T'HHmmss'Z'>.sqlite`; what is no database goes without the ending.
   static func fileName(_ version: VersionSummary) -> String {
     let name = String(version.database.map { $0 == "/" || $0 == "\0" ? "_" : $0 })
-    return "\(name)-\(Times.compact(version.time)).sqlite"
+    return "\(name)-\(Times.compact(version.time))\(version.isDatabase ? ".sqlite" : "")"
   }
 
   private func tell(_ outcome: Pull.Outcome, _ terminal: Terminal) {

@@ -35,12 +35,15 @@ struct Show: SealiftCommand {
 
   static func facts(_ detail: ListVersions.Detail) -> [(String, String)] {
     let version = detail.summary
-    let check = version.damaged ? "damaged" : version.notCheckable ? "not checkable here" : "ok"
-    let companions = detail.members.filter { $0.kind != "database" }
+    let check =
+      !version.isDatabase
+      ? "none: not a database" : version.damaged ? "damaged" : version.notCheckable ? "not checkable here" : "ok"
+    let units = version.isDatabase ? "pages" : "blocks"
+    let companions = detail.members.dropFirst()
     return [
       ("version", version.id), ("head", version.head), ("database", version.database), ("host", version.host),
       ("target", version.target), ("time", Times.text(version.time)),
-      ("size", "\(ByteCount.text(version.size)) (\(version.pages) pages of \(version.pageSize) bytes)"),
+      ("size", "\(ByteCount.text(version.size)) (\(version.pages) \(units) of \(version.pageSize) bytes)"),
       ("new", ByteCount.text(version.bytesNew)), ("method", version.method), ("check", check),
       ("found", version.foundDamaged.map { "damaged: \($0)" } ?? ""), ("drilled", drill(version)),
       ("sha256", version.sha256), ("tags", version.tags.joined(separator: ", ")), ("note", version.note),

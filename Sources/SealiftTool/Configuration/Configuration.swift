@@ -66,7 +66,7 @@ extension Configuration.DatabaseSettings {
       throw section.missing("path", "a database needs the path of its file")
     }
     let method = try section.value(
-      "method", default: "vacuum", "vacuum or pages", DatabaseSource.Method.init(rawValue:))
+      "method", default: "vacuum", "vacuum, pages or file", DatabaseSource.Method.init(rawValue:))
     let tags = try section.texts("tags") ?? []
     let targets = try section.texts("targets")
     let wait = try section.value("busyTimeout", default: "30s", "a time such as 30s", TimeSpan.parse)
@@ -84,6 +84,7 @@ extension Configuration.DatabaseSettings {
     keep = try section.section("keep").map(RetentionRules.init)
     if let asked = try section.section("drill") { drill = try Drill.Trial(asked) }
     try section.finish()
+    try demandFitting(section)
     if let stray = targets?.first(where: { !known.contains($0) }) {
       throw section.wrong(
         "targets", "names '\(stray)', which is not a target",
@@ -91,6 +92,21 @@ extension Configuration.DatabaseSettings {
           ?? "Targets here: \(known.joined(separator: ", ")).")
     }
     if targets?.isEmpty == true { throw section.wrong("targets", "is empty: leave it out to mean all targets") }
+  }
+}
+
+extension Configuration.DatabaseSettings {
+  /// What only a database has is a mistake where a file is kept as it is.
+  fileprivate func demandFitting(_ section: ConfigurationSection) throws {
+    guard source.method == .file else { return }
+    let strays = [
+      ("allowRecovery", source.allowRecovery), ("keepFreePages", source.keepFreePages),
+      ("maxWalGrowth", source.maxWalGrowth != nil), ("drill", drill.query != nil),
+    ]
+    guard let stray = strays.first(where: \.1) else { return }
+    throw section.wrong(
+      stray.0, "is for databases: with \"method\": \"file\" nothing is read of the file but its bytes",
+      hint: "Leave one of the two out.")
   }
 }
 
