@@ -28,7 +28,7 @@ extension Push {
 
   /// A remark where SQLite's locks may not hold: what it is for is that a copy is of one moment.
   func warnOfLocks(_ database: DatabaseSource) {
-    let kind = FileSystemKind.of(path: database.path)
+    let kind = fileSystem(database.path)
     guard let reason = kind.reason else { return }
     world.reporter.notice(
       "'\(database.name)' lies on \(kind.name), where SQLite's locks cannot be trusted: \(reason). The copy may be of two "
@@ -39,6 +39,9 @@ extension Push {
   package typealias TakeFile =
     @Sendable (_ request: FileRequest, _ progress: @escaping @Sendable (SnapshotProgress) throws -> Void)
     async throws -> Snapshot
+
+  /// What a path lies on, as `FileSystemKind.of(path:)` finds it.
+  package typealias FileSystem = @Sendable (_ path: String) -> FileSystemKind
 }
 
 extension DatabaseSource {

@@ -48,6 +48,8 @@ package struct Push: Sendable {
   package var take: Take = { try await takeSnapshot($0, progress: $1) }
   /// How a file that is no database is taken; tests change it meanwhile.
   package var takeFile: TakeFile = { try await Snapshots.takeFile($0, progress: $1) }
+  /// Finds out what a database lies on; tests make it something else.
+  package var fileSystem: FileSystem = { .of(path: $0) }
   /// How the copy is checked while it is sealed; tests decide when it ends, and how.
   package var check: Check = { try await checkImage(at: $0) }
   /// How its rows are counted, beside the check.
