@@ -20,7 +20,8 @@ extension Push {
     guard database.method != .file else { return snapshot }
     guard case .atomicStore(let store) = snapshot.form else {
       throw SnapshotError(
-        .changedMeanwhile, "\(database.path) became another kind of file while it was looked at", hint: "Push it again.")
+        .changedMeanwhile, "\(database.path) became another kind of file while it was looked at", hint: "Push it again."
+      )
     }
     world.reporter.notice("'\(database.name)' is \(store.name): it was kept as one file, as it stood there")
     return snapshot

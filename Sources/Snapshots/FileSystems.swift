@@ -8,8 +8,8 @@ package enum FileSystemKind: Sendable, Hashable {
   case overlay
   case nfs
   case smb
-  /// A folder that the host of this virtual machine or container lends it.
-  case plan9
+  /// A folder that the host of this virtual machine or container lends it: `9p`, `virtiofs`.
+  case shared(String)
   /// A program plays file system; its name where the system says it, such as `sshfs`, `davfs`.
   case fuse(String?)
   /// One disk that several machines write to.
@@ -20,50 +20,35 @@ package enum FileSystemKind: Sendable, Hashable {
   /// What cannot be found out counts as local: it is for remarks and refusals, never a reason to trust.
   package static func of(path: String) -> FileSystemKind {
     let real = realPath(path) ?? realPath(folder(of: path.hasPrefix("/") ? path : "./\(path)")) ?? path
-    #if canImport(Glibc)
-      var facts = statfs()
-      guard statfs(real, &facts) == 0 else { return .local(nil) }
-      let mounts = MountTable(parsing: wholeText(of: "/proc/self/mountinfo"))
-      return FileSystemKind(magic: UInt32(truncatingIfNeeded: facts.f_type), mounts.mount(holding: real))
-    #else
-      return .local(nil)
-    #endif
+    return FileSystemKind(MountTable(parsing: wholeText(of: "/proc/self/mountinfo")).mount(holding: real))
   }
 
-  /// - Parameters:
-  ///   - magic: the number by which the kernel knows the kind (`statfs`).
-  ///   - mount: what the list of mounts says of the place; a guess where mounts hide each other.
-  init(magic: UInt32, _ mount: MountTable.Mount?) {
-    switch magic {
-    case 0x6969: self = .nfs
-    case 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x564c: self = .smb
-    case 0x0102_1997, 0x786f_4256, 0xbacb_acbc, 0x7c7c_6673: self = .plan9
-    case 0x794c_7630: self = .overlay
-    case 0x6573_5546: self = .fuse(Self.fuseSubtype(mount))
-    case 0x00c3_6400: self = .cluster("Ceph")
-    case 0x0bd0_0bd0: self = .cluster("Lustre")
-    case 0x0116_1970: self = .cluster("GFS2")
-    case 0x7461_636f: self = .cluster("OCFS2")
-    case 0x5346_414f, 0x6b41_4653: self = .cluster("AFS")
-    case 0x7375_7245: self = .cluster("Coda")
-    default: self = .local(mount?.type)
+  /// - Parameter mount: what the list of mounts says of the place; nil where there is none, as on other systems than Linux.
+  init(_ mount: MountTable.Mount?) {
+    guard let mount else {
+      self = .local(nil)
+      return
+    }
+    switch mount.type {
+    case "nfs", "nfs4": self = .nfs
+    case "cifs", "smb3", "smbfs", "ncpfs", "ncp": self = .smb
+    case "9p", "vboxsf", "vmhgfs", "prl_fs", "virtiofs": self = .shared(mount.type)
+    case "overlay", "aufs": self = .overlay
+    case "ceph", "lustre", "gfs2", "ocfs2", "afs", "coda", "gpfs", "beegfs", "orangefs": self = .cluster(mount.type)
+    case let type where type == "fuse" || type.hasPrefix("fuse."): self = .fuse(Self.fuseSubtype(mount))
+    default: self = .local(mount.type)
     }
   }
 
   /// `fuse.sshfs` says it; davfs2 is plain `fuse` of a URL.
-  private static func fuseSubtype(_ mount: MountTable.Mount?) -> String? {
-    guard let mount else { return nil }
+  private static func fuseSubtype(_ mount: MountTable.Mount) -> String? {
     if mount.type.hasPrefix("fuse.") { return String(mount.type.dropFirst(5)) }
-    if mount.type == "fuse" {
-      return mount.source.hasPrefix("http://") || mount.source.hasPrefix("https://") ? "davfs" : nil
-    }
-    // A mount that hides the one meant is of another kind.
-    return mount.type.hasPrefix("fuse") || mount.type == "virtiofs" ? mount.type : nil
+    return mount.source.hasPrefix("http://") || mount.source.hasPrefix("https://") ? "davfs" : nil
   }
 
   /// What keeps everything on this machine: the kernel itself keeps the locks then.
   private static let localFuse: Set<String> = [
-    "fuseblk", "fuse-overlayfs", "gocryptfs", "encfs", "cryfs", "bindfs", "mergerfs", "ntfs-3g", "exfat",
+    "fuse-overlayfs", "gocryptfs", "encfs", "cryfs", "bindfs", "mergerfs", "ntfs-3g", "exfat",
     "squashfuse",
   ]
 
@@ -74,7 +59,7 @@ package enum FileSystemKind: Sendable, Hashable {
     case .overlay: "an overlay"
     case .nfs: "NFS"
     case .smb: "SMB"
-    case .plan9: "a folder shared by the host of this machine"
+    case .shared(let name): "a folder shared by the host of this machine (\(name))"
     case .fuse(let subtype): subtype.map { "a FUSE mount (\($0))" } ?? "a FUSE mount"
     case .cluster(let name): name
     }
@@ -84,9 +69,10 @@ package enum FileSystemKind: Sendable, Hashable {
   package var reason: String? {
     switch self {
     case .local, .overlay: nil
-    case .nfs: "its locks are the server's, which may grant them twice or lose them, and a -wal works on one machine only"
+    case .nfs:
+      "its locks are the server's, which may grant them twice or lose them, and a -wal works on one machine only"
     case .smb: "locks of other machines may not be seen here, nor ours there, and a -wal works on one machine only"
-    case .plan9: "locks do not reach the host, where others may write"
+    case .shared: "locks do not reach the host, where others may write"
     case .fuse(let subtype):
       subtype.map(Self.localFuse.contains) == true
         ? nil : "its locks hold on this machine at most: whoever writes at the other end does not see them"

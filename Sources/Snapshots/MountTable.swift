@@ -1,6 +1,9 @@
 /// The mounts that a process sees, as Linux lists them in `/proc/self/mountinfo`.
 struct MountTable: Sendable {
   struct Mount: Sendable, Equatable {
+    let id: Int
+    /// The mount that it was mounted on.
+    let parent: Int
     /// Where it is mounted.
     let point: String
     /// As the kernel names it: `ext4`, `nfs4`, `fuse.sshfs`.
@@ -15,21 +18,30 @@ struct MountTable: Sendable {
   init(parsing text: String) {
     mounts = text.split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ")
-      guard fields.count > 6, let dash = fields.dropFirst(6).firstIndex(of: "-"), dash + 2 < fields.count else {
-        return nil
-      }
+      guard fields.count > 6, let dash = fields.dropFirst(6).firstIndex(of: "-"), dash + 2 < fields.count,
+        let id = Int(fields[0]), let parent = Int(fields[1])
+      else { return nil }
       return Mount(
-        point: Self.unescaped(fields[4]), type: String(fields[dash + 1]), source: Self.unescaped(fields[dash + 2]))
+        id: id, parent: parent, point: Self.unescaped(fields[4]), type: String(fields[dash + 1]),
+        source: Self.unescaped(fields[dash + 2]))
     }
   }
 
-  /// The mount that a path, absolute and without links, lies in: the innermost, and of those on top of each other the last.
+  /// The mount that a path, absolute and without links, lies in, found as the kernel does: from the root, by what was
+  /// mounted on the mount it has come to. So what a later mount hides is not met.
   func mount(holding path: String) -> Mount? {
-    var found: Mount?
-    for mount in mounts where Self.holds(mount.point, path) {
-      if mount.point.utf8.count >= found?.point.utf8.count ?? 0 { found = mount }
+    var current = mounts.first { root in
+      root.point == "/" && (root.parent == root.id || !mounts.contains { $0.id == root.parent })
     }
-    return found
+    // Every step goes to another mount, whatever the list says.
+    for _ in mounts {
+      guard let here = current else { return nil }
+      let next = mounts.filter { $0.parent == here.id && $0.id != here.id && Self.holds($0.point, path) }
+        .min { $0.point.utf8.count < $1.point.utf8.count }
+      guard let next else { break }
+      current = next
+    }
+    return current
   }
 
   private static func holds(_ point: String, _ path: String) -> Bool {

@@ -61,7 +61,8 @@ private struct FileRun {
       if attempt < request.attempts { usleep(50_000 * UInt32(attempt)) }
     }
     throw SnapshotError(
-      .changedMeanwhile, "\(request.source) changes all the time: \(request.attempts) copies in a row were of two moments",
+      .changedMeanwhile,
+      "\(request.source) changes all the time: \(request.attempts) copies in a row were of two moments",
       hint: "Let its application write a file that stays as it is, and push that one.")
   }
 
@@ -141,8 +142,9 @@ private struct FileRun {
     defer { mirror.deallocate() }
     try eachPiece(of: source) { piece in
       let part = UnsafeMutableRawBufferPointer(rebasing: mirror[..<piece.count])
-      isSame = try fill(part, from: target, at: done) == piece.count
-        && memcmp(part.baseAddress, piece.baseAddress, piece.count) == 0
+      let got = try fill(part, from: target, at: done)
+      guard let copied = part.baseAddress, let read = piece.baseAddress else { return true }
+      isSame = got == piece.count && memcmp(copied, read, got) == 0
       done += piece.count
       return isSame
     }

@@ -69,30 +69,47 @@ import Testing
     ("zeros", "notADatabase", { try writeFile($0, [UInt8](repeating: 0, count: 4096)) }),
     ("a picture", "notADatabase", { try writeFile($0, [0x89, 0x50, 0x4e, 0x47] + [UInt8](repeating: 1, count: 900)) }),
     ("encrypted", "encrypted", { try writeFile($0, randomBytes(8192)) }),
-    ("encrypted behind its header", "encrypted", {
-      try GeneratedDatabase(3).make(at: $0)
-      try writeFile($0, fileBytes($0).prefix(32) + randomBytes(8160))
-    }),
-    ("Realm", "otherFormat", {
-      try writeFile($0, [UInt8](repeating: 0, count: 16) + Array("T-DB".utf8) + [UInt8](repeating: 0, count: 4076))
-    }),
-    ("DuckDB", "otherFormat", {
-      try writeFile($0, [UInt8](repeating: 0, count: 8) + Array("DUCK".utf8) + [UInt8](repeating: 0, count: 4084))
-    }),
+    (
+      "encrypted behind its header", "encrypted",
+      {
+        try GeneratedDatabase(3).make(at: $0)
+        try writeFile($0, fileBytes($0).prefix(32) + randomBytes(8160))
+      }
+    ),
+    (
+      "Realm", "otherFormat",
+      {
+        try writeFile($0, [UInt8](repeating: 0, count: 16) + Array("T-DB".utf8) + [UInt8](repeating: 0, count: 4076))
+      }
+    ),
+    (
+      "DuckDB", "otherFormat",
+      {
+        try writeFile($0, [UInt8](repeating: 0, count: 8) + Array("DUCK".utf8) + [UInt8](repeating: 0, count: 4084))
+      }
+    ),
     ("a -wal", "otherFormat", { try writeFile($0, [0x37, 0x7f, 0x06, 0x82] + [UInt8](repeating: 0, count: 5000)) }),
     ("gzip", "otherFormat", { try writeFile($0, [0x1f, 0x8b, 8] + randomBytes(509)) }),
     ("an SQL text", "otherFormat", { try writeFile($0, Array("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n".utf8)) }),
-    ("an XML file of something else", "otherFormat", { try writeFile($0, Array("<?xml version=\"1.0\"?><svg/>".utf8)) }),
-    ("LevelDB", "otherFormat", {
-      mkdir($0, 0o755)
-      for name in ["CURRENT", "MANIFEST-000001"] { try writeFile("\($0)/\(name)", [1]) }
-    }),
-    ("a header that makes no sense", "damaged", {
-      try GeneratedDatabase(3).make(at: $0)
-      var bytes = try fileBytes($0)
-      bytes.replaceSubrange(16..<18, with: [3, 7])
-      try writeFile($0, bytes)
-    }),
+    (
+      "an XML file of something else", "otherFormat", { try writeFile($0, Array("<?xml version=\"1.0\"?><svg/>".utf8)) }
+    ),
+    (
+      "LevelDB", "otherFormat",
+      {
+        mkdir($0, 0o755)
+        for name in ["CURRENT", "MANIFEST-000001"] { try writeFile("\($0)/\(name)", [1]) }
+      }
+    ),
+    (
+      "a header that makes no sense", "damaged",
+      {
+        try GeneratedDatabase(3).make(at: $0)
+        var bytes = try fileBytes($0)
+        bytes.replaceSubrange(16..<18, with: [3, 7])
+        try writeFile($0, bytes)
+      }
+    ),
     ("a hot journal", "hotJournal", { try leaveHotJournal(at: $0) }),
   ]
 
@@ -106,7 +123,8 @@ import Testing
         let error = await #expect(throws: OperationError.self, "\(refusal.what)") {
           try await road.push(DatabaseSource(name: "app", path: path, method: method))
         }
-        #expect(error?.kind == .sourceUnreadable && error?.code == refusal.code, "\(refusal.what): \(error?.code ?? "")")
+        #expect(
+          error?.kind == .sourceUnreadable && error?.code == refusal.code, "\(refusal.what): \(error?.code ?? "")")
         #expect(error?.message.contains(path) == true, "\(refusal.what)")
       }
     }

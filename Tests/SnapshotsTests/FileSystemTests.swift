@@ -15,7 +15,14 @@ import Testing
       27 22 8:17 / /media/stick rw - fuseblk /dev/sdb1 rw
       28 22 0:43 / /mnt/cloud2 rw - fuse anything rw
       29 22 0:44 / /srv rw - tmpfs tmpfs rw
-      30 22 0:45 / /srv rw - virtiofs shared rw
+      30 29 0:45 / /srv rw - virtiofs shared rw
+      33 22 0:46 / /hidden/deep rw - cifs //nas/share rw
+      34 22 0:47 / /hidden rw - xfs /dev/sdc rw
+      35 22 0:48 / /box rw - overlay overlay rw,lowerdir=/a
+      36 22 0:49 / /win rw - 9p drvfs rw
+      37 22 0:50 / /san rw - ceph 10.0.0.1:6789:/ rw
+      38 22 0:51 / /crypt rw - fuse.gocryptfs /home/a/.crypt rw
+      39 22 0:52 / /smb rw - smb3 //nas/share rw
       31 22 broken line
       32
       """)
@@ -28,29 +35,21 @@ import Testing
     #expect(type("/mnt/filesystem/app.db") == "ext4")
     #expect(type("/mnt/files/alice and\tbob/app.db") == "fuse.sshfs")
     #expect(type("/srv/app.db") == "virtiofs")
-    #expect(Self.mounts.mounts.count == 9)
+    #expect(type("/hidden/deep/app.db") == "xfs", "a later mount hides it")
+    #expect(Self.mounts.mounts.count == 16)
     #expect(MountTable(parsing: "").mount(holding: "/") == nil)
   }
 
   @Test(arguments: [
-    (0xef53, "/var/app.db", FileSystemKind.local("ext4"), true),
-    (0x0102_1994, "/srv2/app.db", .local("ext4"), true),
-    (0x794c_7630, "/app.db", .overlay, true),
-    (0x6969, "/mnt/files/app.db", .nfs, false),
-    (0xff53_4d42, "/mnt/files/app.db", .smb, false),
-    (0xfe53_4d42, "/mnt/files/app.db", .smb, false),
-    (0x517b, "/mnt/files/app.db", .smb, false),
-    (0x0102_1997, "/app.db", .plan9, false),
-    (0x00c3_6400, "/app.db", .cluster("Ceph"), false),
-    (0x6573_5546, "/mnt/files/alice and\tbob/app.db", .fuse("sshfs"), false),
-    (0x6573_5546, "/mnt/cloud/app.db", .fuse("davfs"), false),
-    (0x6573_5546, "/mnt/cloud2/app.db", .fuse(nil), false),
-    (0x6573_5546, "/media/stick/app.db", .fuse("fuseblk"), true),
-    (0x6573_5546, "/srv/app.db", .fuse("virtiofs"), false),
-    (0x6573_5546, "/var/app.db", .fuse(nil), false),
-  ] as [(UInt32, String, FileSystemKind, Bool)])
-  func `the kernel's number says what it is`(_ magic: UInt32, _ path: String, _ kind: FileSystemKind, _ trusted: Bool) {
-    let found = FileSystemKind(magic: magic, Self.mounts.mount(holding: path))
+    ("/var/app.db", FileSystemKind.local("ext4"), true), ("/hidden/deep/app.db", .local("xfs"), true),
+    ("/media/stick/app.db", .local("fuseblk"), true), ("/box/app.db", .overlay, true),
+    ("/crypt/app.db", .fuse("gocryptfs"), true), ("/mnt/files/app.db", .nfs, false), ("/smb/app.db", .smb, false),
+    ("/win/app.db", .shared("9p"), false), ("/srv/app.db", .shared("virtiofs"), false),
+    ("/san/app.db", .cluster("ceph"), false), ("/mnt/files/alice and\tbob/app.db", .fuse("sshfs"), false),
+    ("/mnt/cloud/app.db", .fuse("davfs"), false), ("/mnt/cloud2/app.db", .fuse(nil), false),
+  ])
+  func `a mount says what its locks are worth`(_ path: String, _ kind: FileSystemKind, _ trusted: Bool) {
+    let found = FileSystemKind(Self.mounts.mount(holding: path))
     #expect(found == kind)
     #expect(found.locksCanBeTrusted == trusted)
     #expect((found.reason == nil) == trusted)
@@ -65,5 +64,6 @@ import Testing
     #expect(FileSystemKind.of(path: scratch.path) == kind)
     #expect(FileSystemKind.of(path: "/proc/self/maps") == .local("proc"))
     #expect(FileSystemKind.of(path: "no such file here").locksCanBeTrusted)
+    #expect(FileSystemKind(nil) == .local(nil))
   }
 }

@@ -77,16 +77,24 @@ import Testing
     #expect(error?.hint?.hasSuffix(".") == true)
   }
 
-  @Test(arguments: [
-    ("<?xml version=\"1.0\"?>\n<!DOCTYPE database SYSTEM \"file:///System/Library/DTDs/CoreData.dtd\">\n\n<database>", .xml),
-    ("<?xml version=\"1.0\" standalone=\"yes\"?><database>", .xml),
-    ("\u{feff}<?xml version=\"1.0\"?>\r\n<!-- <svg> --> <database>\n", .xml),
-    ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"x\">", .propertyList),
-    ("<plist version=\"1.0\"><dict/></plist>", .propertyList),
-    ("bplist00\u{1}\u{2}", .binary),
-    ("<?xml version=\"1.0\"?><databases>", nil), ("<!DOCTYPE html>", nil), ("<?xml never ends", nil), ("<!-- never", nil),
-    ("<", nil), ("plist", nil), ("bplist", nil), ("", nil),
-  ] as [(String, AtomicStore?)])
+  @Test(
+    arguments: [
+      (
+        "<?xml version=\"1.0\"?>\n<!DOCTYPE database SYSTEM \"file:///System/Library/DTDs/CoreData.dtd\">\n\n<database>",
+        .xml
+      ),
+      ("<?xml version=\"1.0\" standalone=\"yes\"?><database>", .xml),
+      ("\u{feff}<?xml version=\"1.0\"?>\r\n<!-- <svg> --> <database>\n", .xml),
+      (
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"x\">",
+        .propertyList
+      ),
+      ("<plist version=\"1.0\"><dict/></plist>", .propertyList),
+      ("bplist00\u{1}\u{2}", .binary),
+      ("<?xml version=\"1.0\"?><databases>", nil), ("<!DOCTYPE html>", nil), ("<?xml never ends", nil),
+      ("<!-- never", nil),
+      ("<", nil), ("plist", nil), ("bplist", nil), ("", nil),
+    ] as [(String, AtomicStore?)])
   func `stores that are written as a whole`(_ text: String, _ expected: AtomicStore?) throws {
     #expect(AtomicStore(beginningOf: Array(text.utf8)) == expected)
     guard let expected else { return }

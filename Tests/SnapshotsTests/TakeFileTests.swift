@@ -19,7 +19,9 @@ import Testing
   private func refusal(
     _ desk: Desk, attempts: Int = 2, progress: @escaping @Sendable (SnapshotProgress) throws -> Void = { _ in }
   ) async throws -> SnapshotError? {
-    let error = await #expect(throws: SnapshotError.self) { try await take(desk, attempts: attempts, progress: progress) }
+    let error = await #expect(throws: SnapshotError.self) {
+      try await take(desk, attempts: attempts, progress: progress)
+    }
     #expect(try names(in: desk.spool).isEmpty)
     return error
   }

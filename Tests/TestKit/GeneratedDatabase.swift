@@ -49,20 +49,24 @@ package struct GeneratedDatabase: Sendable, CustomStringConvertible {
     var random = SeededRandom(UInt64(number) &* 104_729)
     let database = try TestDatabase(path)
     try database.run(
-      "PRAGMA synchronous=OFF; PRAGMA page_size=\(pageSize); PRAGMA encoding='\(encoding)'; PRAGMA auto_vacuum=\(autoVacuum)")
+      "PRAGMA synchronous=OFF; PRAGMA page_size=\(pageSize); PRAGMA encoding='\(encoding)'; PRAGMA auto_vacuum=\(autoVacuum)"
+    )
     if isLegacy { sl_db_config_int(database.handle, SQLITE_DBCONFIG_LEGACY_FILE_FORMAT, 1, nil) }
     if reserved > 0 {
       var count = Int32(reserved)
       sqlite3_file_control(database.handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &count)
       try database.run("VACUUM")
     }
-    try database.run(journal == .persist ? "PRAGMA journal_mode=PERSIST" : journal == .rollback ? "" : "PRAGMA journal_mode=WAL")
+    try database.run(
+      journal == .persist ? "PRAGMA journal_mode=PERSIST" : journal == .rollback ? "" : "PRAGMA journal_mode=WAL")
     let identity = Int32(truncatingIfNeeded: random.next())
     try database.run("PRAGMA user_version=\(identity); PRAGMA application_id=\(identity ^ 0x5a5a)")
     try database.run("BEGIN")
     try addRows(to: database, &random)
     for feature in features where feature.isAlteration { try feature.add(to: database, &random, pageSize: pageSize) }
-    for feature in features where feature.comesFirst && !feature.isAlteration { try feature.add(to: database, &random, pageSize: pageSize) }
+    for feature in features where feature.comesFirst && !feature.isAlteration {
+      try feature.add(to: database, &random, pageSize: pageSize)
+    }
     try database.run("COMMIT")
     for feature in features where !feature.comesFirst { try feature.add(to: database, &random, pageSize: pageSize) }
     guard journal == .walWithContent else { return database.close() }

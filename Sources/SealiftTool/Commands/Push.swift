@@ -45,7 +45,9 @@ struct PushCommand: SealiftCommand {
 
   func validate() throws {
     if name != nil, databases.count != 1 { throw ValidationError("--name needs exactly one database, given as a path") }
-    if method == .file, allowRecovery { throw ValidationError("--allow-recovery is for databases, not for --method file") }
+    if method == .file, allowRecovery {
+      throw ValidationError("--allow-recovery is for databases, not for --method file")
+    }
     if tags.contains("") { throw ValidationError("a tag must not be empty") }
   }
 
