@@ -169,6 +169,17 @@ import Testing
     #expect(error.message.contains("has no meaning for this kind of target"))
   }
 
+  @Test(arguments: [
+    #""keepFreePages": true"#, #""allowRecovery": true"#, #""maxWalGrowth": "1GiB""#, #""drill": {"query": "SELECT 1"}"#,
+  ])
+  func `a key that means nothing for a file is refused`(member: String) throws {
+    let error = try #require(throws: OperationError.self) {
+      try read(#"{"databases": {"d": {"path": "/a", "method": "file", \#(member)}}}"#)
+    }
+    #expect(error.kind == .usage && error.message.contains("is for databases"))
+    #expect(try read(#"{"databases": {"d": {"path": "/a", \#(member)}}}"#).databases.count == 1)
+  }
+
   @Test func `what the configuration says goes before the URL's options`() throws {
     let text = """
       {"targets": {"t": {"url": "s3://bucket/p?region=a&style=path&endpoint=https://one.example", "region": "b",

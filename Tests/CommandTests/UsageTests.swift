@@ -7,6 +7,7 @@ import Testing
   @Test(arguments: [
     [], ["nonsense"], ["push", "--frobnicate"], ["list", "--target"], ["pull", "latest"], ["key"], ["config"],
     ["-q", "-v", "list"], ["push", "--method", "magic", "./a.db"], ["push", "--name", "x"],
+    ["push", "--method", "file", "--allow-recovery", "./a.db", "--target", "/tmp"],
     ["push", "--name", "a/b", "./a.db", "--target", "/tmp"], ["restore", "latest", "--to", "-", "--target", "/tmp"],
     ["push", "--tag", "", "./a.db"],
     ["list", "--passphrase-fd", "three"], ["list", "--key-file", "a", "--passphrase-file", "b"],

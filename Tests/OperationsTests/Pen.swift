@@ -13,9 +13,10 @@ struct Pen {
 
   /// By both methods: what SQLite's shell writes of the restored database is what it writes of the source, rowids
   /// included; and a page copy is the source page for page, with free pages as zeros.
-  func prove(_ path: String, _ what: String, needsApplicationCode: Bool) async throws {
+  /// - Parameter question: a query whose answer must be the same too, where the shell cuts what it writes: at a NUL.
+  func prove(_ path: String, _ what: String, needsApplicationCode: Bool, question: String = "SELECT 1") async throws {
     let merged = try MergedDatabase(path)
-    let expected = try await shell(merged.path)
+    let expected = try await shell(merged.path, question)
     let lines = expected.split(separator: "\n", omittingEmptySubsequences: false).sorted()
     let before = try SourceBytes(path)
     for method in [DatabaseSource.Method.vacuum, .pages] {
@@ -28,7 +29,7 @@ struct Pen {
       _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(restored))
       defer { for ending in ["", "-wal", "-shm", "-journal"] { unlink(restored + ending) } }
       if version.method == "pages" { try comparePages(fileBytes(restored), merged.normalised(), what) }
-      let dump = try await shell(restored)
+      let dump = try await shell(restored, question)
       // A vacuum writes the schema in another order: tables, indexes, then all that has no pages of its own.
       let isSame =
         version.method == "pages"
@@ -49,11 +50,11 @@ struct Pen {
     Issue.record("\(what): pages \(differing.map { $0 / size + 1 }) differ")
   }
 
-  private func shell(_ path: String) async throws -> String {
+  private func shell(_ path: String, _ question: String) async throws -> String {
     let result = try await run(
-      .name("sqlite3"), arguments: [path, ".dump --preserve-rowids"], output: .string(limit: 256 << 20),
+      .name("sqlite3"), arguments: [path, ".dump --preserve-rowids", question], output: .string(limit: 256 << 20),
       error: .string(limit: 1 << 20))
-    guard result.terminationStatus.isSuccess, result.standardOutput.hasSuffix("COMMIT;\n") else {
+    guard result.terminationStatus.isSuccess, result.standardOutput.contains("\nCOMMIT;\n") else {
       throw DumpError(text: "\(result.terminationStatus) \(result.standardError) \(result.standardOutput.suffix(200))")
     }
     return result.standardOutput

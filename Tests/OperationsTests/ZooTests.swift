@@ -20,7 +20,8 @@ import Testing
       let animal = GeneratedDatabase(number)
       let path = pen.road.scratch.file("\(number).db")
       try animal.make(at: path)
-      try await pen.prove(path, "\(animal)", needsApplicationCode: animal.needsApplicationCode)
+      try await pen.prove(
+        path, "\(animal)", needsApplicationCode: animal.needsApplicationCode, question: GeneratedDatabase.question)
     }
   }
 

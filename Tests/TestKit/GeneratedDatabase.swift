@@ -41,6 +41,9 @@ package struct GeneratedDatabase: Sendable, CustomStringConvertible {
     return "\(number): \(pageSize) \(encoding) \(autoVacuum) \(journal) \(reserved) \(features.map(\.rawValue))"
   }
 
+  /// Asks for every byte of what all of them have.
+  package static let question = "SELECT id, hex(a), hex(b), hex(c) FROM things ORDER BY id"
+
   /// It cannot be copied by `VACUUM INTO` without the application's own code.
   package var needsApplicationCode: Bool { features.contains { $0.needsApplicationCode } }
 

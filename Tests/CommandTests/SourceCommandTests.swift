@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Glibc
+import TestKit
+import Testing
+
+/// What is no plain SQLite database, from the outside.
+@Suite struct SourceCommandTests {
+  /// What a person sees beside the members that all versions have.
+  private struct Facts: Decodable {
+    struct Version: Decodable {
+      var method: String
+      var pages: Int
+      var pageSize: Int
+    }
+    var versions: [Version]
+    var notices: [String]
+  }
+
+  @Test func `an encrypted file is refused, pushed as a file, and comes back`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    var random = SeededRandom(8)
+    let path = home.program.file("export.db")
+    let content = random.bytes(4096 * 40)
+    try writeFile(path, content)
+    chmod(path, 0o640)
+
+    let refused = try await home("--json", "push", path)
+    #expect(refused.status == 15)
+    let error = try refused.errorDocument()
+    #expect(error.code == "encrypted" && error.hint?.contains("--method file") == true)
+
+    let pushed = try await home("--json", "push", "--method", "file", path)
+    #expect(pushed.status == 0, "\(pushed.error)")
+    let facts = try #require(try decoded(Facts.self, pushed.output).versions.first)
+    #expect(facts.method == "file" && facts.pages == 3 && facts.pageSize == 65_536)
+    #expect(try await home.must("list").contains("(file)"))
+    let shown = try await home.must("show", "export:latest")
+    #expect(shown.contains("(3 blocks of 65536 bytes)") && shown.contains("none: not a database"))
+    #expect(!shown.contains("members"))
+
+    let restored = home.program.file("restored.db")
+    let pulled = try await home("pull", "export:latest", "-o", restored)
+    #expect(pulled.status == 0 && pulled.error.contains("check: not a database"))
+    #expect(try fileBytes(restored) == content && mode(of: restored) == 0o640)
+    let drilled = try await home.must("drill", "export")
+    #expect(drilled.contains("passed: restored from the target alone, SHA-256 as at push"))
+    let folder = home.program.file("here")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try await home.must("pull", "export:latest", "-o", folder)
+    #expect(home.program.files(below: "here").allSatisfy { $0.hasPrefix("export-") && $0.hasSuffix("Z") })
+
+    let plain = try await home("--json", "push", "--method", "file", "app")
+    #expect(plain.status == 2)
+    #expect(try plain.errorDocument().code == "plainDatabase")
+  }
+
+  @Test func `a Core Data store in XML is one file, and the push says so`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let path = try home.program.write(
+      "<?xml version=\"1.0\"?>\n<!DOCTYPE database SYSTEM \"file:///System/Library/DTDs/CoreData.dtd\">\n<database/>\n",
+      to: "notes.xml")
+    let pushed = try await home("--json", "push", path)
+    let facts = try decoded(Facts.self, pushed.output)
+    #expect(pushed.status == 0 && facts.versions.first?.method == "atomic")
+    #expect(facts.notices.contains { $0.contains("a Core Data store in XML") })
+    try await home.must("pull", "notes:latest", "-o", home.program.file("again.xml"))
+    #expect(try home.bytes("again.xml") == home.bytes("notes.xml"))
+  }
+}
