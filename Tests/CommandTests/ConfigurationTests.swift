@@ -170,7 +170,8 @@ import Testing
   }
 
   @Test(arguments: [
-    #""keepFreePages": true"#, #""allowRecovery": true"#, #""maxWalGrowth": "1GiB""#, #""drill": {"query": "SELECT 1"}"#,
+    #""keepFreePages": true"#, #""allowRecovery": true"#, #""maxWalGrowth": "1GiB""#,
+    #""drill": {"query": "SELECT 1"}"#,
   ])
   func `a key that means nothing for a file is refused`(member: String) throws {
     let error = try #require(throws: OperationError.self) {

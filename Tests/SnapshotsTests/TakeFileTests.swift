@@ -105,7 +105,8 @@ import Testing
     let snapshot = try await take(desk) { _ in
       guard count(calls) == 2 else { return }
       UnsafeMutableRawPointer(bitPattern: address)?.storeBytes(of: 7, as: UInt8.self)
-      #expect(try SourceSignature.read(source) == before, "the times must not tell")
+      let now = try? SourceSignature.read(source)
+      #expect(now == before, "the times must not tell")
     }
     #expect(try fileBytes(snapshot.path).first == 7)
   }

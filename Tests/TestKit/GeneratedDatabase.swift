@@ -29,7 +29,8 @@ package struct GeneratedDatabase: Sendable, CustomStringConvertible {
     autoVacuum = ["NONE", "FULL", "INCREMENTAL"][number / 8 % 3]
     journal = Journal.allCases[number % 5 % 4]
     reserved = number % 6 == 5 ? [8, 24, 32, 48, 80][number / 6 % 5] : 0
-    isLegacy = number % 11 == 7
+    let isLegacy = number % 11 == 7
+    self.isLegacy = isLegacy
     let all = DatabaseFeature.allCases
     var features = [all[number % all.count]]
     for other in all where other != features[0] && Int.random(in: 0..<7, using: &random) == 0 { features.append(other) }
