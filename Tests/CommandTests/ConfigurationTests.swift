@@ -97,7 +97,7 @@ import Testing
       "'databases.app.tags' must be a list of texts, not a number"
     ),
     (#"{"databases": {"app": {"path": "/a", "busyTimeout": "30"}}}"#, "must be a time such as 30s, not '30'"),
-    (#"{"databases": {"app": {"path": "/a", "method": "copy"}}}"#, "must be vacuum or pages, not 'copy'"),
+    (#"{"databases": {"app": {"path": "/a", "method": "copy"}}}"#, "must be vacuum, pages or file, not 'copy'"),
     (#"{"databases": {"app": {}}}"#, "'databases.app.path' is missing"),
     (
       #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"mode": "governance"}}}}"#,

@@ -83,7 +83,8 @@ import Testing
     }
     #expect(try fileBytes(snapshot.path) == Array(new.utf8))
     #expect(snapshot.form == .atomicStore(.xml))
-    // The same when it is gone for a moment, or for good.
+    unlink(snapshot.path)
+    // One that is gone for good is missing.
     let gone = try await refusal(desk) { _ in unlink(source) }
     #expect(gone?.code == .missing)
   }
