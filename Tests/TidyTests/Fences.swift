@@ -9,6 +9,7 @@ enum Fences {
     "Backends": ["Storage", "CCurl", "CExpat", "COpenSSL"],
     "Repositories": ["Sealing", "Storage"],
     "Operations": ["Snapshots", "Repositories", "Sealing", "Storage"],
+    "Sealift": ["Operations", "Snapshots", "Backends", "Storage"],
     "SealiftTool": ["Operations", "Backends", "Storage", "ArgumentParser", "Logging"],
   ]
 
