@@ -37,7 +37,7 @@ extension Repository {
       var target = Target(url: prefix.isEmpty ? "s3://\(bucket)" : "s3://\(bucket)/\(prefix)") { place throws(SealiftError) in
         guard case .s3(var location) = place else { return }
         if let endpoint {
-          do { location.endpoint = try WebAddress(endpoint) } catch {
+          do throws(WebAddress.Refusal) { location.endpoint = try WebAddress(endpoint) } catch {
             throw SealiftError(refusing: "the endpoint \(error.reason)")
           }
         }
@@ -142,9 +142,11 @@ extension Repository.Target {
     let throttled = ThrottledStore(
       try place.store(access), upload: options.uploadLimit.map { LimitedRate(bytesPerSecond: $0) },
       download: options.downloadLimit.map { LimitedRate(bytesPerSecond: $0) })
-    let store = RetryingStore(throttled) { [name = description] retry in
-      options.onRemark("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
-    }
+    let store = RetryingStore(
+      throttled,
+      willRetry: { [name = description] retry in
+        options.onRemark("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
+      })
     return Operations.TargetAccess(name: description, store: store) { try await key.unlock() }
   }
 }
