@@ -130,9 +130,9 @@ extension Repository.Target {
 
   /// The target as operations get it: each request waits for its turn, and is made again when that can help.
   /// - Throws: `SealiftError`, `StoreError`.
-  func access(_ key: Repository.Key, _ options: Repository.Options, create: Bool) throws -> Operations.TargetAccess {
+  func access(_ key: Repository.Key, _ options: Repository.Options, create: Bool) throws -> TargetAccess {
     let place = try place.get()
-    var access = Backends.TargetAccess(now: { wallMilliseconds() / 1000 })
+    var access = StoreAccess(now: { wallMilliseconds() / 1000 })
     access.create = create
     access.settings.caFile = authorities
     access.settings.uploadLimit = options.uploadLimit
@@ -147,7 +147,7 @@ extension Repository.Target {
       willRetry: { [name = description] retry in
         options.onRemark("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
       })
-    return Operations.TargetAccess(name: description, store: store) { try await key.unlock() }
+    return TargetAccess(name: description, store: store) { try await key.unlock() }
   }
 }
 

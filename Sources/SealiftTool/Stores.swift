@@ -37,7 +37,7 @@ struct Stores: Sendable {
   }
 
   private func backend(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
-    var access = Backends.TargetAccess(now: { wallMilliseconds() / 1000 })
+    var access = StoreAccess(now: { wallMilliseconds() / 1000 })
     access.create = create
     access.settings.caFile = target.caFile
     access.settings.uploadLimit = upload?.bytesPerSecond

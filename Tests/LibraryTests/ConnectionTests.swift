@@ -176,16 +176,9 @@ private struct ForeignSQLite {
   private let library: UnsafeMutableRawPointer
 
   init(in scratch: Scratch) throws {
-    let version: @convention(c) () -> UnsafePointer<CChar>? = sqlite3_libversion
-    var info = Dl_info()
-    #expect(dladdr(unsafeBitCast(version, to: UnsafeRawPointer.self), &info) != 0)
-    // The address may be of a jump in the program itself: then the loader knows the library by its name.
-    var path = String(cString: info.dli_fname)
-    if !path.contains("libsqlite3") {
-      let loaded = dlopen("libsqlite3.so.0", RTLD_NOW)
-      #expect(dladdr(dlsym(loaded, "sqlite3_libversion"), &info) != 0)
-      path = String(cString: info.dli_fname)
-    }
+    let maps = String(decoding: try fileBytes("/proc/self/maps"), as: UTF8.self)
+    let mapped = maps.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) }
+    let path = try #require(mapped.first { $0.contains("/libsqlite3.so") })
     try writeFile(scratch.file("libforeign.so"), fileBytes(path))
     let deepBind: Int32 = 8
     library = try #require(dlopen(scratch.file("libforeign.so"), RTLD_NOW | RTLD_LOCAL | deepBind))
