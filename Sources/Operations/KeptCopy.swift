@@ -2,8 +2,8 @@ import Glibc
 
 /// Gives a finished private file a place of its own.
 package enum KeptCopy {
-  /// Moves it to a name that nothing has yet, and makes content and name durable. What is killed in between leaves no file of
-  /// that name that is not whole.
+  /// Moves it to a name that nothing has yet, and makes content and name durable. What is killed in between leaves no
+  /// file of that name that is not whole.
   /// - Throws: `.usage` when the file, or a side file of that name, exists; `.failed`.
   package static func move(_ path: String, to destination: String) throws {
     try RestoredFile.refuseIfPresent(destination)

@@ -1,7 +1,8 @@
 import Repositories
 import Sealing
 
-/// Looks whether there is a repository at a target and whether the key opens it, for those who want to know before they do anything.
+/// Looks whether there is a repository at a target and whether the key opens it, for those who want to know before they
+/// do anything.
 package struct OpenRepository: Sendable {
   package var world: World
   package init(_ world: World) { self.world = world }

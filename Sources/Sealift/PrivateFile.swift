@@ -23,7 +23,8 @@ enum PrivateFile {
     let bytes = try content(of: descriptor, path)
     guard !bytes.isEmpty else {
       throw OperationError(
-        .usage, code: "secretEmpty", "\(path) is empty", hint: "An empty key protects nothing. Write the secret into it.")
+        .usage, code: "secretEmpty", "\(path) is empty",
+        hint: "An empty key protects nothing. Write the secret into it.")
     }
     return bytes
   }

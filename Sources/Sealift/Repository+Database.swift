@@ -12,8 +12,8 @@ extension Repository {
     public var busy = Snapshot.BusyPolicy.retry(upTo: .seconds(30))
     /// Bytes by which the -wal may grow while the copy is taken, before that is given up; `nil` for no limit.
     public var maxWALGrowth: Int?
-    /// Keep a plain image of an earlier version in the state folder, so that pushes send only what changed. Needs the database's size
-    /// once or twice on this machine's disk, and saves most of what would be stored.
+    /// Keep a plain image of an earlier version in the state folder, so that pushes send only what changed. Needs the
+    /// database's size once or twice on this machine's disk, and saves most of what would be stored.
     public var keepsBase = true
 
     /// - Parameters:

@@ -16,7 +16,8 @@ extension Repository {
       }
     }
 
-    /// A key file: its whole content, at least 32 random bytes, is the key. Only its owner may be allowed to read it (mode 600).
+    /// A key file: its whole content, at least 32 random bytes, is the key. Only its owner may be allowed to read it
+    /// (mode 600).
     public static func keyFile(_ path: String) -> Key { Key { .keyFile(try PrivateFile.read(path)) } }
 
     /// The content of a key file: at least 32 random bytes.

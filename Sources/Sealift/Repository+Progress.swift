@@ -30,7 +30,11 @@ extension Repository {
     let task = Task { [world] in try await work(world) }
     listener.cancels(task)
     do {
-      return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+      return try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
     } catch {
       throw listener.refusal ?? told(error)
     }

@@ -20,14 +20,14 @@ extension Repository {
   ///
   /// Nothing that exists is replaced. The file has mode 600. Cancelling the task leaves no file behind.
   /// - Parameters:
-  ///   - version: an id or at least 4 digits of it, `latest`, `app:latest` (the newest of the database `app`), or `app@2026-11-20T12:00:00Z`
-  ///     (the newest not later than that).
+  ///   - version: an id or at least 4 digits of it, `latest`, `app:latest` (the newest of the database `app`), or
+  ///     `app@2026-11-20T12:00:00Z` (the newest not later than that).
   ///   - path: of a file that does not exist; nor do side files (-wal, -shm, -journal) of that name.
   ///   - head: refuse when the target does not hold this head (``Version/head``), or something that follows it.
-  ///   - progress: throwing from it ends the pull, and the error is passed on; once the file is there, what it throws is ignored. Called on
-  ///     any thread.
-  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `usage` (with the code `destinationExists` or
-  ///   `sideFileExists`), `failed`; `CancellationError`; or what `progress` threw.
+  ///   - progress: throwing from it ends the pull, and the error is passed on; once the file is there, what it throws
+  ///     is ignored. Called on any thread.
+  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `usage` (with the code
+  ///   `destinationExists` or `sideFileExists`), `failed`; `CancellationError`; or what `progress` threw.
   @discardableResult
   public func pull(
     _ version: String, to path: String, expecting head: String? = nil,

@@ -34,7 +34,8 @@ extension Repository {
       bucket: String, prefix: String = "", endpoint: String? = nil, region: String? = nil, style: S3Style? = nil,
       storageClass: String? = nil, credentials: Credentials, authorities: String? = nil
     ) -> Target {
-      var target = Target(url: prefix.isEmpty ? "s3://\(bucket)" : "s3://\(bucket)/\(prefix)") { place throws(SealiftError) in
+      var target = Target(url: prefix.isEmpty ? "s3://\(bucket)" : "s3://\(bucket)/\(prefix)") {
+        place throws(SealiftError) in
         guard case .s3(var location) = place else { return }
         if let endpoint {
           do throws(WebAddress.Refusal) { location.endpoint = try WebAddress(endpoint) } catch {

@@ -11,8 +11,8 @@ extension Repository {
   /// - Parameters:
   ///   - database: only those of this name, of all hosts.
   ///   - tag: only those with this tag.
-  /// - Throws: `SealiftError` of kind `wrongKey`, `noRepository`, `verificationFailed`, `failed`; `CancellationError`. What cannot be
-  ///   read of some versions only is in ``Versions/problems``.
+  /// - Throws: `SealiftError` of kind `wrongKey`, `noRepository`, `verificationFailed`, `failed`; `CancellationError`.
+  ///   What cannot be read of some versions only is in ``Versions/problems``.
   public func versions(of database: String? = nil, tag: String? = nil) async throws -> Versions {
     do {
       let found = try await ListVersions(world).run(at: target, database: database, tag: tag)
@@ -27,9 +27,11 @@ extension Repository {
   /// A list of versions, and what could not be read while it was made.
   public struct Versions: RandomAccessCollection, Sendable {
     private let versions: [Version]
-    /// Versions that cannot be read, chains with gaps, versions that were there and are gone. Each is worth a person's attention.
+    /// Versions that cannot be read, chains with gaps, versions that were there and are gone. Each is worth a person's
+    /// attention.
     public let problems: [SealiftError]
-    /// False with a state folder that has not seen this repository before: nothing proves then that nobody took newer versions away.
+    /// False with a state folder that has not seen this repository before: nothing proves then that nobody took newer
+    /// versions away.
     public let isFreshnessProvable: Bool
 
     init(versions: [Version], problems: [SealiftError], isFreshnessProvable: Bool) {

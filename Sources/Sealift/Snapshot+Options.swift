@@ -18,10 +18,12 @@ extension Snapshot {
     public static func file(_ path: String) -> DatabaseFile { DatabaseFile(path: path) }
   }
 
-  /// A database connection that the application has opened itself: GRDB's `Database.sqliteConnection`, or what `sqlite3_open_v2` gave.
+  /// A database connection that the application has opened itself: GRDB's `Database.sqliteConnection`, or what
+  /// `sqlite3_open_v2` gave.
   ///
-  /// The connection is used on the calling thread, during the call only, so nobody else may use it meanwhile: call from where your
-  /// SQLite library lends it to you. It must come from the same SQLite library as this one uses, the system's; that is checked.
+  /// The connection is used on the calling thread, during the call only, so nobody else may use it meanwhile: call from
+  /// where your SQLite library lends it to you. It must come from the same SQLite library as this one uses, the
+  /// system's; that is checked.
   public struct Connection {
     let handle: OpaquePointer?
     let schema: String
@@ -47,13 +49,18 @@ extension Snapshot {
 
   /// Where the private folder of a snapshot is made.
   public struct Folder: Sendable {
-    private enum Kind { case temporary, given(String) }
+    private enum Kind {
+      case temporary
+      case given(String)
+    }
+
     private let kind: Kind
 
     /// In the system's folder for temporary files.
     public static let temporaryFolder = Folder(kind: .temporary)
 
-    /// In a folder of the application's own, made when it is missing (but not its parents). There must be room for the whole copy.
+    /// In a folder of the application's own, made when it is missing (but not its parents). There must be room for the
+    /// whole copy.
     public static func folder(_ path: String) -> Folder { Folder(kind: .given(path)) }
 
     /// What copies a process that was killed has left there is removed first.

@@ -10,15 +10,15 @@ extension Snapshot {
   /// }
   /// ```
   ///
-  /// The work is done on a thread of its own. In WAL mode nobody has to wait for it; in the rollback modes writers wait while pages
-  /// are copied. Cancelling the task ends it within moments, and nothing is left behind.
+  /// The work is done on a thread of its own. In WAL mode nobody has to wait for it; in the rollback modes writers wait
+  /// while pages are copied. Cancelling the task ends it within moments, and nothing is left behind.
   /// - Parameters:
   ///   - pagesPerStep: how many pages lie between two calls of `progress`, at least 1.
   ///   - busy: what to do while somebody else has the database locked.
   ///   - check: whether SQLite's `quick_check` reads the finished copy.
   ///   - folder: where the copy lies until it is moved or released.
-  ///   - progress: called on that thread. Throwing from it aborts the copy, and the error is passed on; once the copy is complete,
-  ///     what it throws is ignored.
+  ///   - progress: called on that thread. Throwing from it aborts the copy, and the error is passed on; once the copy
+  ///     is complete, what it throws is ignored.
   /// - Throws: `SealiftError` of kind `sourceUnreadable`, `CancellationError`, or what `progress` threw.
   public static func take(
     of file: DatabaseFile, method: Method = .vacuum, pagesPerStep: Int = 1000,
@@ -51,17 +51,20 @@ extension Snapshot {
   /// }
   /// ```
   ///
-  /// The copy is made by SQLite's backup API, on the calling thread, inside one read transaction: the connection's own, or one that ends
-  /// with the call. SQLite's change counter and schema cookie of the copy are its own; all else is the source's.
+  /// The copy is made by SQLite's backup API, on the calling thread, inside one read transaction: the connection's own,
+  /// or one that ends with the call. SQLite's change counter and schema cookie of the copy are its own; all else is the
+  /// source's.
   /// - Parameters:
   ///   - pagesPerStep: how many pages are copied between two calls of `progress`, at least 1.
-  ///   - busy: what to do while somebody else has the database locked; the connection's own busy handler may wait as well.
+  ///   - busy: what to do while somebody else has the database locked; the connection's own busy handler may wait as
+  ///     well.
   ///   - check: whether SQLite's `quick_check` reads the finished copy.
   ///   - folder: where the copy lies until it is moved or released.
-  ///   - progress: throwing from it aborts the copy, and the error is passed on; once the copy is complete, what it throws is
-  ///     ignored.
-  /// - Throws: `SealiftError` of kind `usage` when the connection cannot be used: it is of another SQLite library, closed, or in
-  ///   the middle of a write transaction; `sourceUnreadable`; `CancellationError` in a cancelled task; or what `progress` threw.
+  ///   - progress: throwing from it aborts the copy, and the error is passed on; once the copy is complete, what it
+  ///     throws is ignored.
+  /// - Throws: `SealiftError` of kind `usage` when the connection cannot be used: it is of another SQLite library,
+  ///   closed, or in the middle of a write transaction; `sourceUnreadable`; `CancellationError` in a cancelled task; or
+  ///   what `progress` threw.
   public static func take(
     of connection: Connection, pagesPerStep: Int = 1000, busy: BusyPolicy = .retry(upTo: .seconds(30)),
     check: Bool = true, in folder: Folder = .temporaryFolder, progress: (Progress) throws -> Void = { _ in }
@@ -83,7 +86,8 @@ extension Snapshot {
 
   static func demandStep(_ pages: Int) throws(OperationError) {
     guard pages >= 1 else {
-      throw OperationError(.usage, code: "badValue", "\(pages) pages are no step", hint: "Copy at least 1 page per step.")
+      throw OperationError(
+        .usage, code: "badValue", "\(pages) pages are no step", hint: "Copy at least 1 page per step.")
     }
   }
 }

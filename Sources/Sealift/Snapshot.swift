@@ -20,8 +20,8 @@ public final class Snapshot: Sendable {
   public let pageCount: Int
   /// How it was made in the end; see `fallback`.
   public let method: Method
-  /// Why it was copied by pages although `Method/vacuum` was asked for: the database needs a collation or a function that only its
-  /// application has, or is damaged.
+  /// Why it was copied by pages although `Method/vacuum` was asked for: the database needs a collation or a function
+  /// that only its application has, or is damaged.
   public let fallback: String?
   /// What SQLite's `quick_check` said of the copy; `nil` when it was not asked.
   public let check: Check?
@@ -52,10 +52,10 @@ public final class Snapshot: Sendable {
 
   /// Moves the file out of its private folder, to a name that nothing has yet, and makes it durable.
   ///
-  /// On another file system it is copied there under a hidden name first: a file called `path` is always whole.
-  /// The mode stays 0600.
-  /// - Throws: `SealiftError` of kind `usage` when a file, or a side file of that name, exists, or when the snapshot was removed;
-  ///   `failed` when the folder cannot be written to.
+  /// On another file system it is copied there under a hidden name first: a file called `path` is always whole. The
+  /// mode stays 0600.
+  /// - Throws: `SealiftError` of kind `usage` when a file, or a side file of that name, exists, or when the snapshot
+  ///   was removed; `failed` when the folder cannot be written to.
   public func move(to path: String) throws {
     do {
       try place.withLock { place in

@@ -65,12 +65,12 @@ package struct BorrowedConnection {
   }
 }
 
-/// Refuses a connection of another SQLite library in this process (a build of its own, SQLCipher): its memory means something
-/// else to us, and to touch it would end the process at best.
+/// Refuses a connection of another SQLite library in this process (a build of its own, SQLCipher): its memory means
+/// something else to us, and to touch it would end the process at best.
 ///
-/// No call can be asked, because every call would be one of ours; `sqlite_source_id()` too would be answered by our library. But a
-/// connection begins with the address of the VFS that it was opened with, in every SQLite since 3.5, and each library has VFSes of
-/// its own. That our own connections do so is looked at first.
+/// No call can be asked, because every call would be one of ours; `sqlite_source_id()` too would be answered by our
+/// library. But a connection begins with the address of the VFS that it was opened with, in every SQLite since 3.5, and
+/// each library has VFSes of its own. That our own connections do so is looked at first.
 private func demandOurLibrary(_ handle: OpaquePointer) throws(SnapshotError) {
   let ours = registeredVFSes()
   let own: Connection

@@ -67,7 +67,7 @@ package struct ConnectionCopy {
     for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=100"] {
       try copy.execute("PRAGMA \(pragma)")
     }
-    let backup = try Backup(from: connection.handle, connection.schema, to: copy.handle, "main", keepingOpen: copy)
+    let backup = try BackupRun(from: connection.handle, connection.schema, to: copy.handle, "main", keepingOpen: copy)
     try backup.run(pagesPerStep: pagesPerStep, wait) { try progress($0) }
     return takenAt
   }
@@ -114,7 +114,7 @@ package struct ConnectionCopy {
     // A copy says which journal its source had. The destination keeps its own: in WAL mode SQLite sees to it.
     let mask = RollbackMask(source)
     defer { mask.end() }
-    let backup = try Backup(
+    let backup = try BackupRun(
       from: source.handle, "main", to: connection.handle, connection.schema, keepingOpen: source)
     var pages = 0
     try backup.run(pagesPerStep: pagesPerStep, LockWait(atMost: busyTimeout)) { step in

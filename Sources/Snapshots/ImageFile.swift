@@ -1,7 +1,7 @@
 import Glibc
 
-/// Makes the file of a copy by ourselves, with mode 0600 whatever the umask is; SQLite then writes into it, and gives its
-/// -journal the same mode.
+/// Makes the file of a copy by ourselves, with mode 0600 whatever the umask is; SQLite then writes into it, and gives
+/// its -journal the same mode.
 /// - Throws: `.spool`.
 func makeImageFile(_ image: String) throws(SnapshotError) {
   let file = open(image, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
 import CSQLite
 
-/// Makes page 1 of a file that we read say that it is not read through a -wal, without changing the file: whoever it is copied
-/// to shall not change how it keeps its journal.
+/// Makes page 1 of a file that we read say that it is not read through a -wal, without changing the file: whoever it is
+/// copied to shall not change how it keeps its journal.
 ///
 /// As in `HeaderCapture`, the method table of the connection's one open file is ours for a while.
 final class RollbackMask {

@@ -31,8 +31,8 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case cancelled
     /// The spool folder or a file in it could not be made, read or written.
     case spool
-    /// An application's open connection cannot be copied from or to: it is closed, in a transaction, read-only, or of another
-    /// SQLite library.
+    /// An application's open connection cannot be copied from or to: it is closed, in a transaction, read-only, or of
+    /// another SQLite library.
     case connection
     /// A copy that was to replace an open database fails SQLite's check.
     case damagedCopy

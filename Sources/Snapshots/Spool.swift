@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Glibc
 
-/// A private folder for the copies of one run, `<state>/spool/<random>`, readable by nobody else; or one of its own among
-/// everybody's temporary files.
+/// A private folder for the copies of one run, `<state>/spool/<random>`, readable by nobody else; or one of its own
+/// among everybody's temporary files.
 ///
-/// While the run lives it holds a lock on a file in there. The lock dies with the process, however that ends,
-/// and a folder whose lock can be taken is a dead run's: the next `sweep` removes it.
+/// While the run lives it holds a lock on a file in there. The lock dies with the process, however that ends, and a
+/// folder whose lock can be taken is a dead run's: the next `sweep` removes it.
 package final class Spool: @unchecked Sendable {
   /// Absolute; mode 0700.
   package let path: String

@@ -4,7 +4,8 @@ import Glibc
 extension Spool {
   private static let temporaryPrefix = "sealift-copy-"
 
-  /// Makes a spool in a folder that others may write to as well, such as /tmp. Its random name is taken by nobody before us.
+  /// Makes a spool in a folder that others may write to as well, such as /tmp. Its random name is taken by nobody
+  /// before us.
   /// - Throws: `.spool`.
   package static func openTemporary(in folder: String) throws(SnapshotError) -> Spool {
     for _ in 0..<10 {
@@ -23,12 +24,13 @@ extension Spool {
     throw SnapshotError(.spool, "no folder of our own could be made in \(folder)")
   }
 
-  /// Removes what dead runs of this user left in a folder, and returns how many of their folders those were. Only folders of this
-  /// user's, readable by nobody else, with a lock file that nobody holds are taken for such.
+  /// Removes what dead runs of this user left in a folder, and returns how many of their folders those were. Only
+  /// folders of this user's, readable by nobody else, with a lock file that nobody holds are taken for such.
   @discardableResult
   package static func sweepTemporary(in folder: String) -> Int {
     var removed = 0
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasPrefix(temporaryPrefix) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    where name.hasPrefix(temporaryPrefix) {
       let path = "\(folder)/\(name)"
       var status = stat()
       guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_mode & 0o077 == 0,

@@ -93,7 +93,8 @@ import Testing
   @Test func `deleted rows are not carried along on free pages`() throws {
     try bench.makeDatabase(rows: 10)
     let database = try TestDatabase(bench.database)
-    try database.run("PRAGMA secure_delete=OFF; CREATE TABLE gone(x); INSERT INTO gone VALUES (zeroblob(9000) || 'the secret word')")
+    try database.run(
+      "PRAGMA secure_delete=OFF; CREATE TABLE gone(x); INSERT INTO gone VALUES (zeroblob(9000) || 'the secret word')")
     try database.run("DROP TABLE gone")
     let secret = Array("the secret word".utf8)
     #expect(try fileBytes(bench.database).contains(secret))
@@ -127,7 +128,8 @@ import Testing
     await #expect(throws: CancellationError.self) {
       try await Fuse<Snapshot>().run { [bench] fuse in
         let database = try TestDatabase(bench.database)
-        return try Snapshot.take(of: .connection(database.handle), pagesPerStep: 5, in: bench.folder) { _ in fuse.blow() }
+        return try Snapshot.take(of: .connection(database.handle), pagesPerStep: 5, in: bench.folder) { _ in fuse.blow()
+        }
       }
     }
     #expect(try bench.copiesLeft().isEmpty)
@@ -142,7 +144,9 @@ import Testing
     let error = #expect(throws: SealiftError.self) { try take(database, busy: .fail) }
     #expect(error?.code == "busy")
     #expect(try bench.copiesLeft().isEmpty)
-    let release = Thread { usleep(20_000); try? other.run("COMMIT") }
+    let release = Thread {
+      usleep(20_000); try? other.run("COMMIT")
+    }
     #expect(try take(database, busy: .retry(upTo: .seconds(60))).check == .ok)
     release.join()
   }
@@ -162,7 +166,9 @@ import Testing
     #expect(taken?.code == "connection")
     #expect(taken?.message.contains(String(cString: sqlite3_sourceid())) == true)
     try bench.makeDatabase()
-    let restored = #expect(throws: SealiftError.self) { try Snapshot.restore(bench.database, into: .connection(handle)) }
+    let restored = #expect(throws: SealiftError.self) {
+      try Snapshot.restore(bench.database, into: .connection(handle))
+    }
     #expect(restored?.code == "connection")
     #expect(try bench.copiesLeft().isEmpty)
   }

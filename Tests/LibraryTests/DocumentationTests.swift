@@ -34,7 +34,10 @@ import Testing
 
   @Test func `blocks are found in articles and in comments`() {
     #expect(CodeBlocks("text\n```swift\nlet a = 1\n  b()\n```\nmore").blocks == [["let a = 1", "  b()"]])
-    #expect(CodeBlocks("  /// text\n  /// ```swift\n  /// a {\n  ///   b()\n  /// }\n  /// ```\n").blocks == [["a {", "  b()", "}"]])
+    #expect(
+      CodeBlocks("  /// text\n  /// ```swift\n  /// a {\n  ///   b()\n  /// }\n  /// ```\n").blocks == [
+        ["a {", "  b()", "}"]
+      ])
     #expect(CodeBlocks("```sh\nls\n```").blocks.isEmpty)
     #expect(CodeBlocks.contains("func f() {\n  a {\n    b()\n  }\n}", ["a {", "  b()", "}"]))
     #expect(!CodeBlocks.contains("func f() {\n  a {\n    c()\n  }\n}", ["a {", "  b()", "}"]))

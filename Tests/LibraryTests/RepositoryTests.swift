@@ -113,15 +113,17 @@ import Testing
     #expect(try words("\(folder)/new.db") == [["t:old", "i:400"]])
   }
 
-  /// A callback that throws when the last byte is told of is too late, where nothing looks at it any more: the call has a
-  /// result or an error, never a version and an error of the callback's.
+  /// A callback that throws when the last byte is told of is too late, where nothing looks at it any more: the call has
+  /// a result or an error, never a version and an error of the callback's.
   @Test func `a push either has a version, or threw`() async throws {
     try bench.makeDatabase(rows: 20)
     let repository = try await bench.makeRepository()
     for stage in [Repository.Progress.Stage.copying, .checking, .sealing] {
       let before = try await repository.versions().count
       do {
-        _ = try await repository.push(app, tags: ["\(stage)"]) { progress in if progress.stage == stage { throw Enough() } }
+        _ = try await repository.push(app, tags: ["\(stage)"]) { progress in
+          if progress.stage == stage { throw Enough() }
+        }
         #expect(try await repository.versions().count == before + 1)
       } catch is Enough {
         #expect(try await repository.versions().count == before)
@@ -140,7 +142,8 @@ import Testing
     let twice = await #expect(throws: SealiftError.self) { try await bench.makeRepository() }
     #expect(twice?.code == "repositoryExists")
     let wrong = await #expect(throws: SealiftError.self) {
-      try await Repository.open(at: bench.target, key: .keyFile(content: [UInt8](repeating: 8, count: 64)), state: bench.state)
+      try await Repository.open(
+        at: bench.target, key: .keyFile(content: [UInt8](repeating: 8, count: 64)), state: bench.state)
     }
     #expect(wrong?.kind == .wrongKey)
     #expect(wrong?.hint != nil)
@@ -209,7 +212,9 @@ import Testing
       let shown = "\(thing)\(String(reflecting: thing))\(dumped)\(Mirror(reflecting: thing).children.map { "\($0)" })"
       #expect(!shown.contains("swordfish") && !shown.contains("115"), "\(shown)")
     }
-    #expect("\(Repository.Target.s3(bucket: "bucket", prefix: "app", credentials: .keys(id: "id", secret: "s")))" == "s3://bucket/app")
+    #expect(
+      "\(Repository.Target.s3(bucket: "bucket", prefix: "app", credentials: .keys(id: "id", secret: "s")))"
+        == "s3://bucket/app")
     #expect("\(Repository.Target.webDAV("HTTPS://example.com/backup/"))" == "webdavs://example.com/backup")
     #expect("\(Repository.Target.folder("/srv/backup"))" == "file:///srv/backup")
   }

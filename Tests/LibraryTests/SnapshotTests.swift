@@ -97,10 +97,12 @@ import Testing
   }
 
   @Test(arguments: Snapshot.Method.allCases, [Snapshot.Progress.Stage.copying, .checking])
-  func `throwing aborts and leaves nothing behind`(method: Snapshot.Method, stage: Snapshot.Progress.Stage) async throws {
+  func `throwing aborts and leaves nothing behind`(method: Snapshot.Method, stage: Snapshot.Progress.Stage) async throws
+  {
     try bench.makeDatabase()
     await #expect(throws: Enough()) {
-      try await Snapshot.take(of: .file(bench.database), method: method, pagesPerStep: 5, in: bench.folder) { progress in
+      try await Snapshot.take(of: .file(bench.database), method: method, pagesPerStep: 5, in: bench.folder) {
+        progress in
         if progress.stage == stage, progress.pagesDone < 30 { throw Enough() }
       }
     }
@@ -145,7 +147,8 @@ import Testing
     #expect(error?.kind == .sourceUnreadable)
     #expect(error?.hint != nil)
     #expect(try bench.copiesLeft().isEmpty)
-    async let copy = Snapshot.take(of: .file(bench.database), method: method, busy: .retry(upTo: .seconds(60)), in: bench.folder)
+    async let copy = Snapshot.take(
+      of: .file(bench.database), method: method, busy: .retry(upTo: .seconds(60)), in: bench.folder)
     usleep(20_000)
     try writer.run("COMMIT")
     #expect(try await copy.check == .ok)

@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 
 /// One run of SQLite's backup API. Released before its end, it is rolled back at the destination.
-final class Backup {
+final class BackupRun {
   private let backup: OpaquePointer
   private let connection: Connection
   private var isFinished = false
