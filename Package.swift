@@ -44,7 +44,7 @@ let package = Package(
     .executableTarget(
       name: "SealiftTool",
       dependencies: [
-        "Operations", "Backends", "Storage",
+        "Sealift",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: house),

@@ -1,6 +1,4 @@
-import Backends
-import Operations
-import Storage
+import Sealift
 
 /// The composition root: where a target's settings become a store.
 struct Stores: Sendable {

@@ -10,7 +10,7 @@ enum Fences {
     "Repositories": ["Sealing", "Storage"],
     "Operations": ["Snapshots", "Repositories", "Sealing", "Storage"],
     "Sealift": ["Operations", "Snapshots", "Backends", "Storage"],
-    "SealiftTool": ["Operations", "Backends", "Storage", "ArgumentParser", "Logging"],
+    "SealiftTool": ["Sealift", "ArgumentParser", "Logging"],
   ]
 
   /// Folders of `Sources` that only describe a system library.
