@@ -23,6 +23,7 @@ extension Repository {
     /// A bucket, or what lies below a prefix in it.
     ///
     /// - Parameters:
+    ///   - bucket: is never made, and has to be there.
     ///   - prefix: comes before the name of every object, followed by a `/`.
     ///   - endpoint: the server, such as `https://s3.example.com`; Amazon's when `nil`.
     ///   - region: `us-east-1` when `nil`.
@@ -58,6 +59,8 @@ extension Repository {
     /// A password is never shown to a server over an unencrypted connection, but for one on this machine.
     /// - Parameters:
     ///   - url: such as `https://cloud.example.com/remote.php/dav/files/me/backup`, without user and password.
+    ///   - user: who we are to the server; nobody when `nil`.
+    ///   - password: of that user.
     ///   - authorities: a PEM file of certificate authorities to trust in place of the system's.
     public static func webDAV(
       _ url: String, user: String? = nil, password: String? = nil, authorities: String? = nil

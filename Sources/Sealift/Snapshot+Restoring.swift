@@ -18,6 +18,7 @@ extension Snapshot {
   ///   again.
   /// - Parameters:
   ///   - path: a finished copy without side files, such as `Snapshot/path` or a file that was pulled. It is only read.
+  ///   - connection: what is replaced; lent to us for the time of the call.
   ///   - pagesPerStep: how many pages are copied between two calls of `progress`, at least 1.
   ///   - busy: what to do while somebody else has the destination locked; the connection's own busy handler may wait as
   ///     well.

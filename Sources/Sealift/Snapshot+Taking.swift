@@ -13,6 +13,8 @@ extension Snapshot {
   /// The work is done on a thread of its own. In WAL mode nobody has to wait for it; in the rollback modes writers wait
   /// while pages are copied. Cancelling the task ends it within moments, and nothing is left behind.
   /// - Parameters:
+  ///   - file: the database.
+  ///   - method: how the copy is made.
   ///   - pagesPerStep: how many pages lie between two calls of `progress`, at least 1.
   ///   - busy: what to do while somebody else has the database locked.
   ///   - check: whether SQLite's `quick_check` reads the finished copy.
@@ -55,6 +57,7 @@ extension Snapshot {
   /// or one that ends with the call. SQLite's change counter and schema cookie of the copy are its own; all else is the
   /// source's.
   /// - Parameters:
+  ///   - connection: lent to us for the time of the call.
   ///   - pagesPerStep: how many pages are copied between two calls of `progress`, at least 1.
   ///   - busy: what to do while somebody else has the database locked; the connection's own busy handler may wait as
   ///     well.

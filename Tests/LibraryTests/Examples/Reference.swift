@@ -73,3 +73,11 @@ func pulling(_ repository: Repository) async throws -> Repository.Pulled {
   let pulled = try await repository.pull("app:latest", to: "/srv/app/restored.db")
   return pulled
 }
+
+/// The README's.
+func openingAndPushing() async throws -> Repository.Pushed {
+  let repository = try await Repository.open(
+    at: .folder("/mnt/backup"), key: .passphraseFile("/etc/app/backup-passphrase"), state: "/var/lib/app/sealift")
+  let pushed = try await repository.push(.database(named: "app", at: "/var/lib/app/app.db"), tags: ["before-migration"])
+  return pushed
+}
