@@ -88,7 +88,10 @@ extension Repository {
       let secretKey: String
       let sessionToken: String?
 
-      /// - Parameter sessionToken: only with temporary credentials.
+      /// - Parameters:
+      ///   - id: the access key id.
+      ///   - secret: the secret access key.
+      ///   - sessionToken: only with temporary credentials.
       public static func keys(id: String, secret: String, sessionToken: String? = nil) -> Credentials {
         Credentials(accessKey: id, secretKey: secret, sessionToken: sessionToken)
       }

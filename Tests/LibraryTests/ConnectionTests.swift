@@ -36,14 +36,16 @@ import Testing
   @Test func `a database in memory is copied, and so is an attached one`() throws {
     let database = try TestDatabase(":memory:")
     try database.run("CREATE TABLE t(word TEXT); INSERT INTO t VALUES ('fleeting'), ('fleeting')")
-    #expect(try words(take(database).path) == [["t:fleeting", "i:2"]])
+    let fleeting = try take(database)
+    #expect(try words(fleeting.path) == [["t:fleeting", "i:2"]])
     try bench.makeDatabase()
     try database.run("ATTACH '\(bench.database)' AS \"other one\"")
-    #expect(try words(take(database, schema: "other one").path) == [["t:old", "i:60"]])
+    let attached = try take(database, schema: "other one")
+    #expect(try words(attached.path) == [["t:old", "i:60"]])
     let error = #expect(throws: SealiftError.self) { try take(database, schema: "nothing") }
     #expect(error?.kind == .usage)
     #expect(error?.message.contains("nothing") == true)
-    #expect(try bench.copiesLeft().count <= 2)
+    #expect(try bench.copiesLeft().count == 2)
   }
 
   @Test func `an empty database in memory is a database too`() throws {
@@ -72,7 +74,8 @@ import Testing
     let database = try TestDatabase(bench.database)
     try database.run("BEGIN; SELECT count(*) FROM t")
     try TestDatabase(bench.database).run("DELETE FROM t")
-    #expect(try words(take(database).path) == [["t:old", "i:60"]])
+    let copy = try take(database)
+    #expect(try words(copy.path) == [["t:old", "i:60"]])
     #expect(sqlite3_get_autocommit(database.handle) == 0)
     try database.run("COMMIT")
     #expect(try database.number("SELECT count(*) FROM t") == 0)
@@ -98,7 +101,8 @@ import Testing
     try database.run("DROP TABLE gone")
     let secret = Array("the secret word".utf8)
     #expect(try fileBytes(bench.database).contains(secret))
-    #expect(try !fileBytes(take(database).path).contains(secret))
+    let copy = try take(database)
+    #expect(try !fileBytes(copy.path).contains(secret))
   }
 
   @Test func `throwing aborts, and is ignored once the copy is complete`() throws {
@@ -182,12 +186,21 @@ private struct ForeignSQLite {
   private let library: UnsafeMutableRawPointer
 
   init(in scratch: Scratch) throws {
-    let maps = String(decoding: try fileBytes("/proc/self/maps"), as: UTF8.self)
-    let mapped = maps.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) }
-    let path = try #require(mapped.first { $0.contains("/libsqlite3.so") })
+    let path = try #require(Self.mappedFiles().first { $0.contains("/libsqlite3.so") })
     try writeFile(scratch.file("libforeign.so"), fileBytes(path))
     let deepBind: Int32 = 8
     library = try #require(dlopen(scratch.file("libforeign.so"), RTLD_NOW | RTLD_LOCAL | deepBind))
+  }
+
+  /// Says of itself that it has no bytes, so that it is read to its end.
+  private static func mappedFiles() -> [String] {
+    let file = Glibc.open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
+    defer { Glibc.close(file) }
+    var text: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = read(file, &part, part.count), count > 0 { text += part[..<count] }
+    let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
+    return lines.compactMap { $0.split(separator: " ").last.map(String.init) }
   }
 
   func open() throws -> OpaquePointer {
