@@ -4,11 +4,21 @@ import Storage
 extension Repository {
   /// How far a push or a pull is.
   public struct Progress: Sendable {
-    public enum Stage: Sendable {
-      case copying
-      case checking
-      case sealing
-      case fetching
+    /// What is being done. More may be added.
+    public struct Stage: Sendable, Hashable, CustomStringConvertible {
+      /// The database is copied.
+      public static let copying = Stage(.copying)
+      /// SQLite's check reads the copy.
+      public static let checking = Stage(.checking)
+      /// The copy is sealed and stored.
+      public static let sealing = Stage(.sealing)
+      /// A version is fetched.
+      public static let fetching = Stage(.fetching)
+
+      /// One word.
+      public let description: String
+
+      init(_ stage: Operations.Progress.Stage) { description = stage.rawValue }
     }
 
     public let stage: Stage
@@ -87,14 +97,7 @@ private final class Listener: Reporter {
 
 extension Repository.Progress {
   fileprivate init(_ progress: Operations.Progress) {
-    let stage: Stage =
-      switch progress.stage {
-      case .copying: .copying
-      case .checking: .checking
-      case .sealing: .sealing
-      case .fetching: .fetching
-      }
-    self.init(stage: stage, bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal)
+    self.init(stage: Stage(progress.stage), bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal)
   }
 }
 
