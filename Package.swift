@@ -14,7 +14,8 @@ let house: [SwiftSetting] = [
 let package = Package(
   name: "sealift",
   products: [
-    .executable(name: "sealift", targets: ["SealiftTool"])
+    .library(name: "Sealift", targets: ["Sealift"]),
+    .executable(name: "sealift", targets: ["SealiftTool"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -37,10 +38,13 @@ let package = Package(
     .target(
       name: "Operations", dependencies: ["Snapshots", "Repositories", "Sealing", "Storage"],
       swiftSettings: house),
+    // The library, for applications; what it does not say `public` of stays inside this package.
+    .target(
+      name: "Sealift", dependencies: ["Operations", "Snapshots", "Backends", "Storage"], swiftSettings: house),
     .executableTarget(
       name: "SealiftTool",
       dependencies: [
-        "Operations", "Backends", "Storage",
+        "Sealift",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: house),
@@ -68,6 +72,12 @@ let package = Package(
         .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       swiftSettings: house),
+    .testTarget(
+      name: "LibraryTests",
+      dependencies: [
+        "Sealift", "Storage", "TestKit", "CSQLite", .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
+      exclude: ["Client"], swiftSettings: house),
     .testTarget(
       name: "CommandTests",
       dependencies: [

@@ -23,7 +23,7 @@ package enum Target: Sendable, Hashable {
 }
 
 /// What a store needs beside its URL.
-package struct TargetAccess: Sendable {
+package struct StoreAccess: Sendable {
   /// Asked before each request to an S3 server.
   package var credentials: (@Sendable () async throws(StoreError) -> S3Credentials)?
   /// For S3, when neither the URL nor its own default decides: the region that came with the credentials.
@@ -45,7 +45,7 @@ extension Target {
   /// The bare store of this target; retrying, limits and counting are wrapped around it by the caller.
   /// - Throws: `.noTarget` when a folder is missing, `.unauthenticated` when S3 has no credentials. Servers are not
   ///   asked yet.
-  package func store(_ access: TargetAccess) throws(StoreError) -> any ObjectStore {
+  package func store(_ access: StoreAccess) throws(StoreError) -> any ObjectStore {
     switch self {
     case .folder(let path): return try FolderStore(path: path, create: access.create)
     case .webdav(let address, let user):

@@ -6,7 +6,7 @@ import Storage
 extension OperationError {
   /// What a person hears for an error of the layers below. Errors gain context on the way up (`doing`: "pushing 'app' to
   /// backup"), they are not invented anew.
-  init(_ error: any Error, doing context: String? = nil) {
+  package init(_ error: any Error, doing context: String? = nil) {
     switch error {
     case let error as OperationError: self = error
     case is CancellationError: self.init(.cancelled, "interrupted", cause: error)
@@ -30,7 +30,8 @@ extension OperationError {
   private static func kind(of code: SnapshotError.Code) -> Kind {
     switch code {
     case .cancelled: .cancelled
-    case .query, .plainDatabase: .usage
+    case .query, .plainDatabase, .connection, .pageSize: .usage
+    case .damagedCopy: .verificationFailed
     default: .sourceUnreadable
     }
   }

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// What the program ends with. Scripts rely on these numbers: they are only ever added to.
 enum ExitStatus: Int32, CaseIterable {

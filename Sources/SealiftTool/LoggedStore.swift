@@ -1,6 +1,5 @@
 import Logging
-import Operations
-import Storage
+import Sealift
 
 /// Says every request to a target and how it ended, for `-v`. Names of objects say nothing of their content, and no
 /// header or secret is in reach here.

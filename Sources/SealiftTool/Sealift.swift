@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Operations
+import Sealift
 
 /// The program: parses, runs one command, ends with its status. Everything else lives in the folders beside it.
 @main

@@ -1,6 +1,6 @@
 import Glibc
 import Logging
-import Operations
+import Sealift
 
 /// One run of one command: its terminal, its configuration, its world, and how it ends.
 final class Session: Sendable {

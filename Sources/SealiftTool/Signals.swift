@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import Sealift
 
 /// SIGINT and SIGTERM: the first asks the work to stop and clean up, the second ends the process at once.
 ///

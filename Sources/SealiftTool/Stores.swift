@@ -1,6 +1,4 @@
-import Backends
-import Operations
-import Storage
+import Sealift
 
 /// The composition root: where a target's settings become a store.
 struct Stores: Sendable {
@@ -37,7 +35,7 @@ struct Stores: Sendable {
   }
 
   private func backend(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
-    var access = Backends.TargetAccess(now: { wallMilliseconds() / 1000 })
+    var access = StoreAccess(now: { wallMilliseconds() / 1000 })
     access.create = create
     access.settings.caFile = target.caFile
     access.settings.uploadLimit = upload?.bytesPerSecond

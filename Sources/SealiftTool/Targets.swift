@@ -1,5 +1,4 @@
-import Operations
-import Storage
+import Sealift
 
 /// Which targets a command works on, and how they are opened.
 struct Targets: Sendable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 /// What ArgumentParser has to say: help and versions to standard output, mistakes as ours, with our status.
 struct UsageReport {

@@ -4,7 +4,7 @@ import CSQLite
 ///
 /// Without the held transaction a copy in steps starts again at every commit of another process, for ever
 /// under a busy writer; with it the copy is the state at its beginning, and needs no schema.
-/// - Parameter stepDone: called before the first step and after each with the pages done, the pages in all, and page 1's
+/// - Parameter stepDone: called before the first step and after each (those of the request, if it names any) with the pages done, the pages in all, and page 1's
 ///   header as the transaction saw it.
 /// - Returns: page 1's header as the transaction saw it, nil if it could not be seen.
 /// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`, or what `stepDone` throws.
@@ -26,16 +26,17 @@ func copyByPages(
     transaction.ends()
   }
 
+  let steps = CopySteps(pages: request.pagesPerStep)
   func demandProgress(_ done: Int, of total: Int) throws {
     try watch.check()
     try transaction.demandModestWal()
-    try stepDone(done, total, capture.header)
+    if steps.ends(at: done, of: total) { try stepDone(done, total, capture.header) }
   }
 
   if let header = capture.header, source.damage == nil, let still = StillCopy(source, header) {
     try demandSpace(still.pageCount * (header.pageSize ?? 65536) + spaceToSpare, in: request.spoolFolder)
     try stepDone(0, still.pageCount, header)
-    try still.write(to: image) { try demandProgress($0, of: still.pageCount) }
+    try still.write(to: image, by: steps) { try demandProgress($0, of: still.pageCount) }
     return header
   }
 
@@ -57,12 +58,14 @@ func copyByPages(
   try demandSpace(total * pageSize + spaceToSpare, in: request.spoolFolder)
 
   try stepDone(0, total, capture.header)
-  let pagesPerStep = Int32(max(1, (1 << 20) / pageSize))
+  let mostPages = max(1, (1 << 20) / pageSize)
+  var done = 0
   while true {
-    let code = sqlite3_backup_step(backup, pagesPerStep)
+    let code = sqlite3_backup_step(backup, Int32(steps.next(after: done, atMost: mostPages)))
     if code == SQLITE_DONE { break }
     try demandStep(code, copy)
-    try demandProgress(total - pages(sqlite3_backup_remaining(backup)), of: total)
+    done = total - pages(sqlite3_backup_remaining(backup))
+    try demandProgress(done, of: total)
   }
   finished = true
   try demandStep(sqlite3_backup_finish(backup), copy)
@@ -70,7 +73,7 @@ func copyByPages(
 }
 
 /// SQLite counts up to 2^32 - 2 pages, and hands the number out as if it were signed.
-private func pages(_ count: Int32) -> Int { Int(UInt32(bitPattern: count)) }
+func pages(_ count: Int32) -> Int { Int(UInt32(bitPattern: count)) }
 
 private func demandStep(_ code: Int32, _ copy: Connection) throws(SQLiteFailure) {
   guard code != SQLITE_OK else { return }

@@ -27,6 +27,9 @@ package struct SnapshotRequest: Sendable {
   /// Without the check, free pages become zeros on the word of the list of free pages alone. In a damaged database
   /// that may name a page in use: when `checkImage` finds damage, take the snapshot again, with `pages` and the check.
   package var check: Bool
+  /// How many pages lie between two calls of progress, at least 1; with `vacuum` so many or more. Nil for what a person
+  /// can see, some fifty times a second.
+  package var pagesPerStep: Int?
 
   package init(
     source: String, method: SnapshotMethod = .vacuum, spoolFolder: String, busyTimeout: Duration = .seconds(30),

@@ -37,6 +37,13 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case cancelled
     /// The spool folder or a file in it could not be made, read or written.
     case spool
+    /// An application's open connection cannot be copied from or to: it is closed, in a transaction, read-only, or of
+    /// another SQLite library.
+    case connection
+    /// A copy that was to replace an open database fails SQLite's check.
+    case damagedCopy
+    /// The pages of a copy and of the open database it is to replace differ in size.
+    case pageSize
     /// A query that was to be asked of an image would do something else than read it.
     case query
     /// Any other refusal by SQLite; the message has its words and its result code.

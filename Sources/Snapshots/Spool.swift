@@ -1,17 +1,18 @@
 import FoundationEssentials
 import Glibc
 
-/// A private folder for the copies of one run, `<state>/spool/<random>`, readable by nobody else.
+/// A private folder for the copies of one run, `<state>/spool/<random>`, readable by nobody else; or one of its own
+/// among everybody's temporary files.
 ///
-/// While the run lives it holds a lock on a file in there. The lock dies with the process, however that ends,
-/// and a folder whose lock can be taken is a dead run's: the next `sweep` removes it.
+/// While the run lives it holds a lock on a file in there. The lock dies with the process, however that ends, and a
+/// folder whose lock can be taken is a dead run's: the next `sweep` removes it.
 package final class Spool: @unchecked Sendable {
   /// Absolute; mode 0700.
   package let path: String
   private let lock: Int32
   private let removal = StopSignal()
 
-  private init(path: String, lock: Int32) {
+  init(path: String, lock: Int32) {
     self.path = path
     self.lock = lock
   }
@@ -85,7 +86,7 @@ private struct SpoolHall {
 }
 
 /// Opens and locks a file that children do not inherit; nil when another has the lock and `waiting` is false.
-private func lockFile(_ path: String, waiting: Bool) throws(SnapshotError) -> Int32? {
+func lockFile(_ path: String, waiting: Bool) throws(SnapshotError) -> Int32? {
   let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
   guard file >= 0 else { throw spoolError("the file \(path) cannot be opened", errno) }
   while flock(file, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
@@ -98,7 +99,7 @@ private func lockFile(_ path: String, waiting: Bool) throws(SnapshotError) -> In
   return file
 }
 
-private func spoolError(_ what: String, _ number: Int32) -> SnapshotError {
+func spoolError(_ what: String, _ number: Int32) -> SnapshotError {
   SnapshotError(
     .spool, "\(what): \(words(number))", hint: "Check who owns the state folder and that its disk is writable.")
 }

@@ -32,22 +32,25 @@ struct StillCopy {
 
   /// - Parameter blockDone: called after each block with the pages done.
   /// - Throws: `SQLiteFailure` when reading fails, `SnapshotError` when writing does, or what `blockDone` throws.
-  func write(to path: String, blockDone: (Int) throws -> Void) throws {
+  func write(to path: String, by steps: CopySteps, blockDone: (Int) throws -> Void) throws {
     let image = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     guard image >= 0 else { throw imageError(path, errno) }
     defer { close(image) }
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.blockSize, alignment: 4096)
     defer { block.deallocate() }
     let end = pageCount * pageSize
-    for offset in stride(from: 0, to: end, by: Self.blockSize) {
-      let bytes = UnsafeMutableRawBufferPointer(rebasing: block[..<min(Self.blockSize, end - offset)])
+    var offset = 0
+    while offset < end {
+      let length = steps.next(after: offset / pageSize, atMost: Self.blockSize / pageSize) * pageSize
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: block[..<min(length, end - offset)])
       let code = read(file, bytes.baseAddress, Int32(bytes.count), Int64(offset))
       guard code == SQLITE_OK else {
         throw SQLiteFailure(code: code, message: String(cString: sqlite3_errstr(code)))
       }
       clearLockBytePage(in: bytes, at: offset)
       try writeBytes(UnsafeRawBufferPointer(bytes), to: image, path, at: offset)
-      try blockDone((offset + bytes.count) / pageSize)
+      offset += bytes.count
+      try blockDone(offset / pageSize)
     }
   }
 

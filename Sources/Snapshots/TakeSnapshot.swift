@@ -37,6 +37,7 @@ private final class SnapshotRun {
   /// Bytes; for progress, before the copy's own header can be read.
   private var pageSize = 4096
   private var lastReport = ContinuousClock.now - .seconds(1)
+  private var pagesReported = 0
 
   init(_ request: SnapshotRequest, _ watch: Watch, _ progress: @escaping (SnapshotProgress) throws -> Void) {
     self.request = request
@@ -51,7 +52,7 @@ private final class SnapshotRun {
     pageSize = try identity.demandDatabase(named: request.source).pageSize ?? pageSize
     let sideFilesBefore = Set(sideFiles(of: identity.path))
 
-    try makeImageFile()
+    try makeImageFile(image)
     do {
       let copy = try copySource(identity.path)
       let check = try checkCopy(copy)
@@ -67,7 +68,7 @@ private final class SnapshotRun {
       try? progress(report(.checking, finished.pageCount, finished.pageCount))
       return snapshot
     } catch {
-      removeImage()
+      removeImage(image)
       throw error
     }
   }
@@ -100,13 +101,16 @@ private final class SnapshotRun {
       copy.method = .pages
       copy.fallback = failure.message
       if failure.meansDamage { copy.damage = failure.message }
-      try emptyImageFile()
+      removeImage(image)
+      try makeImageFile(image)
     }
     if copy.method == .pages {
       copy.header = try refusing(path) {
         try copyByPages(source, into: image, request, transaction, watch) { done, total, header in
           let growing = growingCopy(of: source, transaction, header, total)
-          try occasionally { try progress(report(.copying, done, total, growing)) }
+          // Steps that were asked for are told one by one.
+          let tell = { [self] in try progress(report(.copying, done, total, growing)) }
+          try request.pagesPerStep == nil ? occasionally(tell) : tell()
         }
       }
     }
@@ -124,6 +128,8 @@ private final class SnapshotRun {
         let written = fileSize(image) ?? 0
         // When something was written the transaction has begun, and its time is settled.
         growing?.takenAt = transaction.takenAt
+        guard written / pageSize >= pagesReported + (request.pagesPerStep ?? 0) else { return }
+        pagesReported = written / pageSize
         try progress(report(.copying, written / pageSize, nil, written > 0 ? growing : nil))
         // Whoever was told may have taken their time, and the copy may be over before we are asked again.
         try transaction.demandModestWal()
@@ -215,27 +221,5 @@ private final class SnapshotRun {
     guard .now - lastReport > .milliseconds(20) else { return }
     lastReport = .now
     try work()
-  }
-
-  // MARK: The image file
-
-  /// Made by us with mode 0600 whatever the umask is; SQLite then writes into it, and gives its -journal the
-  /// same mode.
-  private func makeImageFile() throws(SnapshotError) {
-    let file = open(image, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else {
-      throw SnapshotError(
-        .spool, "the file \(image) cannot be made: \(words(errno))", hint: "Check that the state folder is writable.")
-    }
-    close(file)
-  }
-
-  private func emptyImageFile() throws(SnapshotError) {
-    removeImage()
-    try makeImageFile()
-  }
-
-  private func removeImage() {
-    for ending in sideFileEndings + [""] { unlink(image + ending) }
   }
 }

@@ -85,7 +85,7 @@ import Testing
 
   @Test func `a target makes its store`() throws {
     let scratch = try Scratch()
-    var access = TargetAccess(now: { 0 })
+    var access = StoreAccess(now: { 0 })
     let missing = Target.folder(path: scratch.file("new"))
     #expect(throws: StoreError.self) { _ = try missing.store(access) }
     access.create = true

@@ -2,8 +2,8 @@ import TestKit
 import Testing
 
 @testable import Operations
-@testable import Storage
 @testable import SealiftTool
+@testable import Storage
 
 /// Numbers, times, tables and documents, as people and scripts see them.
 @Suite struct WordsTests {

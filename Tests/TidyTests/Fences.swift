@@ -9,7 +9,8 @@ enum Fences {
     "Backends": ["Storage", "CCurl", "CExpat", "COpenSSL"],
     "Repositories": ["Sealing", "Storage"],
     "Operations": ["Snapshots", "Repositories", "Sealing", "Storage"],
-    "SealiftTool": ["Operations", "Backends", "Storage", "ArgumentParser", "Logging"],
+    "Sealift": ["Operations", "Snapshots", "Backends", "Storage"],
+    "SealiftTool": ["Sealift", "ArgumentParser", "Logging"],
   ]
 
   /// Folders of `Sources` that only describe a system library.

@@ -49,6 +49,9 @@ import Testing
     ("Sources/Backends/S3/SignatureKey.swift", "import COpenSSL", []),
     ("Sources/SealiftTool/A.swift", "import CSQLite", ["CSQLite"]),
     ("Sources/SealiftTool/A.swift", "import ArgumentParser", []),
+    ("Sources/SealiftTool/A.swift", "import Operations", ["Operations"]),
+    ("Sources/Sealift/A.swift", "@_exported public import Operations", []),
+    ("Sources/Sealift/A.swift", "import CSQLite", ["CSQLite"]),
     ("Sources/Unknown/A.swift", "import Glibc", ["Glibc"]),
   ])
   func `a forbidden import is reported`(path: String, text: String, forbidden: [String]) {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 struct Check: SealiftCommand {
   static let configuration = CommandConfiguration(

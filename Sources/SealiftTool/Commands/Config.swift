@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 struct Config: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

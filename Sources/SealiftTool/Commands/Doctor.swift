@@ -1,6 +1,5 @@
 import ArgumentParser
-import Operations
-import Storage
+import Sealift
 
 struct Doctor: SealiftCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 /// `drill`; the operation is called `Drill`.
 struct DrillCommand: SealiftCommand {

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// What became of all drills of one run: each database at each target.
 struct DrillReport {

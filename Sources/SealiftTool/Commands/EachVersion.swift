@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// The same done to several versions at one target, one after the other: what `unforget`, `tag`, `note` and `pin` share.
 struct EachVersion {

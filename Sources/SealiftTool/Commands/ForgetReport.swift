@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// What became of the versions of every chain at every target.
 struct ForgetReport {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 struct Init: SealiftCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 /// The rules of `forget`, as options.
 struct KeepOptions: ParsableArguments {

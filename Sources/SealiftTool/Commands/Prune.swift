@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 /// `prune`; the operation is called `PruneRepository`.
 struct PruneCommand: SealiftCommand {

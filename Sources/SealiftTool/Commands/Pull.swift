@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Operations
+import Sealift
 
 /// `pull`; the operation is called `Pull`.
 struct PullCommand: SealiftCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 /// `push`; the operation is called `Push`.
 struct PushCommand: SealiftCommand {

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// What became of all pushes of one run: each database at each target.
 struct PushReport {

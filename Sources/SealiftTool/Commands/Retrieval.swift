@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Operations
+import Sealift
 
 /// What may be said to `pull` and `restore` alike.
 struct RetrievalOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import Sealift
 
 struct Status: SealiftCommand {
   static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// The same thing done for several targets: the failure of one does not stop the others.
 struct Tries<Outcome> {

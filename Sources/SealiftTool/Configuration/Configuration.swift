@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// Everything the configuration file says, decoded and checked.
 struct Configuration: Sendable {

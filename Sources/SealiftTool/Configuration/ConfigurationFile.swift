@@ -1,5 +1,5 @@
 import Glibc
-import Operations
+import Sealift
 
 /// Finds the configuration file and reads it.
 enum ConfigurationFile {

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// One object of the configuration file, read key by key. Whatever is asked for is known, whatever is left at the end is
 /// a mistake of the person who wrote it, and is told with the nearest known key.

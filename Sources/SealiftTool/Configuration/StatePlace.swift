@@ -1,5 +1,5 @@
 import Glibc
-import Operations
+import Sealift
 
 /// The folder where this machine remembers what it pushed and saw: by the configuration, `SEALIFT_STATE`,
 /// `$XDG_STATE_HOME/sealift`, `~/.local/state/sealift`, the first that is given.

@@ -1,5 +1,4 @@
-import Backends
-import Operations
+import Sealift
 
 /// A target as the configuration or the command line names it: where it is, who we are there, and what opens it.
 struct TargetSettings: Sendable {

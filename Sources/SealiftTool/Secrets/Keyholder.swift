@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// Fetches what opens each repository, when it is needed and once: a descriptor can be read only once, and nobody types
 /// a passphrase twice for one command.

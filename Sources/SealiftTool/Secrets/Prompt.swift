@@ -1,6 +1,5 @@
 import Glibc
-import Operations
-import Storage
+import Sealift
 
 /// Asks at the terminal, without echo.
 enum Prompt {

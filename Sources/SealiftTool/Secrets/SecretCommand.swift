@@ -1,5 +1,5 @@
 @preconcurrency import Glibc
-import Operations
+import Sealift
 
 /// Runs a command of the configuration that prints a secret, such as `pass show sealift`.
 enum SecretCommand {

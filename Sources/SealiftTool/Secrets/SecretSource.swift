@@ -1,5 +1,5 @@
 import Glibc
-import Operations
+import Sealift
 
 /// Where a secret comes from. Never an argument, never a value in the configuration: others can read both.
 enum SecretSource: Sendable, Hashable {

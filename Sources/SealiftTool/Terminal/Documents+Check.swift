@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 extension Documents {
   static func check(_ outcomes: [CheckRepository.Outcome], notices: [String]) -> Json {

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 extension Documents {
   static func copy(_ outcome: CopyVersions.Outcome, notices: [String]) -> Json {

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 extension Documents {
   static func drill(_ report: DrillReport, notices: [String]) -> Json {

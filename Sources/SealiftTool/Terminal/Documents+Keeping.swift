@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// The documents of `forget`, and of the commands that say something of versions.
 extension Documents {

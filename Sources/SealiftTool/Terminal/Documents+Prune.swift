@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 extension Documents {
   static func prune(_ prunings: [Pruning], dryRun: Bool, notices: [String]) -> Json {

@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// The document of `status`.
 extension Documents {

@@ -1,5 +1,4 @@
-import Operations
-import Storage
+import Sealift
 
 /// The documents of `--json`, each described in `Docs/Json.md`. Members are only ever added.
 enum Documents {

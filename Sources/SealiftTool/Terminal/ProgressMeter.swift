@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// Turns reports of progress into what a person sees: a bar redrawn at most ten times a second, or a line every 30 s.
 ///

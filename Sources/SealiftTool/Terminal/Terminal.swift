@@ -1,6 +1,5 @@
 import Glibc
-import Operations
-import Storage
+import Sealift
 
 /// How the program speaks. The rules:
 ///

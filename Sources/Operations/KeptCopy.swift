@@ -1,0 +1,58 @@
+import Glibc
+
+/// Gives a finished private file a place of its own.
+package enum KeptCopy {
+  /// Moves it to a name that nothing has yet, and makes content and name durable. What is killed in between leaves no
+  /// file of that name that is not whole.
+  /// - Throws: `.usage` when the file, or a side file of that name, exists; `.failed`.
+  package static func move(_ path: String, to destination: String) throws {
+    try RestoredFile.refuseIfPresent(destination)
+    guard try !link(path, to: destination) else { return }
+    let file = try RestoredFile(for: destination)
+    defer { file.discard() }
+    try copy(path, into: file)
+    try file.publish()
+    unlink(path)
+  }
+
+  /// - Returns: false where the file system, or its being another one, does not let a file have two names.
+  private static func link(_ path: String, to destination: String) throws -> Bool {
+    try synchronize(path)
+    guard Glibc.link(path, destination) == 0 else {
+      if errno == EEXIST { try RestoredFile.refuseIfPresent(destination) }
+      return false
+    }
+    unlink(path)
+    try synchronize(RestoredFile.folder(of: destination))
+    return true
+  }
+
+  private static func synchronize(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("cannot open \(path)") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("cannot make \(path) durable") }
+  }
+
+  private static func copy(_ path: String, into file: RestoredFile) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw failure("cannot open \(path)") }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw failure("cannot read \(path)") }
+    try file.setLength(Int(status.st_size))
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    var done = 0
+    while done < Int(status.st_size) {
+      let got = read(descriptor, &buffer, buffer.count)
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { throw failure("cannot read \(path)") }
+      try file.write(buffer[..<got], at: done)
+      done += got
+    }
+  }
+
+  private static func failure(_ message: String) -> OperationError {
+    OperationError(.failed, code: "fileSystem", "\(message): \(String(cString: strerror(errno)))")
+  }
+}

@@ -1,0 +1,109 @@
+import Operations
+import Storage
+
+extension Repository {
+  /// How far a push or a pull is.
+  public struct Progress: Sendable {
+    /// What is being done. More may be added.
+    public struct Stage: Sendable, Hashable, CustomStringConvertible {
+      /// The database is copied.
+      public static let copying = Stage(.copying)
+      /// SQLite's check reads the copy.
+      public static let checking = Stage(.checking)
+      /// The copy is sealed and stored.
+      public static let sealing = Stage(.sealing)
+      /// A version is fetched.
+      public static let fetching = Stage(.fetching)
+
+      /// One word.
+      public let description: String
+
+      init(_ stage: Operations.Progress.Stage) { description = stage.rawValue }
+    }
+
+    public let stage: Stage
+    public let bytesDone: Int
+    /// `nil` where it cannot be known.
+    public let bytesTotal: Int?
+  }
+
+  /// Does the work in a task of its own, which ends when the caller's is cancelled or when the callback throws.
+  ///
+  /// Whoever gets a result was not aborted: what a callback throws too late changes nothing.
+  func reporting<Outcome: Sendable>(
+    to progress: @escaping @Sendable (Progress) throws -> Void,
+    _ work: @escaping @Sendable (World) async throws -> Outcome
+  ) async throws -> Outcome {
+    let listener = Listener(progress, world.reporter)
+    var world = world
+    world.reporter = listener
+    let task = Task { [world] in try await work(world) }
+    listener.cancels(task)
+    do {
+      return try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    } catch {
+      throw listener.refusal ?? told(error)
+    }
+  }
+}
+
+/// Passes progress on to an application, whose first error ends the work.
+private final class Listener: Reporter {
+  private struct State {
+    var refusal: (any Error)?
+    var cancel: @Sendable () -> Void = {}
+  }
+
+  private let callback: @Sendable (Repository.Progress) throws -> Void
+  private let remarks: any Reporter
+  private let state = Locked(State())
+
+  init(_ callback: @escaping @Sendable (Repository.Progress) throws -> Void, _ remarks: any Reporter) {
+    self.callback = callback
+    self.remarks = remarks
+  }
+
+  /// What the callback threw first.
+  var refusal: (any Error)? { state.withLock { $0.refusal } }
+
+  /// - Parameter task: may have begun already.
+  func cancels(_ task: Task<some Sendable, any Error>) {
+    let isRefused = state.withLock { state in
+      state.cancel = { task.cancel() }
+      return state.refusal != nil
+    }
+    if isRefused { task.cancel() }
+  }
+
+  func progress(_ progress: Operations.Progress) {
+    guard refusal == nil else { return }
+    do {
+      try callback(Repository.Progress(progress))
+    } catch {
+      let cancel = state.withLock { state in
+        state.refusal = state.refusal ?? error
+        return state.cancel
+      }
+      cancel()
+    }
+  }
+
+  func notice(_ text: String) { remarks.notice(text) }
+}
+
+extension Repository.Progress {
+  fileprivate init(_ progress: Operations.Progress) {
+    self.init(stage: Stage(progress.stage), bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal)
+  }
+}
+
+/// Remarks go to the application, progress to nobody.
+struct Remarks: Reporter {
+  let tell: @Sendable (String) -> Void
+  func progress(_ progress: Operations.Progress) {}
+  func notice(_ text: String) { tell(text) }
+}

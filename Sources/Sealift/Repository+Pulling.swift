@@ -1,0 +1,44 @@
+import Operations
+
+extension Repository {
+  /// What was pulled.
+  public struct Pulled: Sendable {
+    public let version: Version
+    /// The file that was made.
+    public let path: String
+    /// The folder of companion files beside it, for versions that have any.
+    public let companionsFolder: String?
+    /// What SQLite's check said of this content: `ok`, or why not.
+    public let check: String
+  }
+
+  /// Brings a version back as a new file, verified to the last byte before the file gets its name.
+  ///
+  /// ```swift
+  /// let pulled = try await repository.pull("app:latest", to: "/srv/app/restored.db")
+  /// ```
+  ///
+  /// Nothing that exists is replaced. The file has mode 600. Cancelling the task leaves no file behind.
+  /// - Parameters:
+  ///   - version: an id or at least 4 digits of it, `latest`, `app:latest` (the newest of the database `app`), or
+  ///     `app@2026-11-20T12:00:00Z` (the newest not later than that).
+  ///   - path: of a file that does not exist; nor do side files (-wal, -shm, -journal) of that name.
+  ///   - head: refuse when the target does not hold this head (``Version/head``), or something that follows it.
+  ///   - progress: throwing from it ends the pull, and the error is passed on; once the file is there, what it throws
+  ///     is ignored. Called on any thread.
+  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `usage` (with the code
+  ///   `destinationExists` or `sideFileExists`), `failed`; `CancellationError`; or what `progress` threw.
+  @discardableResult
+  public func pull(
+    _ version: String, to path: String, expecting head: String? = nil,
+    progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
+  ) async throws -> Pulled {
+    try await reporting(to: progress) { [target] world in
+      let selector = try VersionSelector(parsing: version)
+      let outcome = try await Pull(world).run(selector, from: target, to: .file(path), expect: head)
+      return Pulled(
+        version: Version(outcome.version), path: path, companionsFolder: outcome.companionsFolder,
+        check: outcome.check)
+    }
+  }
+}

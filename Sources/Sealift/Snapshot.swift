@@ -1,0 +1,112 @@
+public import FoundationEssentials
+import Operations
+import Snapshots
+import Storage
+
+/// A consistent copy of a database at one moment, in a single file without side files.
+///
+/// The file lies in a private folder (mode 0700, the file 0600) and is removed together with that folder when the
+/// snapshot is released, or when `remove()` is called. To keep the file, give it a place with `move(to:)`.
+///
+/// ```swift
+/// let copy = try await Snapshot.take(of: .file("/var/lib/app/app.db"))
+/// try copy.move(to: "/srv/copies/app.db")
+/// ```
+///
+/// Hold on to the snapshot for as long as something uses its `path`.
+public final class Snapshot: Sendable {
+  /// Bytes.
+  public let pageSize: Int
+  public let pageCount: Int
+  /// How it was made in the end; see `fallback`.
+  public let method: Method
+  /// Why it was copied by pages although `Method/vacuum` was asked for: the database needs a collation or a function
+  /// that only its application has, or is damaged.
+  public let fallback: String?
+  /// What SQLite's `quick_check` said of the copy; `nil` when it was not asked.
+  public let check: Check?
+  /// When its read transaction began.
+  public let takenAt: Date
+  /// How long writers had to wait at most; `nil` where none had to (a database in WAL mode).
+  public let longestWriterStall: Duration?
+
+  private let place: Locked<Place>
+
+  private struct Place {
+    var path: String
+    /// `nil` when the file has left it.
+    var spool: Spool?
+  }
+
+  /// Where the file is: in its private folder, or where `move(to:)` has put it.
+  public var path: String { place.withLock { $0.path } }
+
+  /// What `quick_check` found.
+  public enum Check: Sendable, Equatable {
+    case ok
+    /// It needs a collation or a function of its application; what could be looked at was sound.
+    case notCheckable(String)
+    /// What is wrong, in SQLite's words, at most 100 lines. The copy is what the database is, page by page.
+    case damaged([String])
+  }
+
+  /// Moves the file out of its private folder, to a name that nothing has yet, and makes it durable.
+  ///
+  /// On another file system it is copied there under a hidden name first: a file called `path` is always whole. The
+  /// mode stays 0600.
+  /// - Throws: `SealiftError` of kind `usage` when a file, or a side file of that name, exists, or when the snapshot
+  ///   was removed; `failed` when the folder cannot be written to.
+  public func move(to path: String) throws {
+    do {
+      try place.withLock { place in
+        guard place.spool != nil else {
+          throw OperationError(
+            .usage, code: "notThere", "the snapshot has left its folder already",
+            hint: "Move or copy the file \(place.path) by other means.")
+        }
+        try KeptCopy.move(place.path, to: path)
+        place.spool?.remove()
+        place = Place(path: path)
+      }
+    } catch {
+      throw told(error)
+    }
+  }
+
+  /// Removes the file and its folder now. A file that was moved stays where it is.
+  public func remove() {
+    place.withLock { place in
+      place.spool?.remove()
+      place.spool = nil
+    }
+  }
+
+  init(
+    path: String, in spool: Spool, pageSize: Int, pageCount: Int, method: Method, fallback: String?,
+    check: CheckOutcome?, takenAt: Int64, longestWriterStall: Duration?
+  ) {
+    place = Locked(Place(path: path, spool: spool))
+    self.pageSize = pageSize
+    self.pageCount = pageCount
+    self.method = method
+    self.fallback = fallback
+    self.check = check.map(Check.init)
+    self.takenAt = Date(milliseconds: takenAt)
+    self.longestWriterStall = longestWriterStall
+  }
+}
+
+extension Snapshot.Check {
+  init(_ outcome: CheckOutcome) {
+    switch outcome {
+    case .ok: self = .ok
+    case .notCheckable(let why): self = .notCheckable(why)
+    case .damaged(let findings): self = .damaged(findings)
+    }
+  }
+}
+
+extension Date {
+  /// - Parameter milliseconds: since 1970, UTC.
+  init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

@@ -1,0 +1,265 @@
+import FoundationEssentials
+import Glibc
+import Sealift
+import TestKit
+import Testing
+
+@Suite struct RepositoryTests {
+  let bench: Bench
+  init() throws { bench = try Bench() }
+
+  private var app: Repository.Database { .database(named: "app", at: bench.database) }
+
+  @Test func `the road of a database, from a push to a pull`() async throws {
+    try bench.makeDatabase(journal: "wal")
+    let made = try await bench.makeRepository()
+    let first = try await made.push(app)
+    #expect(first.isNew)
+    try SQLite.run("UPDATE t SET word = 'newer' WHERE id = 1", on: bench.database)
+
+    let repository = try await Repository.open(at: bench.target, key: bench.key, state: bench.state)
+    #expect(repository.id == made.id)
+    let second = try await repository.push(app, tags: ["before-migration"], note: "schema 12")
+    #expect(second.isNew)
+    try await repository.push(.database(named: "other", at: bench.database))
+
+    let versions = try await repository.versions(of: "app")
+    #expect(versions.map(\.id) == [first.version.id, second.version.id])
+    #expect(versions.problems.isEmpty)
+    #expect(versions.isFreshnessProvable)
+    #expect(versions.last?.tags == ["before-migration"])
+    #expect(versions.last?.note == "schema 12")
+    #expect(abs(try #require(versions.last).time.timeIntervalSinceNow) < 600)
+    #expect(try await repository.versions().count == 3)
+    #expect(try await repository.versions(tag: "before-migration").map(\.id) == [second.version.id])
+
+    let old = bench.scratch.file("old.db")
+    let pulled = try await repository.pull(first.version.id, to: old)
+    #expect(pulled.path == old)
+    #expect(pulled.version == versions.first)
+    #expect(pulled.check == "ok")
+    #expect(try words(old) == [["t:old", "i:60"]])
+    let new = bench.scratch.file("new.db")
+    try await repository.pull("app:latest", to: new, expecting: second.version.head)
+    #expect(try words(new) == [["t:newer", "i:1"], ["t:old", "i:59"]])
+  }
+
+  @Test func `what did not change makes no version, unless it is asked for`() async throws {
+    try bench.makeDatabase()
+    let repository = try await bench.makeRepository()
+    let first = try await repository.push(app)
+    let again = try await repository.push(app)
+    #expect(!again.isNew)
+    #expect(again.version.id == first.version.id)
+    let tagged = try await repository.push(app, tags: ["kept"])
+    #expect(tagged.isNew)
+    #expect(try await repository.versions().count == 2)
+  }
+
+  @Test func `progress ends with all bytes`() async throws {
+    try bench.makeDatabase(rows: 400)
+    let repository = try await bench.makeRepository()
+    let told = Told<Repository.Progress>()
+    let pushed = try await repository.push(app) { told.append($0) }
+    #expect(told.values.contains { $0.stage == .sealing })
+    let pulling = Told<Repository.Progress>()
+    try await repository.pull(pushed.version.id, to: bench.scratch.file("new.db")) { pulling.append($0) }
+    #expect(pulling.values.allSatisfy { $0.stage == .fetching && $0.bytesTotal == pushed.version.size })
+    #expect(pulling.values.map(\.bytesDone).max() == pushed.version.size)
+  }
+
+  // MARK: Ending early
+
+  @Test(arguments: [Repository.Progress.Stage.copying, .sealing])
+  func `throwing from progress ends a push, and no version comes of it`(stage: Repository.Progress.Stage) async throws {
+    try bench.makeDatabase(rows: 400)
+    let repository = try await bench.makeRepository()
+    await #expect(throws: Enough()) {
+      try await repository.push(app) { progress in if progress.stage == stage { throw Enough() } }
+    }
+    #expect(try await repository.versions().isEmpty)
+    #expect(bench.objects(below: "versions").isEmpty)
+    #expect(try bench.spoolsLeft().isEmpty)
+    #expect(try await repository.push(app).isNew)
+  }
+
+  @Test func `cancelling the task ends a push, and no version comes of it`() async throws {
+    try bench.makeDatabase(rows: 400)
+    let repository = try await bench.makeRepository()
+    await #expect(throws: CancellationError.self) {
+      try await Fuse<Void>().run { [app] fuse in try await repository.push(app) { _ in fuse.blow() } }
+    }
+    #expect(try await repository.versions().isEmpty)
+    #expect(try bench.spoolsLeft().isEmpty)
+    #expect(try await repository.push(app).isNew)
+  }
+
+  @Test func `throwing or cancelling ends a pull, and leaves no file`() async throws {
+    try bench.makeDatabase(rows: 400)
+    let repository = try await bench.makeRepository()
+    let version = try await repository.push(app).version
+    let folder = bench.scratch.file("here")
+    mkdir(folder, 0o700)
+    await #expect(throws: Enough()) {
+      try await repository.pull(version.id, to: "\(folder)/new.db") { _ in throw Enough() }
+    }
+    await #expect(throws: CancellationError.self) {
+      try await Fuse<Void>().run { fuse in
+        try await repository.pull(version.id, to: "\(folder)/new.db") { _ in fuse.blow() }
+      }
+    }
+    #expect(try names(in: folder).isEmpty)
+    try await repository.pull(version.id, to: "\(folder)/new.db")
+    #expect(try words("\(folder)/new.db") == [["t:old", "i:400"]])
+  }
+
+  /// A callback that throws when the last byte is told of is too late, where nothing looks at it any more: the call has
+  /// a result or an error, never a version and an error of the callback's.
+  @Test func `a push either has a version, or threw`() async throws {
+    try bench.makeDatabase(rows: 20)
+    let repository = try await bench.makeRepository()
+    for stage in [Repository.Progress.Stage.copying, .checking, .sealing] {
+      let before = try await repository.versions().count
+      do {
+        _ = try await repository.push(app, tags: ["\(stage)"]) { progress in
+          if progress.stage == stage { throw Enough() }
+        }
+        #expect(try await repository.versions().count == before + 1)
+      } catch is Enough {
+        #expect(try await repository.versions().count == before)
+      }
+    }
+  }
+
+  // MARK: Errors
+
+  @Test func `errors say what kind they are of`() async throws {
+    let nowhere = await #expect(throws: SealiftError.self) {
+      try await Repository.open(at: bench.target, key: bench.key, state: bench.state)
+    }
+    #expect(nowhere?.kind == .noRepository)
+    let repository = try await bench.makeRepository()
+    let twice = await #expect(throws: SealiftError.self) { try await bench.makeRepository() }
+    #expect(twice?.code == "repositoryExists")
+    let wrong = await #expect(throws: SealiftError.self) {
+      try await Repository.open(
+        at: bench.target, key: .keyFile(content: [UInt8](repeating: 8, count: 64)), state: bench.state)
+    }
+    #expect(wrong?.kind == .wrongKey)
+    #expect(wrong?.hint != nil)
+    let missing = await #expect(throws: SealiftError.self) { try await repository.push(app) }
+    #expect(missing?.kind == .sourceUnreadable)
+    let none = await #expect(throws: SealiftError.self) {
+      try await repository.pull("abcdef", to: bench.scratch.file("new.db"))
+    }
+    #expect(none?.kind == .noSuchVersion)
+    let name = await #expect(throws: SealiftError.self) {
+      try await repository.push(.database(named: "a/b", at: bench.database))
+    }
+    #expect(name?.code == "badName")
+    try bench.makeDatabase()
+    let version = try await repository.push(app).version
+    let exists = await #expect(throws: SealiftError.self) { try await repository.pull(version.id, to: bench.database) }
+    #expect(exists?.kind == .usage)
+    #expect(exists?.code == "destinationExists")
+    let head = await #expect(throws: SealiftError.self) {
+      try await repository.pull("latest", to: bench.scratch.file("new.db"), expecting: "9-0123456789abcdef")
+    }
+    #expect(head?.kind == .verificationFailed)
+  }
+
+  @Test func `a damaged database is pushed, flagged, and told`() async throws {
+    try bench.makeDatabase()
+    var bytes = try fileBytes(bench.database)
+    for index in 4096 * 3..<4096 * 3 + 64 { bytes[index] = 0x5A }
+    try writeFile(bench.database, bytes)
+    let repository = try await bench.makeRepository()
+    let error = await #expect(throws: SealiftError.self) { try await repository.push(app) }
+    #expect(error?.code == "sourceDamaged")
+    #expect(error?.kind == .verificationFailed)
+    #expect(try await repository.versions().map(\.isDamaged) == [true])
+  }
+
+  @Test(arguments: [
+    Repository.Target.folder("relative/folder"),
+    .webDAV("ftp://example.com/backup"),
+    .webDAV("https://user:secret@example.com/backup"),
+    .s3(bucket: "no bucket", credentials: .keys(id: "id", secret: "secret")),
+    .s3(bucket: "bucket", endpoint: "nonsense", credentials: .keys(id: "id", secret: "secret")),
+  ])
+  func `a target that makes no sense is told when it is used`(target: Repository.Target) async throws {
+    let error = await #expect(throws: SealiftError.self) {
+      try await Repository.open(at: target, key: bench.key, state: bench.state)
+    }
+    #expect(error?.kind == .usage)
+    #expect(error?.code == "badTarget")
+    #expect(error?.description.contains("secret") == false)
+  }
+
+  // MARK: Secrets
+
+  @Test func `nothing that holds a secret shows it`() {
+    let things: [Any] = [
+      Repository.Key.passphrase("swordfish"), Repository.Key.recoveryKey("swordfish"),
+      Repository.Key.keyFile(content: Array("swordfish".utf8)),
+      Repository.Target.Credentials.keys(id: "id", secret: "swordfish", sessionToken: "swordfish"),
+      Repository.Target.s3(bucket: "bucket", credentials: .keys(id: "id", secret: "swordfish")),
+      Repository.Target.webDAV("https://example.com/backup", user: "me", password: "swordfish"),
+    ]
+    for thing in things {
+      var dumped = ""
+      dump(thing, to: &dumped)
+      let shown = "\(thing)\(String(reflecting: thing))\(dumped)\(Mirror(reflecting: thing).children.map { "\($0)" })"
+      #expect(!shown.contains("swordfish") && !shown.contains("115"), "\(shown)")
+    }
+    #expect(
+      "\(Repository.Target.s3(bucket: "bucket", prefix: "app", credentials: .keys(id: "id", secret: "s")))"
+        == "s3://bucket/app")
+    #expect("\(Repository.Target.webDAV("HTTPS://example.com/backup/"))" == "webdavs://example.com/backup")
+    #expect("\(Repository.Target.folder("/srv/backup"))" == "file:///srv/backup")
+  }
+
+  @Test func `a passphrase comes from a private file, or from wherever it is fetched`() async throws {
+    let file = bench.scratch.file("passphrase")
+    try writeFile(file, Array("correct horse\n".utf8))
+    chmod(file, 0o644)
+    let exposed = await #expect(throws: SealiftError.self) {
+      try await Repository.create(at: bench.target, key: .passphraseFile(file), state: bench.state)
+    }
+    #expect(exposed?.code == "secretExposed")
+    #expect(bench.objects(below: "").isEmpty)
+    chmod(file, 0o600)
+    let made = try await Repository.create(at: bench.target, key: .passphraseFile(file), state: bench.state)
+    let fetched = Repository.Key.fetched { .passphrase("correct horse") }
+    #expect(try await Repository.open(at: bench.target, key: fetched, state: bench.state).id == made.id)
+    let gone = await #expect(throws: SealiftError.self) {
+      try await Repository.open(at: bench.target, key: .passphraseFile("/nowhere/secret"), state: bench.state)
+    }
+    #expect(gone?.code == "secretUnreadable")
+    struct VaultIsClosed: Error {}
+    let closed = await #expect(throws: SealiftError.self) {
+      try await Repository.open(at: bench.target, key: .fetched { throw VaultIsClosed() }, state: bench.state)
+    }
+    #expect(closed?.cause is VaultIsClosed)
+  }
+
+  @Test func `options are heeded, and senseless ones are refused`() async throws {
+    try bench.makeDatabase()
+    var options = Repository.Options()
+    options.host = "harbour"
+    let remarks = Told<String>()
+    options.onRemark = { remarks.append($0) }
+    let repository = try await bench.makeRepository(options)
+    let version = try await repository.push(app).version
+    #expect(version.host == "harbour")
+    options.uploadLimit = 0
+    let error = await #expect(throws: SealiftError.self) {
+      try await Repository.open(at: bench.target, key: bench.key, state: bench.state, options: options)
+    }
+    #expect(error?.kind == .usage)
+    let relative = await #expect(throws: SealiftError.self) {
+      try await Repository.open(at: bench.target, key: bench.key, state: "state")
+    }
+    #expect(relative?.code == "badPath")
+  }
+}
