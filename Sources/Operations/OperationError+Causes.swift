@@ -30,7 +30,7 @@ extension OperationError {
   private static func kind(of code: SnapshotError.Code) -> Kind {
     switch code {
     case .cancelled: .cancelled
-    case .query: .usage
+    case .query, .table, .pageSize: .usage
     default: .sourceUnreadable
     }
   }

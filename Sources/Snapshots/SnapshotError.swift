@@ -31,6 +31,10 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case cancelled
     /// The spool folder or a file in it could not be made, read or written.
     case spool
+    /// The pages of a version do not fit into a database in WAL mode that is open.
+    case pageSize
+    /// A table that is to be restored is not there, is there already, or cannot be restored alone.
+    case table
     /// A query that was to be asked of an image would do something else than read it.
     case query
     /// Any other refusal by SQLite; the message has its words and its result code.
