@@ -21,7 +21,7 @@ package struct TableCopy: Sendable {
   package var database: String
   package var tables: [String]
   package var busyTimeout: Duration
-  /// Roll everything back in the end.
+  /// Make the tables without their rows, and roll everything back in the end.
   package var dryRun = false
 
   package init(image: String, database: String, tables: [String], busyTimeout: Duration) {
@@ -115,9 +115,14 @@ private final class TableCopyRun {
     }
     let list = names.joined(separator: ", ")
     let name = quoted(table.name, by: "\"")
-    try connection.execute(
-      "INSERT INTO main.\(name)(\(list)) SELECT \(list) FROM \(TableSchema.version).\(name)\(order)")
-    let rows = Int(sqlite3_changes64(connection.handle))
+    let rows: Int
+    if request.dryRun {
+      rows = try connection.integer("SELECT count(*) FROM \(TableSchema.version).\(name)")
+    } else {
+      try connection.execute(
+        "INSERT INTO main.\(name)(\(list)) SELECT \(list) FROM \(TableSchema.version).\(name)\(order)")
+      rows = Int(sqlite3_changes64(connection.handle))
+    }
     try keepSequence(of: table)
     var indexes: [String] = []
     for index in try table.indexes(connection) {

@@ -29,6 +29,8 @@ package struct LiveRestore: Sendable {
   package var busyTimeout: Duration
   /// How often another process may write between the copy of the old content and our lock, before we give up.
   package var attempts = 20
+  /// Called in that gap; for tests.
+  var betweenCopyAndLock: @Sendable () throws -> Void = {}
 
   package init(image: String, database: String, undo: String?, busyTimeout: Duration) {
     self.image = image
@@ -108,6 +110,7 @@ private final class LiveRestoreRun {
     let source = try openImage(request.image, watch)
     for _ in 0..<request.attempts {
       let state = try keepOldContent(isWAL)
+      try request.betweenCopyAndLock()
       if let pages = try write(source, unlessChangedSince: state, isWAL) {
         return LiveRestore.Outcome(
           pageSize: newPageSize, pagesBefore: pagesBefore, pages: pages, isWAL: isWAL)

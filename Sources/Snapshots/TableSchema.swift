@@ -92,7 +92,7 @@ struct TableSchema {
           "Rename it first, such as with: ALTER TABLE \(quoted(part, by: "\"")) RENAME TO \(new); nothing is ever merged."
         default: "Remove the \(there) first, or restore into another database."
         }
-      throw SnapshotError(.table, "\(database) has a \(there) '\(part)' already", hint: hint)
+      throw SnapshotError(.table, "\(database) has \(there == "index" ? "an" : "a") \(there) '\(part)' already", hint: hint)
     }
   }
 

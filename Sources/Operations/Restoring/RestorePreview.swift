@@ -50,31 +50,33 @@ package struct RestorePreview: Sendable {
       lookAtSpace()
       return
     }
-    self.path = try Restore.realPlace(of: path)
-    permissions = FileLikeness(of: Restore.model(of: self.path)).map { UInt32($0.mode) } ?? 0o600
-    let use = DatabaseUse(of: self.path)
+    let real = try Restore.realPlace(of: path)
+    self.path = real
+    permissions = FileLikeness(of: Restore.model(of: real)).map { UInt32($0.mode) } ?? 0o600
+    let use = DatabaseUse(of: real)
     self.use = use
     let time = Times.compact(restore.world.now())
     if mode == .replace {
-      note { try use.demandNobody(self.path) }
-      moves = SetAside(self.path, time: time).plan.map { Restore.Move(from: $0.from, to: $0.to) }
+      note { try use.demandNobody(real) }
+      moves = SetAside(real, time: time).plan.map { Restore.Move(from: $0.from, to: $0.to) }
     } else {
       identical = false
-      note { try LockTrust.demand(self.path) }
-      note { try ReplaceIntent(database: self.path).demandSettled() }
-      if FileIdentity(at: self.path) == nil {
+      note { try LockTrust.demand(real) }
+      note { try ReplaceIntent(database: real).demandSettled() }
+      if FileIdentity(at: real) == nil {
         note {
           throw OperationError(
             .usage, code: "nothingLive", "there is no database \(path) to restore into",
             hint: "Restore it as a new file: without --live.")
         }
       }
-      undoCopy = request.keepsUndo ? SetAside.freeName(self.path, time) : nil
+      undoCopy = request.keepsUndo ? SetAside.freeName(real, time) : nil
     }
     lookAtSpace()
   }
 
   private mutating func lookAtNewFile() {
+    let path = path
     note { try RestoredFile.refuseIfPresent(path) }
     note { try ReplaceIntent(database: path).demandSettled() }
   }
