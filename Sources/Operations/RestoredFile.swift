@@ -184,8 +184,11 @@ final class RestoredFile: MemberDestination {
     ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-"
   }
 
+  /// Removes what killed restores of a database left beside it.
+  static func sweep(besides path: String) throws { try sweep(folder(of: path), leftoversOf: name(of: path)) }
+
   /// Removes what a killed restore of the same file left behind.
-  static func sweep(_ folder: String, leftoversOf name: String) throws {
+  private static func sweep(_ folder: String, leftoversOf name: String) throws {
     guard let listing = opendir(folder) else { throw failure("cannot open \(folder)", errno) }
     defer { closedir(listing) }
     while let entry = readdir(listing) {

@@ -43,8 +43,8 @@ package struct TableCopy: Sendable {
         guard failure.needsApplicationCode else { throw failure.explained(of: database) }
         throw SnapshotError(
           .table, "a table needs code of its application (\(failure.message))",
-          hint: "Nothing was changed. Restore the whole version beside it, and copy the rows with the application's own "
-            + "SQLite.", cause: failure)
+          hint: "Nothing was changed. Restore the whole version beside it, and copy the rows with its application.",
+          cause: failure)
       }
     }
   }
@@ -110,7 +110,8 @@ private final class TableCopyRun {
         names.insert(rowID, at: 0)
         order = " ORDER BY \(rowID)"
       } else {
-        outcome.remarks.append("'\(table.name)' has columns called rowid, oid and _rowid_: its row numbers are new ones")
+        outcome.remarks.append(
+          "'\(table.name)' has columns called rowid, oid and _rowid_: its row numbers are new ones")
       }
     }
     let list = names.joined(separator: ", ")
@@ -151,7 +152,8 @@ private final class TableCopyRun {
       names.append(trigger.name)
       // Whatever the trigger cannot find shows when a statement that it is for is prepared.
       if let complaint = try complaint(about: table) {
-        outcome.remarks.append("the trigger '\(trigger.name)' needs what \(request.database) does not have: \(complaint)")
+        outcome.remarks.append(
+          "the trigger '\(trigger.name)' needs what \(request.database) does not have: \(complaint)")
       }
     }
     return names

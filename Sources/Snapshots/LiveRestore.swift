@@ -62,8 +62,9 @@ package struct LiveRestore: Sendable {
     var error = failure.explained(of: database)
     switch failure.primary {
     case SQLITE_BUSY, SQLITE_LOCKED:
-      error.hint = "Nothing was changed. Try again when no long transaction is running; an application that locks the "
-        + "database for itself has to be stopped, and the database restored with --replace."
+      error.hint =
+        "Nothing was changed. Try again when no long transaction is running; an application that locks the database for "
+        + "itself has to be stopped, and the database restored with --replace."
     case SQLITE_CORRUPT, SQLITE_NOTADB:
       error.hint = "Nothing was changed. Stop what uses it and restore with --replace."
     case SQLITE_FULL:
@@ -124,9 +125,11 @@ private final class LiveRestoreRun {
   private func demandFittingPages(_ pageSize: Int, _ wanted: Int, _ isWAL: Bool, _ pagesBefore: Int) throws {
     guard isWAL, pageSize != wanted, pagesBefore > 0 else { return }
     throw SnapshotError(
-      .pageSize, "\(request.database) has pages of \(pageSize) bytes, the version of \(wanted): in WAL mode SQLite cannot "
-        + "change that while the database is open",
-      hint: "Stop what uses it and restore with --replace; or let its application leave WAL mode first "
+      .pageSize,
+      "\(request.database) has pages of \(pageSize) bytes, the version of \(wanted): "
+        + "in WAL mode SQLite cannot change that while the database is open",
+      hint:
+        "Stop what uses it and restore with --replace; or let its application leave WAL mode first "
         + "(PRAGMA journal_mode=DELETE).")
   }
 

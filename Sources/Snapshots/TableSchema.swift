@@ -24,7 +24,8 @@ struct TableSchema {
       ).first
     else {
       let known = try connection.rows(
-        "SELECT name FROM \(schema) WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name", limit: 12)
+        "SELECT name FROM \(schema) WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+        limit: 12)
       throw SnapshotError(
         .table, "the version has no table '\(wanted)'",
         hint: known.isEmpty ? "It has no tables at all." : "Tables in it: \(known.joined(separator: ", ")).")
@@ -54,7 +55,8 @@ struct TableSchema {
       throw SnapshotError(.table, "'\(name)' is a view, which holds no rows", hint: "Name the tables that it reads.")
     case "virtual", "shadow":
       throw SnapshotError(
-        .table, "'\(name)' is a virtual table or a part of one: its content lies in several tables that belong together",
+        .table,
+        "'\(name)' is a virtual table or a part of one: its content lies in several tables that belong together",
         hint: "\(whole), and let its application build the table anew (FTS: INSERT … VALUES('rebuild')).")
     default: break
     }
@@ -92,7 +94,8 @@ struct TableSchema {
           "Rename it first, such as with: ALTER TABLE \(quoted(part, by: "\"")) RENAME TO \(new); nothing is ever merged."
         default: "Remove the \(there) first, or restore into another database."
         }
-      throw SnapshotError(.table, "\(database) has \(there == "index" ? "an" : "a") \(there) '\(part)' already", hint: hint)
+      let article = there == "index" ? "an" : "a"
+      throw SnapshotError(.table, "\(database) has \(article) \(there) '\(part)' already", hint: hint)
     }
   }
 

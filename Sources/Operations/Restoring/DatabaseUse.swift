@@ -16,6 +16,8 @@ package struct DatabaseUse: Sendable {
   package private(set) var holders: [Holder] = []
   /// Processes of other users that could not be looked into.
   package private(set) var unseen: [Holder] = []
+  /// False where there may be processes that are not listed at all.
+  package let seesAll: Bool
 
   /// - Parameters:
   ///   - path: the database's real path.
@@ -25,6 +27,7 @@ package struct DatabaseUse: Sendable {
     for ending in SideFiles.present(of: path) { files[path + ending] = FileIdentity(at: path + ending) }
     let table = ProcessTable(holding: files, ignoring: own)
     holders = table.holders.map { Holder(pid: $0.pid, command: $0.command, files: $0.files) }
+    seesAll = table.isWhole
     unseen = table.unseen.map { Holder(pid: $0.pid, command: $0.command, files: []) }
     for (pid, paths) in FileLocks.holders(of: files) where pid != getpid() && (pid > 0 || own.isEmpty) {
       add(pid, paths)
@@ -58,6 +61,9 @@ package struct DatabaseUse: Sendable {
 
   /// What could not be looked at; `nil` when everything could.
   package var remark: String? {
+    guard seesAll else {
+      return "the process table does not show all processes: one of them may have the database open without a lock"
+    }
     guard let first = unseen.first else { return nil }
     let others = unseen.count == 1 ? "" : ", and \(unseen.count - 1) more"
     return

@@ -13,12 +13,16 @@ struct ProcessTable {
   private(set) var holders: [Holder] = []
   /// Those whose files could not be looked at: other users', mostly.
   private(set) var unseen: [Holder] = []
+  /// False where there may be processes that are not listed at all.
+  let isWhole: Bool
 
   /// Looks for who has any of these files open.
   /// - Parameter ignoring: descriptors of this process that do not count.
   init(holding files: [String: FileIdentity], ignoring own: Set<Int32> = []) {
     let wanted = Dictionary(files.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
-    for pid in (folderEntries("/proc") ?? []).compactMap({ Int32($0) }).sorted() {
+    let pids = (folderEntries("/proc") ?? []).compactMap { Int32($0) }.sorted()
+    isWhole = pids.contains(getpid()) && !Self.hidesOthers
+    for pid in pids {
       guard let open = Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : []) else {
         if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
         continue
@@ -26,6 +30,15 @@ struct ProcessTable {
       let found = open.union(Self.mapped(by: pid, wanted))
       guard !found.isEmpty else { continue }
       holders.append(Holder(pid: pid, command: Self.command(of: pid) ?? "?", files: found.sorted()))
+    }
+  }
+
+  /// `/proc` can be mounted so that it shows a user's own processes only.
+  private static var hidesOthers: Bool {
+    (systemText("/proc/self/mountinfo") ?? "").split(separator: "\n").contains { line in
+      guard line.contains(" /proc "), let setting = line.firstRange(of: "hidepid=") else { return false }
+      let value = line[setting.upperBound...].prefix { $0 != "," && $0 != " " }
+      return geteuid() != 0 && !["0", "off"].contains(value)
     }
   }
 

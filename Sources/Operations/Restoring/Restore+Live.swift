@@ -47,7 +47,7 @@ extension Restore {
         hint: "Restore it as a new file: without --live.")
     }
     // What a restore that was killed left there.
-    try RestoredFile.sweep(RestoredFile.folder(of: path), leftoversOf: path.split(separator: "/").last.map(String.init) ?? "")
+    try RestoredFile.sweep(besides: path)
   }
 
   /// An empty file that will hold the old content, for those who could read the old database.

@@ -50,7 +50,8 @@ extension Restore {
     let time = Times.compact(world.now())
     switch intent.state {
     case .inBetween(let earlier):
-      world.reporter.notice("going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
+      world.reporter.notice(
+        "going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
       var aside = SetAside(path, time: time, continuing: earlier)
       try aside.takeAlong()
       try demandNobody(aside, [])

@@ -162,7 +162,8 @@ package struct Restore: Sendable {
   /// Where something is in the way of a new file, a restore knows two ways on.
   func hinting<Value>(_ path: String, _ work: () async throws -> Value) async throws -> Value {
     do { return try await work() } catch var error as OperationError where error.code == "destinationExists" {
-      error.hint = "Stop its application and add --replace, or add --live while it runs; or name another file with --to."
+      error.hint =
+        "Stop its application and add --replace, or add --live while it runs; or name another file with --to."
       throw error
     }
   }

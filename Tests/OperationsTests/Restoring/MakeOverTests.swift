@@ -42,7 +42,9 @@ import Testing
     try database.run("CREATE TABLE s(a TEXT COLLATE shouting); CREATE INDEX i ON s(a); INSERT INTO s VALUES('x')")
     database.close()
     _ = try await road.push(DatabaseSource(name: "app", path: path))
-    let error = await #expect(throws: OperationError.self) { try await pull(road, MakeOver(vacuum: true), to: "out.db") }
+    let error = await #expect(throws: OperationError.self) {
+      try await pull(road, MakeOver(vacuum: true), to: "out.db")
+    }
     #expect(error?.message.contains("code of its application") == true)
     #expect(road.files(in: road.scratch.path).allSatisfy { !$0.contains("out.db") })
     #expect(try await pull(road, MakeOver(journal: .wal), to: "out.db").identical == false)

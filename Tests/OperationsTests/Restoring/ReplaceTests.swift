@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Sealing
+import Storage
 import TestKit
 import Testing
 
@@ -105,6 +106,41 @@ import Testing
     let outcome = try await home.run(.replace)
     #expect(outcome.moved.isEmpty && outcome.undo == nil)
     #expect(home.names == ["app.db"])
+  }
+
+  @Test func `owner, group and what the user noted at the file are kept`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    _ = try await RestoreRoad.shell(
+      "python3 -c 'import os, sys; os.setxattr(sys.argv[1], \"user.note\", b\"mine\")' \(home.path)")
+    if geteuid() == 0 { try #require(chown(home.path, 65534, 65533) == 0 && chmod(home.path, 0o660) == 0) }
+    var before = stat()
+    #expect(stat(home.path, &before) == 0)
+    _ = try await home.run(.replace)
+    var after = stat()
+    #expect(stat(home.path, &after) == 0)
+    #expect(after.st_uid == before.st_uid && after.st_gid == before.st_gid && after.st_mode == before.st_mode)
+    #expect(
+      try await RestoreRoad.shell(
+        "python3 -c 'import os, sys; print(os.getxattr(sys.argv[1], \"user.note\"))' \(home.path)") == "b'mine'\n")
+    #expect(home.road.notices.said.withLock { $0 }.allSatisfy { !$0.contains("could not be kept") })
+  }
+
+  /// Run by root, where root is told that it may not: nobody gets to read more than before.
+  @Test func `an owner and group that cannot be kept are said, and nobody gets more rights`() async throws {
+    guard geteuid() == 0 else { return }
+    await #expect(processExitsWith: .success) {
+      guard setgroups(0, nil) == 0, setgid(65534) == 0, setuid(65534) == 0 else { exit(9) }
+      let folder = "/tmp/sealift-test-likeness-\(getpid())"
+      mkdir(folder, 0o700)
+      defer { rmdir(folder) }
+      let descriptor = open("\(folder)/new", O_RDWR | O_CREAT, 0o600)
+      defer { unlink("\(folder)/new") }
+      // A file that belongs to root and its group, which everybody may look at.
+      guard let likeness = FileLikeness(of: "/etc/shadow") ?? FileLikeness(of: "/etc/passwd") else { exit(8) }
+      let remarks = likeness.give(to: descriptor)
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_mode & 0o070 == 0, remarks.count == 2 else { exit(7) }
+    }
   }
 
   // MARK: What a restore that was killed leaves

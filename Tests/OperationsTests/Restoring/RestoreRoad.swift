@@ -65,7 +65,7 @@ struct RestoreRoad {
   /// A line for a shell, run by a shell.
   static func shell(_ line: String) async throws -> String {
     let result = try await Subprocess.run(
-      .path("/bin/sh"), arguments: ["-c", line], output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+      .name("sh"), arguments: ["-c", line], output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
     #expect(result.terminationStatus.isSuccess, "\(line): \(result.standardError)")
     return result.standardOutput + result.standardError
   }

@@ -1,4 +1,5 @@
 import Operations
+import Storage
 import TestKit
 import Testing
 
@@ -131,7 +132,8 @@ import Testing
     let before = try fileBytes(tables.other)
     for (name, words) in [
       ("words", "a virtual table"), ("words_content", "a virtual table"), ("seen", "is a view"),
-      ("sqlite_sequence", "SQLite's own"), ("absent", "has no table 'absent'"), ("there", "has a table 'there' already"),
+      ("sqlite_sequence", "SQLite's own"), ("absent", "has no table 'absent'"),
+      ("there", "has a table 'there' already"),
       ("free", "has an index 'taken' already"),
     ] {
       let error = await tables.refusal(name)
@@ -145,7 +147,8 @@ import Testing
   }
 
   @Test func `a collation of the application, and another encoding, are explained`() async throws {
-    let shouting = try await Tables("CREATE TABLE s(a TEXT COLLATE shouting); CREATE INDEX i ON s(a); INSERT INTO s VALUES('x')")
+    let shouting = try await Tables(
+      "CREATE TABLE s(a TEXT COLLATE shouting); CREATE INDEX i ON s(a); INSERT INTO s VALUES('x')")
     #expect(await shouting.refusal("s")?.message.contains("code of its application") == true)
     let wide = try await Tables("PRAGMA encoding='UTF-16le'; CREATE TABLE w(a)")
     #expect(await wide.refusal("w")?.message.contains("UTF-16le") == true)
