@@ -223,8 +223,9 @@ private final class Backup {
 
   /// Copies all, and commits.
   func finish(stepDone: (Int, Int) throws -> Void) throws {
+    try stepDone(0, pageCount)
     while true {
-      let code = sqlite3_backup_step(handle, 256)
+      let code = sqlite3_backup_step(handle, 64)
       if code == SQLITE_DONE { break }
       try demand(code)
       try stepDone(pageCount - Int(UInt32(bitPattern: sqlite3_backup_remaining(handle))), pageCount)

@@ -34,7 +34,9 @@ enum SideFiles {
 }
 
 /// The whole text of a file whose size the system does not tell, such as those of `/proc`; `nil` when it cannot be read.
-func systemText(_ path: String) -> String? {
+func systemText(_ path: String) -> String? { systemBytes(path).map { String(decoding: $0, as: UTF8.self) } }
+
+func systemBytes(_ path: String) -> [UInt8]? {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return nil }
   defer { close(descriptor) }
@@ -44,7 +46,7 @@ func systemText(_ path: String) -> String? {
     let got = read(descriptor, &part, part.count)
     if got < 0, errno == EINTR { continue }
     guard got >= 0 else { return nil }
-    if got == 0 { return String(decoding: bytes, as: UTF8.self) }
+    if got == 0 { return bytes }
     bytes += part[..<got]
   }
 }

@@ -58,7 +58,10 @@ struct ProcessTable {
 
   /// What was closed may still be mapped.
   private static func mapped(by pid: Int32, _ wanted: [FileIdentity: String]) -> Set<String> {
-    guard let text = systemText("/proc/\(pid)/maps") else { return [] }
+    guard let bytes = systemBytes("/proc/\(pid)/maps"),
+      wanted.keys.contains(where: { bytes.holds(" \($0.inode) ") })
+    else { return [] }
+    let text = String(decoding: bytes, as: UTF8.self)
     var found: Set<String> = []
     // 7f2c1000-7f2c9000 rw-s 00000000 08:01 1312344    /srv/app.db-shm
     for line in text.split(separator: "\n") {
@@ -76,6 +79,14 @@ struct ProcessTable {
     guard let text = systemText("/proc/\(pid)/cmdline"), !text.isEmpty else { return nil }
     let words = text.split(separator: "\0").joined(separator: " ")
     return words.count > 60 ? words.prefix(59) + "…" : words
+  }
+}
+
+extension [UInt8] {
+  fileprivate func holds(_ text: String) -> Bool {
+    (self + [0]).withUnsafeBytes { bytes in
+      bytes.bindMemory(to: CChar.self).baseAddress.map { strstr($0, text) != nil } ?? false
+    }
   }
 }
 

@@ -73,9 +73,11 @@ extension Restore {
     let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     defer { if descriptor >= 0 { close(descriptor) } }
     // Whoever comes now waits for a lock, and finds no database.
-    if descriptor >= 0, !FileLocks.seize(descriptor) { try DatabaseUse(of: path).demandNobody(path) }
+    guard descriptor < 0 || FileLocks.seize(descriptor) else {
+      try DatabaseUse(of: path).demandNobody(path)
+      throw SetAside.disturbed(path)
+    }
     let own: Set<Int32> = descriptor >= 0 ? [descriptor] : []
-    try DatabaseUse(of: path, ignoring: own).demandNobody(path)
     try intent.note(aside.aside)
     do {
       try aside.move()

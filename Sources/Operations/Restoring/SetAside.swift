@@ -129,7 +129,7 @@ struct SetAside {
       hint: "Run as a user who may change the folder of the database.")
   }
 
-  private static func disturbed(_ path: String) -> OperationError {
+  static func disturbed(_ path: String) -> OperationError {
     OperationError(
       .failed, code: "databaseInUse", "somebody changed \(path) meanwhile",
       hint: "End what uses the database, and restore again.")
