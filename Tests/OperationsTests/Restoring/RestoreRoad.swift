@@ -87,7 +87,10 @@ struct Keeper {
       \(program)
       """, path, output: output)
     let output = output
-    #expect(try await eventually(within: .seconds(600)) { try String(decoding: fileBytes(output), as: UTF8.self).contains("ready") })
+    #expect(
+      try await eventually(within: .seconds(600)) {
+        try String(decoding: fileBytes(output), as: UTF8.self).contains("ready")
+      })
   }
 
   var said: [String] {
