@@ -27,6 +27,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
     .target(name: "Snapshots", dependencies: ["CSQLite"], swiftSettings: house),
@@ -36,7 +37,7 @@ let package = Package(
       name: "Backends", dependencies: ["Storage", "CCurl", "CExpat", "COpenSSL"], swiftSettings: house),
     .target(name: "Repositories", dependencies: ["Sealing", "Storage"], swiftSettings: house),
     .target(
-      name: "Operations", dependencies: ["Snapshots", "Repositories", "Sealing", "Storage"],
+      name: "Operations", dependencies: ["Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],
       swiftSettings: house),
     // The library, for applications; what it does not say `public` of stays inside this package.
     .target(

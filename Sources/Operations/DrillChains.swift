@@ -85,10 +85,22 @@ struct DrillChains {
   func choose(
     among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
   ) async throws -> VersionFacts {
+    if case .random = request.choice {
+      try await demandFresh(database)
+      return try await any(of: database, pick)
+    }
+    return try await newest(of: database)
+  }
+
+  private func demandFresh(_ database: Database) async throws {
     for chain in database.chains {
       try await repository.checkFreshness(of: chain.listing, history: chain.end, state: seen)
     }
-    if case .random = request.choice { return try await any(of: database, pick) }
+  }
+
+  /// The newest version that was not forgotten; nothing older is passed off as that.
+  func newest(of database: Database) async throws -> VersionFacts {
+    try await demandFresh(database)
     let newest = database.chains.compactMap { chain in
       chain.end.versions.last { !chain.end.isForgotten($0) }.map { (end: chain.end, facts: $0) }
     }.max { ($0.facts.version?.time ?? 0) < ($1.facts.version?.time ?? 0) }
@@ -96,7 +108,7 @@ struct DrillChains {
     if let last = newest.end.unreadable.map(\.sequence).max(), last > newest.facts.sequence {
       throw RepositoryError(
         .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
-        hint: "To drill the last one that can be read: `sealift drill --versions \(newest.facts.id.hex.prefix(12))`.")
+        hint: "To take the last one that can be read, name it by its id: \(newest.facts.id.hex.prefix(12)).")
     }
     return newest.facts
   }

@@ -30,7 +30,7 @@ extension OperationError {
   private static func kind(of code: SnapshotError.Code) -> Kind {
     switch code {
     case .cancelled: .cancelled
-    case .query, .plainDatabase, .connection, .pageSize: .usage
+    case .query, .plainDatabase, .connection, .pageSize, .table: .usage
     case .damagedCopy: .verificationFailed
     default: .sourceUnreadable
     }

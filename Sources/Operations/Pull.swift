@@ -4,18 +4,13 @@ import Sealing
 import Snapshots
 import Storage
 
-/// `sealift pull` and `sealift restore`: a version back as a file, verified before it gets its name.
+/// `sealift pull`, and what every restore begins with: a version back as a file, verified before it gets its name.
 package struct Pull: Sendable {
   package enum Destination: Sendable {
     /// A new file: refused when it, or a side file of that name, exists.
     case file(String)
     /// To a descriptor, after everything was verified.
     case descriptor(Int32)
-
-    /// Where there must be room anyhow; `nil` is the state folder.
-    var tables: String? {
-      if case .file(let path) = self { RestoredFile.folder(of: path) } else { nil }
-    }
   }
 
   package struct Outcome: Sendable {
@@ -28,6 +23,8 @@ package struct Pull: Sendable {
     package var checkedAt: CheckTime?
     /// Companion files put beside it, as a folder, if the version has any.
     package var companionsFolder: String?
+    /// It is byte for byte what was pushed.
+    package var identical = true
   }
 
   package enum CheckTime: String, Sendable {
@@ -39,6 +36,8 @@ package struct Pull: Sendable {
   package var world: World
   /// Look at the restored database with SQLite's check also when it was found sound at push.
   package var alwaysChecks = false
+  /// What is changed before the file gets its name.
+  package var makeOver = MakeOver()
   /// How it is looked at; tests count that.
   package var check: Push.Check = { try await checkImage(at: $0) }
 
@@ -49,114 +48,59 @@ package struct Pull: Sendable {
     _ selector: VersionSelector, from target: TargetAccess, to destination: Destination, expect: String? = nil
   ) async throws -> Outcome {
     do {
-      return try await pull(selector, from: target, to: destination, expect: expect)
+      if case .file(let path) = destination { try RestoredFile.refuseIfPresent(path) }
+      let found = try await FoundVersion.find(selector, at: target, world, expect: expect)
+      switch destination {
+      case .file(let path): return try await restore(found, to: path)
+      case .descriptor(let descriptor): return try await stream(found, to: descriptor)
+      }
     } catch {
       throw OperationError(error, doing: "pulling from \(target.name)")
     }
   }
 
-  private func pull(
-    _ selector: VersionSelector, from target: TargetAccess, to destination: Destination, expect: String?
-  ) async throws -> Outcome {
-    if case .file(let path) = destination { try RestoredFile.refuseIfPresent(path) }
-    let lookup = try await VersionLookup(at: target, world)
-    let found = try await lookup.find(selector, whole: expect != nil)
-    if let expect { try HeadCode(parsing: expect).check(found.history) }
-    let manifest = try await lookup.manifest(of: found)
-    guard let version = VersionSummary(manifest, target: target.name) else {
-      throw RepositoryError(.incomplete, "the manifest is no version")
-    }
-    let reader = try await VersionReader(
-      manifest, repository: lookup.repository, state: lookup.state, tables: destination.tables)
-    switch destination {
-    case .file(let path): return try await restore(version, reader, to: path)
-    case .descriptor(let descriptor): return try await stream(version, reader, to: descriptor)
-    }
-  }
-
-  private func restore(_ version: VersionSummary, _ reader: VersionReader, to path: String) async throws -> Outcome {
-    let file = try RestoredFile(for: path)
-    defer { file.discard() }
-    let checked = try await fill(file, version, reader)
-    let companions = try await Companions(reader).restore(beside: path)
+  func restore(_ found: FoundVersion, to path: String) async throws -> Outcome {
+    try ReplaceIntent(database: path).demandSettled()
+    let spooled = try await spool(found, for: path)
+    defer { spooled.discard() }
+    let companions = try await Companions(spooled.reader).restore(beside: path)
     do {
-      try file.publish()
+      try spooled.file.publish()
     } catch {
       companions?.discard()
       throw error
     }
-    return Outcome(
-      version: version, path: path, check: checked.outcome, checkedAt: checked.time,
-      companionsFolder: companions?.path)
+    return outcome(found, spooled, path, companions?.path)
+  }
+
+  func outcome(_ found: FoundVersion, _ spooled: SpooledVersion, _ path: String?, _ companions: String?) -> Outcome {
+    Outcome(
+      version: found.summary, path: path, check: spooled.check, checkedAt: spooled.checkedAt,
+      companionsFolder: companions, identical: spooled.isIdentical)
   }
 
   /// Written to a spool first: not a byte leaves before the whole is verified.
-  private func stream(
-    _ version: VersionSummary, _ reader: VersionReader, to descriptor: Int32
-  ) async throws -> Outcome {
-    guard reader.core.members.count == 1 else {
+  private func stream(_ found: FoundVersion, to descriptor: Int32) async throws -> Outcome {
+    guard found.companions.isEmpty else {
       throw OperationError(
         .usage, "this version has companion files, which cannot be streamed", hint: "Pull it into a file with -o FILE.")
     }
+    return try await withPrivateImage(of: found) { spooled in
+      try spooled.file.copy(to: descriptor)
+      return outcome(found, spooled, nil, nil)
+    }
+  }
+
+  /// A version in a private file of the state folder, for as long as `body` runs.
+  func withPrivateImage<Value: Sendable>(
+    of found: FoundVersion, _ body: (SpooledVersion) async throws -> Value
+  ) async throws -> Value {
     Spool.sweep(in: world.stateFolder)
     try StateFiles.makeFolder(world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
-    let file = try RestoredFile(for: "\(spool.path)/image")
-    defer { file.discard() }
-    let checked = try await fill(file, version, reader)
-    try file.copy(to: descriptor)
-    return Outcome(
-      version: version, path: nil, check: checked.outcome, checkedAt: checked.time, companionsFolder: nil)
-  }
-
-  private struct Checked {
-    let outcome: String
-    let time: CheckTime?
-  }
-
-  /// Content, proved where it stands; then, side by side, the database's own check and the way to the disk.
-  private func fill(_ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader) async throws -> Checked {
-    try file.setLength(version.size)
-    let done = Counter()
-    try await reader.read(
-      member: 0, into: file,
-      onProgress: { count in
-        world.reporter.progress(
-          Progress(.fetching, subject: version.database, bytesDone: done.add(count), bytesTotal: version.size))
-      })
-    guard let content = reader.core.members.first?.file else {
-      throw RepositoryError(.damaged, "the version has no content")
-    }
-    // An image belongs to SQLite and whoever restores it; a file comes back as it was.
-    if content.unitType == .block { try file.setMode(reader.core.members[0].mode) }
-    async let durable: Void = file.synchronize()
-    let checked =
-      content.unitType == .page ? try await check(file, version) : Checked(outcome: "not a database", time: nil)
-    try await durable
-    return checked
-  }
-
-  /// What stands in the file is proved to be what SQLite's check saw at push. Where it found that sound, to look at it
-  /// again could only say the same.
-  private func check(_ file: RestoredFile, _ version: VersionSummary) async throws -> Checked {
-    let wasSound = !version.damaged && !version.notCheckable
-    if wasSound, !alwaysChecks { return Checked(outcome: "ok", time: .push) }
-    return Checked(outcome: try describe(try await check(file.temporaryPath), version), time: .restore)
-  }
-
-  private func describe(_ outcome: CheckOutcome, _ version: VersionSummary) throws -> String {
-    switch outcome {
-    case .ok: return "ok"
-    case .notCheckable(let why): return "not checkable: \(why)"
-    case .damaged(let findings):
-      let first = findings.first ?? "the check failed"
-      guard version.damaged else {
-        throw OperationError(
-          .verificationFailed, code: "imageDamaged", "the restored database fails its own check: \(first)",
-          hint: "Nothing was written. The version was sound when it was pushed; please report this.")
-      }
-      return "damaged: \(first)"
-    }
+    let spooled = try await self.spool(found, for: "\(spool.path)/image")
+    defer { spooled.discard() }
+    return try await body(spooled)
   }
 }

@@ -14,16 +14,20 @@ final class RestoredFile: MemberDestination {
   /// Side files that SQLite would take for the restored database's own.
   private static let sideFiles = ["-wal", "-shm", "-journal"]
 
-  init(for path: String) throws {
+  /// - Parameters:
+  ///   - replacing: what is there now is going to be moved away before this file gets its name.
+  ///   - kin: the path whose leftovers are removed and under whose name this one would be found; by default its own.
+  init(for path: String, replacing: Bool = false, kin: String? = nil) throws {
     self.path = path
     folder = Self.folder(of: path)
-    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    let name = Self.name(of: path)
     guard !name.isEmpty, name != ".", name != ".." else {
       throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write with -o FILE.")
     }
-    try Self.refuseIfPresent(path)
-    try Self.sweep(folder, leftoversOf: name)
-    temporaryPath = "\(folder)/\(Self.temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+    if !replacing { try Self.refuseIfPresent(path) }
+    let known = kin.map(Self.name) ?? name
+    try Self.sweep(folder, leftoversOf: known)
+    temporaryPath = Self.temporaryPath(in: folder, known)
     descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.failure("cannot write in \(folder)", errno) }
     writeBack = WriteBack(of: descriptor)
@@ -33,6 +37,12 @@ final class RestoredFile: MemberDestination {
 
   static func folder(of path: String) -> String {
     path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+  }
+
+  private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
+
+  private static func temporaryPath(in folder: String, _ name: String) -> String {
+    "\(folder)/\(temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
   }
 
   /// - Throws: `.usage` when the file or a side file of that name exists.
@@ -114,11 +124,38 @@ final class RestoredFile: MemberDestination {
     } else if rename(temporaryPath, path) != 0 {
       throw Self.failure("cannot name \(path)", errno)
     }
-    let folderDescriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folderDescriptor >= 0 else { throw Self.failure("cannot open \(folder)", errno) }
-    defer { close(folderDescriptor) }
-    guard fsync(folderDescriptor) == 0 else { throw Self.failure("cannot make \(path) durable", errno) }
+    try Self.synchronizeFolder(of: path)
   }
+
+  /// Makes names durable.
+  static func synchronizeFolder(of path: String) throws {
+    let folder = folder(of: path)
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("cannot make \(path) durable", errno) }
+  }
+
+  /// Makes a small file beside a database, or replaces it: whole and durable, or not at all.
+  /// - Parameter kin: the database; what a killed run leaves is removed with its other leftovers.
+  static func write(_ bytes: [UInt8], to path: String, of kin: String) throws {
+    let temporary = temporaryPath(in: folder(of: path), name(of: kin))
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure("cannot write in \(folder(of: path))", errno) }
+    defer { close(descriptor) }
+    do {
+      try bytes.withUnsafeBytes { try put($0, to: descriptor) }
+      guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw failure("cannot write \(path)", errno) }
+      try synchronizeFolder(of: path)
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+  }
+
+  /// Makes it like a file that is there: its owner, its mode and its attributes.
+  /// - Returns: what could not be kept.
+  func resemble(_ likeness: FileLikeness) -> [String] { likeness.give(to: descriptor) }
 
   /// Copies the whole to a descriptor, such as standard output.
   func copy(to output: Int32) throws {
@@ -151,6 +188,9 @@ final class RestoredFile: MemberDestination {
   private static func temporaryPrefix(_ name: String) -> String {
     ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-"
   }
+
+  /// Removes what killed restores of a database left beside it.
+  static func sweep(besides path: String) throws { try sweep(folder(of: path), leftoversOf: name(of: path)) }
 
   /// Removes what a killed restore of the same file left behind.
   private static func sweep(_ folder: String, leftoversOf name: String) throws {

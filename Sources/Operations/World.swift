@@ -38,6 +38,9 @@ package struct Progress: Sendable {
     case checking
     case sealing
     case fetching
+    /// The old content of a database is copied before a live restore.
+    case keeping
+    case restoring
   }
 
   package var stage: Stage

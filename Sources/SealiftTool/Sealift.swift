@@ -22,7 +22,8 @@ struct Sealift: AsyncParsableCommand {
     groupedSubcommands: [
       CommandGroup(name: "Keep safe", subcommands: [Init.self, PushCommand.self, Copy.self]),
       CommandGroup(
-        name: "Find and bring back", subcommands: [List.self, Show.self, Status.self, PullCommand.self, Restore.self]),
+        name: "Find and bring back",
+        subcommands: [List.self, Show.self, Status.self, PullCommand.self, RestoreCommand.self]),
       CommandGroup(name: "Make sure", subcommands: [Check.self, DrillCommand.self, Repair.self, Doctor.self]),
       CommandGroup(
         name: "Say something of versions", subcommands: [Tag.self, Note.self, Pin.self, Unpin.self]),

@@ -8,13 +8,13 @@ enum Fences {
     "Storage": [],
     "Backends": ["Storage", "CCurl", "CExpat", "COpenSSL"],
     "Repositories": ["Sealing", "Storage"],
-    "Operations": ["Snapshots", "Repositories", "Sealing", "Storage"],
+    "Operations": ["Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],
     "Sealift": ["Operations", "Snapshots", "Backends", "Storage"],
     "SealiftTool": ["Sealift", "ArgumentParser", "Logging"],
   ]
 
   /// Folders of `Sources` that only describe a system library.
-  static let systemLibraries: Set<String> = ["CSQLite", "COpenSSL", "CZstd", "CCurl", "CExpat"]
+  static let systemLibraries: Set<String> = ["CSQLite", "COpenSSL", "CZstd", "CCurl", "CExpat", "CLinux"]
 
   /// Full Foundation is not among them: it makes the program four times as big.
   private static let system: Set<String> = ["Glibc", "FoundationEssentials", "Synchronization"]

@@ -9,62 +9,57 @@ struct PullCommand: SealiftCommand {
     abstract: "Fetch a version into a new file, or to standard output.",
     discussion: """
       The file gets its name only when everything was verified; nothing that exists is replaced. Into a folder it is \
-      named after the database and the time. With -o - only verified bytes are written to standard output.
+      named after the database and the time. With -o - only verified bytes are written to standard output. --all fetches \
+      the newest version of every database of this host, or of the only host there: a target and its key are enough.
 
         sealift pull latest -o restored.db
         sealift pull app@2026-11-20T12:00:00Z -o /tmp/
         sealift pull app:latest -o - | sqlite3 -readonly /dev/stdin .schema
+        sealift --target s3://bucket/backup pull --all /srv/restored
       """)
 
   @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
-  var version: String
+  var version: String?
 
   @Option(
     name: [.customShort("o"), .customLong("output")],
     help: ArgumentHelp("The new file, a folder for it, or - for standard output.", valueName: "file"),
     completion: .file())
-  var output: String
+  var output: String?
+
+  @Option(
+    help: ArgumentHelp("Fetch every database's newest version into this folder.", valueName: "folder"),
+    completion: .directory)
+  var all: String?
+
+  @Option(help: ArgumentHelp("With --all: the databases of this host.", valueName: "host"))
+  var host: String?
 
   @OptionGroup var options: RetrievalOptions
   @OptionGroup var global: GlobalOptions
 
+  func validate() throws {
+    if all == nil {
+      guard version != nil else { throw ValidationError("name a version, or fetch all with --all FOLDER") }
+      guard output != nil else { throw ValidationError("name the file to write with -o FILE") }
+      if host != nil { throw ValidationError("--host goes with --all") }
+      if output == "-", options.dryRun { throw ValidationError("--dry-run goes with a file, not with -o -") }
+    } else {
+      guard version == nil, output == nil, options.expect == nil else {
+        throw ValidationError("--all goes without a version, -o and --expect")
+      }
+    }
+  }
+
   func perform(in session: Session) async throws -> ExitStatus {
-    guard output == "-" else { return try await Retrieval(version, output, options).run(in: session) }
+    if let all { return try await RetrievalOfAll(options, host).pull(into: all, in: session) }
+    let retrieval = Retrieval(version ?? "", options)
+    guard output == "-" else { return try await retrieval.pull(to: output, in: session) }
     guard isatty(STDOUT_FILENO) == 0 else {
       throw OperationError(
         .usage, code: "terminalOutput", "a database is not written to a terminal",
         hint: "Name a file with -o FILE, or use a pipe.")
     }
-    return try await Retrieval(version, nil, options).run(in: session)
-  }
-}
-
-struct Restore: SealiftCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "restore",
-    abstract: "Restore a version to where an application will use it.",
-    discussion: """
-      Into a new file, verified before it gets its name. A file or side file (-wal, -shm, -journal) that exists is never \
-      replaced: move it aside first, with the application stopped.
-
-        sealift restore app:latest --to /var/lib/app/app.db
-      """)
-
-  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
-  var version: String
-
-  @Option(help: ArgumentHelp("The new file, or a folder for it.", valueName: "file"), completion: .file())
-  var to: String
-
-  @OptionGroup var options: RetrievalOptions
-  @OptionGroup var global: GlobalOptions
-
-  func perform(in session: Session) async throws -> ExitStatus {
-    guard to != "-" else {
-      throw OperationError(
-        .usage, "restore writes a file, not standard output",
-        hint: "Use `sealift pull VERSION -o -`, or write ./- for a file of that name.")
-    }
-    return try await Retrieval(version, to, options).run(in: session)
+    return try await retrieval.pull(to: nil, in: session)
   }
 }

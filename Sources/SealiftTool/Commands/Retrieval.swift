@@ -2,6 +2,8 @@ import ArgumentParser
 import Glibc
 import Sealift
 
+extension MakeOver.Journal: ExpressibleByArgument {}
+
 /// What may be said to `pull` and `restore` alike.
 struct RetrievalOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Refuse unless the chain contains this head, noted at a push.", valueName: "head"))
@@ -9,59 +11,107 @@ struct RetrievalOptions: ParsableArguments {
 
   @Flag(help: "Run SQLite's check on the result, also when it said ok at push and the content is proved identical.")
   var check = false
+
+  @Flag(help: "Repack the restored database; it is not byte for byte the version then.")
+  var vacuum = false
+
+  @Option(
+    help: "Let the restored database be in this journal mode: wal or delete.", completion: .list(["wal", "delete"]))
+  var journal: MakeOver.Journal?
+
+  @Flag(name: [.long, .customShort("n")], help: "Say what would be done, and do nothing.")
+  var dryRun = false
+
+  func pull(_ world: World) -> Pull {
+    var pull = Pull(world)
+    pull.alwaysChecks = check
+    pull.makeOver = MakeOver(vacuum: vacuum, journal: journal)
+    return pull
+  }
 }
 
 /// What `pull` and `restore` share: a version back, into a file or to standard output.
 struct Retrieval {
   private let version: String
-  /// `nil` is standard output.
-  private let path: String?
   private let options: RetrievalOptions
 
-  init(_ version: String, _ path: String?, _ options: RetrievalOptions) {
+  init(_ version: String, _ options: RetrievalOptions) {
     self.version = version
-    self.path = path
     self.options = options
   }
 
-  func run(in session: Session) async throws -> ExitStatus {
-    let selector = try VersionSelector(parsing: version)
-    let configuration = try session.configuration()
-    let targets = try Targets(session, configuration)
-    let target = try targets.access(try targets.one())
-    let world = try session.world(configuration, readOnly: true)
-    var pull = Pull(world)
-    pull.alwaysChecks = options.check
+  /// - Parameter path: `nil` is standard output.
+  func pull(to path: String?, in session: Session) async throws -> ExitStatus {
+    let source = try Source(version, session)
+    let pull = options.pull(source.world)
     guard let path else {
       let outcome = try await pull.run(
-        selector, from: target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
-      tell(outcome, session.terminal)
+        source.selector, from: source.target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
+      Report.tell(outcome, session.terminal)
       return .success
     }
-    let (exact, file) = try await destination(path, selector, target, world)
-    let outcome = try await pull.run(exact, from: target, to: .file(file), expect: options.expect)
+    let (exact, file) = try await source.destination(path)
+    if options.dryRun {
+      return try Report.show(
+        try await pull.preview(exact, from: source.target, to: file, expect: options.expect), session.terminal)
+    }
+    let outcome = try await pull.run(exact, from: source.target, to: .file(file), expect: options.expect)
     if session.options.json {
       try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
     } else {
       try session.terminal.result(outcome.path ?? file)
-      tell(outcome, session.terminal)
+      Report.tell(outcome, session.terminal)
     }
     return .success
   }
 
-  /// In a folder the file is named after the database and the time of the version, which must be known first.
-  private func destination(
-    _ path: String, _ selector: VersionSelector, _ target: TargetAccess, _ world: World
-  ) async throws -> (VersionSelector, String) {
-    guard path.hasSuffix("/") || Paths.isFolder(path) else { return (selector, path) }
-    guard Paths.isFolder(path) else {
-      throw OperationError(
-        .usage, code: "noFolder", "there is no folder \(path)",
-        hint: "Make it, or name a file without the slash at its end.")
+  /// - Parameter path: `nil` is where the database is by the configuration.
+  func restore(to path: String?, _ asked: Restore.Request, in session: Session) async throws -> ExitStatus {
+    let source = try Source(version, session)
+    var (request, selector) = (asked, source.selector)
+    request.expect = options.expect
+    if let path {
+      let file: String
+      (selector, file) = asked.mode == .new ? try await source.destination(path) : (selector, Paths.absolute(path))
+      request.place = .file(file)
+    } else {
+      request.place = .origin(source.configuration.paths)
     }
-    let version = try await ListVersions(world).show(selector, at: target).summary
-    let folder = path.hasSuffix("/") ? path : path + "/"
-    return (.id(prefix: version.id), folder + Self.fileName(version))
+    let restore = Restore(options.pull(source.world))
+    if options.dryRun {
+      return try Report.show(try await restore.preview(selector, from: source.target, request), session.terminal)
+    }
+    try Report.tell(try await restore.run(selector, from: source.target, request), in: session)
+    return .success
+  }
+
+  /// Where a version comes from, by what was said on the command line and in the configuration.
+  struct Source {
+    let selector: VersionSelector
+    let configuration: Configuration
+    let target: TargetAccess
+    let world: World
+
+    init(_ version: String, _ session: Session) throws {
+      selector = try VersionSelector(parsing: version)
+      configuration = try session.configuration()
+      let targets = try Targets(session, configuration)
+      target = try targets.access(try targets.one())
+      world = try session.world(configuration, readOnly: true)
+    }
+
+    /// In a folder the file is named after the database and the time of the version, which must be known first.
+    func destination(_ path: String) async throws -> (VersionSelector, String) {
+      guard path.hasSuffix("/") || Paths.isFolder(path) else { return (selector, path) }
+      guard Paths.isFolder(path) else {
+        throw OperationError(
+          .usage, code: "noFolder", "there is no folder \(path)",
+          hint: "Make it, or name a file without the slash at its end.")
+      }
+      let version = try await ListVersions(world).show(selector, at: target).summary
+      let folder = path.hasSuffix("/") ? path : path + "/"
+      return (.id(prefix: version.id), folder + Retrieval.fileName(version))
+    }
   }
 
   /// `<basename>-<UTC yyyyMMdd'T'HHmmss'Z'>.sqlite`; what is no database goes without the ending.
@@ -69,13 +119,11 @@ struct Retrieval {
     let name = String(version.database.map { $0 == "/" || $0 == "\0" ? "_" : $0 })
     return "\(name)-\(Times.compact(version.time))\(version.isDatabase ? ".sqlite" : "")"
   }
+}
 
-  private func tell(_ outcome: Pull.Outcome, _ terminal: Terminal) {
-    let version = outcome.version
-    let since = outcome.checkedAt == .push ? " (at push; content proved identical)" : ""
-    terminal.notice(
-      "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)\(since)"
-    )
-    if let folder = outcome.companionsFolder { terminal.notice("its companion files are in \(folder)") }
+extension Configuration {
+  /// Where each database is.
+  var paths: [String: String] {
+    Dictionary(databases.map { ($0.source.name, $0.source.path) }, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -73,7 +73,8 @@ enum Documents {
     .object([
       ("version", version(outcome.version)), ("path", .optional(outcome.path)), ("check", .string(outcome.check)),
       ("checkedAt", .optional(outcome.checkedAt?.rawValue)),
-      ("companionsFolder", .optional(outcome.companionsFolder)), ("notices", .strings(notices)),
+      ("companionsFolder", .optional(outcome.companionsFolder)), ("identical", .bool(outcome.identical)),
+      ("notices", .strings(notices)),
     ])
   }
 

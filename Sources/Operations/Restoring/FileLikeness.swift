@@ -1,0 +1,68 @@
+import CLinux
+import Glibc
+
+/// Whose a file is and who may use it: what a database that takes the place of another has from it.
+struct FileLikeness {
+  /// Permission bits.
+  let mode: mode_t
+  private let owner: uid_t
+  private let group: gid_t
+  private let attributes: [(name: String, value: [UInt8])]
+
+  /// Access lists, the label of SELinux, and what the user noted. The rest is the system's own business.
+  private static func isKept(_ name: String) -> Bool {
+    name == accessList || name == "security.selinux" || name.hasPrefix("user.")
+  }
+  private static let accessList = "system.posix_acl_access"
+
+  /// `nil` when there is no such file.
+  init?(of path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    mode = status.st_mode & 0o777
+    owner = status.st_uid
+    group = status.st_gid
+    attributes = Self.names(path).filter(Self.isKept).compactMap { name in Self.value(path, name).map { (name, $0) } }
+  }
+
+  /// Makes an open file of ours like that one. It is never readable by more people than the other was.
+  /// - Returns: what could not be kept.
+  func give(to descriptor: Int32) -> [String] {
+    var remarks: [String] = []
+    var mode = mode
+    var own = stat()
+    guard fstat(descriptor, &own) == 0 else { return ["the mode of the old database could not be kept"] }
+    if own.st_gid != group, fchown(descriptor, uid_t.max, group) != 0 {
+      // Other people are in the group that it has now.
+      mode &= ~0o070
+      remarks.append("its group \(group) could not be kept: group access was taken away")
+    }
+    let listed = attributes.filter { $0.name == Self.accessList }
+    // The bits of the group are those of the whole list, where there is one.
+    if !listed.isEmpty { mode &= ~0o070 }
+    if fchmod(descriptor, mode) != 0 { remarks.append("its mode could not be kept") }
+    for (name, value) in attributes where fsetxattr(descriptor, name, value, value.count, 0) != 0 {
+      remarks.append("its attribute \(name) could not be kept: \(String(cString: strerror(errno)))")
+    }
+    if own.st_uid != owner, fchown(descriptor, owner, gid_t.max) != 0 {
+      remarks.append(
+        "it belongs to user \(own.st_uid) now, and did to \(owner): run as root, or as that user, to keep the owner")
+    }
+    return remarks
+  }
+
+  private static func names(_ path: String) -> [String] {
+    var buffer = [CChar](repeating: 0, count: 1 << 16)
+    let count = listxattr(path, &buffer, buffer.count)
+    guard count > 0 else { return [] }
+    return buffer[..<count].split(separator: 0).map { name in
+      String(decoding: name.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+  }
+
+  private static func value(_ path: String, _ name: String) -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    let count = getxattr(path, name, &buffer, buffer.count)
+    return count < 0 ? nil : Array(buffer[..<count])
+  }
+}

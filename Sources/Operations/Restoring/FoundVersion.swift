@@ -1,0 +1,43 @@
+import Repositories
+import Sealing
+import Storage
+
+/// A version that was found at a target, ready to be read.
+struct FoundVersion: Sendable {
+  let summary: VersionSummary
+  let manifest: StoredManifest
+  let repository: Repository
+  let state: StateFolder?
+
+  /// What it holds is a database image.
+  var isImage: Bool { manifest.core?.members.first?.file?.unitType == .page }
+
+  /// Paths of the members that are not the database.
+  var companions: [String] { manifest.core?.members.dropFirst().map(\.path) ?? [] }
+
+  init(_ manifest: StoredManifest, _ repository: Repository, _ state: StateFolder?, target: String) throws {
+    guard let summary = VersionSummary(manifest, target: target) else {
+      throw RepositoryError(.incomplete, "the manifest is no version")
+    }
+    self.summary = summary
+    self.manifest = manifest
+    self.repository = repository
+    self.state = state
+  }
+
+  /// - Parameter expect: a head code; refused with `.verificationFailed` when the chain does not contain it.
+  static func find(
+    _ selector: VersionSelector, at target: TargetAccess, _ world: World, expect: String?
+  ) async throws -> FoundVersion {
+    let lookup = try await VersionLookup(at: target, world)
+    let found = try await lookup.find(selector, whole: expect != nil)
+    if let expect { try HeadCode(parsing: expect).check(found.history) }
+    return try FoundVersion(
+      try await lookup.manifest(of: found), lookup.repository, lookup.state, target: target.name)
+  }
+
+  /// - Parameter tables: the folder for nameless files of what grows with the version; `nil` is the state folder.
+  func reader(tables: String?) async throws -> VersionReader {
+    try await VersionReader(manifest, repository: repository, state: state, tables: tables)
+  }
+}

@@ -1,0 +1,101 @@
+import Glibc
+
+/// The processes of this machine, as far as this user may look into them.
+struct ProcessTable {
+  /// One that has a file open, or mapped.
+  struct Holder: Hashable {
+    let pid: Int32
+    let command: String
+    /// Paths as they were asked for.
+    var files: [String]
+  }
+
+  private(set) var holders: [Holder] = []
+  /// Those whose files could not be looked at: other users', mostly.
+  private(set) var unseen: [Holder] = []
+  /// False where there may be processes that are not listed at all.
+  let isWhole: Bool
+
+  /// Looks for who has any of these files open.
+  /// - Parameter ignoring: descriptors of this process that do not count.
+  init(holding files: [String: FileIdentity], ignoring own: Set<Int32> = []) {
+    let wanted = Dictionary(files.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    let pids = (folderEntries("/proc") ?? []).compactMap { Int32($0) }.sorted()
+    isWhole = pids.contains(getpid()) && !Self.hidesOthers
+    for pid in pids {
+      guard let open = Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : []) else {
+        if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
+        continue
+      }
+      let found = open.union(Self.mapped(by: pid, wanted))
+      guard !found.isEmpty else { continue }
+      holders.append(Holder(pid: pid, command: Self.command(of: pid) ?? "?", files: found.sorted()))
+    }
+  }
+
+  /// `/proc` can be mounted so that it shows a user's own processes only.
+  private static var hidesOthers: Bool {
+    (systemText("/proc/self/mountinfo") ?? "").split(separator: "\n").contains { line in
+      guard line.contains(" /proc "), let setting = line.firstRange(of: "hidepid=") else { return false }
+      let value = line[setting.upperBound...].prefix { $0 != "," && $0 != " " }
+      return geteuid() != 0 && !["0", "off"].contains(value)
+    }
+  }
+
+  /// `nil` when the process may not be looked into.
+  private static func open(
+    by pid: Int32, _ wanted: [FileIdentity: String], ignoring own: Set<Int32>
+  ) -> Set<String>? {
+    guard let descriptors = folderEntries("/proc/\(pid)/fd") else { return nil }
+    var found: Set<String> = []
+    for descriptor in descriptors.compactMap({ Int32($0) }) where !own.contains(descriptor) {
+      var status = stat()
+      guard stat("/proc/\(pid)/fd/\(descriptor)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      if let path = wanted[FileIdentity(status)] { found.insert(path) }
+    }
+    return found
+  }
+
+  /// What was closed may still be mapped.
+  private static func mapped(by pid: Int32, _ wanted: [FileIdentity: String]) -> Set<String> {
+    guard let bytes = systemBytes("/proc/\(pid)/maps"),
+      wanted.keys.contains(where: { bytes.holds(" \($0.inode) ") })
+    else { return [] }
+    let text = String(decoding: bytes, as: UTF8.self)
+    var found: Set<String> = []
+    // 7f2c1000-7f2c9000 rw-s 00000000 08:01 1312344    /srv/app.db-shm
+    for line in text.split(separator: "\n") {
+      let fields = line.split(separator: " ", maxSplits: 5)
+      guard fields.count == 6, let inode = UInt64(fields[4]), inode != 0 else { continue }
+      for (file, path) in wanted where file.inode == inode && fields[3] == file.deviceInHexadecimal {
+        found.insert(path)
+      }
+    }
+    return found
+  }
+
+  /// The beginning of its command line; `nil` for what has none, such as threads of the kernel, and for what is gone.
+  static func command(of pid: Int32) -> String? {
+    guard let text = systemText("/proc/\(pid)/cmdline"), !text.isEmpty else { return nil }
+    let words = text.split(separator: "\0").joined(separator: " ")
+    return words.count > 60 ? words.prefix(59) + "…" : words
+  }
+}
+
+extension [UInt8] {
+  fileprivate func holds(_ text: String) -> Bool {
+    (self + [0]).withUnsafeBytes { bytes in
+      bytes.bindMemory(to: CChar.self).baseAddress.map { strstr($0, text) != nil } ?? false
+    }
+  }
+}
+
+extension FileIdentity {
+  /// `08:01`, as the process table writes it.
+  fileprivate var deviceInHexadecimal: String { "\(Self.two(major)):\(Self.two(minor))" }
+
+  private static func two(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return digits.count < 2 ? "0" + digits : digits
+  }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+extension Restore {
+  /// Into the database that is there, through SQLite, in one transaction.
+  func restoreLive(_ found: FoundVersion, into path: String, _ request: Request) async throws -> Outcome {
+    try LockTrust.demand(path)
+    try ReplaceIntent(database: path).demandSettled()
+    try demandDatabase(path)
+    return try await pull.withPrivateImage(of: found) { spooled in
+      let undo = try request.keepsUndo ? undoFile(of: path) : nil
+      defer { undo?.discard() }
+      let companions = try await Companions(spooled.reader).restore(beside: path)
+      do {
+        let done = try await write(spooled.file.temporaryPath, into: path, found.summary, undo, request)
+        if done.pages < done.pagesBefore {
+          world.reporter.notice("\(path) has \(done.pages) pages now, and had \(done.pagesBefore)")
+        }
+      } catch {
+        companions?.discard()
+        if let undo, Self.isUntouched(after: error) { unlink(undo.path) }
+        throw error
+      }
+      var pulled = pull.outcome(found, spooled, path, companions?.path)
+      // SQLite counts its transactions in the first page.
+      pulled.identical = false
+      return Outcome(
+        pulled: pulled, mode: .live, undoCopy: undo?.path, undo: undo.map { Self.undoCommand($0.path, into: path) })
+    }
+  }
+
+  /// The transaction was surely rolled back: then a copy of the old content is of no use.
+  private static func isUntouched(after error: any Error) -> Bool {
+    switch (error as? SnapshotError)?.code {
+    case .cancelled, .busy, .noSpace, .pageSize: true
+    default: false
+    }
+  }
+
+  private func demandDatabase(_ path: String) throws {
+    guard FileIdentity(at: path) != nil else {
+      throw OperationError(
+        .usage, code: "nothingLive", "there is no database \(path) to restore into",
+        hint: "Restore it as a new file: without --live.")
+    }
+    // What a restore that was killed left there.
+    try RestoredFile.sweep(besides: path)
+  }
+
+  /// An empty file that will hold the old content, for those who could read the old database.
+  private func undoFile(of path: String) throws -> RestoredFile {
+    let file = try RestoredFile(for: SetAside.freeName(path, Times.compact(world.now())), kin: path)
+    for remark in FileLikeness(of: path).map(file.resemble) ?? [] { world.reporter.notice("\(file.path): \(remark)") }
+    return file
+  }
+
+  private func write(
+    _ image: String, into path: String, _ version: VersionSummary, _ undo: RestoredFile?, _ request: Request
+  ) async throws -> LiveRestore.Outcome {
+    let live = LiveRestore(
+      image: image, database: path, undo: undo?.temporaryPath, busyTimeout: request.busyTimeout)
+    let (reporter, pageSize) = (world.reporter, max(1, version.pageSize))
+    return try await live.run(
+      undoKept: { try undo?.publish() },
+      progress: { stage, done, total in
+        reporter.progress(
+          Progress(
+            stage == .keeping ? .keeping : .restoring, subject: version.database, bytesDone: done * pageSize,
+            bytesTotal: total * pageSize))
+      })
+  }
+
+  /// By SQLite's own shell, again in one transaction: applications may have the database open.
+  static func undoCommand(_ copy: String, into path: String) -> String {
+    let file = copy.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : String($1) }
+    return "sqlite3 -cmd '.timeout 30000' \(shellQuoted(path)) \(shellQuoted(".restore \"\(file)\""))"
+  }
+}

@@ -1,0 +1,131 @@
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+
+extension Restore {
+  /// The old database and all that belongs to it get another name, then the new one gets theirs.
+  func replace(_ found: FoundVersion, at path: String, _ request: Request) async throws -> Outcome {
+    // Told before gigabytes are fetched; looked at again when it counts.
+    let use = DatabaseUse(of: path)
+    try use.demandNobody(path)
+    if let remark = use.remark { world.reporter.notice(remark) }
+    let spooled = try await pull.spool(found, for: path, replacing: true)
+    defer { spooled.discard() }
+    if let likeness = FileLikeness(of: Self.model(of: path)) {
+      for remark in spooled.file.resemble(likeness) { world.reporter.notice("\(path): \(remark)") }
+      try spooled.file.synchronize()
+    }
+
+    let folder = try FolderLock(of: path)
+    defer { folder.release() }
+    var aside = try freePlace(path)
+    do {
+      let companions = try await Companions(spooled.reader).restore(beside: path)
+      do { try spooled.file.publish() } catch {
+        companions?.discard()
+        throw error
+      }
+      try? ReplaceIntent(database: path).remove()
+      try RestoredFile.synchronizeFolder(of: path)
+      return Outcome(
+        pulled: pull.outcome(found, spooled, path, companions?.path), mode: .replace,
+        moved: aside.moves.map { Move(from: $0.from, to: $0.to) }, undo: aside.moves.isEmpty ? nil : aside.undo)
+    } catch {
+      try takeBack(&aside, after: error)
+      throw error
+    }
+  }
+
+  /// What a new database is made like: the one in its place, or the one that a killed restore moved away.
+  static func model(of path: String) -> String {
+    if case .inBetween(let aside) = ReplaceIntent(database: path).state { return aside }
+    return path
+  }
+
+  /// Makes room for the new database, from whatever a restore that was killed has left.
+  /// - Returns: what was moved, and where it is. Nobody has it open.
+  private func freePlace(_ path: String) throws -> SetAside {
+    let intent = ReplaceIntent(database: path)
+    let time = Times.compact(world.now())
+    switch intent.state {
+    case .inBetween(let earlier):
+      world.reporter.notice(
+        "going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
+      var aside = SetAside(path, time: time, continuing: earlier)
+      try aside.takeAlong()
+      try demandNobody(aside, [])
+      return aside
+    case .notBegun(let earlier): SetAside.removeSecondNames(earlier, of: path)
+    case .done(let earlier):
+      world.reporter.notice("an earlier restore of \(path) had replaced it; what was there before that is \(earlier)")
+    case .settled: break
+    }
+    return try moveAside(path, time, intent)
+  }
+
+  private func moveAside(_ path: String, _ time: String, _ intent: ReplaceIntent) throws -> SetAside {
+    var aside = SetAside(path, time: time)
+    guard !aside.plan.isEmpty else {
+      try intent.remove()
+      return aside
+    }
+    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    // Whoever comes now waits for a lock, and finds no database.
+    guard descriptor < 0 || FileLocks.seize(descriptor) else {
+      try DatabaseUse(of: path).demandNobody(path)
+      throw SetAside.disturbed(path)
+    }
+    let own: Set<Int32> = descriptor >= 0 ? [descriptor] : []
+    try intent.note(aside.aside)
+    do {
+      try aside.move()
+      // Nobody can open it by its name any more: who has it open now had it open before.
+      try demandNobody(aside, own)
+    } catch {
+      try takeBack(&aside, after: error)
+      throw error
+    }
+    return aside
+  }
+
+  private func demandNobody(_ aside: SetAside, _ own: Set<Int32>) throws {
+    let use = DatabaseUse(of: aside.aside, ignoring: own)
+    guard use.isOpen else { return }
+    throw OperationError(
+      .failed, code: "databaseInUse", "\(aside.database) was opened meanwhile: \(use.lines.joined(separator: "; "))",
+      hint: "End what has it open and restore again, or use --live.")
+  }
+
+  /// Everything as it was. Where that cannot be, the error says where the old database is.
+  private func takeBack(_ aside: inout SetAside, after error: any Error) throws {
+    do {
+      try aside.putBack()
+      try ReplaceIntent(database: aside.database).remove()
+    } catch let second {
+      var told = OperationError(error)
+      told.message += "; and \(OperationError(second).message): the old database is \(aside.aside)"
+      told.hint = "Put it back with: \(SetAside.backCommand(from: aside.aside, to: aside.database))"
+      throw told
+    }
+  }
+}
+
+/// Held while the files of a database change their names: another restore in this folder waits.
+private struct FolderLock {
+  private let descriptor: Int32
+
+  init(of path: String) throws {
+    let folder = RestoredFile.folder(of: path)
+    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw OperationError(
+        .failed, code: "fileSystem", "cannot open \(folder): \(String(cString: strerror(errno)))",
+        hint: "Run as a user who may read and write that folder.")
+    }
+    while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+  }
+
+  func release() { close(descriptor) }
+}

@@ -1,0 +1,170 @@
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// `sealift restore`: a version back to where an application uses it.
+package struct Restore: Sendable {
+  package enum Mode: String, Sendable {
+    /// Nothing of that name may be there.
+    case new
+    /// What is there is moved aside first; nobody may have it open.
+    case replace
+    /// Into the database that is there, in one transaction, whoever has it open.
+    case live
+  }
+
+  package enum Place: Sendable {
+    case file(String)
+    /// Where the database of that name is, by the configuration.
+    case origin([String: String])
+  }
+
+  package struct Request: Sendable {
+    package var place: Place
+    package var mode = Mode.new
+    /// A live restore keeps the old content as a file first.
+    package var keepsUndo = true
+    /// A head code that the chain must contain.
+    package var expect: String?
+    /// How long a live restore waits for locks.
+    package var busyTimeout: Duration = .seconds(30)
+
+    package init(place: Place, mode: Mode = .new) {
+      self.place = place
+      self.mode = mode
+    }
+  }
+
+  package struct Move: Sendable, Hashable {
+    package var from: String
+    package var to: String
+  }
+
+  package struct Outcome: Sendable {
+    package var pulled: Pull.Outcome
+    package var mode: Mode
+    /// What stood in its place, and where it is now.
+    package var moved: [Move] = []
+    /// A copy of the content that a live restore took the place of.
+    package var undoCopy: String?
+    /// A line for a shell that takes the restore back.
+    package var undo: String?
+  }
+
+  package var pull: Pull
+  var world: World { pull.world }
+
+  package init(_ pull: Pull) { self.pull = pull }
+
+  package func run(_ selector: VersionSelector, from target: TargetAccess, _ request: Request) async throws -> Outcome {
+    try await told(target) {
+      let found = try await FoundVersion.find(selector, at: target, world, expect: request.expect)
+      return try await restore(found, request)
+    }
+  }
+
+  /// What `run` would do. Nothing is changed, and nothing of the version's content is fetched.
+  package func preview(
+    _ selector: VersionSelector, from target: TargetAccess, _ request: Request
+  ) async throws -> RestorePreview {
+    try await told(target) {
+      let found = try await FoundVersion.find(selector, at: target, world, expect: request.expect)
+      return try await RestorePreview(found, request, self)
+    }
+  }
+
+  func told<Value>(_ target: TargetAccess, _ work: () async throws -> Value) async throws -> Value {
+    do { return try await work() } catch {
+      throw OperationError(error, doing: "restoring from \(target.name)")
+    }
+  }
+
+  func restore(_ found: FoundVersion, _ request: Request) async throws -> Outcome {
+    try demandSense(request, found)
+    let path = try path(of: found, request)
+    switch request.mode {
+    case .new:
+      return try await hinting(path) { Outcome(pulled: try await pull.restore(found, to: path), mode: .new) }
+    case .replace: return try await replace(found, at: try Self.realPlace(of: path), request)
+    case .live: return try await restoreLive(found, into: try Self.realPlace(of: path), request)
+    }
+  }
+
+  /// - Throws: `.usage` for a version of another host, or of a database that is not configured.
+  func path(of found: FoundVersion, _ request: Request) throws -> String {
+    switch request.place {
+    case .file(let path): return path
+    case .origin(let paths):
+      let (version, host) = (found.summary, HostName.known(world))
+      guard version.host == host else {
+        throw OperationError(
+          .usage, code: "otherHost",
+          "version \(version.id.prefix(8)) is of \(version.host), and this is \(host): its place here is not known",
+          hint: "Name the file with --to FILE.")
+      }
+      guard let path = paths[version.database] else {
+        throw OperationError(
+          .usage, code: "noPlace", "no path is configured for the database '\(version.database)'",
+          hint: "Name the file with --to FILE.")
+      }
+      return path
+    }
+  }
+
+  func demandSense(_ request: Request, _ found: FoundVersion) throws {
+    guard request.mode == .live else { return }
+    guard found.isImage else {
+      throw OperationError(
+        .usage, code: "noImage", "the version is no SQLite database, and cannot be restored into one",
+        hint: "Restore it with --replace, or to a new file.")
+    }
+    guard pull.makeOver.isNothing else {
+      throw OperationError(
+        .usage, "--vacuum and --journal do not go with --live: the database keeps its journal mode and its free pages",
+        hint: "Leave them out, and run VACUUM in the application afterwards.")
+    }
+  }
+
+  /// Where the links of a path lead: a linked database is replaced where it is, and the link stays.
+  static func realPlace(of path: String) throws -> String {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      // Nothing is there: then the folder has to be.
+      let folder = RestoredFile.folder(of: path)
+      guard let real = resolved(folder) else { throw noFolder(folder) }
+      let name = path.split(separator: "/").last.map(String.init) ?? ""
+      return real == "/" ? "/\(name)" : "\(real)/\(name)"
+    }
+    guard let real = resolved(path) else {
+      throw OperationError(
+        .usage, code: "brokenLink", "\(path) is a link that leads nowhere",
+        hint: "Make what it leads to, or remove the link.")
+    }
+    guard stat(real, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw OperationError(.usage, code: "noFile", "\(path) is not a file", hint: "Name a database file.")
+    }
+    return real
+  }
+
+  private static func noFolder(_ folder: String) -> OperationError {
+    OperationError(
+      .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make the folder first, or check the path.")
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  /// Where something is in the way of a new file, a restore knows two ways on.
+  func hinting<Value>(_ path: String, _ work: () async throws -> Value) async throws -> Value {
+    do { return try await work() } catch var error as OperationError where error.code == "destinationExists" {
+      error.hint =
+        "Stop its application and add --replace, or add --live while it runs; or name another file with --to."
+      throw error
+    }
+  }
+}

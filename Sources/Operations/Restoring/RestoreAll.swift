@@ -1,0 +1,127 @@
+import Repositories
+import Sealing
+import Storage
+
+/// `sealift pull --all` and `sealift restore --all`: the newest version of every database of a host, after a machine was
+/// lost. The target and a key are all that is needed. The failure of one does not stop the others.
+package struct RestoreAll: Sendable {
+  /// What is done with each version.
+  package enum Work: Sendable {
+    /// Into a folder, as files named after the databases.
+    case pull(into: String)
+    /// To where the databases of the configuration are; others are passed over.
+    case restore(Restore.Request, paths: [String: String])
+  }
+
+  package struct Done: Sendable {
+    package var database: String
+    package var outcome: Restore.Outcome?
+    package var preview: RestorePreview?
+  }
+
+  package struct Outcome: Sendable {
+    package var host: String
+    package var done: [Done] = []
+    /// Each with the database where that is known.
+    package var failures: [(database: String?, error: OperationError)] = []
+    /// Databases at the target that the configuration does not name.
+    package var passedOver: [String] = []
+  }
+
+  package var pull: Pull
+  /// Only say what would be done.
+  package var dryRun = false
+
+  package init(_ pull: Pull) { self.pull = pull }
+
+  /// - Parameters:
+  ///   - host: whose databases; by default this host's, and where it has none, those of the only one that has.
+  ///   - onDone: called for each as soon as it is done.
+  /// - Throws: what stops all of them: no repository, a wrong key, no versions, `.cancelled`.
+  package func run(
+    _ work: Work, from target: TargetAccess, host: String?, onDone: @Sendable (Done) -> Void = { _ in }
+  ) async throws -> Outcome {
+    do {
+      let chains = try await DrillChains(at: target, pull.world, fresh: pull.world)
+      var outcome = Outcome(host: try chosen(host, chains))
+      outcome.failures = (chains.nameless + chains.vanished).map { (nil, OperationError($0, doing: target.name)) }
+      let databases = chains.databases.filter { $0.host == outcome.host }
+      if case .restore(_, let paths) = work {
+        for name in paths.keys.sorted() where !databases.contains(where: { $0.name == name }) {
+          let error = RepositoryError(
+            .noSuchVersion, "no version of '\(name)' of \(outcome.host) is at \(target.name)",
+            hint: "`sealift list` shows what is there.")
+          outcome.failures.append((name, OperationError(error)))
+        }
+      }
+      for database in databases {
+        if case .restore(_, let paths) = work, paths[database.name] == nil {
+          outcome.passedOver.append(database.name)
+          continue
+        }
+        do {
+          let done = try await one(database, work, target, chains)
+          outcome.done.append(done)
+          onDone(done)
+        } catch {
+          let problem = OperationError(error, doing: "restoring '\(database.name)' from \(target.name)")
+          if problem.kind == .cancelled { throw problem }
+          outcome.failures.append((database.name, problem))
+        }
+      }
+      return outcome
+    } catch {
+      throw OperationError(error, doing: "restoring from \(target.name)")
+    }
+  }
+
+  private func chosen(_ host: String?, _ chains: DrillChains) throws -> String {
+    let hosts = Set(chains.databases.map(\.host))
+    guard let own = host ?? (hosts.count == 1 ? hosts.first : HostName.known(pull.world)), hosts.contains(own) else {
+      guard !hosts.isEmpty else {
+        throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: "Push a database there first.")
+      }
+      throw OperationError(
+        .usage, code: "severalHosts",
+        "\(host.map { "nothing of \($0) is there" } ?? "databases of \(hosts.count) hosts are there, none of them of this one")"
+          + ": \(hosts.sorted().joined(separator: ", "))",
+        hint: "Name one of them with --host.")
+    }
+    return own
+  }
+
+  private func one(
+    _ database: DrillChains.Database, _ work: Work, _ target: TargetAccess, _ chains: DrillChains
+  ) async throws -> Done {
+    let facts = try await chains.newest(of: database)
+    let state = StateFolder(reading: pull.world.stateFolder, repository: chains.repository.id)
+    let manifest = try await chains.repository.readManifest(facts.name, state: state)
+    let found = try FoundVersion(manifest, chains.repository, state, target: target.name)
+    let restore = Restore(pull)
+    var done = Done(database: database.name)
+    switch work {
+    case .pull(let folder):
+      let path = "\(folder)/\(Self.fileName(database.name))"
+      if dryRun {
+        done.preview = RestorePreview(found, newFile: path, pull.makeOver)
+      } else {
+        done.outcome = Restore.Outcome(pulled: try await pull.restore(found, to: path), mode: .new)
+      }
+    case .restore(var request, let paths):
+      request.place = .file(paths[database.name] ?? "")
+      if dryRun {
+        done.preview = try await RestorePreview(found, request, restore)
+      } else {
+        done.outcome = try await restore.restore(found, request)
+      }
+    }
+    if let refusal = done.preview?.refusal { throw refusal }
+    return done
+  }
+
+  /// `NAME.sqlite`; what cannot stand in the name of a file becomes `_`.
+  static func fileName(_ database: String) -> String {
+    let name = String(database.map { $0 == "/" || $0 == "\0" ? "_" : $0 })
+    return name.hasPrefix(".") ? "_\(name).sqlite" : "\(name).sqlite"
+  }
+}

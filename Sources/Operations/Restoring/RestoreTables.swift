@@ -1,0 +1,65 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// `sealift restore VERSION --table …`: single tables of a version into another database.
+package struct RestoreTables: Sendable {
+  package struct Request: Sendable {
+    package var tables: [String]
+    /// The database that gets them.
+    package var database: String
+    package var expect: String?
+    /// Try it, and take it back.
+    package var dryRun = false
+    package var busyTimeout: Duration = .seconds(30)
+
+    package init(tables: [String], into database: String) {
+      self.tables = tables
+      self.database = database
+    }
+  }
+
+  package struct Table: Sendable {
+    package var name: String
+    package var rows: Int
+    package var indexes: [String]
+    package var triggers: [String]
+  }
+
+  package struct Outcome: Sendable {
+    package var version: VersionSummary
+    package var path: String
+    package var tables: [Table]
+    package var dryRun: Bool
+  }
+
+  package var pull: Pull
+
+  package init(_ pull: Pull) { self.pull = pull }
+
+  package func run(_ selector: VersionSelector, from target: TargetAccess, _ request: Request) async throws -> Outcome {
+    try await Restore(pull).told(target) {
+      let path = try Restore.realPlace(of: request.database)
+      try LockTrust.demand(path)
+      try ReplaceIntent(database: path).demandSettled()
+      let found = try await FoundVersion.find(selector, at: target, pull.world, expect: request.expect)
+      guard found.isImage else {
+        throw OperationError(
+          .usage, code: "noImage", "the version is no SQLite database, and has no tables",
+          hint: "Restore it as a file.")
+      }
+      return try await pull.withPrivateImage(of: found) { spooled in
+        var copy = TableCopy(
+          image: spooled.file.temporaryPath, database: path, tables: request.tables, busyTimeout: request.busyTimeout)
+        copy.dryRun = request.dryRun
+        let done = try await copy.run()
+        for remark in done.remarks { pull.world.reporter.notice(remark) }
+        let tables = done.tables.map {
+          Table(name: $0.table, rows: $0.rows, indexes: $0.indexes, triggers: $0.triggers)
+        }
+        return Outcome(version: found.summary, path: path, tables: tables, dryRun: request.dryRun)
+      }
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import Glibc
+
+/// A database and its side files under another name, so that their place is free and nothing of them is lost.
+///
+/// Every file gets its other name before the first one loses its own: whatever is killed in between, a whole database is at
+/// one of the two. The database goes first and comes back last, because SQLite applies a -wal or -journal to whatever
+/// database it stands beside, and would lose what is in it where the database goes on without.
+struct SetAside {
+  /// What was done to one file.
+  struct Move: Sendable, Hashable {
+    let from: String
+    let to: String
+  }
+
+  let database: String
+  let aside: String
+  private(set) var moves: [Move] = []
+
+  /// - Parameters:
+  ///   - database: its real path.
+  ///   - time: as in file names.
+  ///   - earlier: the name that a restore which was killed gave to it.
+  init(_ database: String, time: String, continuing earlier: String? = nil) {
+    self.database = database
+    aside = earlier ?? Self.freeName(database, time)
+  }
+
+  /// `NAME.before-20261120T120000Z`; with a number behind it when there is such a file.
+  static func freeName(_ database: String, _ time: String) -> String {
+    let name = "\(database).before-\(time)"
+    let isFree = { (name: String) in ([""] + SideFiles.endings).allSatisfy { FileIdentity(at: name + $0) == nil } }
+    return ([name] + (2...999).map { "\(name)-\($0)" }).first(where: isFree) ?? name
+  }
+
+  /// What goes along with a database: the companions of a version that was restored there before. By what stands behind
+  /// the database's name; whatever else is to go along is named here.
+  static let goesAlong = [".companions"]
+
+  private static let endings = SideFiles.endings + goesAlong
+
+  /// What would be moved.
+  var plan: [Move] { moves { FileIdentity(at: $0.from) != nil } }
+
+  private func moves(where isMeant: (Move) -> Bool) -> [Move] {
+    ([""] + Self.endings).map { Move(from: database + $0, to: aside + $0) }.filter(isMeant)
+  }
+
+  // MARK: There and back
+
+  /// Moves everything that is there, durably.
+  /// - Throws: what failed; everything is in its place again then.
+  mutating func move() throws {
+    let planned = plan
+    do {
+      let linked = try planned.filter { try link($0) }
+      try RestoredFile.synchronizeFolder(of: database)
+      for move in planned {
+        if linked.contains(move) {
+          guard FileIdentity(at: move.from) == FileIdentity(at: move.to) else { throw Self.disturbed(move.from) }
+          guard unlink(move.from) == 0 else { throw failure("cannot move \(move.from)", errno) }
+        } else {
+          try Self.rename(move)
+        }
+        moves.append(move)
+      }
+      try RestoredFile.synchronizeFolder(of: database)
+    } catch {
+      try putBack()
+      for move in planned { Self.removeSecondName(move) }
+      throw error
+    }
+  }
+
+  /// Everything under its old name again.
+  mutating func putBack() throws {
+    while let move = moves.last {
+      try Self.rename(Move(from: move.to, to: move.from))
+      moves.removeLast()
+    }
+    try RestoredFile.synchronizeFolder(of: database)
+  }
+
+  /// Finishes what a restore that was killed began: the database has its other name, its side files get theirs.
+  mutating func takeAlong() throws {
+    for move in plan where move.from != database {
+      if FileIdentity(at: move.from) == FileIdentity(at: move.to) {
+        guard unlink(move.from) == 0 else { throw failure("cannot move \(move.from)", errno) }
+      } else {
+        try Self.rename(move)
+      }
+    }
+    moves = moves { FileIdentity(at: $0.to) != nil }
+    try RestoredFile.synchronizeFolder(of: database)
+  }
+
+  /// Takes the second names away that a restore which was killed gave before it moved anything.
+  static func removeSecondNames(_ aside: String, of database: String) {
+    for ending in [""] + SideFiles.endings {
+      removeSecondName(Move(from: database + ending, to: aside + ending))
+    }
+  }
+
+  private static func removeSecondName(_ move: Move) {
+    guard let first = FileIdentity(at: move.from), first == FileIdentity(at: move.to) else { return }
+    unlink(move.to)
+  }
+
+  /// Gives the file its second name.
+  /// - Returns: false where the file system knows no second names, and for folders.
+  private func link(_ move: Move) throws -> Bool {
+    if Glibc.link(move.from, move.to) == 0 { return true }
+    switch errno {
+    case EPERM, EACCES, EOPNOTSUPP, ENOSYS, EMLINK, EINVAL: return false
+    case let number: throw failure("cannot name \(move.to)", number)
+    }
+  }
+
+  private static func rename(_ move: Move) throws {
+    guard FileIdentity(at: move.to) == nil else { throw disturbed(move.to) }
+    guard Glibc.rename(move.from, move.to) == 0 else {
+      throw OperationError(
+        .failed, code: "fileSystem", "cannot move \(move.from) to \(move.to): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  private func failure(_ message: String, _ number: Int32) -> OperationError {
+    OperationError(
+      .failed, code: "fileSystem", "\(message): \(String(cString: strerror(number)))",
+      hint: "Run as a user who may change the folder of the database.")
+  }
+
+  static func disturbed(_ path: String) -> OperationError {
+    OperationError(
+      .failed, code: "databaseInUse", "somebody changed \(path) meanwhile",
+      hint: "End what uses the database, and restore again.")
+  }
+
+  // MARK: Undo
+
+  /// Takes the restored database away and puts the old one back: a line for a shell.
+  var undo: String {
+    let away = "\(database).undone-\(aside.dropFirst("\(database).before-".count))"
+    let endings = (["''"] + Self.endings).joined(separator: " ")
+    let name = shellQuoted(database)
+    return
+      "for e in \(endings); do [ ! -e \(name)$e ] || mv -n \(name)$e \(shellQuoted(away))$e; done; "
+      + Self.backCommand(from: aside, to: database)
+  }
+
+  /// Puts an old database back where nothing is: side files first.
+  static func backCommand(from aside: String, to database: String) -> String {
+    let endings = (endings.reversed() + ["''"]).joined(separator: " ")
+    let (from, to) = (shellQuoted(aside), shellQuoted(database))
+    return "for e in \(endings); do [ ! -e \(from)$e ] || mv -n \(from)$e \(to)$e; done"
+  }
+}

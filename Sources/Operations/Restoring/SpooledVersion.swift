@@ -1,0 +1,91 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+/// A version in a file that has no name yet: complete, proved, on the disk, and made over if that was asked for.
+struct SpooledVersion {
+  let file: RestoredFile
+  let reader: VersionReader
+  /// What the database's own check said.
+  let check: String
+  let checkedAt: Pull.CheckTime?
+  /// The file is byte for byte what was pushed.
+  let isIdentical: Bool
+
+  func discard() { file.discard() }
+}
+
+extension Pull {
+  /// Fetches a version beside the place where it is to go.
+  func spool(_ found: FoundVersion, for path: String, replacing: Bool = false) async throws -> SpooledVersion {
+    try makeOver.demandImage(found)
+    let tables = RestoredFile.folder(of: path)
+    let reader = try await found.reader(tables: tables)
+    let file = try RestoredFile(for: path, replacing: replacing)
+    do {
+      let checked = try await fill(file, found.summary, reader)
+      guard !makeOver.isNothing else {
+        return SpooledVersion(
+          file: file, reader: reader, check: checked.outcome, checkedAt: checked.time, isIdentical: true)
+      }
+      let made = try await makeOver.apply(to: file, path, replacing: replacing, found.summary, check: check)
+      return SpooledVersion(
+        file: made.file, reader: reader, check: made.check ?? checked.outcome,
+        checkedAt: made.check == nil ? checked.time : .restore, isIdentical: false)
+    } catch {
+      file.discard()
+      throw error
+    }
+  }
+
+  private struct Checked {
+    let outcome: String
+    let time: CheckTime?
+  }
+
+  /// Content, proved where it stands; then, side by side, the database's own check and the way to the disk.
+  private func fill(_ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader) async throws -> Checked {
+    try file.setLength(version.size)
+    let done = Counter()
+    try await reader.read(
+      member: 0, into: file,
+      onProgress: { count in
+        world.reporter.progress(
+          Progress(.fetching, subject: version.database, bytesDone: done.add(count), bytesTotal: version.size))
+      })
+    guard let content = reader.core.members.first?.file else {
+      throw RepositoryError(.damaged, "the version has no content")
+    }
+    // An image belongs to SQLite and whoever restores it; a file comes back as it was.
+    if content.unitType == .block { try file.setMode(reader.core.members[0].mode) }
+    async let durable: Void = file.synchronize()
+    let checked =
+      content.unitType == .page ? try await check(file, version) : Checked(outcome: "not a database", time: nil)
+    try await durable
+    return checked
+  }
+
+  /// What stands in the file is proved to be what SQLite's check saw at push. Where it found that sound, to look at it
+  /// again could only say the same.
+  private func check(_ file: RestoredFile, _ version: VersionSummary) async throws -> Checked {
+    let wasSound = !version.damaged && !version.notCheckable
+    if wasSound, !alwaysChecks { return Checked(outcome: "ok", time: .push) }
+    return Checked(outcome: try describe(try await check(file.temporaryPath), version), time: .restore)
+  }
+
+  private func describe(_ outcome: CheckOutcome, _ version: VersionSummary) throws -> String {
+    switch outcome {
+    case .ok: return "ok"
+    case .notCheckable(let why): return "not checkable: \(why)"
+    case .damaged(let findings):
+      let first = findings.first ?? "the check failed"
+      guard version.damaged else {
+        throw OperationError(
+          .verificationFailed, code: "imageDamaged", "the restored database fails its own check: \(first)",
+          hint: "Nothing was written. The version was sound when it was pushed; please report this.")
+      }
+      return "damaged: \(first)"
+    }
+  }
+}

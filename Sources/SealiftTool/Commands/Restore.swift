@@ -1,0 +1,125 @@
+import ArgumentParser
+import Glibc
+import Sealift
+
+/// `restore`; the operation is called `Restore`.
+struct RestoreCommand: SealiftCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore",
+    abstract: "Restore a version to where an application will use it.",
+    discussion: """
+      To the place where the database is by the configuration, or to --to FILE; verified before anything there changes. \
+      What exists is refused, unless one of these is given. --replace moves the old database and its side files aside: \
+      nobody may have it open. --live puts the version into the database that is there, in one transaction, whoever has \
+      it open. Both print how to take it back.
+
+        sealift restore app:latest
+        sealift restore app:latest --to /var/lib/app/app.db
+        sealift restore app@2026-11-20T12:00:00Z --live
+        sealift restore 9c06ab3f --table orders,items --into /var/lib/app/app.db
+        sealift restore --all --replace --dry-run
+      """)
+
+  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
+  var version: String?
+
+  @Option(help: ArgumentHelp("The file, or a folder for a new one.", valueName: "file"), completion: .file())
+  var to: String?
+
+  @Flag(help: "Move what is there aside; nobody may have it open.")
+  var replace = false
+
+  @Flag(help: "Into the database that is there, while applications use it.")
+  var live = false
+
+  @Flag(help: "With --live: do not keep a copy of the old content.")
+  var noUndo = false
+
+  @Option(help: ArgumentHelp("With --live and --table: how long to wait for locks.", valueName: "time"))
+  var busyTimeout: String?
+
+  @Option(help: ArgumentHelp("Only these tables, with their indexes and triggers.", valueName: "names"))
+  var table: String?
+
+  @Option(
+    help: ArgumentHelp("With --table: the database that gets them.", valueName: "file"), completion: .file())
+  var into: String?
+
+  @Flag(help: "The newest version of every database of the configuration.")
+  var all = false
+
+  @Option(help: ArgumentHelp("With --all: versions of this host.", valueName: "host"))
+  var host: String?
+
+  @OptionGroup var options: RetrievalOptions
+  @OptionGroup var global: GlobalOptions
+
+  func validate() throws {
+    if replace, live { throw ValidationError("--replace and --live exclude each other") }
+    if noUndo, !live { throw ValidationError("--no-undo goes with --live") }
+    if busyTimeout != nil, !live, table == nil { throw ValidationError("--busy-timeout goes with --live and --table") }
+    if let busyTimeout, TimeSpan.parse(busyTimeout) == nil {
+      throw ValidationError("--busy-timeout is a time such as 30s, not '\(busyTimeout)'")
+    }
+    if live, options.vacuum || options.journal != nil {
+      throw ValidationError(
+        "--vacuum and --journal do not go with --live: the database keeps its journal mode and its free pages")
+    }
+    if (table == nil) != (into == nil) { throw ValidationError("--table and --into go together") }
+    if host != nil, !all { throw ValidationError("--host goes with --all") }
+    guard all == (version == nil) else {
+      throw ValidationError(all ? "--all goes without a version" : "name a version, or restore all with --all")
+    }
+    if all, to != nil || options.expect != nil { throw ValidationError("--all goes without --to and --expect") }
+    try validateTables()
+  }
+
+  private func validateTables() throws {
+    guard let table else { return }
+    if all || to != nil || replace || live || options.vacuum || options.journal != nil {
+      throw ValidationError(
+        "--table goes without --all, --to, --replace, --live, --vacuum and --journal")
+    }
+    if tables(table).contains("") { throw ValidationError("--table is a list of names such as orders,items") }
+  }
+
+  private func tables(_ list: String) -> [String] {
+    list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  func perform(in session: Session) async throws -> ExitStatus {
+    if let table, let into { return try await restore(tables(table), into: into, in: session) }
+    guard to != "-" else {
+      throw OperationError(
+        .usage, "restore writes a file, not standard output",
+        hint: "Use `sealift pull VERSION -o -`, or write ./- for a file of that name.")
+    }
+    var request = Restore.Request(place: .origin([:]), mode: replace ? .replace : live ? .live : .new)
+    request.keepsUndo = !noUndo
+    request.busyTimeout = patience
+    if all { return try await RetrievalOfAll(options, host).restore(request, in: session) }
+    return try await Retrieval(version ?? "", options).restore(to: to, request, in: session)
+  }
+
+  private var patience: Duration { .milliseconds(busyTimeout.flatMap(TimeSpan.parse) ?? 30_000) }
+
+  private func restore(_ tables: [String], into database: String, in session: Session) async throws -> ExitStatus {
+    let source = try Retrieval.Source(version ?? "", session)
+    var request = RestoreTables.Request(tables: tables, into: Paths.absolute(database))
+    (request.expect, request.dryRun, request.busyTimeout) = (options.expect, options.dryRun, patience)
+    let outcome = try await RestoreTables(options.pull(source.world)).run(
+      source.selector, from: source.target, request)
+    guard !session.options.json else {
+      try session.terminal.result(Documents.tables(outcome, notices: session.terminal.notices))
+      return .success
+    }
+    for table in outcome.tables {
+      let parts = (table.indexes.map { "index \($0)" } + table.triggers.map { "trigger \($0)" })
+      let with = parts.isEmpty ? "" : ", with \(parts.joined(separator: ", "))"
+      let verb = outcome.dryRun ? "would copy" : "copied"
+      try session.terminal.result(
+        printable("\(verb) \(table.name) to \(outcome.path): \(table.rows) rows\(with)"))
+    }
+    return .success
+  }
+}

@@ -1,0 +1,77 @@
+import Sealift
+
+/// `pull --all` and `restore --all`: each database in turn; what failed does not stop the others.
+struct RetrievalOfAll {
+  private let options: RetrievalOptions
+  private let host: String?
+
+  init(_ options: RetrievalOptions, _ host: String?) {
+    self.options = options
+    self.host = host
+  }
+
+  func pull(into folder: String, in session: Session) async throws -> ExitStatus {
+    guard Paths.isFolder(folder) else {
+      throw OperationError(
+        .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make it, or name another one.")
+    }
+    let path = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+    return try await run(.pull(into: path), try session.configuration(), in: session)
+  }
+
+  func restore(_ request: Restore.Request, in session: Session) async throws -> ExitStatus {
+    let configuration = try session.configuration()
+    guard !configuration.databases.isEmpty else {
+      throw OperationError(
+        .usage, code: "noPlace", "no databases are configured: where they belong is not known",
+        hint: "Fetch all of them into a folder with `sealift pull --all FOLDER`.")
+    }
+    return try await run(.restore(request, paths: configuration.paths), configuration, in: session)
+  }
+
+  private func run(
+    _ work: RestoreAll.Work, _ configuration: Configuration, in session: Session
+  ) async throws -> ExitStatus {
+    let targets = try Targets(session, configuration)
+    let target = try targets.access(try targets.one())
+    var all = RestoreAll(options.pull(try session.world(configuration, readOnly: true)))
+    all.dryRun = options.dryRun
+    let outcome = try await all.run(work, from: target, host: host) { done in
+      guard let outcome = done.outcome, !session.options.json else { return }
+      Retrieval.Report.notes(outcome, session.terminal)
+    }
+    for name in outcome.passedOver {
+      session.terminal.notice("'\(name)' is at \(target.name) and not in the configuration: passed over")
+    }
+    try tell(outcome, session.terminal)
+    return try end(outcome, session.terminal)
+  }
+
+  private func tell(_ outcome: RestoreAll.Outcome, _ terminal: Terminal) throws {
+    guard !terminal.manner.json else {
+      return try terminal.result(
+        Documents.restoredAll(outcome, dryRun: options.dryRun, notices: terminal.notices))
+    }
+    var table = Table([("DATABASE", .left), ("TIME", .left), ("SIZE", .right), ("OUTCOME", .left)])
+    for one in outcome.done {
+      guard let version = one.outcome?.pulled.version ?? one.preview?.version else { continue }
+      let said = one.preview.map { "would be \($0.path)" } ?? one.outcome?.pulled.path ?? ""
+      table.add([one.database, Times.seconds(version.time), ByteCount.text(version.size), said])
+    }
+    for failure in outcome.failures { table.add([failure.database ?? "?", "", "", "FAILED (\(failure.error.code))"]) }
+    for line in table.lines { try terminal.result(line) }
+  }
+
+  /// - Throws: the first failure when nothing was done.
+  private func end(_ outcome: RestoreAll.Outcome, _ terminal: Terminal) throws -> ExitStatus {
+    guard let first = outcome.failures.first else { return .success }
+    for failure in outcome.failures.dropFirst(outcome.done.isEmpty ? 1 : 0) { terminal.tell(failure.error) }
+    guard !outcome.done.isEmpty else { throw first.error }
+    terminal.tellDocument(
+      OperationError(
+        .partlyDone,
+        "\(outcome.failures.count) of \(outcome.failures.count + outcome.done.count) databases could not be restored: "
+          + first.error.message, hint: first.error.hint))
+    return .partlyDone
+  }
+}

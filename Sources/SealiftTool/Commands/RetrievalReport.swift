@@ -1,0 +1,74 @@
+import Sealift
+
+extension Retrieval {
+  /// What is said of versions that came back, or would.
+  enum Report {
+    static func tell(_ outcome: Pull.Outcome, _ terminal: Terminal) {
+      let version = outcome.version
+      let same = outcome.identical ? "content proved identical" : "content proved before it was made over"
+      let since = outcome.checkedAt == .push ? " (at push; \(same))" : ""
+      terminal.notice(
+        "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)\(since)"
+      )
+      if let folder = outcome.companionsFolder { terminal.notice("its companion files are in \(folder)") }
+      if !outcome.identical {
+        terminal.notice("the file is not byte for byte the version: its SHA-256 is not the one that `show` tells")
+      }
+    }
+
+    static func tell(_ outcome: Restore.Outcome, in session: Session) throws {
+      guard !session.options.json else {
+        return try session.terminal.result(Documents.restore(outcome, notices: session.terminal.notices))
+      }
+      try session.terminal.result(outcome.pulled.path ?? "")
+      notes(outcome, session.terminal)
+    }
+
+    /// All but the line of the result.
+    static func notes(_ outcome: Restore.Outcome, _ terminal: Terminal) {
+      var pulled = outcome.pulled
+      if outcome.mode == .live { pulled.identical = true }
+      tell(pulled, terminal)
+      for move in outcome.moved { terminal.notice("\(move.from) is now \(move.to)") }
+      if let copy = outcome.undoCopy { terminal.notice("the old content is kept in \(copy)") }
+      if let undo = outcome.undo { terminal.notice("to take this back: \(undo)") }
+    }
+
+    /// - Returns: the status with which the real thing would be refused, if it would.
+    static func show(_ preview: RestorePreview, _ terminal: Terminal) throws -> ExitStatus {
+      if terminal.manner.json {
+        try terminal.result(Documents.preview(preview, notices: terminal.notices))
+      } else {
+        for line in lines(preview) { try terminal.result(printable(line)) }
+      }
+      guard let refusal = preview.refusal else { return .success }
+      terminal.tell(refusal)
+      terminal.tellDocument(refusal)
+      return ExitStatus(refusal.kind)
+    }
+
+    static func lines(_ preview: RestorePreview) -> [String] {
+      let version = preview.version
+      let what =
+        "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), \(ByteCount.text(version.size))"
+      var lines = [
+        preview.mode == .live
+          ? "would restore \(what), into the database \(preview.path), in one transaction"
+          : "would restore \(what), to \(preview.path), mode \(mode(preview.permissions))"
+      ]
+      if let free = preview.free { lines.append("  \(ByteCount.text(free)) are free there") }
+      if !preview.identical, preview.mode != .live { lines.append("  made over: not byte for byte the version") }
+      lines += preview.moves.map { "  \($0.from) would become \($0.to)" }
+      if let copy = preview.undoCopy { lines.append("  the old content would be kept in \(copy)") }
+      lines += (preview.use?.lines ?? []).map { "  \($0)" }
+      if let remark = preview.use?.remark { lines.append("  \(remark)") }
+      lines += preview.companions.map { "  with the companion \($0)" }
+      return lines
+    }
+
+    static func mode(_ bits: UInt32) -> String {
+      let digits = String(bits, radix: 8)
+      return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+  }
+}

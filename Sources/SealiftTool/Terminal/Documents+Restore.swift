@@ -1,0 +1,78 @@
+import Sealift
+
+extension Documents {
+  static func restore(_ outcome: Restore.Outcome, notices: [String]) -> Json {
+    .object(members(outcome) + [("notices", .strings(notices))])
+  }
+
+  private static func members(_ outcome: Restore.Outcome) -> [(String, Json)] {
+    let pulled = outcome.pulled
+    return [
+      ("version", version(pulled.version)), ("path", .optional(pulled.path)), ("check", .string(pulled.check)),
+      ("checkedAt", .optional(pulled.checkedAt?.rawValue)), ("companionsFolder", .optional(pulled.companionsFolder)),
+      ("identical", .bool(pulled.identical)), ("mode", .string(outcome.mode.rawValue)),
+      ("moved", moves(outcome.moved)), ("undoCopy", .optional(outcome.undoCopy)), ("undo", .optional(outcome.undo)),
+    ]
+  }
+
+  static func preview(_ preview: RestorePreview, notices: [String]) -> Json {
+    .object(members(preview) + [("notices", .strings(notices))])
+  }
+
+  private static func members(_ preview: RestorePreview) -> [(String, Json)] {
+    let use = preview.use
+    return [
+      ("version", version(preview.version)), ("dryRun", .bool(true)), ("path", .string(preview.path)),
+      ("mode", .string(preview.mode.rawValue)), ("permissions", .string(Retrieval.Report.mode(preview.permissions))),
+      ("free", preview.free.map(Json.number) ?? .null), ("identical", .bool(preview.identical)),
+      ("moved", moves(preview.moves)), ("undoCopy", .optional(preview.undoCopy)),
+      ("openedBy", .array((use?.holders ?? []).map(holder))), ("unseen", .array((use?.unseen ?? []).map(holder))),
+      ("companions", .strings(preview.companions)), ("refusal", preview.refusal.map(said) ?? .null),
+    ]
+  }
+
+  static func tables(_ outcome: RestoreTables.Outcome, notices: [String]) -> Json {
+    let tables = outcome.tables.map { table in
+      Json.object([
+        ("table", .string(table.name)), ("rows", .number(table.rows)), ("indexes", .strings(table.indexes)),
+        ("triggers", .strings(table.triggers)),
+      ])
+    }
+    return .object([
+      ("version", version(outcome.version)), ("path", .string(outcome.path)), ("tables", .array(tables)),
+      ("dryRun", .bool(outcome.dryRun)), ("notices", .strings(notices)),
+    ])
+  }
+
+  static func restoredAll(_ outcome: RestoreAll.Outcome, dryRun: Bool, notices: [String]) -> Json {
+    let done = outcome.done.map { one in
+      Json.object(one.outcome.map(members) ?? one.preview.map(members) ?? [])
+    }
+    let failures = outcome.failures.map { failure in
+      Json.object([
+        ("database", .optional(failure.database)), ("code", .string(failure.error.code)),
+        ("message", .string(failure.error.message)), ("hint", .optional(failure.error.hint)),
+      ])
+    }
+    return .object([
+      ("host", .string(outcome.host)), ("restored", .array(done)), ("failures", .array(failures)),
+      ("passedOver", .strings(outcome.passedOver)), ("dryRun", .bool(dryRun)), ("notices", .strings(notices)),
+    ])
+  }
+
+  private static func moves(_ moves: [Restore.Move]) -> Json {
+    .array(moves.map { .object([("from", .string($0.from)), ("to", .string($0.to))]) })
+  }
+
+  private static func holder(_ holder: DatabaseUse.Holder) -> Json {
+    .object([
+      ("pid", .number(Int(holder.pid))), ("command", .string(holder.command)), ("files", .strings(holder.files)),
+    ])
+  }
+
+  private static func said(_ error: OperationError) -> Json {
+    .object([
+      ("code", .string(error.code)), ("message", .string(error.message)), ("hint", .optional(error.hint)),
+    ])
+  }
+}

@@ -1,0 +1,211 @@
+import CSQLite
+
+/// Copies single tables of a finished image into another database, with their indexes and triggers, in one transaction.
+package struct TableCopy: Sendable {
+  package struct Copied: Sendable, Equatable {
+    package var table: String
+    package var rows: Int
+    package var indexes: [String]
+    package var triggers: [String]
+  }
+
+  package struct Outcome: Sendable {
+    package var tables: [Copied] = []
+    /// What the tables need and is not there, or was not copied.
+    package var remarks: [String] = []
+  }
+
+  /// A private, finished image.
+  package var image: String
+  /// Real path of the database that gets them; applications may have it open.
+  package var database: String
+  package var tables: [String]
+  package var busyTimeout: Duration
+  /// Make the tables without their rows, and roll everything back in the end.
+  package var dryRun = false
+
+  package init(image: String, database: String, tables: [String], busyTimeout: Duration) {
+    self.image = image
+    self.database = database
+    self.tables = tables
+    self.busyTimeout = busyTimeout
+  }
+
+  /// - Throws: `.table` for one that is not there, is there already, or cannot be copied alone; `.busy`, `.cancelled` and
+  ///   whatever SQLite refuses. Nothing was changed then.
+  package func run() async throws -> Outcome {
+    try await onOwnThread { stop in
+      let watch = Watch(stop, busyTimeout: busyTimeout)
+      do {
+        return try TableCopyRun(self, watch).run()
+      } catch let failure as SQLiteFailure {
+        if let refusal = watch.refusal { throw refusal }
+        guard failure.needsApplicationCode else { throw failure.explained(of: database) }
+        throw SnapshotError(
+          .table, "a table needs code of its application (\(failure.message))",
+          hint: "Nothing was changed. Restore the whole version beside it, and copy the rows with its application.",
+          cause: failure)
+      }
+    }
+  }
+}
+
+private final class TableCopyRun {
+  private let request: TableCopy
+  private let connection: Connection
+  private var outcome = TableCopy.Outcome()
+
+  init(_ request: TableCopy, _ watch: Watch) throws {
+    self.request = request
+    try watch.check()
+    guard (fileSize(request.database) ?? 0) > 0 else {
+      throw SnapshotError(
+        .missing, "there is no database \(request.database)", hint: "Name a database that is there with --into.")
+    }
+    connection = try Connection(request.database, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI)
+    connection.obey(watch)
+    try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+    try connection.demand(sqlite3_wal_autocheckpoint(connection.handle, 0))
+    for pragma in ["mmap_size=0", "synchronous=FULL", "foreign_keys=OFF", "ignore_check_constraints=ON"] {
+      try connection.execute("PRAGMA \(pragma)")
+    }
+    let attached = try Connection.encoding(of: request.image, watch)
+    let own = try connection.rows("PRAGMA encoding", limit: 1).first ?? ""
+    guard attached == own else {
+      throw SnapshotError(
+        .table, "the version holds text in \(attached), and \(request.database) in \(own): SQLite does not mix them",
+        hint: "Restore the whole version beside it, and copy the table with its application.")
+    }
+    try connection.execute("ATTACH ? AS \(TableSchema.version)", immutableURI(request.image))
+  }
+
+  func run() throws -> TableCopy.Outcome {
+    try connection.execute("BEGIN IMMEDIATE")
+    do {
+      let tables = try request.tables.map { try TableSchema(named: $0, connection) }
+      guard Set(tables.map { $0.name.lowercased() }).count == tables.count else {
+        throw SnapshotError(.table, "a table is named twice", hint: "Name each table once.")
+      }
+      for table in tables { try table.demandFree(connection, in: request.database) }
+      for table in tables { try copy(table) }
+      // Triggers last: none of them sees a row that is only put back.
+      for (index, table) in tables.enumerated() { outcome.tables[index].triggers = try makeTriggers(of: table) }
+      try remark(on: tables)
+      try connection.execute(request.dryRun ? "ROLLBACK" : "COMMIT")
+      return outcome
+    } catch {
+      try? connection.execute("ROLLBACK")
+      throw error
+    }
+  }
+
+  private func copy(_ table: TableSchema) throws {
+    try connection.execute(table.sql)
+    let columns = try table.storedColumns(connection)
+    var names = columns.map { quoted($0, by: "\"") }
+    var order = ""
+    if !table.isWithoutRowID {
+      if let rowID = try table.rowIDName(connection) {
+        // Rows keep the numbers by which others may know them.
+        names.insert(rowID, at: 0)
+        order = " ORDER BY \(rowID)"
+      } else {
+        outcome.remarks.append(
+          "'\(table.name)' has columns called rowid, oid and _rowid_: its row numbers are new ones")
+      }
+    }
+    let list = names.joined(separator: ", ")
+    let name = quoted(table.name, by: "\"")
+    let rows: Int
+    if request.dryRun {
+      rows = try connection.integer("SELECT count(*) FROM \(TableSchema.version).\(name)")
+    } else {
+      try connection.execute(
+        "INSERT INTO main.\(name)(\(list)) SELECT \(list) FROM \(TableSchema.version).\(name)\(order)")
+      rows = Int(sqlite3_changes64(connection.handle))
+    }
+    try keepSequence(of: table)
+    var indexes: [String] = []
+    for index in try table.indexes(connection) {
+      try connection.execute(index.sql)
+      indexes.append(index.name)
+    }
+    outcome.tables.append(TableCopy.Copied(table: table.name, rows: rows, indexes: indexes, triggers: []))
+  }
+
+  /// A number that was given away once is not given again.
+  private func keepSequence(of table: TableSchema) throws {
+    guard try connection.hasTable("sqlite_sequence", in: TableSchema.version),
+      let sequence = try connection.rows(
+        "SELECT seq FROM \(TableSchema.version).sqlite_sequence WHERE name = ?", [table.name], limit: 1
+      ).first
+    else { return }
+    try connection.execute("DELETE FROM main.sqlite_sequence WHERE name = ?", table.name)
+    try connection.execute(
+      "INSERT INTO main.sqlite_sequence(name, seq) VALUES (?, CAST(? AS INTEGER))", table.name, sequence)
+  }
+
+  private func makeTriggers(of table: TableSchema) throws -> [String] {
+    var names: [String] = []
+    for trigger in try table.triggers(connection) {
+      try connection.execute(trigger.sql)
+      names.append(trigger.name)
+      // Whatever the trigger cannot find shows when a statement that it is for is prepared.
+      if let complaint = try complaint(about: table) {
+        outcome.remarks.append(
+          "the trigger '\(trigger.name)' needs what \(request.database) does not have: \(complaint)")
+      }
+    }
+    return names
+  }
+
+  private func complaint(about table: TableSchema) throws -> String? {
+    let name = quoted(table.name, by: "\"")
+    var statements = ["INSERT INTO main.\(name) DEFAULT VALUES", "DELETE FROM main.\(name)"]
+    if let column = try table.storedColumns(connection).first.map({ quoted($0, by: "\"") }) {
+      statements.append("UPDATE main.\(name) SET \(column) = \(column)")
+    }
+    for statement in statements {
+      if let message = connection.complaint(preparing: statement) { return message }
+    }
+    return nil
+  }
+
+  private func remark(on tables: [TableSchema]) throws {
+    for table in tables {
+      let name = quoted(table.name, by: "'")
+      let parents = try connection.rows("SELECT DISTINCT \"table\" FROM pragma_foreign_key_list(\(name))", limit: .max)
+      for parent in parents where try !connection.hasTable(parent, in: "main") {
+        outcome.remarks.append("'\(table.name)' refers to the table '\(parent)', which is not there")
+      }
+      let lost = try? connection.rows("PRAGMA main.foreign_key_check(\(name))", limit: 1000).count
+      if let lost, lost > 0 {
+        outcome.remarks.append(
+          "\(lost < 1000 ? "\(lost)" : "1000 or more") rows of '\(table.name)' refer to rows that are not there")
+      }
+      for view in try table.views(connection) {
+        outcome.remarks.append("the view '\(view)' of the version reads '\(table.name)', and was not copied")
+      }
+    }
+  }
+}
+
+extension Connection {
+  fileprivate static func encoding(of image: String, _ watch: Watch) throws(SQLiteFailure) -> String {
+    try openImage(image, watch).rows("PRAGMA encoding", limit: 1).first ?? ""
+  }
+
+  func hasTable(_ name: String, in schema: String) throws(SQLiteFailure) -> Bool {
+    try !rows(
+      "SELECT 1 FROM \(schema).sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", [name], limit: 1
+    ).isEmpty
+  }
+
+  /// Why a statement cannot be prepared; nil when it can.
+  fileprivate func complaint(preparing sql: String) -> String? {
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) != SQLITE_OK else { return nil }
+    return String(cString: sqlite3_errmsg(handle))
+  }
+}

@@ -1,0 +1,243 @@
+import CSQLite
+import Glibc
+
+/// Puts a finished image into a database that applications have open, in one transaction.
+///
+/// No file changes its name: whoever reads meanwhile sees the old content or the new one, and whoever dies in the middle
+/// leaves a transaction that SQLite rolls back. The database keeps its journal mode.
+package struct LiveRestore: Sendable {
+  package enum Stage: Sendable {
+    /// The old content is copied, for an undo.
+    case keeping
+    case writing
+  }
+
+  package struct Outcome: Sendable {
+    package var pageSize: Int
+    package var pagesBefore: Int
+    package var pages: Int
+    package var isWAL: Bool
+  }
+
+  /// A private, verified image. It is made to say what the database says of its journal mode.
+  package var image: String
+  /// Real path of the database.
+  package var database: String
+  /// An empty file of ours that gets the old content first; nil keeps nothing.
+  package var undo: String?
+  /// How long to wait for other processes' locks.
+  package var busyTimeout: Duration
+  /// How often another process may write between the copy of the old content and our lock, before we give up.
+  package var attempts = 20
+  /// Called in that gap; for tests.
+  var betweenCopyAndLock: @Sendable () throws -> Void = {}
+
+  package init(image: String, database: String, undo: String?, busyTimeout: Duration) {
+    self.image = image
+    self.database = database
+    self.undo = undo
+    self.busyTimeout = busyTimeout
+  }
+
+  /// - Parameters:
+  ///   - undoKept: called when the old content is complete in `undo` and nobody else can write any more, before anything
+  ///     is changed; throwing ends it there.
+  ///   - progress: pages done, of how many. Throwing ends it, with the old content intact.
+  /// - Throws: `SnapshotError`, or what the two throw.
+  package func run(
+    undoKept: @escaping @Sendable () throws -> Void,
+    progress: @escaping @Sendable (Stage, Int, Int) throws -> Void
+  ) async throws -> Outcome {
+    try await onOwnThread { stop in
+      let watch = Watch(stop, busyTimeout: busyTimeout)
+      do {
+        return try LiveRestoreRun(self, watch, progress, undoKept).run()
+      } catch let failure as SQLiteFailure {
+        throw watch.refusal ?? explained(failure)
+      }
+    }
+  }
+
+  private func explained(_ failure: SQLiteFailure) -> SnapshotError {
+    var error = failure.explained(of: database)
+    switch failure.primary {
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      error.hint =
+        "Nothing was changed. Try again when no long transaction is running; an application that locks the database for "
+        + "itself has to be stopped, and the database restored with --replace."
+    case SQLITE_CORRUPT, SQLITE_NOTADB:
+      error.hint = "Nothing was changed. Stop what uses it and restore with --replace."
+    case SQLITE_FULL:
+      error.message = "the disk became full while \(database) was restored"
+      error.hint = "The old content is intact. Free space there: the new pages are written beside the old ones first."
+    default: break
+    }
+    return error
+  }
+}
+
+private final class LiveRestoreRun {
+  private let request: LiveRestore
+  private let watch: Watch
+  private let progress: (LiveRestore.Stage, Int, Int) throws -> Void
+  private let undoKept: () throws -> Void
+  private let live: Connection
+
+  init(
+    _ request: LiveRestore, _ watch: Watch, _ progress: @escaping (LiveRestore.Stage, Int, Int) throws -> Void,
+    _ undoKept: @escaping () throws -> Void
+  ) throws {
+    self.request = request
+    self.watch = watch
+    self.progress = progress
+    self.undoKept = undoKept
+    try watch.check()
+    guard (fileSize(request.database) ?? 0) > 0 else {
+      throw SnapshotError(
+        .missing, "there is no database \(request.database)",
+        hint: "Restore it as a new file: without --live.")
+    }
+    live = try Connection(openingLive: request.database, watch)
+  }
+
+  func run() throws -> LiveRestore.Outcome {
+    // The first read, which rolls back what a writer that died has left.
+    let pageSize = try live.integer("PRAGMA page_size")
+    let isWAL = try live.rows("PRAGMA journal_mode", limit: 1).first == "wal"
+    let pagesBefore = try live.integer("PRAGMA page_count")
+    let newPageSize = try openImage(request.image, watch).integer("PRAGMA page_size")
+    try demandFittingPages(pageSize, newPageSize, isWAL, pagesBefore)
+    try Image(request.image).restoreJournalMode(isWAL: isWAL)
+    let source = try openImage(request.image, watch)
+    for _ in 0..<request.attempts {
+      let state = try keepOldContent(isWAL)
+      try request.betweenCopyAndLock()
+      if let pages = try write(source, unlessChangedSince: state, isWAL) {
+        return LiveRestore.Outcome(
+          pageSize: newPageSize, pagesBefore: pagesBefore, pages: pages, isWAL: isWAL)
+      }
+    }
+    throw SnapshotError(
+      .busy, "\(request.database) was written to each time its old content had been copied",
+      hint: "Nothing was changed. Try again, or go without a copy of the old content: --no-undo.")
+  }
+
+  private func demandFittingPages(_ pageSize: Int, _ wanted: Int, _ isWAL: Bool, _ pagesBefore: Int) throws {
+    guard isWAL, pageSize != wanted, pagesBefore > 0 else { return }
+    throw SnapshotError(
+      .pageSize,
+      "\(request.database) has pages of \(pageSize) bytes, the version of \(wanted): "
+        + "in WAL mode SQLite cannot change that while the database is open",
+      hint:
+        "Stop what uses it and restore with --replace; or let its application leave WAL mode first "
+        + "(PRAGMA journal_mode=DELETE).")
+  }
+
+  /// Copies the old content while nobody else can write.
+  /// - Returns: by what a later change would show.
+  private func keepOldContent(_ isWAL: Bool) throws -> [UInt8]? {
+    guard let undo = request.undo else { return nil }
+    guard truncate(undo, 0) == 0 else { throw imageError(undo, errno) }
+    // A connection of its own: what is copied must not be in the middle of writing itself.
+    let keeper = try Connection(openingLive: request.database, watch)
+    try keeper.execute("BEGIN IMMEDIATE")
+    defer { try? keeper.execute("COMMIT") }
+    let copy = try Connection(undo, flags: SQLITE_OPEN_READWRITE)
+    for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"] {
+      try copy.execute("PRAGMA \(pragma)")
+    }
+    let backup = try Backup(from: live, to: copy)
+    let room = (try backup.begin(), try live.integer("PRAGMA page_size"))
+    try demandSpace(room.0 * room.1 + spaceToSpare, in: folder(of: undo))
+    try backup.finish { done, total in
+      try watch.check()
+      try progress(.keeping, done, total)
+    }
+    return try changeMark(isWAL)
+  }
+
+  /// - Returns: how many pages were written; nil when somebody wrote in between, and nothing was changed.
+  private func write(_ source: Connection, unlessChangedSince state: [UInt8]?, _ isWAL: Bool) throws -> Int? {
+    let backup = try Backup(from: source, to: live)
+    // Takes the lock that keeps all others from writing, and holds it to the end.
+    let total = try backup.begin()
+    if let state {
+      guard try changeMark(isWAL) == state else { return nil }
+      try undoKept()
+    }
+    try backup.finish { done, total in
+      try watch.check()
+      try progress(.writing, done, total)
+    }
+    return total
+  }
+
+  /// What is another one after somebody else has written. In WAL mode SQLite itself has noticed when it took its lock; in
+  /// rollback mode the file's own counter tells, which nobody may change while we hold the lock.
+  private func changeMark(_ isWAL: Bool) throws -> [UInt8] {
+    guard isWAL else { return Array(live.leadingBytes(DatabaseHeader.size).dropFirst(24).prefix(8)) }
+    var version: UInt32 = 0
+    try live.demand(sqlite3_file_control(live.handle, "main", SQLITE_FCNTL_DATA_VERSION, &version))
+    return withUnsafeBytes(of: version) { Array($0) }
+  }
+}
+
+extension Connection {
+  /// Opens a database that others have open, to write to it. It is never checkpointed while others have it open.
+  convenience init(openingLive path: String, _ watch: Watch) throws(SQLiteFailure) {
+    try self.init(path, flags: SQLITE_OPEN_READWRITE)
+    obey(watch)
+    try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+    try demand(sqlite3_wal_autocheckpoint(handle, 0))
+    try execute("PRAGMA mmap_size=0")
+    try execute("PRAGMA synchronous=FULL")
+  }
+}
+
+/// A copy by the backup API that holds its locks from the beginning to the end. Without the end, nothing was changed.
+private final class Backup {
+  private let handle: OpaquePointer
+  private let source: Connection
+  private let destination: Connection
+  private var isOver = false
+
+  init(from source: Connection, to destination: Connection) throws(SQLiteFailure) {
+    guard let handle = sqlite3_backup_init(destination.handle, "main", source.handle, "main") else {
+      throw SQLiteFailure(
+        code: sqlite3_extended_errcode(destination.handle), message: String(cString: sqlite3_errmsg(destination.handle))
+      )
+    }
+    self.handle = handle
+    self.source = source
+    self.destination = destination
+  }
+
+  deinit { if !isOver { sqlite3_backup_finish(handle) } }
+
+  /// Takes the locks.
+  /// - Returns: how many pages there are.
+  func begin() throws(SQLiteFailure) -> Int {
+    try demand(sqlite3_backup_step(handle, 0))
+    return pageCount
+  }
+
+  /// Copies all, and commits.
+  func finish(stepDone: (Int, Int) throws -> Void) throws {
+    try stepDone(0, pageCount)
+    while true {
+      let code = sqlite3_backup_step(handle, 64)
+      if code == SQLITE_DONE { break }
+      try demand(code)
+      try stepDone(pageCount - Int(UInt32(bitPattern: sqlite3_backup_remaining(handle))), pageCount)
+    }
+    isOver = true
+    try demand(sqlite3_backup_finish(handle))
+  }
+
+  private var pageCount: Int { Int(UInt32(bitPattern: sqlite3_backup_pagecount(handle))) }
+
+  private func demand(_ code: Int32) throws(SQLiteFailure) {
+    guard code != SQLITE_OK, code != SQLITE_DONE else { return }
+    throw SQLiteFailure(code: code, message: String(cString: sqlite3_errstr(code)))
+  }
+}

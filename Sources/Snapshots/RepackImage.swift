@@ -1,0 +1,32 @@
+import CSQLite
+
+/// Writes a repacked copy of a private, finished image into an empty file of ours.
+/// - Parameter isWAL: what the copy says of its journal mode; nil: what the image says.
+/// - Throws: `.cancelled`; `.sqlite` where the image needs collations or functions of its application.
+package func repackImage(at path: String, into copy: String, isWAL: Bool?) async throws {
+  try await onOwnThread { stop in
+    let watch = Watch(stop, busyTimeout: .seconds(1))
+    do {
+      let wasWAL: Bool
+      do {
+        let connection = try openImage(path, watch)
+        wasWAL = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
+        // Made durable by its owner when it is whole.
+        try connection.execute("PRAGMA synchronous=OFF")
+        try connection.execute("VACUUM INTO ?", copy)
+      }
+      try Image(copy).restoreJournalMode(isWAL: isWAL ?? wasWAL)
+    } catch let failure as SQLiteFailure {
+      if let refusal = watch.refusal { throw refusal }
+      guard failure.needsApplicationCode else { throw failure.explained(of: path) }
+      throw SnapshotError(
+        .sqlite, "the database needs code of its application to be repacked (\(failure.message))",
+        hint: "Restore it as it is, and run VACUUM in its application.", cause: failure)
+    }
+  }
+}
+
+/// Makes a private image say that it is read through a -wal, or through a rollback journal.
+package func setJournalMode(ofImage path: String, isWAL: Bool) async throws {
+  try await onOwnThread { _ in try Image(path).restoreJournalMode(isWAL: isWAL) }
+}

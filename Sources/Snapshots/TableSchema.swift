@@ -1,0 +1,134 @@
+import CSQLite
+
+/// One table of a version that is attached to a connection, and whether it can be copied alone.
+struct TableSchema {
+  /// By which the version is attached.
+  static let version = "sealift_version"
+
+  struct Part {
+    let name: String
+    let sql: String
+  }
+
+  /// As the version spells it.
+  let name: String
+  let sql: String
+  let isWithoutRowID: Bool
+
+  /// - Throws: `.table` when there is none of that name, or none that could be copied.
+  init(named wanted: String, _ connection: Connection) throws {
+    let schema = "\(Self.version).sqlite_schema"
+    guard
+      let name = try connection.rows(
+        "SELECT name FROM \(schema) WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", [wanted], limit: 1
+      ).first
+    else {
+      let known = try connection.rows(
+        "SELECT name FROM \(schema) WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+        limit: 12)
+      throw SnapshotError(
+        .table, "the version has no table '\(wanted)'",
+        hint: known.isEmpty ? "It has no tables at all." : "Tables in it: \(known.joined(separator: ", ")).")
+    }
+    self.name = name
+    let kind = try connection.rows(
+      "SELECT type FROM pragma_table_list(?) WHERE schema = '\(Self.version)'", [name], limit: 1
+    ).first
+    let sql = try connection.rows("SELECT sql FROM \(schema) WHERE name = ?", [name], limit: 1).first ?? ""
+    self.sql = sql
+    isWithoutRowID =
+      try connection.rows(
+        "SELECT wr FROM pragma_table_list(?) WHERE schema = '\(Self.version)'", [name], limit: 1
+      ).first == "1"
+    try Self.demandPlain(name, kind ?? "", sql)
+    if let owner = try Self.virtualOwner(of: name, connection) {
+      throw SnapshotError(
+        .table, "'\(name)' is a part of the virtual table '\(owner)', and of no use alone",
+        hint: "Restore the whole version beside the database, and let its application build '\(owner)' anew.")
+    }
+  }
+
+  private static func demandPlain(_ name: String, _ kind: String, _ sql: String) throws(SnapshotError) {
+    let whole = "Restore the whole version beside the database"
+    switch kind {
+    case "view":
+      throw SnapshotError(.table, "'\(name)' is a view, which holds no rows", hint: "Name the tables that it reads.")
+    case "virtual", "shadow":
+      throw SnapshotError(
+        .table,
+        "'\(name)' is a virtual table or a part of one: its content lies in several tables that belong together",
+        hint: "\(whole), and let its application build the table anew (FTS: INSERT … VALUES('rebuild')).")
+    default: break
+    }
+    guard !name.lowercased().hasPrefix("sqlite_"), !sql.isEmpty else {
+      throw SnapshotError(.table, "'\(name)' is SQLite's own", hint: "\(whole).")
+    }
+  }
+
+  /// SQLite calls a part of a virtual table so only where it has the module: these are told by their names.
+  private static func virtualOwner(of name: String, _ connection: Connection) throws(SQLiteFailure) -> String? {
+    let endings = [
+      "content", "data", "idx", "docsize", "config", "segments", "segdir", "stat", "node", "rowid", "parent",
+    ]
+    guard let line = name.lastIndex(of: "_"), endings.contains(name[name.index(after: line)...].lowercased()) else {
+      return nil
+    }
+    return try connection.rows(
+      "SELECT name FROM \(version).sqlite_schema WHERE type = 'table' AND rootpage = 0 AND name = ? COLLATE NOCASE",
+      [String(name[..<line])], limit: 1
+    ).first
+  }
+
+  /// - Throws: `.table` when the database has something of the name of the table, or of one of its indexes and triggers.
+  func demandFree(_ connection: Connection, in database: String) throws {
+    let parts = try [name] + indexes(connection).map(\.name) + triggers(connection).map(\.name)
+    for part in parts {
+      let there = try connection.rows(
+        "SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [part], limit: 1
+      ).first
+      guard let there else { continue }
+      let new = quoted("\(part)_old", by: "\"")
+      let hint =
+        switch there {
+        case "table":
+          "Rename it first, such as with: ALTER TABLE \(quoted(part, by: "\"")) RENAME TO \(new); nothing is ever merged."
+        default: "Remove the \(there) first, or restore into another database."
+        }
+      let article = there == "index" ? "an" : "a"
+      throw SnapshotError(.table, "\(database) has \(article) \(there) '\(part)' already", hint: hint)
+    }
+  }
+
+  func indexes(_ connection: Connection) throws(SQLiteFailure) -> [Part] { try parts("index", connection) }
+
+  func triggers(_ connection: Connection) throws(SQLiteFailure) -> [Part] { try parts("trigger", connection) }
+
+  /// Those that SQLite makes by itself have no text.
+  private func parts(_ type: String, _ connection: Connection) throws(SQLiteFailure) -> [Part] {
+    let condition =
+      "FROM \(Self.version).sqlite_schema WHERE type = '\(type)' AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL ORDER BY rowid"
+    let names = try connection.rows("SELECT name \(condition)", [name], limit: .max)
+    let texts = try connection.rows("SELECT sql \(condition)", [name], limit: .max)
+    return zip(names, texts).map { Part(name: $0, sql: $1) }
+  }
+
+  /// Names of the columns that hold something: no generated ones.
+  func storedColumns(_ connection: Connection) throws(SQLiteFailure) -> [String] {
+    try connection.rows(
+      "SELECT name FROM pragma_table_xinfo(?, '\(Self.version)') WHERE hidden = 0 ORDER BY cid", [name], limit: .max)
+  }
+
+  /// By what a row's number is called; nil when columns have all of its names.
+  func rowIDName(_ connection: Connection) throws(SQLiteFailure) -> String? {
+    let columns = try connection.rows(
+      "SELECT lower(name) FROM pragma_table_xinfo(?, '\(Self.version)')", [name], limit: .max)
+    return ["rowid", "_rowid_", "oid"].first { !columns.contains($0) }
+  }
+
+  /// Views of the version that speak of the table.
+  func views(_ connection: Connection) throws(SQLiteFailure) -> [String] {
+    try connection.rows(
+      "SELECT name FROM \(Self.version).sqlite_schema WHERE type = 'view' AND instr(lower(sql), lower(?)) > 0", [name],
+      limit: 100)
+  }
+}

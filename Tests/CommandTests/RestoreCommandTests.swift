@@ -1,0 +1,148 @@
+import FoundationEssentials
+import Glibc
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import SealiftTool
+
+/// `restore` and `pull --all`, from the outside.
+@Suite struct RestoreCommandTests {
+  private func home() async throws -> Home {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try home.change()
+    return home
+  }
+
+  @Test func `into the place it came from, refused, replaced and taken back`() async throws {
+    let home = try await home()
+    let (old, path) = (try home.content("app.db"), home.program.file("app.db"))
+    let refused = try await home("restore", "app:latest")
+    #expect(refused.status == 2 && refused.error.contains("--replace") && refused.error.contains("--live"))
+    let plan = try await home.must("restore", "app:latest", "--replace", "--dry-run")
+    #expect(plan.contains("would restore 'app'") && plan.contains("\(path) would become \(path).before-"))
+    let rehearsed = try await home("restore", "app:latest", "-n", "--json")
+    #expect(rehearsed.status == 2 && rehearsed.output.contains(#""code":"destinationExists""#))
+    #expect(try home.content("app.db") == old)
+
+    let replaced = try await home("restore", "app:latest", "--replace")
+    #expect(replaced.status == 0 && replaced.output == "\(path)\n", "\(replaced.error)")
+    #expect(try home.content("app.db") != old)
+    let line = try #require(replaced.error.split(separator: "\n").first { $0.contains("to take this back: ") })
+    let undo = try #require(line.split(separator: "to take this back: ").last)
+    #expect(try await home.program.shell(String(undo)).status == 0)
+    #expect(try home.content("app.db") == old)
+  }
+
+  @Test func `live, while a process has it open, and taken back`() async throws {
+    let home = try await home()
+    let old = try home.content("app.db")
+    let reader = try Child.python(
+      "import sqlite3, sys, time; db = sqlite3.connect(sys.argv[1]); db.execute('select * from t').fetchall(); time.sleep(600)",
+      home.program.file("app.db"))
+    let ready = try await eventually(within: .seconds(600)) {
+      DatabaseUse(of: home.program.file("app.db")).holders.contains { $0.pid == reader.pid }
+    }
+    #expect(ready)
+    let refused = try await home("restore", "app:latest", "--replace", "--json")
+    #expect(try refused.errorDocument().code == "databaseInUse" && refused.status == 1)
+    #expect(try refused.errorDocument().message.contains("process \(reader.pid)"))
+    let live = try await home.must("restore", "app:latest", "--live", "--json")
+    struct Document: Decodable {
+      var mode: String
+      var undo: String
+      var undoCopy: String
+      var identical: Bool
+    }
+    let document = try decoded(Document.self, live)
+    #expect(document.mode == "live" && !document.identical)
+    #expect(try home.content("app.db") != old)
+    #expect(try await home.program.shell(document.undo).status == 0)
+    #expect(try home.content("app.db") == old)
+    try await home.must("restore", "app:latest", "--live", "--no-undo")
+    #expect(try names(in: home.program.scratch.path).filter { $0.hasPrefix("app.db.before") }.count == 1)
+  }
+
+  @Test func `a version of another host, or of a database that is not configured, has no place`() async throws {
+    let home = try await home()
+    try await home.must("push", "./app.db", "--name", "other")
+    let other = try await home("restore", "other:latest", "--json")
+    #expect(other.status == 2)
+    #expect(try other.errorDocument().code == "noPlace" && other.errorDocument().hint?.contains("--to") == true)
+    let key = ["--key-file", home.program.file("key"), "--target", home.target]
+    let without = try await home.program.start(Program.path, key + ["restore", "app:latest", "--json"])
+    #expect(try without.errorDocument().code == "otherHost")
+    try await home.must("restore", "other:latest", "--to", home.program.file("other.db"))
+    #expect(try home.content("other.db") == home.content("app.db"))
+  }
+
+  @Test func `single tables, made over files, and all of a lost machine`() async throws {
+    let home = try await home()
+    try SQLite.run("CREATE TABLE mine(a)", on: home.program.file("into.db"))
+    let copied = try await home.must("restore", "latest", "--table", "t", "--into", home.program.file("into.db"))
+    #expect(copied.contains("copied t to ") && copied.contains(": 3 rows"))
+    let twice = try await home("restore", "latest", "--table", "t", "--into", home.program.file("into.db"), "--json")
+    #expect(try twice.status == 2 && twice.errorDocument().code == "table")
+
+    let made = try await home.must(
+      "restore", "latest", "--to", home.program.file("wal.db"), "--journal", "wal", "--vacuum", "--json")
+    #expect(made.contains(#""identical":false"#) && made.contains(#""mode":"new""#))
+    #expect(try TestDatabase(home.program.file("wal.db")).text("PRAGMA journal_mode") == "wal")
+
+    // A bare machine: no state, no configuration, another name.
+    #expect(mkdir(home.program.file("saved"), 0o700) == 0)
+    let bare = try await home.program.start(
+      Program.path,
+      ["--target", home.target, "--key-file", home.program.file("key"), "pull", "--all", home.program.file("saved")])
+    #expect(bare.status == 0, "\(bare.error)")
+    #expect(bare.output.contains("DATABASE") && bare.output.contains("app"))
+    #expect(home.program.exists("saved/app.sqlite"))
+    let again = try await home("pull", "--all", home.program.file("saved"), "--json")
+    #expect(try again.status == 2 && again.errorDocument().code == "destinationExists")
+    let all = try await home("restore", "--all", "--replace", "--json")
+    #expect(all.status == 0 && all.output.contains(#""restored":[{"#), "\(all.error)")
+    try await home.must("restore", "--all", "--live", "--dry-run")
+  }
+
+  @Test(arguments: [
+    ["restore"], ["restore", "latest", "--all"], ["restore", "latest", "--live", "--replace"],
+    ["restore", "latest", "--no-undo"], ["restore", "latest", "--live", "--vacuum"],
+    ["restore", "latest", "--live", "--journal", "wal"], ["restore", "latest", "--journal", "memory"],
+    ["restore", "latest", "--table", "t"], ["restore", "latest", "--into", "x.db"],
+    ["restore", "latest", "--table", "t,,u", "--into", "x.db"], ["restore", "--all", "--to", "x"],
+    ["restore", "latest", "--table", "t", "--into", "x.db", "--replace"], ["restore", "latest", "--host", "h"],
+    ["restore", "latest", "--busy-timeout", "3s"], ["restore", "latest", "--live", "--busy-timeout", "soon"],
+    ["pull", "--all", "/tmp", "latest"], ["pull", "--all", "/nonexistent", "--target", "/tmp"],
+    ["pull", "latest", "-o", "x", "--host", "h"], ["pull", "latest", "-o", "-", "--dry-run"],
+    ["restore", "--all", "--target", "/tmp"],
+  ])
+  func `what does not go together is a mistake, and never passed over`(arguments: [String]) async throws {
+    let ending = try await Program().start(Program.path, arguments)
+    #expect(ending.status == 2, "\(ending.error)")
+    #expect(ending.error.contains("hint: "))
+  }
+
+  @Test func `every member of the documents is described`() throws {
+    let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
+    let version = VersionSummary(
+      id: "00", database: "d", host: "h", target: "t", time: 0, size: 1, pageSize: 1, pages: 1, method: "pages",
+      bytesNew: 1, sequence: 1, tags: [], note: "", damaged: false, notCheckable: false, sha256: "", formatVersion: 1)
+    let pulled = Pull.Outcome(version: version, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil)
+    let restored = Restore.Outcome(pulled: pulled, mode: .replace, moved: [.init(from: "a", to: "b")])
+    var all = RestoreAll.Outcome(host: "h")
+    all.done = [.init(database: "d", outcome: restored)]
+    all.failures = [("d", OperationError(.failed, "m"))]
+    let tables = RestoreTables.Outcome(
+      version: version, path: "p", tables: [.init(name: "t", rows: 1, indexes: [], triggers: [])], dryRun: true)
+    let documents = [
+      Documents.restore(restored, notices: []), Documents.tables(tables, notices: []),
+      Documents.restoredAll(all, dryRun: false, notices: []),
+    ]
+    let keys = documents.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
+    for key in keys.union(["permissions", "free", "openedBy", "unseen", "pid", "files", "refusal", "command"]) {
+      #expect(documentation.contains("`\(key)`"), "Docs/Json.md does not describe `\(key)`")
+    }
+  }
+}

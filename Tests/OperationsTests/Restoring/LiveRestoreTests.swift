@@ -1,0 +1,203 @@
+import FoundationEssentials
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Snapshots
+
+/// A restore into a database that another process has open all the time: it sees the old content or the new one, whole.
+@Suite struct LiveRestoreTests {
+  /// Every row holds the same number, and `sum` says how many rows there are: no other state is a whole one.
+  private static let application = """
+    seen, writes = set(), 0
+    while True:
+        try:
+            db.execute('begin')
+            rows = db.execute('select v, count(*) from t group by v').fetchall()
+            (expected,) = db.execute('select n from total').fetchone()
+            db.execute('commit')
+            if len(rows) != 1 or rows[0][1] != expected:
+                say(f'TORN {rows} {expected}')
+            if rows[0][0].startswith('old') and rows[0][1] == 300: seen.add('old')
+            if rows[0][0].startswith('now') and rows[0][1] == 1200: seen.add('now')
+            db.execute('begin immediate')
+            word = db.execute('select v from t limit 1').fetchone()[0].split('-')[0]
+            db.execute('update t set v = ?', (f'{word}-{writes}',))
+            db.execute('commit')
+            writes += 1
+            if writes == 3: say('ready')
+            if 'old' in seen and 'now' in seen:
+                say('both'); seen.clear()
+            time.sleep(0.005)
+        except sqlite3.OperationalError as error:
+            if db.in_transaction: db.execute('rollback')
+            if 'locked' not in str(error): say(f'FAILED {error}')
+    """
+
+  private struct Live {
+    let road: Road
+    let path: String
+
+    /// Pushes 300 old rows; there are 1200 of now afterwards, and so more pages.
+    init(journal: String, pageSize: Int = 4096) async throws {
+      road = try await Road()
+      path = road.scratch.file("app.db")
+      let database = try TestDatabase(path)
+      _ = try database.rows("PRAGMA page_size=\(pageSize)")
+      _ = try database.rows("PRAGMA journal_mode=\(journal)")
+      try database.run("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, pad BLOB); CREATE TABLE total(n)")
+      try database.run(RestoreRoad.fill(300, "old") + "; INSERT INTO total VALUES(300)")
+      let outcome = try await road.push(DatabaseSource(name: "app", path: path))
+      #expect(outcome.failures.isEmpty)
+      try database.run(
+        "DELETE FROM t; \(RestoreRoad.fill(1200, "now")); UPDATE total SET n = 1200; CREATE TABLE later(a)")
+      database.close()
+    }
+
+    func run(_ change: (inout Restore.Request) -> Void = { _ in }) async throws -> Restore.Outcome {
+      var request = Restore.Request(place: .file(path), mode: .live)
+      change(&request)
+      return try await Restore(Pull(road.world)).run(.latest(database: "app"), from: road.target, request)
+    }
+
+    func number(_ sql: String) throws -> Int { try TestDatabase(path).number(sql) }
+  }
+
+  @Test(arguments: ["wal", "delete", "truncate", "persist"])
+  func `a process that never closes sees old or new whole, and goes on writing`(journal: String) async throws {
+    let live = try await Live(journal: journal == "wal" ? "wal" : "delete")
+    let setting = journal == "wal" ? "" : "db.execute('pragma journal_mode=\(journal)')\n"
+    let application = try await Keeper(live.path, setting + Self.application, in: live.road.scratch)
+    var inode = stat()
+    #expect(stat(live.path, &inode) == 0)
+    let outcome = try await live.run()
+    var after = stat()
+    #expect(stat(live.path, &after) == 0 && after.st_ino == inode.st_ino)
+    #expect(outcome.mode == .live && outcome.moved.isEmpty)
+    #expect(
+      try await eventually(within: .seconds(600)) { try application.said.contains("both") },
+      "\((try? application.said) ?? [])")
+    // Back to what it was, beside the same process, by the line that was printed.
+    let copy = try #require(outcome.undoCopy)
+    #expect(try TestDatabase(copy, readOnly: true).number("SELECT count(*) FROM t") == 1200)
+    _ = try await RestoreRoad.shell(try #require(outcome.undo))
+    #expect(
+      try await eventually(within: .seconds(600)) { try application.said.filter { $0 == "both" }.count == 2 },
+      "\((try? application.said) ?? [])")
+    #expect(try application.said.allSatisfy { !$0.hasPrefix("TORN") && !$0.hasPrefix("FAILED") })
+    application.child.signal(SIGKILL)
+    try await application.child.end()
+    #expect(try live.number("SELECT count(*) FROM t") == 1200)
+    #expect(try TestDatabase(live.path).text("PRAGMA journal_mode") == (journal == "wal" ? "wal" : "delete"))
+    #expect(try TestDatabase(live.path).text("PRAGMA integrity_check") == "ok")
+  }
+
+  @Test(arguments: [("wal", "delete"), ("delete", "wal")])
+  func `the database keeps its journal mode, and gets shorter`(pushed: String, now: String) async throws {
+    let live = try await Live(journal: pushed)
+    do {
+      let database = try TestDatabase(live.path)
+      #expect(try database.text("PRAGMA journal_mode=\(now)") == now)
+    }
+    let pages = try live.number("PRAGMA page_count")
+    let outcome = try await live.run { $0.keepsUndo = false }
+    #expect(outcome.undo == nil && outcome.undoCopy == nil && !outcome.pulled.identical)
+    let database = try TestDatabase(live.path)
+    #expect(try database.text("PRAGMA journal_mode") == now)
+    #expect(try database.number("PRAGMA page_count") < pages / 2)
+    #expect(try database.number("SELECT count(*) FROM t") == 300)
+    #expect(try database.rows("SELECT 1 FROM sqlite_schema WHERE name = 'later'").isEmpty)
+    if now == "delete" {
+      database.close()
+      #expect(try fileBytes(live.path).count < pages / 2 * 4096)
+    }
+    #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") })
+  }
+
+  @Test func `other pages are explained in WAL mode, and taken in rollback mode`() async throws {
+    let live = try await Live(journal: "delete", pageSize: 1024)
+    do {
+      let database = try TestDatabase(live.path)
+      try database.run("PRAGMA page_size=4096; VACUUM")
+      _ = try database.rows("PRAGMA journal_mode=wal")
+    }
+    let error = await #expect(throws: OperationError.self) { try await live.run() }
+    #expect(error?.code == "pageSize" && error?.message.contains("4096") == true)
+    #expect(error?.hint?.contains("--replace") == true)
+    #expect(try live.number("SELECT count(*) FROM t") == 1200)
+    #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") })
+    do {
+      let database = try TestDatabase(live.path)
+      _ = try database.rows("PRAGMA journal_mode=delete")
+    }
+    _ = try await live.run()
+    #expect(try live.number("PRAGMA page_size") == 1024)
+    #expect(try live.number("SELECT count(*) FROM t") == 300)
+  }
+
+  @Test(arguments: ["wal", "delete"]) func `what is cut short leaves the old content`(journal: String) async throws {
+    let live = try await Live(journal: journal)
+    let image = live.road.scratch.file("image.db")
+    _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
+    struct Stop: Error {}
+    let restore = LiveRestore(image: image, database: live.path, undo: nil, busyTimeout: .seconds(5))
+    await #expect(throws: Stop.self) {
+      try await restore.run(undoKept: {}) { stage, done, _ in if stage == .writing, done > 0 { throw Stop() } }
+    }
+    #expect(try live.number("SELECT count(*) FROM t") == 1200)
+    #expect(try TestDatabase(live.path).text("PRAGMA integrity_check") == "ok")
+    let task = Task {
+      try await restore.run(undoKept: {}) { _, _, _ in withUnsafeCurrentTask { $0?.cancel() } }
+    }
+    task.cancel()
+    let error = await #expect(throws: SnapshotError.self) { try await task.value }
+    #expect(error?.code == .cancelled)
+    #expect(try live.number("SELECT count(*) FROM t") == 1200)
+  }
+
+  @Test func `what is written after the old content was copied is in the copy, or nothing happens`() async throws {
+    for journal in ["wal", "delete"] {
+      let live = try await Live(journal: journal)
+      let image = live.road.scratch.file("image.db")
+      _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
+      let undo = live.road.scratch.file("undo.db")
+      try writeFile(undo, [])
+      let path = live.path
+      var restore = LiveRestore(image: image, database: path, undo: undo, busyTimeout: .seconds(5))
+      let (gaps, kept) = (Counter(), Counter())
+      // Somebody writes just when the copy is complete, and our lock is not taken yet.
+      restore.betweenCopyAndLock = {
+        guard gaps.add(1) <= 2 else { return }
+        try SQLite.run("INSERT INTO later VALUES(1)", on: path)
+      }
+      _ = try await restore.run(undoKept: { _ = kept.add(1) }) { _, _, _ in }
+      #expect(gaps.add(0) == 3 && kept.add(0) == 1)
+      #expect(try TestDatabase(undo, readOnly: true).number("SELECT count(*) FROM later") == 2)
+      #expect(try live.number("SELECT count(*) FROM t") == 300)
+    }
+  }
+
+  @Test func `a database that is locked for good is left alone, and said to be`() async throws {
+    let live = try await Live(journal: "delete")
+    let keeper = try await Keeper(
+      live.path, "db.execute('begin exclusive'); say('ready'); time.sleep(600)", in: live.road.scratch)
+    let error = await #expect(throws: OperationError.self) {
+      try await live.run { $0.busyTimeout = .milliseconds(300) }
+    }
+    #expect(error?.code == "busy" && error?.hint?.hasPrefix("Nothing was changed.") == true)
+    keeper.child.signal(SIGKILL)
+    try await keeper.child.end()
+    #expect(try live.number("SELECT count(*) FROM t") == 1200)
+    #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") && !$0.hasPrefix(".") })
+  }
+
+  @Test func `without a database there is nothing to restore into`() async throws {
+    let live = try await Live(journal: "delete")
+    try removeFile(live.path)
+    let error = await #expect(throws: OperationError.self) { try await live.run() }
+    #expect(error?.code == "nothingLive" && error?.kind == .usage)
+    #expect(!FileManager.default.fileExists(atPath: live.path))
+  }
+}

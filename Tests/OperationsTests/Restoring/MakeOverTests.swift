@@ -1,0 +1,52 @@
+import Operations
+import TestKit
+import Testing
+
+/// What is changed in a restored database before it gets its name.
+@Suite struct MakeOverTests {
+  private func pull(_ road: Road, _ makeOver: MakeOver, to name: String) async throws -> Pull.Outcome {
+    var pull = Pull(road.world)
+    pull.makeOver = makeOver
+    return try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file(name)))
+  }
+
+  @Test func `repacked, and in another journal mode`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 400)
+    try SQLite.run("delete from t where id % 2", on: path)
+    _ = try await road.push(DatabaseSource(name: "app", path: path, method: .pages))
+    let expected = try await dump(path)
+    let plain = try await pull(road, MakeOver(), to: "plain.db")
+    #expect(plain.identical)
+    for (index, (makeOver, journal)) in [
+      (MakeOver(vacuum: true), "delete"), (MakeOver(vacuum: true, journal: .wal), "wal"),
+      (MakeOver(journal: .wal), "wal"), (MakeOver(journal: .delete), "delete"),
+    ].enumerated() {
+      let name = "made-\(index).db"
+      let outcome = try await pull(road, makeOver, to: name)
+      #expect(!outcome.identical)
+      #expect(outcome.checkedAt == (makeOver.vacuum ? .restore : .push) && outcome.check == "ok")
+      let size = try fileBytes(road.scratch.file(name)).count
+      #expect(makeOver.vacuum == (size < outcome.version.size * 3 / 4))
+      #expect(mode(of: road.scratch.file(name)) == 0o600)
+      #expect(road.files(in: road.scratch.path).filter { $0.contains(name) } == [name])
+      #expect(try TestDatabase(road.scratch.file(name)).text("PRAGMA journal_mode") == journal)
+      #expect(try await dump(road.scratch.file(name)) == expected)
+    }
+  }
+
+  @Test func `what needs its application's code is restored as it is, or not at all`() async throws {
+    let road = try await Road()
+    let path = road.scratch.file("app.db")
+    let database = try TestDatabase(path)
+    try database.run("CREATE TABLE s(a TEXT COLLATE shouting); CREATE INDEX i ON s(a); INSERT INTO s VALUES('x')")
+    database.close()
+    _ = try await road.push(DatabaseSource(name: "app", path: path))
+    let error = await #expect(throws: OperationError.self) {
+      try await pull(road, MakeOver(vacuum: true), to: "out.db")
+    }
+    #expect(error?.message.contains("code of its application") == true)
+    #expect(road.files(in: road.scratch.path).allSatisfy { !$0.contains("out.db") })
+    #expect(try await pull(road, MakeOver(journal: .wal), to: "out.db").identical == false)
+  }
+}

@@ -1,0 +1,238 @@
+import FoundationEssentials
+import Glibc
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// A database that takes the place of another: nothing of the old one is lost, nothing of it touches the new one.
+@Suite struct ReplaceTests {
+  @Test(arguments: [true, false]) func `the old database goes aside with its side files, and comes back by the undo`(
+    wal: Bool
+  ) async throws {
+    let home = try await RestoreRoad(wal: wal)
+    try #require(chmod(home.path, 0o640) == 0)
+    let outcome = try await home.run(.replace)
+    #expect(outcome.mode == .replace && outcome.pulled.identical)
+    #expect(Digest.sha256(of: try fileBytes(home.path)).hex == home.version.sha256)
+    #expect(mode(of: home.path) == 0o640)
+    let aside = try #require(outcome.moved.first { $0.from == home.path }?.to)
+    #expect(aside.hasPrefix("\(home.path).before-2"))
+    #expect(outcome.moved.contains { $0.to == aside + "-wal" } == wal)
+    // A -wal of the old database beside the new one would undo the restore, or worse.
+    #expect(home.names.filter { $0.hasPrefix("app.db-") || $0.hasPrefix(".") }.isEmpty)
+    #expect(try home.dump(home.path) == home.pushed)
+    #expect(try home.dump(aside) == home.now)
+
+    // An application has used the restored one meanwhile, and left a -wal of its own.
+    let used = try TestDatabase(home.path)
+    try used.run("INSERT INTO t(v) VALUES ('later')")
+    used.closeKeepingWal()
+    _ = try await RestoreRoad.shell(try #require(outcome.undo))
+    #expect(try home.dump(home.path) == home.now)
+    let undone = aside.replacing(".before-", with: ".undone-")
+    #expect(try home.dump(undone).contains { $0.contains("later") })
+    #expect(home.names.allSatisfy { !$0.contains(".before-") })
+  }
+
+  @Test func `a linked database is replaced where it is, and the link stays`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    let link = home.road.scratch.file("link.db")
+    try #require(symlink("app.db", link) == 0)
+    let outcome = try await home.run(.replace) { $0.place = .file(link) }
+    #expect(outcome.pulled.path?.hasSuffix("/app.db") == true)
+    var status = stat()
+    #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+    #expect(try home.dump(link) == home.pushed)
+    try #require(unlink(home.path) == 0)
+    #expect(await home.refusalOfLink(link)?.code == "brokenLink")
+  }
+
+  @Test(arguments: ["wal", "delete"]) func `who has the database open is named, and nothing is done`(
+    journal: String
+  ) async throws {
+    let home = try await RestoreRoad(wal: journal == "wal")
+    let keeper = try await Keeper(
+      home.path, "db.execute('select count(*) from t').fetchone(); say('ready'); time.sleep(600)",
+      in: home.road.scratch)
+    let before = home.names
+    let error = await home.refusal(.replace)
+    #expect(error?.code == "databaseInUse")
+    #expect(error?.message.contains("(process \(keeper.child.pid)) has ") == true, "\(error?.message ?? "")")
+    #expect(error?.hint?.contains("--live") == true)
+    #expect(home.names == before)
+  }
+
+  /// Locks show connections in WAL mode also where the process table shows nothing.
+  @Test func `an idle connection in WAL mode shows by its locks alone`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    #expect(FileLocks.holder(of: home.path + "-shm", FileLocks.sharedMemory) == nil)
+    let keeper = try await Keeper(
+      home.path, "db.execute('select count(*) from t').fetchone(); say('ready'); time.sleep(600)",
+      in: home.road.scratch)
+    #expect(FileLocks.holder(of: home.path, FileLocks.database) == keeper.child.pid)
+    #expect(FileLocks.holder(of: home.path + "-shm", FileLocks.sharedMemory) == keeper.child.pid)
+    let files = [home.path: try #require(FileIdentity(at: home.path))]
+    #expect(FileLocks.holders(of: files).keys.contains(keeper.child.pid))
+    let descriptor = open(home.path, O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    #expect(!FileLocks.seize(descriptor))
+  }
+
+  @Test func `whoever comes while the files are moved finds a locked database`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let descriptor = open(home.path, O_RDWR | O_CLOEXEC)
+    #expect(FileLocks.seize(descriptor))
+    let keeper = try await Keeper(
+      home.path,
+      """
+      db.execute('pragma busy_timeout=0')
+      try: db.execute('select count(*) from t').fetchone(); say('read')
+      except sqlite3.OperationalError as error: say(error)
+      say('ready'); time.sleep(600)
+      """, in: home.road.scratch)
+    #expect(try keeper.said.first == "database is locked")
+    // Its file is open, though it holds no lock.
+    let use = DatabaseUse(of: home.path, ignoring: [descriptor])
+    #expect(use.holders.map(\.pid) == [keeper.child.pid])
+    close(descriptor)
+  }
+
+  @Test func `where nothing is, the version is simply put there`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    try removeFile(home.path)
+    let outcome = try await home.run(.replace)
+    #expect(outcome.moved.isEmpty && outcome.undo == nil)
+    #expect(home.names == ["app.db"])
+  }
+
+  @Test func `owner, group and what the user noted at the file are kept`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    _ = try await RestoreRoad.shell(
+      "python3 -c 'import os, sys; os.setxattr(sys.argv[1], \"user.note\", b\"mine\")' \(home.path)")
+    if geteuid() == 0 { try #require(chown(home.path, 65534, 65533) == 0 && chmod(home.path, 0o660) == 0) }
+    var before = stat()
+    #expect(stat(home.path, &before) == 0)
+    _ = try await home.run(.replace)
+    var after = stat()
+    #expect(stat(home.path, &after) == 0)
+    #expect(after.st_uid == before.st_uid && after.st_gid == before.st_gid && after.st_mode == before.st_mode)
+    #expect(
+      try await RestoreRoad.shell(
+        "python3 -c 'import os, sys; print(os.getxattr(sys.argv[1], \"user.note\"))' \(home.path)") == "b'mine'\n")
+    #expect(home.road.notices.said.withLock { $0 }.allSatisfy { !$0.contains("could not be kept") })
+  }
+
+  /// Run by root, where root is told that it may not: nobody gets to read more than before.
+  @Test func `an owner and group that cannot be kept are said, and nobody gets more rights`() async throws {
+    guard geteuid() == 0 else { return }
+    await #expect(processExitsWith: .success) {
+      guard setgroups(0, nil) == 0, setgid(65534) == 0, setuid(65534) == 0 else { exit(9) }
+      let folder = "/tmp/sealift-test-likeness-\(getpid())"
+      mkdir(folder, 0o700)
+      defer { rmdir(folder) }
+      let descriptor = open("\(folder)/new", O_RDWR | O_CREAT, 0o600)
+      defer { unlink("\(folder)/new") }
+      // A file that belongs to root and its group, which everybody may look at.
+      guard let likeness = FileLikeness(of: "/etc/shadow") ?? FileLikeness(of: "/etc/passwd") else { exit(8) }
+      let remarks = likeness.give(to: descriptor)
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_mode & 0o070 == 0, remarks.count == 2 else { exit(7) }
+    }
+  }
+
+  // MARK: What a restore that was killed leaves
+
+  @Test func `killed before anything moved: the second names go, the old database stays`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    let aside = home.path + ".before-20200101T000000Z"
+    try ReplaceIntent(database: home.path).note(aside)
+    for ending in ["", "-wal"] { try #require(link(home.path + ending, aside + ending) == 0) }
+    #expect(try home.dump(home.path) == home.now)
+    let outcome = try await home.run(.replace)
+    #expect(try home.dump(home.path) == home.pushed)
+    let kept = try #require(outcome.moved.first?.to)
+    #expect(kept != aside && !FileManager.default.fileExists(atPath: aside))
+    #expect(try home.dump(kept) == home.now)
+  }
+
+  /// The database is away already; its -wal is not, or both.
+  @Test(arguments: [["", "-wal"], [""]]) func `killed in between: the next restore says so, and goes on or back`(
+    moved: [String]
+  ) async throws {
+    for goesOn in [true, false] {
+      let home = try await RestoreRoad(wal: true)
+      let aside = home.path + ".before-20200101T000000Z"
+      try ReplaceIntent(database: home.path).note(aside)
+      for ending in moved { try #require(rename(home.path + ending, aside + ending) == 0) }
+      for mode in [Restore.Mode.new, .live] {
+        let error = await home.refusal(mode)
+        #expect(error?.code == "unfinishedReplace")
+        #expect(error?.message.contains(aside) == true)
+      }
+      if goesOn {
+        let outcome = try await home.run(.replace)
+        #expect(try home.dump(home.path) == home.pushed)
+        #expect(try home.dump(aside) == home.now)
+        _ = try await RestoreRoad.shell(try #require(outcome.undo))
+      } else {
+        let hint = try #require(await home.refusal(.new)?.hint)
+        let line = try #require(hint.split(separator: "put it back with: ", maxSplits: 1).last)
+        _ = try await RestoreRoad.shell(String(line))
+      }
+      #expect(try home.dump(home.path) == home.now)
+    }
+  }
+
+  @Test func `killed when all was done: the next restore says where the old one is`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    let first = try await home.run(.replace)
+    let aside = try #require(first.moved.first?.to)
+    try ReplaceIntent(database: home.path).note(aside)
+    let second = try await home.run(.replace)
+    #expect(home.road.notices.said.withLock { $0 }.contains { $0.contains(aside) })
+    #expect(second.moved.first?.to != aside)
+    #expect(try home.dump(aside) == home.now)
+    #expect(!FileManager.default.fileExists(atPath: ReplaceIntent.path(of: home.path)))
+  }
+
+  @Test func `what fails on the way leaves everything as it was`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    var aside = SetAside(home.path, time: "20200101T000000Z")
+    let before = home.names
+    // The name that the -wal is to get is taken.
+    try writeFile(aside.aside + "-wal", [1])
+    #expect(throws: (any Error).self) { try aside.move() }
+    try removeFile(aside.aside + "-wal")
+    #expect(home.names == before)
+    #expect(try home.dump(home.path) == home.now)
+  }
+
+  @Test func `names with quotes and spaces survive the shell`() async throws {
+    let home = try await RestoreRoad(wal: true, name: "it's my app.db $HOME")
+    let outcome = try await home.run(.replace)
+    _ = try await RestoreRoad.shell(try #require(outcome.undo))
+    #expect(try home.dump(home.path) == home.now)
+  }
+
+  @Test func `a preview says what would be done, and does nothing`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    let before = home.names
+    let preview = try await home.restore.preview(
+      .latest(database: "app"), from: home.road.target, Restore.Request(place: .file(home.path), mode: .replace))
+    #expect(preview.refusal == nil && preview.moves.map(\.from) == ["", "-wal", "-shm"].map { home.path + $0 })
+    #expect(preview.version.id == home.version.id && preview.path.hasSuffix("/app.db"))
+    let plain = try await home.restore.preview(
+      .latest(database: "app"), from: home.road.target, Restore.Request(place: .file(home.path)))
+    #expect(plain.refusal?.code == "destinationExists")
+    #expect(home.names == before)
+  }
+}
+
+extension RestoreRoad {
+  fileprivate func refusalOfLink(_ link: String) async -> OperationError? {
+    await #expect(throws: OperationError.self) { try await run(.replace) { $0.place = .file(link) } }
+  }
+}

@@ -1,0 +1,116 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// A lost machine: a target and its key are all that is left.
+@Suite struct RestoreAllTests {
+  private func pushed(_ names: [String], host: String = "host", at road: Road) async throws {
+    var world = road.world
+    world.host = host
+    world.stateFolder = road.scratch.file("state-\(host)")
+    for name in names {
+      let path = road.scratch.file("\(host)-\(name).db".replacing("/", with: "-"))
+      try SQLite.run("CREATE TABLE t(a); INSERT INTO t VALUES('\(host) \(name)')", on: path)
+      for _ in 0..<2 {
+        try SQLite.run("INSERT INTO t VALUES(1)", on: path)
+        _ = try await Push(world).run(
+          Push.Request(database: DatabaseSource(name: name, path: path), targets: [road.target]))
+      }
+    }
+  }
+
+  /// A machine that has never been seen, under another name.
+  private func machine(_ road: Road, named name: String = "new") -> World {
+    var world = road.world
+    (world.host, world.stateFolder) = (name, road.scratch.file("state-\(name)"))
+    return world
+  }
+
+  @Test func `every database comes back to a machine that knows nothing`() async throws {
+    let road = try await Road()
+    try await pushed(["app", "mail", "a/b"], at: road)
+    let folder = try Scratch()
+    let all = RestoreAll(Pull(machine(road)))
+    let told = Counter()
+    let outcome = try await all.run(.pull(into: folder.path), from: road.target, host: nil) { _ in _ = told.add(1) }
+    #expect(outcome.failures.isEmpty && outcome.done.count == 3 && told.add(0) == 3 && outcome.host == "host")
+    #expect(road.files(in: folder.path) == ["a_b.sqlite", "app.sqlite", "mail.sqlite"])
+    let mail = try TestDatabase(folder.file("mail.sqlite"))
+    #expect(try mail.rows("SELECT a FROM t") == [["t:host mail"], ["i:1"], ["i:1"]])
+    // What is there is never replaced; the others do not suffer from it.
+    try removeFile(folder.file("app.sqlite"))
+    let again = try await all.run(.pull(into: folder.path), from: road.target, host: nil)
+    #expect(again.done.map(\.database) == ["app"])
+    #expect(again.failures.map(\.database) == ["a/b", "mail"])
+    #expect(again.failures.allSatisfy { $0.error.code == "destinationExists" })
+  }
+
+  @Test func `of several hosts one has to be meant`() async throws {
+    let road = try await Road()
+    try await pushed(["app"], host: "one", at: road)
+    try await pushed(["app", "mail"], host: "two", at: road)
+    let folder = try Scratch()
+    let error = await #expect(throws: OperationError.self) {
+      try await RestoreAll(Pull(machine(road))).run(.pull(into: folder.path), from: road.target, host: nil)
+    }
+    #expect(error?.code == "severalHosts" && error?.message.contains("one, two") == true)
+    let wrong = await #expect(throws: OperationError.self) {
+      try await RestoreAll(Pull(machine(road))).run(.pull(into: folder.path), from: road.target, host: "three")
+    }
+    #expect(wrong?.message.contains("nothing of three") == true)
+    #expect(road.files(in: folder.path).isEmpty)
+    let own = try await RestoreAll(Pull(machine(road, named: "one"))).run(
+      .pull(into: folder.path), from: road.target, host: nil)
+    #expect(own.done.count == 1)
+    #expect(try TestDatabase(folder.file("app.sqlite")).text("SELECT a FROM t") == "one app")
+    let other = try Scratch()
+    let asked = try await RestoreAll(Pull(machine(road))).run(
+      .pull(into: other.path), from: road.target, host: "two")
+    #expect(asked.done.count == 2)
+  }
+
+  @Test func `to where the configuration says, with what is missing and what is too much`() async throws {
+    let road = try await Road()
+    try await pushed(["app", "mail", "extra"], at: road)
+    let folder = try Scratch()
+    let paths = ["app": folder.file("app.db"), "mail": folder.file("no/mail.db"), "lost": folder.file("lost.db")]
+    var all = RestoreAll(Pull(machine(road)))
+    all.dryRun = true
+    let request = Restore.Request(place: .origin([:]))
+    let rehearsed = try await all.run(.restore(request, paths: paths), from: road.target, host: "host")
+    #expect(rehearsed.done.map(\.preview?.path) == [folder.file("app.db")])
+    #expect(road.files(in: folder.path).isEmpty)
+    all.dryRun = false
+    let outcome = try await all.run(.restore(request, paths: paths), from: road.target, host: "host")
+    #expect(outcome.done.map(\.outcome?.pulled.path) == [folder.file("app.db")])
+    #expect(outcome.passedOver == ["extra"])
+    #expect(Set(outcome.failures.map(\.database)) == ["mail", "lost"])
+    #expect(outcome.failures.first { $0.database == "lost" }?.error.kind == .noSuchVersion)
+    // The same over what is there.
+    let replaced = try await all.run(
+      .restore(Restore.Request(place: .origin([:]), mode: .replace), paths: ["app": folder.file("app.db")]),
+      from: road.target, host: "host")
+    #expect(replaced.done.first?.outcome?.moved.count == 1)
+  }
+
+  @Test func `a chain that is damaged fails alone`() async throws {
+    let road = try await Road()
+    try await pushed(["app", "mail"], at: road)
+    let list = try await ListVersions(road.world).run(at: road.target)
+    let newest = try #require(list.versions.last { $0.database == "mail" })
+    let names = road.store.content.keys.map(\.text).filter { $0.hasPrefix("versions/") }
+    let chains = Set(names.map { $0.split(separator: "/")[1] })
+    #expect(chains.count == 2 && newest.sequence == 2)
+    // Every pack and manifest of one chain is spoilt: that of mail or of app, which of them does not matter.
+    let spoilt = try #require(chains.sorted().first)
+    for (name, bytes) in road.store.content where name.text.contains("/\(spoilt)/") {
+      road.store.content[name] = bytes.map { $0 ^ 1 }
+    }
+    let folder = try Scratch()
+    let outcome = try await RestoreAll(Pull(machine(road))).run(.pull(into: folder.path), from: road.target, host: nil)
+    #expect(outcome.done.count == 1 && outcome.failures.count == 1)
+    #expect(outcome.failures.first?.error.kind == .verificationFailed)
+  }
+}

@@ -1,0 +1,179 @@
+import Operations
+import Storage
+import TestKit
+import Testing
+
+/// Single tables, put into a database that has others.
+@Suite struct TableTests {
+  private struct Tables {
+    let road: Road
+    let path: String
+    let other: String
+
+    init(_ schema: String, other sql: String = "CREATE TABLE mine(a); INSERT INTO mine VALUES(1)") async throws {
+      road = try await Road()
+      path = road.scratch.file("app.db")
+      other = road.scratch.file("other.db")
+      let database = try TestDatabase(path)
+      try database.run(schema)
+      database.close()
+      let outcome = try await road.push(DatabaseSource(name: "app", path: path, method: .pages))
+      #expect(outcome.failures.isEmpty, "\(outcome.failures)")
+      try SQLite.run(sql, on: other)
+    }
+
+    @discardableResult
+    func copy(_ tables: String..., dryRun: Bool = false) async throws -> RestoreTables.Outcome {
+      var request = RestoreTables.Request(tables: tables, into: other)
+      request.dryRun = dryRun
+      return try await RestoreTables(Pull(road.world)).run(.latest(database: "app"), from: road.target, request)
+    }
+
+    func refusal(_ tables: String...) async -> OperationError? {
+      await #expect(throws: OperationError.self) {
+        try await RestoreTables(Pull(road.world)).run(
+          .latest(database: "app"), from: road.target, RestoreTables.Request(tables: tables, into: other))
+      }
+    }
+
+    /// The rows of a query on both, which must be the same.
+    func same(_ query: String) throws -> Bool {
+      try TestDatabase(path).rows(query) == TestDatabase(other).rows(query)
+    }
+  }
+
+  @Test func `rows come with their numbers, indexes, triggers and sequence`() async throws {
+    let tables = try await Tables(
+      """
+      CREATE TABLE plain(a, b DEFAULT 7); INSERT INTO plain(rowid, a) VALUES(5, 'x'), (900, NULL), (-3, x'00ff'), (7, 1.5);
+      CREATE INDEX plain_a ON plain(a) WHERE a IS NOT NULL; CREATE UNIQUE INDEX "plain ""b" ON plain(rowid_ish(a), b);
+      """.replacing("rowid_ish(a)", with: "lower(a)"))
+    let outcome = try await tables.copy("PLAIN")
+    #expect(outcome.tables.map(\.name) == ["plain"] && outcome.tables[0].rows == 4)
+    #expect(outcome.tables[0].indexes == ["plain_a", "plain \"b"])
+    #expect(try tables.same("SELECT rowid, a, b, typeof(a) FROM plain ORDER BY rowid"))
+    #expect(try tables.same("SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'plain' ORDER BY name"))
+    #expect(try TestDatabase(tables.other).text("PRAGMA integrity_check") == "ok")
+    #expect(try TestDatabase(tables.other).number("SELECT a FROM mine") == 1)
+  }
+
+  @Test func `every kind of table that can stand alone`() async throws {
+    let tables = try await Tables(
+      """
+      CREATE TABLE counted(id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT); INSERT INTO counted VALUES(4, 'a'), (99, 'b');
+      DELETE FROM counted WHERE id = 99;
+      CREATE TABLE emptied(id INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO emptied VALUES(41); DELETE FROM emptied;
+      CREATE TABLE keyed(k TEXT, n INT, PRIMARY KEY(k, n)) WITHOUT ROWID; INSERT INTO keyed VALUES('b', 2), ('a', 1);
+      CREATE TABLE computed(a INT, twice AS (a * 2) VIRTUAL, kept AS (a + 1) STORED); INSERT INTO computed VALUES(3), (4);
+      CREATE TABLE strict_one(a INTEGER, b ANY) STRICT; INSERT INTO strict_one VALUES(1, 'x'), (2, 2.5);
+      CREATE TABLE named(rowid TEXT, oid TEXT, _rowid_ TEXT); INSERT INTO named VALUES('r', 'o', 'u');
+      CREATE TABLE half(rowid TEXT); INSERT INTO half(_rowid_, rowid) VALUES(77, 'text');
+      CREATE TABLE checked(a CHECK (a > 0)); PRAGMA ignore_check_constraints=1; INSERT INTO checked VALUES(-1);
+      """)
+    let names = ["counted", "emptied", "keyed", "computed", "strict_one", "named", "half", "checked"]
+    var request = RestoreTables.Request(tables: names, into: tables.other)
+    request.dryRun = true
+    let before = try fileBytes(tables.other)
+    let restore = RestoreTables(Pull(tables.road.world))
+    let rehearsed = try await restore.run(.latest(database: "app"), from: tables.road.target, request)
+    #expect(try fileBytes(tables.other) == before)
+    request.dryRun = false
+    let outcome = try await restore.run(.latest(database: "app"), from: tables.road.target, request)
+    #expect(rehearsed.tables.map(\.rows) == outcome.tables.map(\.rows))
+    #expect(outcome.tables.map(\.name) == names)
+    for name in names { #expect(try tables.same("SELECT * FROM \(name)"), "\(name)") }
+    #expect(try tables.same("SELECT _rowid_, rowid FROM half"))
+    #expect(try tables.same("SELECT name, seq FROM sqlite_sequence ORDER BY name"))
+    // A number that was given away is not given again.
+    try SQLite.run("INSERT INTO counted(t) VALUES('c')", on: tables.other)
+    #expect(try TestDatabase(tables.other).number("SELECT max(id) FROM counted") == 100)
+    #expect(tables.road.notices.said.withLock { $0 }.contains { $0.contains("'named' has columns called rowid") })
+  }
+
+  @Test func `triggers see no row that is put back, and what they need is named`() async throws {
+    let tables = try await Tables(
+      """
+      CREATE TABLE parent(id INTEGER PRIMARY KEY); INSERT INTO parent VALUES(1);
+      CREATE TABLE child(id INTEGER PRIMARY KEY, p REFERENCES parent(id)); INSERT INTO child VALUES(1, 1), (2, 8);
+      CREATE TABLE log(what); CREATE VIEW families AS SELECT * FROM child JOIN parent ON p = parent.id;
+      CREATE TRIGGER noted AFTER INSERT ON child BEGIN INSERT INTO log VALUES(new.id); END;
+      CREATE TRIGGER counted AFTER DELETE ON child BEGIN DELETE FROM absent; END;
+      """)
+    let outcome = try await tables.copy("child")
+    #expect(outcome.tables[0].triggers == ["noted", "counted"])
+    let said = tables.road.notices.said.withLock { $0 }
+    #expect(said.contains { $0.contains("refers to the table 'parent', which is not there") })
+    #expect(said.contains { $0.contains("'noted' needs") && $0.contains("no such table: main.log") })
+    #expect(said.contains { $0.contains("'counted' needs") })
+    #expect(said.contains { $0.contains("the view 'families'") })
+
+    let both = try await Tables(
+      """
+      CREATE TABLE parent(id INTEGER PRIMARY KEY); INSERT INTO parent VALUES(1);
+      CREATE TABLE child(id INTEGER PRIMARY KEY, p REFERENCES parent(id)); INSERT INTO child VALUES(1, 1), (2, 8);
+      CREATE TABLE log(what); CREATE TRIGGER noted AFTER INSERT ON child BEGIN INSERT INTO log VALUES(new.id); END;
+      """)
+    try await both.copy("child", "log", "parent")
+    #expect(try TestDatabase(both.other).number("SELECT count(*) FROM log") == 0)
+    let remarks = both.road.notices.said.withLock { $0 }
+    #expect(remarks.contains { $0.contains("1 rows of 'child' refer to rows that are not there") })
+    #expect(!remarks.contains { $0.contains("needs") || $0.contains("which is not there") })
+    try SQLite.run("INSERT INTO child VALUES(3, 1)", on: both.other)
+    #expect(try TestDatabase(both.other).number("SELECT what FROM log") == 3)
+  }
+
+  @Test func `what cannot be copied alone is refused with the way out, and nothing is changed`() async throws {
+    let tables = try await Tables(
+      """
+      CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES('some words');
+      CREATE TABLE there(a); CREATE TABLE free(a); CREATE INDEX taken ON free(a); INSERT INTO free VALUES(1);
+      CREATE VIEW seen AS SELECT * FROM there; CREATE TABLE seq(id INTEGER PRIMARY KEY AUTOINCREMENT);
+      """, other: "CREATE TABLE There(b); CREATE TABLE x(a); CREATE INDEX taken ON x(a)")
+    let before = try fileBytes(tables.other)
+    for (name, words) in [
+      ("words", "a virtual table"), ("words_content", "a virtual table"), ("seen", "is a view"),
+      ("sqlite_sequence", "SQLite's own"), ("absent", "has no table 'absent'"),
+      ("there", "has a table 'there' already"),
+      ("free", "has an index 'taken' already"),
+    ] {
+      let error = await tables.refusal(name)
+      #expect(error?.kind == .usage && error?.code == "table", "\(name): \(String(describing: error))")
+      #expect(error?.message.contains(words) == true, "\(name): \(error?.message ?? "")")
+      #expect(error?.hint != nil)
+    }
+    #expect(await tables.refusal("seq", "there") != nil)
+    #expect(await tables.refusal("seq", "SEQ")?.message == "restoring from memory: a table is named twice")
+    #expect(try fileBytes(tables.other) == before)
+  }
+
+  @Test func `a collation of the application, and another encoding, are explained`() async throws {
+    let shouting = try await Tables(
+      "CREATE TABLE s(a TEXT COLLATE shouting); CREATE INDEX i ON s(a); INSERT INTO s VALUES('x')")
+    #expect(await shouting.refusal("s")?.message.contains("code of its application") == true)
+    let wide = try await Tables("PRAGMA encoding='UTF-16le'; CREATE TABLE w(a)")
+    #expect(await wide.refusal("w")?.message.contains("UTF-16le") == true)
+  }
+
+  /// In one transaction: a process that reads all the time sees both tables or none.
+  @Test func `into a database that is open elsewhere`() async throws {
+    let tables = try await Tables(
+      "CREATE TABLE one(a); CREATE TABLE two(a); \(Self.many("one")); \(Self.many("two"))",
+      other: "PRAGMA journal_mode=wal; CREATE TABLE mine(a)")
+    let reader = try await Keeper(
+      tables.other,
+      """
+      said = set()
+      while True:
+          names = [name for (name,) in db.execute("select name from sqlite_schema where name in ('one', 'two')")]
+          if len(names) not in said: said.add(len(names)); say('ready' if not names else len(names))
+          time.sleep(0.001)
+      """, in: tables.road.scratch)
+    try await tables.copy("one", "two")
+    #expect(try await eventually(within: .seconds(600)) { try reader.said.contains("2") })
+    #expect(try reader.said == ["ready", "2"])
+  }
+
+  private static func many(_ table: String) -> String {
+    "INSERT INTO \(table) WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT randomblob(200) FROM n"
+  }
+}
