@@ -28,6 +28,8 @@ package struct Pull: Sendable {
     package var checkedAt: CheckTime?
     /// Companion files put beside it, as a folder, if the version has any.
     package var companionsFolder: String?
+    /// The folder of a Core Data store's external files, under the name that belongs to the file's.
+    package var supportFolder: String?
   }
 
   package enum CheckTime: String, Sendable {
@@ -77,17 +79,23 @@ package struct Pull: Sendable {
   private func restore(_ version: VersionSummary, _ reader: VersionReader, to path: String) async throws -> Outcome {
     let file = try RestoredFile(for: path)
     defer { file.discard() }
+    try StagedCompanions.refuseIfPresent(reader, beside: path)
     let checked = try await fill(file, version, reader)
-    let companions = try await Companions(reader).restore(beside: path)
+    let done = Counter()
+    let published = try await Companions(reader).restore(beside: path) { [reporter = world.reporter] count in
+      reporter.progress(
+        Progress(.fetching, subject: version.database, bytesDone: version.size + done.add(count), bytesTotal: nil))
+    }
     do {
       try file.publish()
     } catch {
-      companions?.discard()
+      published?.discard()
       throw error
     }
+    if let caution = reader.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
     return Outcome(
       version: version, path: path, check: checked.outcome, checkedAt: checked.time,
-      companionsFolder: companions?.path)
+      companionsFolder: published?.folder, supportFolder: published?.supportFolder)
   }
 
   /// Written to a spool first: not a byte leaves before the whole is verified.

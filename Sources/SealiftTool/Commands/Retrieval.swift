@@ -76,6 +76,7 @@ struct Retrieval {
     terminal.notice(
       "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)\(since)"
     )
+    if let folder = outcome.supportFolder { terminal.notice("its external files are in \(folder)") }
     if let folder = outcome.companionsFolder { terminal.notice("its companion files are in \(folder)") }
   }
 }
