@@ -30,25 +30,31 @@ struct CopiedVersion {
     let manifest = try await origin.repository.readManifest(facts.name, state: origin.state)
     let reader = try await VersionReader(
       manifest, repository: origin.repository, state: origin.state, tables: place.path)
-    let files = try await restore(reader)
-    defer { for file in files { file.discard() } }
-
     let core = reader.core
+    let image = try await restoreDatabase(reader)
+    defer { image.discard() }
+    let staged = try await StagedCompanions.restore(
+      reader, beside: "\(place.path)/companions", finishing: false, onProgress: { _ in })
+    defer { staged?.discard() }
+
     let lane = try destination.place(core, fork: fork)
     let bases = destination.bases(of: lane.chain, core, fork: lane.fork, level: compressionLevel, in: place)
-    let snapshot = try snapshot(files[0], core)
+    let snapshot = try snapshot(image, core)
     var session = try await PushSession(
       destination.repository, chain: lane.chain, state: destination.state, policy: .init(now: world.now))
     for problem in session.problems { world.reporter.notice("\(destination.name): \(problem.message)") }
     let next = session.next
     var draft = VersionDraft(
       chain: lane.chain, sequence: next.sequence, previous: next.previous, time: core.time, host: core.host,
-      database: core.database, method: core.method, flags: core.flags, members: sources(core, files),
+      database: core.database, method: core.method, flags: core.flags, members: [source(core.members[0], image)],
       tags: summary.tags, note: summary.note, compressionLevel: compressionLevel)
     let plan = snapshot.flatMap { bases?.plan(for: $0) } ?? .withoutBases
     draft.deltas = plan
     let remarks = manifest.body.remarks
+    draft.companions = { core.members.dropFirst().map { member in Self.source(member, staged) } }
     draft.lateRows = { remarks.rows }
+    draft.lateStore = { remarks.store }
+    draft.lateCapture = { remarks.capture }
     draft.origin = remarks.origin ?? .init(repository: origin.repository.id, version: facts.id)
     draft.demand = { members in try Self.demand(members, core) }
     let total = core.members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
@@ -66,48 +72,44 @@ struct CopiedVersion {
     return copy
   }
 
-  /// Every file of the version, each proved by its image digest and its SHA-256.
-  /// - Throws: `.unsupported` for a version with folders or links, which are not written yet.
-  private func restore(_ reader: VersionReader) async throws -> [RestoredFile] {
-    guard reader.core.members.allSatisfy({ $0.file != nil }) else {
-      throw RepositoryError(
-        .unsupported, "the version holds folders or links, which cannot be copied yet", hint: "Install a newer sealift."
-      )
+  /// The database, proved by its image digest and its SHA-256.
+  private func restoreDatabase(_ reader: VersionReader) async throws -> RestoredFile {
+    guard let content = reader.core.members.first?.file else {
+      throw RepositoryError(.damaged, "the version has no content")
     }
-    var files: [RestoredFile] = []
+    let file = try RestoredFile(for: "\(place.path)/database")
     let done = Counter()
     do {
-      for (index, member) in reader.core.members.enumerated() {
-        guard let content = member.file else { continue }
-        let file = try RestoredFile(for: "\(place.path)/member-\(index)")
-        files.append(file)
-        try file.setLength(Int(content.length))
-        try await reader.read(
-          member: index, into: file,
-          onProgress: { [reporter = world.reporter] count in
-            reporter.progress(
-              Progress(
-                .fetching, subject: reader.core.database, bytesDone: done.add(count), bytesTotal: summary.size))
-          })
-        try file.demand(content)
-      }
-      return files
+      try file.setLength(Int(content.length))
+      try await reader.read(
+        member: 0, into: file,
+        onProgress: { [reporter = world.reporter] count in
+          reporter.progress(
+            Progress(
+              .fetching, subject: reader.core.database, bytesDone: done.add(count), bytesTotal: summary.size))
+        })
+      try file.demand(content)
+      return file
     } catch {
-      for file in files { file.discard() }
+      file.discard()
       throw error
     }
   }
 
-  private func sources(_ core: Core, _ files: [RestoredFile]) -> [MemberSource] {
-    zip(core.members, files).map { member, file in
-      let content: MemberSource.Content =
-        switch member.content {
-        case .database(let image): .image(pageSize: Int(image.unitSize))
-        default: .file
-        }
-      return MemberSource(
-        content: content, path: member.path, mode: member.mode, modified: member.modified,
-        length: Int(member.file?.length ?? 0), read: { try file.bytes($0) })
+  private func source(_ member: Core.Member, _ file: RestoredFile) -> MemberSource {
+    let content: MemberSource.Content =
+      switch member.content {
+      case .database(let image): .image(pageSize: Int(image.unitSize))
+      default: .file
+      }
+    return MemberSource(
+      content: content, path: member.path, mode: member.mode, modified: member.modified,
+      length: Int(member.file?.length ?? 0), read: { try file.bytes($0) })
+  }
+
+  private static func source(_ member: Core.Member, _ staged: StagedCompanions?) -> CompanionSource {
+    CompanionSource(rebuilding: member) {
+      try staged.map { StagedFile(try $0.open(member.path), member) }
     }
   }
 
@@ -125,7 +127,8 @@ struct CopiedVersion {
     let isSame =
       members.count == core.members.count
       && zip(members, core.members).allSatisfy {
-        $0.path == $1.path && $0.file?.length == $1.file?.length && $0.file?.sha256 == $1.file?.sha256
+        MemberPath.isSame($0.path, $1.path) && $0.file?.length == $1.file?.length
+          && $0.file?.sha256 == $1.file?.sha256 && ($0.file != nil || $0.content == $1.content)
       }
     guard isSame else {
       throw RepositoryError(
@@ -150,4 +153,30 @@ extension RestoredFile {
     if let problem { throw problem }
     return bytes
   }
+}
+
+/// A companion in the scratch place, to be sealed anew as it was.
+private final class StagedFile: CompanionFile {
+  let length: Int
+  let mode: UInt32
+  let modified: UInt64
+  private let file: RestoredMember
+
+  init(_ file: RestoredMember, _ member: Core.Member) {
+    self.file = file
+    length = Int(member.file?.length ?? 0)
+    mode = member.mode
+    modified = member.modified
+  }
+
+  func read(_ range: Range<Int>) throws -> [UInt8] {
+    try [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      try file.read(
+        into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: range.count), at: range.lowerBound)
+      count = range.count
+    }
+  }
+
+  func isSettled() -> Bool { true }
+  func keptUnsettled() {}
 }

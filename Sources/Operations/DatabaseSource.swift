@@ -25,6 +25,10 @@ package struct DatabaseSource: Sendable {
   package var tags: [String]
   /// Begins a chain of its own when raised: the way out when two machines pushed as one.
   package var fork: UInt32
+  /// Files and folders that come with it.
+  package var companions: [Companion] = []
+  /// Whether the external files of a Core Data store come with it, unasked.
+  package var externalData = true
 
   package init(
     name: String, path: String, method: Method = .vacuum, busyTimeoutMilliseconds: Int = 30_000,

@@ -59,10 +59,13 @@ struct DrillRestoration {
             .fetching, subject: reader.core.database, bytesDone: done.add(count), bytesTotal: Int(content.length)))
       })
     try file.demand(content)
-    let companions = try await Companions(reader).restore(beside: image)
+    let companions = try await StagedCompanions.restore(reader, beside: image, finishing: false, onProgress: { _ in })
     defer { companions?.discard() }
     var proof = ImageProof()
     proof.passed.append("restored from the target alone, SHA-256 as at push")
+    if let companions {
+      proof.passed.append("\(companions.files) \(companions.files == 1 ? "file" : "files") beside it restored")
+    }
     if content.unitType == .page {
       proof.join(try await look(at: file.temporaryPath, manifest, trial))
     } else {

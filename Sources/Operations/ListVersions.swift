@@ -30,6 +30,10 @@ package struct ListVersions: Sendable {
     package var bytesDecoded: Int
     package var bytesFetched: Int
     package var members: [Member]
+    /// What the database is to Core Data.
+    package var store: StoreFacts?
+    /// What of its companions is not in it.
+    package var capture: CaptureFacts?
   }
 
   package var world: World
@@ -94,7 +98,8 @@ package struct ListVersions: Sendable {
         summary: summary, copiedFrom: body.remarks.origin?.version.hex,
         previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,
         revision: Int(body.revision), packs: reader.packCount, bytesDecoded: Int(body.bytesDecoded),
-        bytesFetched: Int(body.bytesFetched), members: reader.core.members.map(Detail.Member.init))
+        bytesFetched: Int(body.bytesFetched), members: reader.core.members.map(Detail.Member.init),
+        store: body.remarks.store.map(StoreFacts.init), capture: body.remarks.capture.map(CaptureFacts.init))
     } catch {
       throw OperationError(error, doing: "reading \(target.name)")
     }

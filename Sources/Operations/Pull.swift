@@ -25,6 +25,8 @@ package struct Pull: Sendable {
     package var companionsFolder: String?
     /// It is byte for byte what was pushed.
     package var identical = true
+    /// The folder of a Core Data store's external files, under the name that belongs to the file's.
+    package var supportFolder: String?
   }
 
   package enum CheckTime: String, Sendable {
@@ -63,20 +65,35 @@ package struct Pull: Sendable {
     try ReplaceIntent(database: path).demandSettled()
     let spooled = try await spool(found, for: path)
     defer { spooled.discard() }
-    let companions = try await Companions(spooled.reader).restore(beside: path)
+    let published = try await publishCompanions(of: found, spooled.reader, beside: path)
     do {
       try spooled.file.publish()
     } catch {
-      companions?.discard()
+      published?.discard()
       throw error
     }
-    return outcome(found, spooled, path, companions?.path)
+    if let caution = spooled.reader.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
+    return outcome(found, spooled, path, published)
   }
 
-  func outcome(_ found: FoundVersion, _ spooled: SpooledVersion, _ path: String?, _ companions: String?) -> Outcome {
+  /// What the version has besides its database, into `<path>.companions` and, of a Core Data store, its support folder.
+  func publishCompanions(
+    of found: FoundVersion, _ reader: VersionReader, beside path: String
+  ) async throws -> StagedCompanions.Published? {
+    let done = Counter()
+    return try await Companions(reader).restore(beside: path) { [reporter = world.reporter] count in
+      reporter.progress(
+        Progress(
+          .fetching, subject: found.summary.database, bytesDone: found.summary.size + done.add(count), bytesTotal: nil))
+    }
+  }
+
+  func outcome(
+    _ found: FoundVersion, _ spooled: SpooledVersion, _ path: String?, _ published: StagedCompanions.Published? = nil
+  ) -> Outcome {
     Outcome(
       version: found.summary, path: path, check: spooled.check, checkedAt: spooled.checkedAt,
-      companionsFolder: companions, identical: spooled.isIdentical)
+      companionsFolder: published?.folder, supportFolder: published?.supportFolder, identical: spooled.isIdentical)
   }
 
   /// Written to a spool first: not a byte leaves before the whole is verified.
@@ -87,7 +104,7 @@ package struct Pull: Sendable {
     }
     return try await withPrivateImage(of: found) { spooled in
       try spooled.file.copy(to: descriptor)
-      return outcome(found, spooled, nil, nil)
+      return outcome(found, spooled, nil)
     }
   }
 

@@ -33,6 +33,8 @@ package struct Push: Sendable {
     /// Nothing was stored: the newest version there already is this content.
     package var unchanged: Bool
     package var dryRun: Bool
+    /// What came with the database; `nil` when nothing was looked at.
+    package var beside: Beside?
   }
 
   /// What became of each target: some may have failed while the others are safe.
@@ -41,6 +43,8 @@ package struct Push: Sendable {
     package var failures: [(target: String, error: OperationError)] = []
     /// Set when the database failed its own check: it was pushed all the same, flagged; exit status 13.
     package var damage: OperationError?
+    /// Companions that should be in a version and are not: the version is safe, and not all of it; exit status 3.
+    package var shortfalls: [OperationError] = []
   }
 
   package var world: World
@@ -54,6 +58,8 @@ package struct Push: Sendable {
   package var check: Check = { try await checkImage(at: $0) }
   /// How its rows are counted, beside the check.
   package var count: Count = { try await countRows(at: $0) }
+  /// Let tests interfere with the capture of companions.
+  package var companionHooks = CompanionHooks()
   /// From when on a copy is sealed while it is still being written.
   package var overlap = Overlap()
 
@@ -74,9 +80,11 @@ package struct Push: Sendable {
     let signature = try SourceSignature.read(request.database.path)
     // Also when nothing is to be done below: what a killed run left is a readable copy of the database.
     Spool.sweep(in: world.stateFolder)
+    let capture = try CompanionCapture(request.database, companionHooks)
     var outcome = Outcome()
-    let waiting = await withoutUnchanged(request, host, signature, &outcome)
+    let waiting = await withoutUnchanged(request, host, signature, capture, &outcome)
     guard !waiting.isEmpty else { return outcome }
+    try await capture.hold()
 
     try StateFiles.makeFolder(world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
@@ -86,15 +94,15 @@ package struct Push: Sendable {
         do {
           if let begun = await growth.begun() {
             let copy = PushCopy(begun, growth: growth, taking, check, count)
-            return try await seal(copy, for: waiting, request, host, outcome)
+            return try await seal(copy, capture, for: waiting, request, host, outcome)
           }
         } catch is CopyGrowth.Abandoned {}
         let snapshot = try await taking.value
-        return try await seal(PushCopy(snapshot, check, count), for: waiting, request, host, outcome)
+        return try await seal(PushCopy(snapshot, check, count), capture, for: waiting, request, host, outcome)
       }
     } catch let damage as DamagedCopy {
       let copy = try await retakeCopy(damage, of: request.database, in: spool)
-      return try await seal(copy, for: waiting, request, host, outcome)
+      return try await seal(copy, capture, for: waiting, request, host, outcome)
     }
   }
 
@@ -102,7 +110,8 @@ package struct Push: Sendable {
   /// - Throws: `CancellationError`; `DamagedCopy` before any target has a version of it; `CopyGrowth.Abandoned` before any
   ///   target has one, or has failed; what a copy that was still being written failed with.
   private func seal(
-    _ copy: PushCopy, for targets: [TargetAccess], _ request: Request, _ host: String, _ outcome: Outcome
+    _ copy: PushCopy, _ capture: CompanionCapture, for targets: [TargetAccess], _ request: Request, _ host: String,
+    _ outcome: Outcome
   ) async throws -> Outcome {
     try await copy.whileChecking {
       var outcome = outcome
@@ -111,7 +120,7 @@ package struct Push: Sendable {
       var first: PushSession.Result?
       for target in targets {
         do {
-          let (pushed, result) = try await seal(copy, for: target, deltas, request, host)
+          let (pushed, result) = try await seal(copy, capture, for: target, deltas, request, host, &outcome)
           outcome.pushed.append(pushed)
           first = first ?? result
         } catch let error where error is CancellationError || error is DamagedCopy || error is CopyGrowth.Abandoned {
@@ -130,6 +139,7 @@ package struct Push: Sendable {
       if let check = everyFailed ? snapshot.check : try await copy.outcome() {
         outcome.damage = conclude(snapshot, check, of: request.database)
       }
+      if !everyFailed { for notice in try await capture.notices(with: snapshot) { world.reporter.notice(notice) } }
       if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
       return outcome
     }
@@ -137,12 +147,13 @@ package struct Push: Sendable {
 
   /// The targets that need a snapshot; the others have this content already, and say so in the outcome.
   private func withoutUnchanged(
-    _ request: Request, _ host: String, _ signature: SourceSignature, _ outcome: inout Outcome
+    _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
+    _ outcome: inout Outcome
   ) async -> [TargetAccess] {
     guard !request.keepsEqual, !request.dryRun else { return request.targets }
     var waiting: [TargetAccess] = []
     for target in request.targets {
-      if let version = await unchanged(request, host, signature, at: target) {
+      if let version = await unchanged(request, host, signature, capture, at: target) {
         outcome.pushed.append(Pushed(version: version, unchanged: true, dryRun: false))
       } else {
         waiting.append(target)
@@ -153,10 +164,13 @@ package struct Push: Sendable {
 
   /// By `stat` alone; once in a while one listing proves that the version is still there.
   private func unchanged(
-    _ request: Request, _ host: String, _ signature: SourceSignature, at target: TargetAccess
+    _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
+    at target: TargetAccess
   ) async -> VersionSummary? {
     let path = SourceMemory.path(world, request.database, host: host, location: target.store.traits.location)
-    guard var memory = SourceMemory.read(path), memory.signature == signature else { return nil }
+    guard var memory = SourceMemory.read(path), memory.signature == signature,
+      memory.companions == capture.digest?.hex
+    else { return nil }
     let now = world.now()
     if now >= memory.seenAt, now - memory.seenAt < request.verifyRemoteEvery { return memory.version }
     guard let listed = try? await target.store.list(prefix: memory.object),
@@ -168,7 +182,8 @@ package struct Push: Sendable {
   }
 
   private func seal(
-    _ copy: PushCopy, for target: TargetAccess, _ deltas: DeltaPlan, _ request: Request, _ host: String
+    _ copy: PushCopy, _ capture: CompanionCapture, for target: TargetAccess, _ deltas: DeltaPlan, _ request: Request,
+    _ host: String, _ outcome: inout Outcome
   ) async throws -> (Pushed, PushSession.Result) {
     let snapshot = copy.begun
     let database = request.database
@@ -193,6 +208,10 @@ package struct Push: Sendable {
       return try await copy.demandSealable().flags
     }
     draft.lateRows = { try await copy.rows().map { Remarks.TableRows(table: $0.table, rows: $0.rows) } }
+    draft.companions = { try await capture.members(with: copy.finished()).sources }
+    draft.lateStore = { try await capture.members(with: copy.finished()).store }
+    draft.lateCapture = { Remarks.Capture(capture.events.all) }
+    let earlier = session.newest?.core?.members ?? []
     let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
       world.reporter.progress(
         Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.expectedLength))
@@ -200,20 +219,28 @@ package struct Push: Sendable {
     guard let version = VersionSummary(result.manifest, target: target.name) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
-    if !request.dryRun, try await copy.outcome() == .ok {
-      remember(version, result.manifest, snapshot, target, request, host, repository)
+    let captured = try await capture.members(with: copy.finished())
+    let shortfalls = capture.shortfalls(after: earlier, at: target.name)
+    outcome.shortfalls += shortfalls
+    if !request.dryRun, try await copy.outcome() == .ok, captured.digest == nil || captured.isSettled,
+      shortfalls.isEmpty
+    {
+      remember(version, result.manifest, snapshot, captured.digest, target, request, host, repository)
     }
-    return (Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun), result)
+    var pushed = Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
+    pushed.beside = Beside(captured, capture.events.all)
+    return (pushed, result)
   }
 
   /// Only a settled signature proves anything: a write within the clock's grain would not show.
   private func remember(
-    _ version: VersionSummary, _ manifest: StoredManifest, _ snapshot: Snapshot, _ target: TargetAccess,
-    _ request: Request, _ host: String, _ repository: Repository
+    _ version: VersionSummary, _ manifest: StoredManifest, _ snapshot: Snapshot, _ companions: Digest?,
+    _ target: TargetAccess, _ request: Request, _ host: String, _ repository: Repository
   ) {
     guard snapshot.source.isSettled else { return }
     let memory = SourceMemory(
-      signature: snapshot.source, repository: repository.id.hex, chain: manifest.name.chain.hex,
+      signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
+      chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now())
     memory.write(
       SourceMemory.path(world, request.database, host: host, location: target.store.traits.location))

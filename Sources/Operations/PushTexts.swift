@@ -10,6 +10,7 @@ extension Push.Request {
       }
       try Self.demandShort(name, what)
     }
+    try database.demandFittingCompanions()
     for tag in database.tags + tags { try Self.demandShort(tag, "a tag") }
     try Self.demandShort(note, "the note")
     try Self.demandFew(database.tags + tags)

@@ -7,6 +7,8 @@ import Snapshots
 /// nothing changed since, without a key and without a request.
 struct SourceMemory: Codable, Sendable {
   var signature: SourceSignature
+  /// What the listing of the companions came to, hexadecimal; `nil` where there are none.
+  var companions: String?
   /// Hexadecimal repository and chain ids, and the object that says the version exists.
   var repository: String
   var chain: String

@@ -29,21 +29,31 @@ package struct Remarks: Sendable, Equatable {
   /// Ascending by the bytes of the names; not every table need be there.
   package let rows: [TableRows]
   package let origin: Origin?
+  /// What the database is to Core Data.
+  package let store: Store?
+  /// What happened to the companions while they were captured.
+  package let capture: Capture?
 
   package static let none = Remarks()
 
   /// - Parameter rows: in any order. What cannot be noted, and what stands there twice, is left out.
-  package init(rows: [TableRows] = [], origin: Origin? = nil) {
+  package init(
+    rows: [TableRows] = [], origin: Origin? = nil, store: Store? = nil, capture: Capture? = nil
+  ) {
     var named: [[UInt8]: TableRows] = [:]
     for one in rows where (1...Self.longestName).contains(one.table.utf8.count) { named[Array(one.table.utf8)] = one }
     self.rows = named.values.sorted { $0.table.utf8.lexicographicallyPrecedes($1.table.utf8) }
     self.origin = origin
+    self.store = store
+    self.capture = capture.flatMap { $0.isEmpty ? nil : $0 }
   }
 }
 
 extension Remarks {
   private static let rowsType: UInt16 = 1
   private static let originType: UInt16 = 2
+  private static let storeType: UInt16 = 3
+  private static let captureType: UInt16 = 4
 
   func encode(into writer: inout ByteWriter) {
     var extensions: [(type: UInt16, bytes: [UInt8])] = []
@@ -57,13 +67,17 @@ extension Remarks {
       extensions.append((Self.rowsType, bytes.bytes))
     }
     if let origin { extensions.append((Self.originType, origin.repository.bytes + origin.version.bytes)) }
+    if let store { extensions.append((Self.storeType, store.encode())) }
+    if let capture { extensions.append((Self.captureType, capture.encode())) }
     Extensions.encode(extensions, into: &writer)
   }
 
   init(_ reader: inout ByteReader) throws(SealError) {
-    let found = try Extensions.read(&reader, known: [Self.rowsType, Self.originType])
+    let found = try Extensions.read(&reader, known: [Self.rowsType, Self.originType, Self.storeType, Self.captureType])
     rows = found[Self.rowsType].flatMap { try? Self.readRows($0) } ?? []
     origin = found[Self.originType].flatMap { try? Self.readOrigin($0) }
+    store = found[Self.storeType].flatMap { try? Store(decoding: $0) }
+    capture = found[Self.captureType].flatMap { try? Capture(decoding: $0) }
   }
 
   private static func readRows(_ bytes: [UInt8]) throws(SealError) -> [TableRows] {

@@ -25,6 +25,10 @@ import Testing
     keep.within = 172_800_000
     keep.tags = ["before-upgrade"]
     #expect(app.keep == keep)
+    #expect(
+      app.source.companions == [
+        Companion("attachments"), Companion("/srv/app/keys", exclude: ["*.tmp", "cache/**"]),
+      ] && app.source.externalData)
     #expect(example.databases.last?.keep == nil)
     let locked = try #require(example.targets.first { $0.name == "bucket-by-profile" })
     let locks = [locked, locked.withoutLock].map { target -> S3Configuration.ObjectLock? in
@@ -44,6 +48,7 @@ import Testing
       #"{"databases": {"d": {"path": "/a", "\#(odd)": 1}}}"#,
       #"{"databases": {"d": {"path": "/a", "keep": {"\#(odd)": 1}}}}"#,
       #"{"databases": {"d": {"path": "/a", "drill": {"\#(odd)": 1}}}}"#,
+      #"{"databases": {"d": {"path": "/a", "companions": [{"path": "b", "\#(odd)": 1}]}}}"#,
     ].flatMap { text in
       let error = try #require(throws: OperationError.self) { try read(text) }
       let hint = try #require(error.hint)

@@ -23,7 +23,20 @@ import Testing
     try ManifestBody(decoding: Array(Samples.body.encode().dropLast(2)) + tail)
   }
 
-  @Test(arguments: [Remarks(rows: rows), Remarks(origin: origin), Remarks(rows: rows, origin: origin), .none])
+  private static let store = Remarks.Store(
+    uuid: "5E0B", type: "SQLite", hasHistory: true, supportFolder: ".A_SUPPORT", identifiers: ["Model 3", ""],
+    hashes: [.init(entity: "Photo", hash: [1, 2, 3]), .init(entity: "Été", hash: [])], references: 7, missing: 2,
+    orphaned: .max, missingNames: ["a", "b"], orphanedNames: ["c"])
+  private static let capture = Remarks.Capture([
+    .init(.vanished, "att/a"), .init(.missing, "b"), .init(.vanished, "att/a"), .init(.skipped, "e\u{301}"),
+    .init(.skipped, "\u{E9}"),
+  ])
+
+  @Test(
+    arguments: [
+      Remarks(rows: rows), Remarks(origin: origin), Remarks(rows: rows, origin: origin), .none, Remarks(store: store),
+      Remarks(capture: capture), Remarks(rows: rows, origin: origin, store: store, capture: capture),
+    ])
   func `what is remarked comes back`(remarks: Remarks) throws {
     let bytes = body(remarks).encode()
     let again = try ManifestBody(decoding: bytes)
@@ -71,8 +84,41 @@ import Testing
     #expect(try decoded(tail: tail) == Samples.body)
   }
 
+  @Test func `the bytes of the later remarks are those of the specification`() {
+    let store = Remarks.Store(
+      uuid: "u", type: "t", hasHistory: true, supportFolder: "s", identifiers: ["i"],
+      hashes: [.init(entity: "e", hash: [9])], references: 1, missing: 2, orphaned: 3, missingNames: ["m"],
+      orphanedNames: ["o"])
+    let bytes = body(Remarks(store: store, capture: .init([.init(.vanished, "v")]))).encode()
+    let three: [UInt8] =
+      [0, 1, 0x75, 0, 1, 0x74, 1, 0, 1, 0x73, 0, 1, 0, 1, 0x69, 0, 1, 0, 1, 0x65, 0, 1, 9]
+      + [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3]
+      + [0, 1, 0, 1, 0x6D, 0, 1, 0, 1, 0x6F]
+    let four: [UInt8] = [0, 1, 2, 0, 0, 0, 1, 0, 1, 2, 0, 1, 0x76]
+    let expected: [UInt8] = [0, 2, 0, 3, 0, 0, 0, UInt8(three.count)] + three + [0, 4, 0, 0, 0, 13] + four
+    #expect(Array(bytes.suffix(expected.count)) == expected)
+  }
+
+  @Test func `what happened to companions is counted once, and named up to a bound`() {
+    #expect(Self.capture.counts == [.vanished: 1, .missing: 1, .skipped: 2] && Self.capture.entries.count == 4)
+    let many = Remarks.Capture((0..<1500).map { .init(.unreadable, "f\($0)") })
+    #expect(many.counts == [.unreadable: 1500] && many.entries.count == 1000)
+    #expect(Remarks(capture: .init([])).capture == nil)
+  }
+
+  @Test(arguments: [3, 4] as [UInt8], 0..<30) func `a later remark that is cut is passed over`(type: UInt8, length: Int)
+    throws
+  {
+    let whole = type == 3 ? Self.store.encode() : Self.capture.encode()
+    let cut = Array(whole.prefix(min(length, whole.count - 1)))
+    let tail: [UInt8] = [0, 1, 0, type, 0, 0, 0, UInt8(cut.count)] + cut
+    #expect(try decoded(tail: tail) == Samples.body)
+    let long: [UInt8] = [0, 1, 0, type, 0, 0, 0, UInt8(whole.count + 1)] + whole + [0]
+    #expect(try decoded(tail: long) == Samples.body)
+  }
+
   @Test func `no flipped bit of a remark makes the version another, or a reader crash`() throws {
-    let remarks = Remarks(rows: Self.rows, origin: Self.origin)
+    let remarks = Remarks(rows: Self.rows, origin: Self.origin, store: Self.store, capture: Self.capture)
     let whole = body(remarks).encode()
     let begin = Samples.body.encode().count - 2
     for bit in 8 * begin..<8 * whole.count {
@@ -80,7 +126,8 @@ import Testing
       bytes[bit / 8] ^= 1 << UInt8(bit % 8)
       guard let read = try? ManifestBody(decoding: bytes) else { continue }
       #expect(read.core == Samples.body.core && read.maps == Samples.body.maps)
-      #expect(read.remarks != remarks)
+      // By their bytes: texts that people see alike count as equal.
+      #expect(body(read.remarks).encode() != whole)
     }
   }
 }

@@ -13,22 +13,24 @@ extension Restore {
     return try await pull.withPrivateImage(of: found) { spooled in
       let undo = try request.keepsUndo ? undoFile(of: path) : nil
       defer { undo?.discard() }
-      let companions = try await Companions(spooled.reader).restore(beside: path)
+      let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
       do {
         let done = try await write(spooled.file.temporaryPath, into: path, found.summary, undo, request)
         if done.pages < done.pagesBefore {
           world.reporter.notice("\(path) has \(done.pages) pages now, and had \(done.pagesBefore)")
         }
       } catch {
-        companions?.discard()
+        beside.takeBack()
         if let undo, Self.isUntouched(after: error) { unlink(undo.path) }
         throw error
       }
-      var pulled = pull.outcome(found, spooled, path, companions?.path)
+      var pulled = pull.outcome(found, spooled, path)
       // SQLite counts its transactions in the first page.
       pulled.identical = false
-      return Outcome(
+      var outcome = Outcome(
         pulled: pulled, mode: .live, undoCopy: undo?.path, undo: undo.map { Self.undoCommand($0.path, into: path) })
+      beside.tell(&outcome)
+      return outcome
     }
   }
 

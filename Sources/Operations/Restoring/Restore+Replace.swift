@@ -21,16 +21,18 @@ extension Restore {
     defer { folder.release() }
     var aside = try freePlace(path)
     do {
-      let companions = try await Companions(spooled.reader).restore(beside: path)
+      let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
       do { try spooled.file.publish() } catch {
-        companions?.discard()
+        beside.takeBack()
         throw error
       }
       try? ReplaceIntent(database: path).remove()
       try RestoredFile.synchronizeFolder(of: path)
-      return Outcome(
-        pulled: pull.outcome(found, spooled, path, companions?.path), mode: .replace,
+      var outcome = Outcome(
+        pulled: pull.outcome(found, spooled, path), mode: .replace,
         moved: aside.moves.map { Move(from: $0.from, to: $0.to) }, undo: aside.moves.isEmpty ? nil : aside.undo)
+      beside.tell(&outcome)
+      return outcome
     } catch {
       try takeBack(&aside, after: error)
       throw error

@@ -19,6 +19,8 @@ package struct Restore: Sendable {
     case file(String)
     /// Where the database of that name is, by the configuration.
     case origin([String: String])
+    /// Where the version's own database is known to be.
+    case home(String)
   }
 
   package struct Request: Sendable {
@@ -35,6 +37,11 @@ package struct Restore: Sendable {
       self.place = place
       self.mode = mode
     }
+
+    /// What comes with the database goes to where an application looks for it, unless a new file was named.
+    var putsCompanionsInPlace: Bool {
+      if mode == .new, case .file = place { false } else { true }
+    }
   }
 
   package struct Move: Sendable, Hashable {
@@ -47,6 +54,8 @@ package struct Restore: Sendable {
     package var mode: Mode
     /// What stood in its place, and where it is now.
     package var moved: [Move] = []
+    /// Where the companions are, for a database that came back to where it is used.
+    package var companions: [String] = []
     /// A copy of the content that a live restore took the place of.
     package var undoCopy: String?
     /// A line for a shell that takes the restore back.
@@ -84,18 +93,34 @@ package struct Restore: Sendable {
   func restore(_ found: FoundVersion, _ request: Request) async throws -> Outcome {
     try demandSense(request, found)
     let path = try path(of: found, request)
-    switch request.mode {
-    case .new:
-      return try await hinting(path) { Outcome(pulled: try await pull.restore(found, to: path), mode: .new) }
-    case .replace: return try await replace(found, at: try Self.realPlace(of: path), request)
-    case .live: return try await restoreLive(found, into: try Self.realPlace(of: path), request)
+    let outcome =
+      switch request.mode {
+      case .new: try await hinting(path) { try await restoreNew(found, at: path, request) }
+      case .replace: try await replace(found, at: try Self.realPlace(of: path), request)
+      case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request)
+      }
+    if let caution = found.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
+    return outcome
+  }
+
+  private func restoreNew(_ found: FoundVersion, at path: String, _ request: Request) async throws -> Outcome {
+    try ReplaceIntent(database: path).demandSettled()
+    let spooled = try await pull.spool(found, for: path)
+    defer { spooled.discard() }
+    let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+    do { try spooled.file.publish() } catch {
+      beside.takeBack()
+      throw error
     }
+    var outcome = Outcome(pulled: pull.outcome(found, spooled, path), mode: .new)
+    beside.tell(&outcome)
+    return outcome
   }
 
   /// - Throws: `.usage` for a version of another host, or of a database that is not configured.
   func path(of found: FoundVersion, _ request: Request) throws -> String {
     switch request.place {
-    case .file(let path): return path
+    case .file(let path), .home(let path): return path
     case .origin(let paths):
       let (version, host) = (found.summary, HostName.known(world))
       guard version.host == host else {

@@ -108,7 +108,7 @@ package struct RestoreAll: Sendable {
         done.outcome = Restore.Outcome(pulled: try await pull.restore(found, to: path), mode: .new)
       }
     case .restore(var request, let paths):
-      request.place = .file(paths[database.name] ?? "")
+      request.place = .home(paths[database.name] ?? "")
       if dryRun {
         done.preview = try await RestorePreview(found, request, restore)
       } else {

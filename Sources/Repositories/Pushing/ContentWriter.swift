@@ -6,7 +6,8 @@ import Sealing
 /// nothing, while every interruption costs two entries of the map.
 struct ContentWriter: ~Copyable {
   var frames: FrameMaker
-  private let runs: RunList
+  /// Of the member that is read.
+  var runs: RunList
   private let fresh: UnitIndex
   private let gapLimit: Int
   private var gap: [(unit: Int, location: UnitLocation)] = []

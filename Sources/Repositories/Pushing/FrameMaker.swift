@@ -4,6 +4,8 @@ import Sealing
 struct FrameMaker: ~Copyable {
   /// Plaintext of a frame, at most (`Docs/Format.md` §4.3).
   static let frameSize = 262_144
+  /// Units of a frame, at most: its record lists their lengths and fingerprints.
+  private static let mostUnits = 4096
   private static let ahead = 3
 
   private let type: UnitType
@@ -34,7 +36,7 @@ struct FrameMaker: ~Copyable {
   /// Adds a unit and says where it will lie.
   /// - Parameter position: its number in its member.
   mutating func add(_ unit: ArraySlice<UInt8>, _ fingerprint: Fingerprint, position: Int) -> UnitLocation {
-    if bytes.count + unit.count > Self.frameSize { endFrame() }
+    if bytes.count + unit.count > Self.frameSize || lengths.count == Self.mostUnits { endFrame() }
     let location = UnitLocation(pack: UnitLocation.newFrame, frame: ordinal, unit: UInt16(lengths.count))
     bytes.append(contentsOf: unit)
     lengths.append(unit.count)

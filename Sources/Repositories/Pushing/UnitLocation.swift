@@ -47,22 +47,43 @@ struct UnitRun: Sendable, Equatable, BitwiseCopyable {
 /// The runs of a whole member, in order, in a file without a name: in the worst case there is one a unit.
 final class RunList {
   private let runs: GrowingTable<UnitRun>
+  /// Where this list begins in the table; what lies before belongs to other members.
+  private let start: Int
 
   /// - Throws: `.stateFolder` when there is no room in `folder`.
-  init(in folder: String) throws(RepositoryError) { runs = try GrowingTable(in: folder) }
+  init(in folder: String) throws(RepositoryError) {
+    runs = try GrowingTable(in: folder)
+    start = 0
+  }
 
-  var count: Int { runs.count }
+  /// A list at the end of a table that members share, one after the other: a file of its own for each of a hundred
+  /// thousand would be too many. Nothing is appended to a list once the next one has begun.
+  init(in table: GrowingTable<UnitRun>) {
+    runs = table
+    start = table.count
+  }
+
+  private(set) var count = 0
   /// Of the member, so far.
   private(set) var units = 0
-  subscript(_ index: Int) -> UnitRun { runs[index] }
+  subscript(_ index: Int) -> UnitRun { runs[start + index] }
 
   func append(_ location: UnitLocation) throws(RepositoryError) {
+    precondition(start + count == runs.count, "another list has begun")
     units += 1
-    if let last = runs.last, last.isContinued(by: location) {
+    if count > 0, let last = runs.last, last.isContinued(by: location) {
       runs[runs.count - 1].count += 1
       return
     }
     try runs.append(UnitRun(location: location, count: 1))
+    count += 1
+  }
+
+  /// Forgets everything: the member is read anew.
+  func removeAll() {
+    runs.truncate(to: start)
+    count = 0
+    units = 0
   }
 
   /// The same, but that some units lie elsewhere, and none follow after so many.
@@ -73,13 +94,13 @@ final class RunList {
     if corrections.count == 0, units == self.units { return self }
     let list = try RunList(in: folder)
     var next = 0
-    for index in 0..<runs.count {
-      for offset in 0..<runs[index].count where list.units < units {
+    for index in 0..<count {
+      for offset in 0..<self[index].count where list.units < units {
         if next < corrections.count, corrections[next].unit == list.units {
           try list.append(corrections[next].location)
           next += 1
         } else {
-          try list.append(runs[index].location(of: offset))
+          try list.append(self[index].location(of: offset))
         }
       }
     }

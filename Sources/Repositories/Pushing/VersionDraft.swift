@@ -23,6 +23,12 @@ package struct VersionDraft: Sendable {
   package var demand: @Sendable ([Core.Member]) throws -> Void = { _ in }
   /// The database first.
   package var members: [MemberSource]
+  /// What comes with it: asked for when all of `members` was read, so that a snapshot that was still being written is
+  /// finished. Ascending by the bytes of the paths. It may be asked more than once.
+  package var companions: @Sendable () async throws -> [CompanionSource] = { [] }
+  /// What the manifest says of a Core Data store, and of the companions: asked for when all members were read.
+  package var lateStore: @Sendable () async throws -> Remarks.Store? = { nil }
+  package var lateCapture: @Sendable () async throws -> Remarks.Capture? = { nil }
   package var tags: [String]
   package var note: String
   /// zstd's level; 0 stores as is.
@@ -51,7 +57,10 @@ package struct VersionDraft: Sendable {
     self.compressionLevel = compressionLevel
   }
 
-  func remarks() async throws -> Remarks { Remarks(rows: try await lateRows(), origin: origin) }
+  func remarks() async throws -> Remarks {
+    Remarks(
+      rows: try await lateRows(), origin: origin, store: try await lateStore(), capture: try await lateCapture())
+  }
 
   func allFlags() async throws -> Core.Flags { flags.union(try await lateFlags()) }
 }

@@ -7,25 +7,29 @@ extension VersionWriter {
   mutating func placeMaps(
     _ members: [RunList], _ placer: inout NodePlacer
   ) async throws -> (maps: [ManifestBody.MapRoot], used: [UInt32]) {
-    var maps: [ManifestBody.MapRoot] = []
-    var used: [UInt32] = []
-    for runs in members {
-      let depth = PageMap.depth(units: runs.units)
-      guard depth > 0 else {
-        maps.append(ManifestBody.MapRoot(depth: 0, location: Location(pack: 0, frame: 0, unit: 0)))
-        continue
+    let depths = members.map { PageMap.depth(units: $0.units) }
+    var nodes: [[UnitLocation]] = Array(repeating: [], count: members.count)
+    var used: Set<UInt32> = []
+    // One level of all members at a time: together they are worth a pack where each alone would ride.
+    for level in 0..<(depths.max() ?? 0) {
+      let chosen = members.indices.filter { depths[$0] > level }
+      let bytes = chosen.map { index in
+        level == 0
+          ? PageMap.leaves(of: members[index], placed: packs.placed)
+          : PageMap.branches(above: nodes[index], level: level)
       }
-      var nodes = try await placer.place(PageMap.leaves(of: runs, placed: packs.placed), known: known, packs: &packs)
-      used += nodes.map(\.pack)
-      for level in 1..<max(1, depth) {
-        nodes = try await placer.place(PageMap.branches(above: nodes, level: level), known: known, packs: &packs)
-        used += nodes.map(\.pack)
+      var places = try await placer.place(Array(bytes.joined()), known: known, packs: &packs)[...]
+      used.formUnion(places.map(\.pack))
+      for (index, group) in zip(chosen, bytes) {
+        nodes[index] = Array(places.prefix(group.count))
+        places = places.dropFirst(group.count)
       }
-      maps.append(
-        ManifestBody.MapRoot(
-          depth: depth, location: Location(pack: nodes[0].pack, frame: nodes[0].frame, unit: nodes[0].unit)))
     }
-    return (maps, used)
+    let maps = zip(depths, nodes).map { depth, nodes in
+      let root = nodes.first.map { Location(pack: $0.pack, frame: $0.frame, unit: $0.unit) }
+      return ManifestBody.MapRoot(depth: depth, location: root ?? Location(pack: 0, frame: 0, unit: 0))
+    }
+    return (maps, Array(used))
   }
 
   /// The pack table, in leaves cut by number so that a full leaf never changes again.
@@ -51,16 +55,21 @@ extension VersionWriter {
   }
 
   /// What restoring all members costs, by the frames that their units lie in.
-  func cost(of members: [RunList]) -> RestoreCost {
+  func cost(of members: [PlacedMember]) -> RestoreCost {
     var cost = RestoreCost()
-    for (runs, source) in zip(members, draft.members) {
-      for index in 0..<runs.count {
-        let place = runs[index].location
+    for member in members {
+      var unit = 0
+      for index in 0..<member.runs.count {
+        let run = member.runs[index]
+        let place = run.location
         if place.pack == UnitLocation.newFrame {
           cost.add(new: place.frame, packs.costs[Int(place.frame)], known)
         } else if place.pack != UnitLocation.zeros, let ordinal = known.frame(at: place) {
-          cost.add(known: ordinal, bytes: Int(runs[index].count) * source.unitSize, known)
+          // The last unit of a file is mostly shorter.
+          let end = min((unit + Int(run.count)) * member.unitSize, member.length)
+          cost.add(known: ordinal, bytes: end - unit * member.unitSize, known)
         }
+        unit += Int(run.count)
       }
     }
     return cost

@@ -15,10 +15,10 @@ extension VersionWriter {
   }
 
   /// Reads a member, finds what is known and gathers the rest into frames.
-  /// - Returns: its length in bytes, and where its units lie.
+  /// - Returns: what it is, and where its units lie.
   mutating func read(
     _ source: MemberSource, onProgress: (Int) -> Void
-  ) async throws -> (member: Core.Member, length: Int, runs: RunList) {
+  ) async throws -> (member: Core.Member, runs: RunList) {
     let bases = bases(for: source)
     let depth = try mayRefer(source) ? level.depthOfReferences : DeltaLevel.fresh.depthOfReferences
     let runs = try RunList(in: state.path)
@@ -39,7 +39,7 @@ extension VersionWriter {
     }
     try await endFrames(of: &content)
     let member = member(source, length: source.length, imageDigest: image.finish(), sha256: plain.finish())
-    return (member, source.length, runs)
+    return (member, runs)
   }
 
   /// The same for a member that is still being written. What was read is compared with the finished member, which is
@@ -47,7 +47,7 @@ extension VersionWriter {
   private mutating func read(
     growing source: MemberSource, _ growth: @escaping MemberSource.Growth, into content: inout ContentWriter,
     _ runs: RunList, _ depth: Int, onProgress: (Int) -> Void
-  ) async throws -> (member: Core.Member, length: Int, runs: RunList) {
+  ) async throws -> (member: Core.Member, runs: RunList) {
     let first = try FirstReading(unitSize: source.unitSize, in: state.path)
     let reading = SecondReading.begin(source, growth, first.sums, in: state.path)
     defer { reading.cancel() }
@@ -80,10 +80,10 @@ extension VersionWriter {
     try await endFrames(of: &content)
     let member = member(
       source, length: second.length, imageDigest: first.imageDigest(), sha256: second.sha256)
-    return (member, second.length, try runs.corrected(by: corrections, units: second.sums.count, in: state.path))
+    return (member, try runs.corrected(by: corrections, units: second.sums.count, in: state.path))
   }
 
-  private mutating func add(
+  mutating func add(
     _ block: FingerprintedBlock, to content: inout ContentWriter, _ depth: Int, onProgress: (Int) -> Void
   ) async throws {
     try Task.checkCancellation()
@@ -98,7 +98,7 @@ extension VersionWriter {
     while content.frames.isBusy, let frame = try await content.frames.next() { try await packs.append(frame) }
   }
 
-  private mutating func endFrames(of content: inout ContentWriter) async throws {
+  mutating func endFrames(of content: inout ContentWriter) async throws {
     content.frames.endFrame()
     while let frame = try await content.frames.next() { try await packs.append(frame) }
   }

@@ -87,28 +87,30 @@ struct VersionWriter: ~Copyable {
   private mutating func writeAll(
     unlessEqual newest: Core?, onProgress: (Int) -> Void
   ) async throws -> Written? {
-    var members: [Core.Member] = []
-    var runs: [RunList] = []
-    var bytesRead = 0
+    var read = ReadMembers()
     for source in draft.members {
-      let (member, length, list) = try await read(settled(source)) { [bytesRead] in onProgress(bytesRead + $0) }
-      members.append(member)
-      runs.append(list)
-      bytesRead += length
+      let before = read.length
+      let (member, runs) = try await self.read(settled(source)) { onProgress(before + $0) }
+      if let file = member.file { read.add(member, runs, file) }
     }
+    try await readCompanions(into: &read, onProgress: onProgress)
+    let members = read.members
+    let placed = read.placed
     try draft.demand(members)
     if let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags { return nil }
-    let cost = cost(of: runs)
-    guard level == .fresh || cost.isModest(for: bytesRead, known) else { throw TooDear() }
+    let cost = cost(of: placed)
+    guard level == .fresh || cost.isModest(for: read.length, known) else { throw TooDear() }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
-    let roots = try await placeMaps(runs, &placer)
+    let roots = try await placeMaps(placed.map(\.runs), &placer)
     try await packs.close()
     try await packs.settle()
     try await noteStored()
 
     // Frame by frame: what other frames of these packs rest on is not needed, and free to go.
-    let used = packs(of: runs).union(roots.used).union(cost.live.keys).subtracting([UnitLocation.thisObject])
+    let used = packs(of: placed.map(\.runs)).union(roots.used).union(cost.live.keys).subtracting([
+      UnitLocation.thisObject
+    ])
     let table = try used.sorted().map { number in
       guard let entry = known.entries[number] else {
         throw RepositoryError(.damaged, "pack number \(number) is not known")

@@ -19,40 +19,59 @@ struct Salvage: Sendable {
   /// - Returns: every member that has content, in order; `nil` when one cannot be had.
   /// - Throws: `StoreError`, `.stateFolder`.
   func members(from local: LocalPages?) async throws -> [ScratchMember]? {
-    guard let core = manifest.core, core.members.allSatisfy({ $0.file != nil }) else { return nil }
+    guard let core = manifest.core else { return nil }
     let files = core.members.compactMap(\.file)
     guard files.count == manifest.body.maps.count else { return nil }
+    let scratch = try BaseFile(in: folder)
+    var frames = try await frames(from: local)
     var members: [ScratchMember] = []
+    var start = 0
     for (file, root) in zip(files, manifest.body.maps) {
-      guard let member = try await self.member(file, root, from: local) else { return nil }
+      let member = try ScratchMember(length: Int(file.length), at: start, of: scratch)
+      guard try await fill(member, file, root, &frames, from: local) else { return nil }
       members.append(member)
+      start += Int(file.length)
     }
     return members
   }
 
-  private func member(
-    _ file: Core.FileContent, _ root: ManifestBody.MapRoot, from local: LocalPages?
-  ) async throws -> ScratchMember? {
-    let member = try ScratchMember(length: Int(file.length), in: folder)
+  /// The frames of the version; `nil` without its table of packs.
+  private func frames(from local: LocalPages?) async throws -> TolerantFrames? {
+    do {
+      let table = try await PackTable(of: manifest, repository: repository, state: state)
+      let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
+      return try TolerantFrames(
+        VersionFrames(manifest: manifest, packs: packs), from: local, state: state, in: folder)
+    } catch let error where error.isDamage {
+      return nil
+    }
+  }
+
+  /// - Returns: false when the member cannot be had.
+  private func fill(
+    _ member: ScratchMember, _ file: Core.FileContent, _ root: ManifestBody.MapRoot, _ frames: inout TolerantFrames?,
+    from local: LocalPages?
+  ) async throws -> Bool {
     let lost = try LostUnits(of: file, in: folder)
     do {
-      try await read(file, root, from: local, into: member, lost)
+      if frames == nil { lost.loseAll() }
+      try await frames?.read(file, root, into: member, lost, in: folder)
     } catch let error where error.isDamage {
-      // Without table or map nothing says what is where.
+      // Without a map nothing says what is where.
       lost.loseAll()
     }
-    if try await isWhole(member, file, besides: lost) { return member }
-    guard let local, file.unitType == .page, let unknown = try lost.fill(member, from: local) else { return nil }
-    if unknown.isEmpty { return try await isWhole(member, file) ? member : nil }
+    if try await isWhole(member, file, besides: lost) { return true }
+    guard let local, file.unitType == .page, let unknown = try lost.fill(member, from: local) else { return false }
+    if unknown.isEmpty { return try await isWhole(member, file) }
     // Where not even fingerprints are left, what stands at the same place of a local image is tried.
     for image in local.images {
       for unit in unknown {
         guard let page = local.page(unit, ofImage: image) else { continue }
         try member.write(page[...], at: unit * Int(file.unitSize))
       }
-      if try await isWhole(member, file) { return member }
+      if try await isWhole(member, file) { return true }
     }
-    return nil
+    return false
   }
 
   private func isWhole(
@@ -61,17 +80,18 @@ struct Salvage: Sendable {
     guard lost?.isEmpty ?? true else { return false }
     return try await member.imageDigest(file, keys: repository.keys, tables: folder) == file.imageDigest
   }
+}
 
+extension TolerantFrames {
   /// Puts in place what can be decoded, and notes the rest.
-  private func read(
-    _ file: Core.FileContent, _ root: ManifestBody.MapRoot, from local: LocalPages?, into member: ScratchMember,
-    _ lost: LostUnits
+  fileprivate mutating func read(
+    _ file: Core.FileContent, _ root: ManifestBody.MapRoot, into member: ScratchMember, _ lost: LostUnits,
+    in folder: String
   ) async throws {
-    let table = try await PackTable(of: manifest, repository: repository, state: state)
-    let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: folder)
     var unit = 0
-    try await MapReader(manifest: manifest, packs: packs).forEachRun(of: file, root: root) { run in
+    let map = MapReader(manifest: frames.manifest, packs: frames.packs)
+    try await map.forEachRun(of: file, root: root) { run in
       if run.pack != UnitLocation.zeros {
         demands.append(
           RestorePlan.Demand(
@@ -79,17 +99,15 @@ struct Salvage: Sendable {
       }
       unit += Int(run.count)
     }
-    let plan = try RestorePlan(demands, of: file, in: folder)
+    let plan = try RestorePlan(demands, in: folder)
     let writer = MemberWriter(file: file, destination: member)
-    var frames = try TolerantFrames(
-      VersionFrames(manifest: manifest, packs: packs), from: local, state: state, in: folder)
     for index in 0..<plan.frames.count {
       try Task.checkCancellation()
       let place = plan.frames[index].place
-      if let frame = try await frames.content(of: place) {
+      if let frame = try await content(of: place) {
         try writer.write(frame, plan.demands(of: place))
       } else {
-        let prints = try await frames.fingerprints(of: place)
+        let prints = try await fingerprints(of: place)
         for demand in plan.demands(of: place) { lost.note(demand, prints) }
       }
     }

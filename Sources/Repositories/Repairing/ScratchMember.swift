@@ -1,26 +1,30 @@
 import Sealing
 
-/// A member that is put together on this machine, in a file without a name: plain, and gone whatever happens.
+/// A member that is put together on this machine, in a file without a name: plain, and gone whatever happens. Members of
+/// one version share the file, one behind the other.
 struct ScratchMember: MemberDestination {
   let length: Int
   private let file: BaseFile
+  /// Where it begins in the file.
+  private let start: Int
 
-  /// As zeros.
+  /// As zeros, behind what the file holds so far.
   /// - Throws: `.stateFolder`.
-  init(length: Int, in folder: String) throws(RepositoryError) {
+  init(length: Int, at start: Int, of file: BaseFile) throws(RepositoryError) {
     self.length = length
-    file = try BaseFile(in: folder)
-    if length > 0 { try file.write([0], at: length - 1) }
+    self.file = file
+    self.start = start
+    if length > 0 { try file.write([0], at: start + length - 1) }
   }
 
-  func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws { try file.write(Array(bytes), at: offset) }
+  func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws { try file.write(Array(bytes), at: start + offset) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
     buffer.copyBytes(from: try read(offset..<offset + buffer.count))
   }
 
   func read(_ range: Range<Int>) throws(RepositoryError) -> [UInt8] {
-    range.isEmpty ? [] : try file.read([range])
+    range.isEmpty ? [] : try file.read([start + range.lowerBound..<start + range.upperBound])
   }
 
   /// The image digest of what stands in it.

@@ -5,7 +5,7 @@ import Storage
 struct TolerantFrames {
   private static let packsKept = 3
 
-  private let frames: VersionFrames
+  let frames: VersionFrames
   private let local: LocalPages?
   private let state: StateFolder
   private let decoder: FrameDecoder

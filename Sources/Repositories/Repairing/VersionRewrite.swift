@@ -113,17 +113,60 @@ package struct VersionRewrite: Sendable {
   }
 
   private func draft(_ manifest: StoredManifest, _ core: Core, _ members: [ScratchMember]) -> VersionDraft {
-    let sources = zip(core.members, members).map { member, scratch in
-      let unitSize = Int(member.file?.unitSize ?? 0)
-      return MemberSource(
-        content: member.file?.unitType == .page ? .image(pageSize: unitSize) : .file, path: member.path,
-        mode: member.mode, modified: member.modified, length: scratch.length, read: { try scratch.read($0) })
+    let database = zip(core.members, members).prefix(1).map { member, scratch in
+      MemberSource(
+        content: member.file?.unitType == .page ? .image(pageSize: Int(member.file?.unitSize ?? 0)) : .file,
+        path: member.path, mode: member.mode, modified: member.modified, length: scratch.length,
+        read: { try scratch.read($0) })
+    }
+    var rest = members.dropFirst()
+    let companions = core.members.dropFirst().map { member in
+      let scratch = member.file == nil ? nil : rest.popFirst()
+      return CompanionSource(rebuilding: member) { scratch.map { RebuiltFile(member, $0) } }
     }
     var draft = VersionDraft(
       chain: chain, sequence: core.sequence, previous: core.previous, time: core.time, host: core.host,
-      database: core.database, method: core.method, flags: core.flags, members: sources, tags: manifest.body.tags,
+      database: core.database, method: core.method, flags: core.flags, members: database, tags: manifest.body.tags,
       note: manifest.body.note, compressionLevel: 1)
+    let remarks = manifest.body.remarks
+    draft.companions = { companions }
+    draft.lateRows = { remarks.rows }
+    draft.origin = remarks.origin
+    draft.lateStore = { remarks.store }
+    draft.lateCapture = { remarks.capture }
     draft.expectedCore = manifest.body.core
     return draft
+  }
+}
+
+/// A companion that was put together again.
+private final class RebuiltFile: CompanionFile {
+  let mode: UInt32
+  let modified: UInt64
+  private let content: ScratchMember
+  var length: Int { content.length }
+
+  init(_ member: Core.Member, _ content: ScratchMember) {
+    mode = member.mode
+    modified = member.modified
+    self.content = content
+  }
+
+  func read(_ range: Range<Int>) throws -> [UInt8] { try content.read(range) }
+  func isSettled() -> Bool { true }
+  func keptUnsettled() {}
+}
+
+extension CompanionSource {
+  /// A member as it was, to be sealed anew.
+  /// - Parameter file: opens its content, for a file.
+  package init(rebuilding member: Core.Member, _ file: @escaping @Sendable () throws -> (any CompanionFile)?) {
+    let content: Content =
+      switch member.content {
+      case .folder: .folder
+      case .link(let target): .link(target: target)
+      case .database, .file: .file(file)
+      }
+    self.init(path: member.path, mode: member.mode, modified: member.modified, content: content)
   }
 }

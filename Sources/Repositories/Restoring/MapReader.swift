@@ -35,6 +35,54 @@ struct MapReader: Sendable {
     }
   }
 
+  /// The same for many members: what maps of one leaf say is read together, as the leaves of small members share frames.
+  /// - Parameter body: gets the member, by its place among `members`, and the number of the run's first unit in it.
+  func forEachRun(
+    of members: [(file: Core.FileContent, root: ManifestBody.MapRoot)],
+    _ body: (_ member: Int, _ unit: Int, MapLeaf.Run) throws -> Void
+  ) async throws {
+    var small: [Int] = []
+    for (index, member) in members.enumerated() {
+      guard PageMap.depth(units: Int(member.file.unitCount)) == member.root.depth else {
+        throw broken("has the wrong depth")
+      }
+      switch member.root.depth {
+      case 0: continue
+      case 1:
+        small.append(index)
+        if small.count == Self.batch {
+          try await leaves(of: small, members, body)
+          small = []
+        }
+      default:
+        var unit = 0
+        try await forEachRun(of: member.file, root: member.root) { run in
+          try body(index, unit, run)
+          unit += Int(run.count)
+        }
+      }
+    }
+    try await leaves(of: small, members, body)
+  }
+
+  private func leaves(
+    of small: [Int], _ members: [(file: Core.FileContent, root: ManifestBody.MapRoot)],
+    _ body: (_ member: Int, _ unit: Int, MapLeaf.Run) throws -> Void
+  ) async throws {
+    let nodes = try await nodes(at: small.map { members[$0].root.location }[...])
+    for (index, node) in zip(small, nodes) {
+      let leaf = try MapLeaf(decoding: node)
+      guard leaf.runs.reduce(0, { $0 + Int($1.count) }) == Int(members[index].file.unitCount) else {
+        throw broken("does not cover the member")
+      }
+      var unit = 0
+      for run in leaf.runs {
+        try body(index, unit, run)
+        unit += Int(run.count)
+      }
+    }
+  }
+
   private func children(of branches: [Location], level: UInt8) async throws -> [Location] {
     var children: [Location] = []
     for start in stride(from: 0, to: branches.count, by: Self.batch) {

@@ -21,14 +21,12 @@ final class RestorePlan: Sendable {
     let memberUnit: UInt32
   }
 
-  let file: Core.FileContent
   private let demands: FileTable<Demand>
   let frames: FileTable<WantedFrame>
 
   /// - Parameter demands: of the whole member; taken over, and sorted.
   /// - Throws: `.stateFolder`.
-  init(_ demands: FileTable<Demand>, of file: Core.FileContent, in folder: String) throws {
-    self.file = file
+  init(_ demands: FileTable<Demand>, in folder: String) throws {
     self.demands = demands
     demands.sort { DemandOrder($0) }
     frames = try Self.frames(of: demands, in: folder)

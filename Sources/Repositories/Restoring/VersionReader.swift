@@ -8,10 +8,10 @@ import Storage
 package struct VersionReader: Sendable {
   package let manifest: StoredManifest
   package let core: Core
-  private let table: PackTable
-  private let repository: Repository
-  private let state: StateFolder?
-  private let tableFolder: String
+  let table: PackTable
+  let repository: Repository
+  let state: StateFolder?
+  let tableFolder: String
 
   /// - Parameter tables: the folder for nameless files of what grows with a member; by default the state folder.
   /// - Throws: `.incomplete` for a partial manifest; `.damaged`; `SealError`; `StoreError`.
@@ -72,7 +72,7 @@ package struct VersionReader: Sendable {
   }
 
   /// Fetches and decodes every frame that the plan wants, wave by wave.
-  private func decode(
+  func decode(
     _ plan: RestorePlan, of frames: VersionFrames, _ limits: RestoreWave.Limits, proving: Bool,
     place: @escaping @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void
   ) async throws {
@@ -102,7 +102,7 @@ package struct VersionReader: Sendable {
   private static let wavesAhead = 2
 
   /// As many as there are cores, but no more: what each holds is memory.
-  private static let workers = max(1, min(4, Cores.available))
+  static let workers = max(1, min(4, Cores.available))
 
   private func content(of index: Int) throws -> (Core.FileContent, ManifestBody.MapRoot) {
     let files = core.members.indices.filter { core.members[$0].file != nil }
@@ -127,6 +127,6 @@ package struct VersionReader: Sendable {
       }
       unit += Int(run.count)
     }
-    return try RestorePlan(demands, of: file, in: tableFolder)
+    return try RestorePlan(demands, in: tableFolder)
   }
 }

@@ -5,6 +5,8 @@ struct PushReport {
   private(set) var pushed: [Push.Pushed] = []
   private(set) var failures: [(database: String, target: String?, error: OperationError)] = []
   private var damages: [OperationError] = []
+  /// What is safe, but not all of it.
+  private var shortfalls: [OperationError] = []
 
   /// Pushes one database. Its failure is kept, and the next one is pushed all the same.
   /// - Throws: only when the work was cancelled.
@@ -16,6 +18,7 @@ struct PushReport {
       if !terminal.manner.json { for one in outcome.pushed { try terminal.result(Self.line(one)) } }
       for failure in outcome.failures { failed(name, failure.target, failure.error) }
       if let damage = outcome.damage { damages.append(damage) }
+      shortfalls += outcome.shortfalls
     } catch {
       let error = Session.known(error)
       if error.kind == .cancelled { throw error }
@@ -31,10 +34,10 @@ struct PushReport {
   /// - Throws: the first failure when nothing is safe.
   func end(_ terminal: Terminal) throws -> ExitStatus {
     if terminal.manner.json { try terminal.result(Documents.push(self, notices: terminal.notices)) }
-    for damage in damages { terminal.tell(damage) }
+    for damage in damages + shortfalls { terminal.tell(damage) }
     guard let first = failures.first else {
-      if let damage = damages.first { terminal.tellDocument(damage) }
-      return damages.isEmpty ? .success : .verificationFailed
+      if let worst = damages.first ?? shortfalls.first { terminal.tellDocument(worst) }
+      return damages.isEmpty ? shortfalls.isEmpty ? .success : .partlyDone : .verificationFailed
     }
     guard !pushed.isEmpty else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }
@@ -59,6 +62,15 @@ struct PushReport {
       pushed.unchanged
       ? "unchanged since \(Times.seconds(version.time))"
       : "\(ByteCount.text(version.size)), \(ByteCount.text(version.bytesNew)) new"
-    return "\(place): version \(version.id.prefix(8)), \(facts), head \(version.head)"
+    return "\(place): version \(version.id.prefix(8)), \(facts)\(beside(pushed)), head \(version.head)"
+  }
+
+  /// `, 12 files (3.4 MiB) with it`, `, 12 files (3.4 MiB) with it, 8 of them (3.1 MiB) external data`.
+  private static func beside(_ pushed: Push.Pushed) -> String {
+    guard let beside = pushed.beside, beside.files > 0 else { return "" }
+    let files = "\(beside.files) \(beside.files == 1 ? "file" : "files") (\(ByteCount.text(beside.bytes))) with it"
+    guard beside.externalFiles > 0 else { return ", \(files)" }
+    if beside.externalFiles == beside.files { return ", \(files): external data" }
+    return ", \(files), \(beside.externalFiles) of them (\(ByteCount.text(beside.externalBytes))) external data"
   }
 }

@@ -10,6 +10,7 @@ extension Retrieval {
       terminal.notice(
         "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)\(since)"
       )
+      if let folder = outcome.supportFolder { terminal.notice("its external files are in \(folder)") }
       if let folder = outcome.companionsFolder { terminal.notice("its companion files are in \(folder)") }
       if !outcome.identical {
         terminal.notice("the file is not byte for byte the version: its SHA-256 is not the one that `show` tells")
@@ -29,6 +30,7 @@ extension Retrieval {
       var pulled = outcome.pulled
       if outcome.mode == .live { pulled.identical = true }
       tell(pulled, terminal)
+      for path in outcome.companions { terminal.notice("with it: \(path)") }
       for move in outcome.moved { terminal.notice("\(move.from) is now \(move.to)") }
       if let copy = outcome.undoCopy { terminal.notice("the old content is kept in \(copy)") }
       if let undo = outcome.undo { terminal.notice("to take this back: \(undo)") }

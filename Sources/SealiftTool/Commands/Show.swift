@@ -50,8 +50,35 @@ struct Show: SealiftCommand {
       ("pinned", version.pinned ? "yes" : ""), ("forgotten", version.forgotten ? "yes, until a prune" : ""),
       ("previous", detail.previous ?? ""), ("copy of", detail.copiedFrom ?? ""), ("revision", "\(detail.revision)"),
       ("stored", "\(detail.packs) packs; a restore fetches \(ByteCount.text(detail.bytesFetched))"),
-      ("members", companions.map { "\($0.path) (\(ByteCount.text($0.size)))" }.joined(separator: ", ")),
+      ("members", members(companions)),
+    ] + (detail.capture?.events ?? []).map { ($0.what, names($0.paths, of: $0.count)) } + store(detail.store)
+  }
+
+  private static func members(_ companions: [ListVersions.Detail.Member]) -> String {
+    let shown = companions.prefix(10).map { "\($0.path) (\(ByteCount.text($0.size)))" }.joined(separator: ", ")
+    guard companions.count > 10 else { return shown }
+    let bytes = companions.reduce(0) { $0 + $1.size }
+    return "\(shown) and \(companions.count - 10) more, \(ByteCount.text(bytes)) in all"
+  }
+
+  /// What a Core Data store is to its application.
+  private static func store(_ store: StoreFacts?) -> [(String, String)] {
+    guard let store else { return [] }
+    let external =
+      "\(store.references) references to external files, \(store.missing) missing, \(store.orphaned) orphaned"
+    return [
+      ("store", "Core Data, \(store.uuid)\(store.type.isEmpty ? "" : ", \(store.type)")"),
+      ("model", store.identifiers.filter { !$0.isEmpty }.joined(separator: ", ")),
+      ("entities", store.hashes.map { "\($0.entity) \($0.hash)" }.joined(separator: ", ")),
+      ("external", store.references + store.orphaned > 0 ? external : ""),
+      ("missing", names(store.missingNames, of: store.missing)),
+      ("orphaned", names(store.orphanedNames, of: store.orphaned)),
+      ("history", store.hasHistory ? "persistent history is kept" : ""),
     ]
+  }
+
+  private static func names(_ names: [String], of count: Int) -> String {
+    names.joined(separator: ", ") + (count > names.count ? " and \(count - names.count) more" : "")
   }
 
   private static func drill(_ version: VersionSummary) -> String {

@@ -79,6 +79,8 @@ extension Configuration.DatabaseSettings {
       compressionLevel: try section.integer("compression", in: 0...19, default: 1),
       delta: try section.flag("delta", default: true),
       baseFolder: try section.text("baseFolder").map { Paths.absolute(Paths.expanded($0)) }, tags: tags)
+    source.companions = try Companion.list(section, of: source.path)
+    source.externalData = try section.flag("externalData", default: true)
     source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))
     self.targets = targets
     keep = try section.section("keep").map(RetentionRules.init)

@@ -102,6 +102,26 @@ final class ConfigurationSection {
     return texts
   }
 
+  /// A list whose elements are texts, or objects that say more.
+  func list<Value>(
+    _ key: String, _ expected: String, text: (String) -> Value, section: (ConfigurationSection) throws -> Value,
+    shown: (Value) -> String
+  ) throws -> [Value]? {
+    guard let node = node(key) else { return nil }
+    guard case .array(let nodes) = node.value else { throw wrongType(key, node, expected) }
+    let values = try nodes.map { element in
+      switch element.value {
+      case .string(let word) where !word.isEmpty: return text(word)
+      case .object:
+        return try section(
+          ConfigurationSection(element, file: file, path: keyPath(key), provenance: Provenance()))
+      default: throw wrongType(key, element, expected)
+      }
+    }
+    note(key, values.map(shown).joined(separator: ", "), node)
+    return values
+  }
+
   /// A text that a function turns into a value: `30s`, `5MiB/s`, a choice.
   func value<Value>(
     _ key: String, default standard: String? = nil, _ expected: String, _ parse: (String) -> Value?

@@ -10,6 +10,7 @@ extension Documents {
     return [
       ("version", version(pulled.version)), ("path", .optional(pulled.path)), ("check", .string(pulled.check)),
       ("checkedAt", .optional(pulled.checkedAt?.rawValue)), ("companionsFolder", .optional(pulled.companionsFolder)),
+      ("supportFolder", .optional(pulled.supportFolder)), ("companions", .strings(outcome.companions)),
       ("identical", .bool(pulled.identical)), ("mode", .string(outcome.mode.rawValue)),
       ("moved", moves(outcome.moved)), ("undoCopy", .optional(outcome.undoCopy)), ("undo", .optional(outcome.undo)),
     ]

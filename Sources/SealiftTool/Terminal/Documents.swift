@@ -17,7 +17,8 @@ enum Documents {
 
   static func pushed(_ pushed: Push.Pushed) -> Json {
     .object(
-      members(pushed.version) + [("unchanged", .bool(pushed.unchanged)), ("dryRun", .bool(pushed.dryRun))])
+      members(pushed.version) + [("unchanged", .bool(pushed.unchanged)), ("dryRun", .bool(pushed.dryRun))]
+        + beside(pushed.beside))
   }
 
   static func push(_ report: PushReport, notices: [String]) -> Json {
@@ -65,7 +66,7 @@ enum Documents {
       ("previous", .optional(detail.previous)),
       ("revision", .number(detail.revision)), ("packs", .number(detail.packs)),
       ("bytesDecoded", .number(detail.bytesDecoded)), ("bytesFetched", .number(detail.bytesFetched)),
-      ("members", .array(files)),
+      ("members", .array(files)), ("store", store(detail.store)), ("left", capture(detail.capture)),
     ])
   }
 
@@ -73,7 +74,8 @@ enum Documents {
     .object([
       ("version", version(outcome.version)), ("path", .optional(outcome.path)), ("check", .string(outcome.check)),
       ("checkedAt", .optional(outcome.checkedAt?.rawValue)),
-      ("companionsFolder", .optional(outcome.companionsFolder)), ("identical", .bool(outcome.identical)),
+      ("companionsFolder", .optional(outcome.companionsFolder)),
+      ("supportFolder", .optional(outcome.supportFolder)), ("identical", .bool(outcome.identical)),
       ("notices", .strings(notices)),
     ])
   }

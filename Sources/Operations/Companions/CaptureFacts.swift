@@ -1,0 +1,103 @@
+import Repositories
+import Sealing
+import Snapshots
+
+/// What of a database's companions is not in a version, or not as one might think: paths, and how many there were.
+package struct CaptureFacts: Sendable, Equatable {
+  package struct Event: Sendable, Equatable {
+    /// `missing`, `vanished`, `unsettled`, `unreadable` or `skipped`.
+    package var what: String
+    package var count: Int
+    /// The first of them.
+    package var paths: [String]
+  }
+
+  package var events: [Event]
+
+  init(_ capture: Remarks.Capture) {
+    events = Remarks.Capture.Event.allCases.compactMap { event in
+      capture.counts[event].map { Event(what: "\(event)", count: Int($0), paths: capture.paths(event)) }
+    }
+  }
+}
+
+extension Push {
+  /// What came with a database.
+  package struct Beside: Sendable {
+    package var files: Int
+    package var bytes: Int
+    /// Those of them that are a Core Data store's external files.
+    package var externalFiles: Int
+    package var externalBytes: Int
+    package var store: StoreFacts?
+    package var capture: CaptureFacts
+
+    init(_ captured: CompanionCapture.Captured, _ events: [Remarks.Capture.Entry]) {
+      files = captured.files
+      bytes = captured.bytes
+      externalFiles = captured.externalFiles
+      externalBytes = captured.externalBytes
+      store = captured.store.map(StoreFacts.init)
+      capture = CaptureFacts(Remarks.Capture(events))
+    }
+  }
+}
+
+extension CompanionCapture {
+  /// What a person should see of it.
+  func notices(with snapshot: Snapshot) async throws -> [String] {
+    let capture = Remarks.Capture(events.all)
+    var notices = Remarks.Capture.Event.allCases.compactMap { event -> String? in
+      guard let count = capture.counts[event] else { return nil }
+      return "'\(database.name)': \(Self.words(event, Int(count))): \(Self.names(capture.paths(event), of: Int(count)))"
+    }
+    if let store = try await members(with: snapshot).store, store.missing > 0 {
+      notices.append(
+        "'\(database.name)': \(store.missing) of \(store.references) external files that its rows refer to are not there: \(Self.names(store.missingNames, of: Int(store.missing)))"
+      )
+    }
+    return notices
+  }
+
+  /// What makes a version less than it should be: a companion that an earlier version has is gone; files may not be read.
+  nonisolated func shortfalls(after earlier: [Core.Member], at target: String) -> [OperationError] {
+    let capture = Remarks.Capture(events.all)
+    var shortfalls: [OperationError] = []
+    let gone = capture.paths(.missing).filter { path in
+      earlier.dropFirst().contains { MemberPath.isSameOrAbove(path, $0.path) }
+    }
+    if !gone.isEmpty {
+      shortfalls.append(
+        OperationError(
+          .partlyDone, code: "companionGone",
+          "pushing '\(database.name)' to \(target): \(Self.names(gone, of: gone.count)) is in the version before, and not there any more",
+          hint: "Is the disk mounted? The earlier versions have it. Take it out of 'companions' if it is gone for good."
+        ))
+    }
+    if let count = capture.counts[.unreadable] {
+      shortfalls.append(
+        OperationError(
+          .partlyDone, code: "companionUnreadable",
+          "pushing '\(database.name)' to \(target): \(Self.words(.unreadable, Int(count))): \(Self.names(capture.paths(.unreadable), of: Int(count)))",
+          hint: "Run as a user who may read them, or leave them out with \"exclude\"."))
+    }
+    return shortfalls
+  }
+
+  private static func words(_ event: Remarks.Capture.Event, _ count: Int) -> String {
+    let (files, are) = count == 1 ? ("1 file", "is") : ("\(count) files", "are")
+    return switch event {
+    case .missing: "\(count == 1 ? "1 companion is" : "\(count) companions are") not there, and not in the version"
+    case .vanished: "\(files) vanished before being read, and \(are) not in the version"
+    case .unsettled: "\(files) changed with every reading, and \(are) kept as read last"
+    case .unreadable: "\(files) could not be read, and \(are) not in the version"
+    case .skipped:
+      "\(count == 1 ? "1 socket, pipe or device is" : "\(count) sockets, pipes and devices are") not in the version"
+    }
+  }
+
+  private static func names(_ names: [String], of count: Int) -> String {
+    let shown = names.prefix(5).joined(separator: ", ")
+    return count > 5 ? "\(shown) and \(count - 5) more" : shown
+  }
+}

@@ -1,0 +1,101 @@
+import Glibc
+import Repositories
+import Sealing
+import Storage
+
+/// A companion while it is read as a member. It may be written to meanwhile: that shows in its times.
+final class CapturedFile: CompanionFile {
+  let length: Int
+  let mode: UInt32
+  let modified: UInt64
+  private let held: HeldFiles.Held
+  private let opened: FileStatus
+  private let path: String
+  private let hooks: CompanionHooks
+  private let events: CaptureEvents
+  private let hasEndedEarly = Locked(false)
+
+  /// - Throws: `UnreadableCompanion`.
+  init(_ held: HeldFiles.Held, path: String, _ hooks: CompanionHooks, _ events: CaptureEvents) throws {
+    var status = try Self.status(held, path, events)
+    // Written within the grain of its times, it could be written again without a trace.
+    if FileStatus.now() - status.touched < FileStatus.grain {
+      usleep(UInt32(FileStatus.grain / 1000))
+      status = try Self.status(held, path, events)
+    }
+    self.held = held
+    self.path = path
+    self.hooks = hooks
+    self.events = events
+    opened = status
+    length = status.size
+    mode = status.mode
+    modified = status.modifiedMilliseconds
+    hooks.opened(path)
+  }
+
+  private static func status(
+    _ held: HeldFiles.Held, _ path: String, _ events: CaptureEvents
+  ) throws -> FileStatus {
+    var status = stat()
+    guard fstat(held.descriptor, &status) == 0 else {
+      events.note(.unreadable, path)
+      throw UnreadableCompanion()
+    }
+    return FileStatus(status)
+  }
+
+  func read(_ range: Range<Int>) throws -> [UInt8] {
+    hooks.reading(path)
+    var problem: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      while count < range.count, problem == 0 {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count..<range.count])
+        let got = pread(held.descriptor, rest.baseAddress, rest.count, off_t(range.lowerBound + count))
+        if got < 0, errno == EINTR { continue }
+        if got < 0 { problem = errno }
+        if got == 0 {
+          buffer[count..<range.count].initialize(repeating: 0)
+          count = range.count
+          hasEndedEarly.withLock { $0 = true }
+        }
+        count += max(0, got)
+      }
+    }
+    guard problem == 0 else {
+      events.note(.unreadable, path)
+      throw UnreadableCompanion()
+    }
+    return bytes
+  }
+
+  func isSettled() throws -> Bool {
+    let now = try Self.status(held, path, events)
+    return !hasEndedEarly.withLock { $0 } && now.size == opened.size && now.modified == opened.modified
+      && now.changed == opened.changed
+  }
+
+  func keptUnsettled() { events.note(.unsettled, path) }
+}
+
+/// What happens to companions while they are captured, from any task.
+final class CaptureEvents: Sendable {
+  private let entries = Locked<[Remarks.Capture.Entry]>([])
+  func note(_ event: Remarks.Capture.Event, _ path: String) { entries.withLock { $0.append(.init(event, path)) } }
+  var all: [Remarks.Capture.Entry] { entries.withLock { $0 } }
+}
+
+/// Called at moments of a capture, with paths inside the version; for tests that let others interfere.
+package struct CompanionHooks: Sendable {
+  /// A folder was looked at and is about to be opened.
+  package var opening: @Sendable (String) -> Void = { _ in }
+  /// A file was opened to be sealed, and is about to be read; some part of it is about to be read.
+  package var opened: @Sendable (String) -> Void = { _ in }
+  package var reading: @Sendable (String) -> Void = { _ in }
+  /// All is listed, and held, before the snapshot.
+  package var listed: @Sendable () -> Void = {}
+  /// So many files are held open, at most.
+  package var mostHeld: Int?
+
+  package init() {}
+}

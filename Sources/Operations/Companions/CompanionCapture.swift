@@ -1,0 +1,210 @@
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+
+/// Everything that comes with a database, captured so that what the snapshot refers to is not missed: listed and held
+/// open before the snapshot begins, listed again when it has ended, and both lists joined.
+///
+/// A file that was there before is kept although it was deleted or replaced meanwhile; one that appeared meanwhile is in
+/// as well. Of two files that had one name, the one is kept that had it when the snapshot's transaction began.
+actor CompanionCapture {
+  /// What is known when the snapshot is finished.
+  struct Captured: Sendable {
+    var sources: [CompanionSource] = []
+    var store: Remarks.Store?
+    /// Of what is in: files, and their bytes as listed; those of a Core Data store among them.
+    var files = 0
+    var bytes = 0
+    var externalFiles = 0
+    var externalBytes = 0
+    /// The listing after the snapshot, and whether it had been left alone long enough to prove anything.
+    var digest: Digest?
+    var isSettled = false
+  }
+
+  nonisolated let database: DatabaseSource
+  nonisolated let events = CaptureEvents()
+  /// Of the listing before the snapshot; `nil` where nothing comes with the database.
+  nonisolated let digest: Digest?
+  private let realPath: String
+  private let roots: [CompanionRoot]
+  private let hooks: CompanionHooks
+  private let before: CompanionListing
+  private let holder: HeldFiles
+  private var held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)] = [:]
+  private var parents: [String: FolderHandle] = [:]
+  private var captured: (image: String, all: Captured)?
+
+  /// - Throws: `CancellationError`.
+  init(_ database: DatabaseSource, _ hooks: CompanionHooks) throws {
+    let real = Self.realPath(database.path) ?? database.path
+    let roots = Self.roots(of: database, at: real)
+    self.database = database
+    self.hooks = hooks
+    self.roots = roots
+    realPath = real
+    before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
+    digest = roots.isEmpty ? nil : before.digest
+    holder = hooks.mostHeld.map { HeldFiles(most: $0) } ?? HeldFiles()
+  }
+
+  private static func realPath(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The companions that are asked for, and the folder where Core Data would have put external files, if that is there.
+  private static func roots(of database: DatabaseSource, at real: String) -> [CompanionRoot] {
+    let folder = RestoredFile.folder(of: real)
+    let support = database.externalData ? SupportFolder.name(of: real) : nil
+    var roots = database.companions.map { companion in
+      CompanionRoot(
+        folder: companion.isAbsolute ? "/" : folder, components: companion.components,
+        memberPath: companion.memberPath, exclude: ExcludePatterns(companion.exclude), isAsked: true,
+        isSupport: support.map { MemberPath.isSame($0, companion.memberPath) } ?? false)
+    }
+    var status = stat()
+    if let support, !roots.contains(where: \.isSupport), lstat("\(folder)/\(support)", &status) == 0 {
+      roots.append(
+        CompanionRoot(
+          folder: folder, components: [support], memberPath: support, exclude: ExcludePatterns([]), isAsked: false,
+          isSupport: true))
+    }
+    return roots
+  }
+
+  /// Holds what was listed. To be called before the snapshot begins.
+  func hold() throws {
+    for entry in before.entries where entry.kind == .file {
+      try Task.checkCancellation()
+      guard let (parent, name) = place(of: entry.path, root: entry.root) else { continue }
+      if let file = holder.hold(name, in: parent, listedAs: entry.status) {
+        held[MemberPath.key(entry.path)] = (file, entry.status)
+      }
+    }
+    parents = [:]
+    hooks.listed()
+  }
+
+  /// What is to be sealed with a snapshot that is finished.
+  /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
+  func members(with snapshot: Snapshot) async throws -> Captured {
+    if let captured, captured.image == snapshot.path { return captured.all }
+    let after = try CompanionListing(of: roots, beside: realPath, opening: hooks.opening)
+    let wait = after.touched + FileStatus.grain - FileStatus.now()
+    if wait > 0, wait <= FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(wait)) }
+    for event in after.events { events.note(event.event, event.path) }
+    let joined = JoinedListing(before, after, held: held, snapshotBegan: snapshot.takenAt)
+    for path in joined.vanished { events.note(.vanished, path) }
+    var entries = joined.entries
+    let store = try await coreDataStore(in: snapshot)
+    if case .other = store { entries.removeAll { roots[$0.entry.root].isSupport && !roots[$0.entry.root].isAsked } }
+    try demandFitting(entries.map(\.entry))
+
+    var all = Captured()
+    for (entry, file) in entries {
+      all.sources.append(source(entry, file))
+      guard entry.kind == .file else { continue }
+      all.files += 1
+      all.bytes += entry.status.size
+      guard roots[entry.root].isSupport else { continue }
+      all.externalFiles += 1
+      all.externalBytes += entry.status.size
+    }
+    if case .coreData(let facts) = store {
+      let support = roots.first(where: \.isSupport)?.memberPath
+      all.store = Remarks.Store(
+        facts, support: support, isLookedFor: database.externalData || support != nil, entries.map(\.entry))
+    }
+    all.digest = roots.isEmpty ? nil : after.digest
+    all.isSettled = after.touched <= FileStatus.now() - 2_000_000_000
+    captured = (snapshot.path, all)
+    return all
+  }
+
+  private enum Store {
+    case coreData(CoreDataStore)
+    case other
+    /// The image is too damaged to say.
+    case unknown
+  }
+
+  private func coreDataStore(in snapshot: Snapshot) async throws -> Store {
+    do {
+      return try await readCoreDataStore(at: snapshot.path).map(Store.coreData) ?? .other
+    } catch let error as SnapshotError where error.code != .cancelled {
+      return .unknown
+    }
+  }
+
+  /// A manifest says about 150 bytes of each member, and is one object of at most 64 MiB.
+  private func demandFitting(_ entries: [CompanionEntry]) throws {
+    let bytes = entries.reduce(0) { $0 + $1.path.utf8.count + 160 }
+    guard entries.count < 1_000_000, bytes <= 56 << 20 else {
+      throw OperationError(
+        .failed, code: "tooManyCompanions", "\(entries.count) files and folders are too many for one version",
+        hint: "Leave out what can be made again with \"exclude\", or keep many small files in an archive.")
+    }
+  }
+
+  private func source(_ entry: CompanionEntry, _ file: HeldFiles.Held?) -> CompanionSource {
+    let content: CompanionSource.Content
+    switch entry.kind {
+    case .folder: content = .folder
+    case .link(let target): content = .link(target: target)
+    case .file:
+      let root = roots[entry.root]
+      content = .file { [hooks, events] in
+        let path = entry.path
+        if let file { return try CapturedFile(file, path: path, hooks, events) }
+        return try root.open(path, events).map { try CapturedFile($0, path: path, hooks, events) }
+      }
+    }
+    return CompanionSource(
+      path: entry.path, mode: entry.status.mode, modified: entry.status.modifiedMilliseconds, content: content)
+  }
+
+  /// The folder that an entry was listed in, as it is now, and its name there.
+  private func place(of path: String, root number: Int) -> (FolderHandle, String)? {
+    let root = roots[number]
+    let components = root.realComponents(of: path)
+    guard let name = components.last else { return nil }
+    let key = "\(number)/\(components.dropLast().joined(separator: "/"))"
+    // Entries come folder by folder: few handles are enough.
+    if let known = parents[key] { return (known, name) }
+    guard let folder = FolderHandle(path: root.folder)?.folder(components.dropLast()) else { return nil }
+    if parents.count >= 64 { parents = [:] }
+    parents[key] = folder
+    return (folder, name)
+  }
+}
+
+extension CompanionRoot {
+  /// Below `folder`, of what is called `path` inside the version.
+  func realComponents(of path: String) -> [String] {
+    components + MemberPath.components(of: path, below: memberPath)
+  }
+
+  /// Opens a file that is not held, by its name. `nil` when it is gone, which is noted.
+  func open(_ path: String, _ events: CaptureEvents) throws -> HeldFiles.Held? {
+    let names = realComponents(of: path)
+    guard let name = names.last, let parent = FolderHandle(path: folder)?.folder(names.dropLast()) else {
+      events.note(errno == EACCES ? .unreadable : .vanished, path)
+      return nil
+    }
+    let descriptor = parent.file(name)
+    guard descriptor >= 0 else {
+      events.note([ENOENT, ELOOP, ENXIO].contains(errno) ? .vanished : .unreadable, path)
+      return nil
+    }
+    let file = HeldFiles.Held(descriptor)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      events.note(.vanished, path)
+      return nil
+    }
+    return file
+  }
+}

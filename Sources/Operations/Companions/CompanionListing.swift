@@ -1,0 +1,162 @@
+import Glibc
+import Sealing
+
+/// One of the companions of a database: where it is, and what it is called inside a version.
+struct CompanionRoot: Sendable {
+  /// Absolute.
+  let folder: String
+  /// Below it.
+  let components: [String]
+  let memberPath: String
+  let exclude: ExcludePatterns
+  /// The configuration names it: it should be there.
+  let isAsked: Bool
+  /// The folder of a Core Data store's external files.
+  let isSupport: Bool
+}
+
+/// All that comes with a database at one moment, found without following a link and without opening a file.
+struct CompanionListing: Sendable {
+  /// Ascending by the bytes of the paths.
+  private(set) var entries: [CompanionEntry] = []
+  private(set) var events: [Remarks.Capture.Entry] = []
+
+  /// So deep a tree is listed: each level takes a descriptor.
+  private static let deepest = 100
+  /// Bytes, as the format has it.
+  private static let longestPath = 4096
+
+  /// - Parameters:
+  ///   - database: the database's real path; it and its side files are no companions, wherever they lie.
+  ///   - opening: called before a folder is opened, with its path inside the version; for tests.
+  init(
+    of roots: [CompanionRoot], beside database: String, opening: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws {
+    var lister = Lister(database, opening)
+    for (number, root) in roots.enumerated() { try lister.list(root, number) }
+    entries = lister.entries.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+    events = lister.events
+  }
+
+  private struct Lister {
+    private let databaseFolder: FileStatus?
+    private let ownNames: Set<[UInt8]>
+    private let opening: @Sendable (String) -> Void
+    var entries: [CompanionEntry] = []
+    var events: [Remarks.Capture.Entry] = []
+
+    init(_ database: String, _ opening: @escaping @Sendable (String) -> Void) {
+      self.opening = opening
+      var status = stat()
+      databaseFolder = stat(RestoredFile.folder(of: database), &status) == 0 ? FileStatus(status) : nil
+      let name = MemberPath.components(database).last ?? ""
+      ownNames = Set(["", "-wal", "-shm", "-journal"].map { MemberPath.key(name + $0) })
+    }
+
+    mutating func list(_ root: CompanionRoot, _ number: Int) throws {
+      guard let name = root.components.last, let top = FolderHandle(path: root.folder) else {
+        if root.isAsked { note(errno == EACCES ? .unreadable : .missing, root.memberPath) }
+        return
+      }
+      guard let parent = top.folder(root.components.dropLast()) else {
+        if root.isAsked { note(errno == EACCES ? .unreadable : .missing, root.memberPath) }
+        return
+      }
+      let before = (entries.count, events.count)
+      try visit(Place(parent: parent, name: name, path: root.memberPath, below: [], root: root, number: number))
+      if root.isAsked, (entries.count, events.count) == before { note(.missing, root.memberPath) }
+    }
+
+    private struct Place {
+      let parent: FolderHandle
+      let name: String
+      let path: String
+      /// Components below the companion.
+      let below: [String]
+      let root: CompanionRoot
+      let number: Int
+    }
+
+    private mutating func visit(_ place: Place) throws {
+      try Task.checkCancellation()
+      guard place.path.utf8.count <= CompanionListing.longestPath, place.below.count <= CompanionListing.deepest else {
+        return note(.unreadable, place.path)
+      }
+      guard let status = place.parent.status(place.name) else {
+        // Gone since its folder was listed: as if that had been a moment later.
+        if errno != ENOENT { note(.unreadable, place.path) }
+        return
+      }
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: add(place, .file, status)
+      case S_IFLNK:
+        guard let target = place.parent.linkTarget(place.name) else { return note(.unreadable, place.path) }
+        add(place, .link(target: target), status)
+      case S_IFDIR: try visitFolder(place)
+      default: note(.skipped, place.path)
+      }
+    }
+
+    private mutating func visitFolder(_ place: Place) throws {
+      opening(place.path)
+      guard let folder = place.parent.folder(place.name), let status = folder.ownStatus() else {
+        // A folder that was swapped for something else is looked at again as what it is now.
+        if errno == ELOOP || errno == ENOTDIR { return try visitSwapped(place) }
+        if errno != ENOENT { note(.unreadable, place.path) }
+        return
+      }
+      add(place, .folder, status)
+      guard let found = folder.names() else { return note(.unreadable, place.path) }
+      for name in found.unreadable { note(.unreadable, "\(place.path)/\(name)") }
+      let holdsDatabase = databaseFolder?.isSameFile(as: FileStatus(status)) == true
+      for name in found.names {
+        if holdsDatabase, ownNames.contains(MemberPath.key(name)) { continue }
+        let below = place.below + [name]
+        if place.root.exclude.excludes(below[...]) { continue }
+        try visit(
+          Place(
+            parent: folder, name: name, path: "\(place.path)/\(name)", below: below, root: place.root,
+            number: place.number))
+      }
+    }
+
+    private mutating func visitSwapped(_ place: Place) throws {
+      guard let status = place.parent.status(place.name), status.st_mode & S_IFMT == S_IFLNK,
+        let target = place.parent.linkTarget(place.name)
+      else { return note(.vanished, place.path) }
+      add(place, .link(target: target), status)
+    }
+
+    private mutating func add(_ place: Place, _ kind: CompanionEntry.Kind, _ status: stat) {
+      entries.append(
+        CompanionEntry(path: place.path, kind: kind, status: FileStatus(status), root: place.number))
+    }
+
+    private mutating func note(_ event: Remarks.Capture.Event, _ path: String) {
+      events.append(.init(event, path))
+    }
+  }
+
+  /// Of everything that shows a change: two listings of one digest are of the same files, left alone.
+  var digest: Digest {
+    let digest = RunningDigest()
+    for entry in entries {
+      let status = entry.status
+      var text = "\(entry.path.utf8.count):\(entry.path)\(status.device) \(status.inode) \(status.mode) "
+      switch entry.kind {
+      case .file: text += "file \(status.size) \(status.modified) \(status.changed)\n"
+      // What changes in a folder shows in its entries.
+      case .folder: text += "folder\n"
+      case .link(let target): text += "link \(target.utf8.count):\(target)\n"
+      }
+      digest.update(Array(text.utf8))
+    }
+    for event in events where event.event != .vanished {
+      digest.update(Array("\(event.event.rawValue) \(event.path)\n".utf8))
+    }
+    return digest.finish()
+  }
+
+  /// When anything in it was touched last, in nanoseconds since 1970.
+  var touched: Int64 { entries.reduce(0) { max($0, $1.status.touched) } }
+}

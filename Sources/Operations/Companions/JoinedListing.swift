@@ -1,0 +1,46 @@
+import Sealing
+
+/// Two listings of the same companions, made before and after a snapshot, as one.
+struct JoinedListing {
+  /// Ascending by the bytes of the paths; files with what holds them, if anything.
+  private(set) var entries: [(entry: CompanionEntry, file: HeldFiles.Held?)] = []
+  /// What was there before, is gone, and was not held.
+  private(set) var vanished: [String] = []
+
+  /// - Parameters:
+  ///   - held: files of the first listing.
+  ///   - snapshotBegan: milliseconds since 1970.
+  init(
+    _ before: CompanionListing, _ after: CompanionListing,
+    held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)], snapshotBegan: Int64
+  ) {
+    let old = Dictionary(before.entries.map { (MemberPath.key($0.path), $0) }, uniquingKeysWith: { first, _ in first })
+    let now = Dictionary(after.entries.map { (MemberPath.key($0.path), $0) }, uniquingKeysWith: { first, _ in first })
+    for entry in after.entries {
+      let key = MemberPath.key(entry.path)
+      guard entry.kind == .file, let earlier = old[key], let file = held[key] else {
+        entries.append((entry, nil))
+        continue
+      }
+      if entry.status.isSameFile(as: file.status) {
+        entries.append((entry, file.file))
+      } else if entry.status.changed / 1_000_000 < snapshotBegan {
+        // It took the name before the snapshot began.
+        entries.append((entry, nil))
+      } else {
+        entries.append((earlier, file.file))
+      }
+    }
+    for entry in before.entries where now[MemberPath.key(entry.path)] == nil {
+      let file = held[MemberPath.key(entry.path)]?.file
+      let isKept = Self.hasRoom(entry.path, among: now) && (entry.kind != .file || file != nil)
+      if isKept { entries.append((entry, file)) } else { vanished.append(entry.path) }
+    }
+    entries.sort { $0.entry.path.utf8.lexicographicallyPrecedes($1.entry.path.utf8) }
+  }
+
+  /// Nothing can lie below what is no folder any more.
+  private static func hasRoom(_ path: String, among now: [[UInt8]: CompanionEntry]) -> Bool {
+    MemberPath.ancestors(of: path).allSatisfy { (now[$0]?.kind ?? .folder) == .folder }
+  }
+}

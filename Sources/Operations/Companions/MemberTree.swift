@@ -1,0 +1,171 @@
+import Glibc
+import Repositories
+import Sealing
+
+/// A private folder in which members of a version are put together: reached by its descriptor, name by name, and no link
+/// in it is ever followed. Links are made last, modes and times of folders after them.
+final class MemberTree: Sendable {
+  let path: String
+  private let root: FolderHandle
+
+  /// Makes the folder (0700), which must not exist.
+  init(making path: String) throws {
+    guard mkdir(path, 0o700) == 0 else { throw OperationError.fileSystem("cannot make \(path)", errno) }
+    guard let root = FolderHandle(path: path) else { throw OperationError.fileSystem("cannot open \(path)", errno) }
+    self.path = path
+    self.root = root
+  }
+
+  /// Puts all members but the first, the database, in place, and proves them.
+  /// - Parameter finishing: makes them durable and gives them their modes and times; else they are only ours to read.
+  func fill(from reader: VersionReader, finishing: Bool, onProgress: @escaping @Sendable (Int) -> Void) async throws {
+    let members = Array(reader.core.members.enumerated().dropFirst())
+    for (_, member) in members {
+      try Task.checkCancellation()
+      switch member.content {
+      case .folder: _ = try folder(MemberPath.components(member.path)[...], making: true)
+      case .link: _ = try folder(MemberPath.components(member.path).dropLast(), making: true)
+      case .database(let content), .file(let content):
+        try create(member.path).setLength(Int(content.length))
+      }
+    }
+    let paths = reader.core.members.map(\.path)
+    try await reader.read(
+      members: members.map(\.offset), into: { try self.open(paths[$0], O_RDWR) }, onProgress: onProgress)
+    for (_, member) in members { try makeLink(member) }
+    guard finishing else { return }
+    try synchronize(members.map(\.element))
+    for (_, member) in members where member.file != nil { try finishFile(member) }
+    // The deepest first: times of a folder change with what is put in it, and one that is closed lets nobody in.
+    let folders = members.map(\.element).filter { $0.content == .folder }
+    for member in folders.sorted(by: { $1.path.utf8.lexicographicallyPrecedes($0.path.utf8) }) {
+      try finishFolder(member)
+    }
+  }
+
+  /// Makes all of it durable: what is many is asked for at once, and then, one by one, whether it went well.
+  private func synchronize(_ members: [Core.Member]) throws {
+    sync()
+    for member in members {
+      if member.file != nil { try open(member.path, O_RDONLY).synchronize() }
+      if member.content == .folder {
+        guard let folder = try folder(MemberPath.components(member.path)[...], making: false),
+          fsync(folder.descriptor) == 0
+        else { throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno) }
+      }
+    }
+    guard fsync(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
+  }
+
+  func remove() { Self.remove(path) }
+
+  /// Removes a folder with all in it, also where folders in it were closed to everybody.
+  static func remove(_ path: String) {
+    if let folder = FolderHandle(path: path) { removeContent(of: folder) }
+    rmdir(path)
+  }
+
+  private static func removeContent(of folder: FolderHandle) {
+    fchmod(folder.descriptor, 0o700)
+    guard let found = folder.names() else { return }
+    for name in found.names {
+      guard folder.status(name).map({ $0.st_mode & S_IFMT == S_IFDIR }) == true else {
+        unlinkat(folder.descriptor, name, 0)
+        continue
+      }
+      fchmodat(folder.descriptor, name, 0o700, 0)
+      if let inner = folder.folder(name) { removeContent(of: inner) }
+      unlinkat(folder.descriptor, name, AT_REMOVEDIR)
+    }
+  }
+
+  /// - Throws: `.failed`; `.verificationFailed` where a folder is not what was made.
+  func open(_ memberPath: String, _ flags: Int32) throws -> RestoredMember {
+    let components = MemberPath.components(memberPath)
+    guard let name = components.last, let parent = try folder(components.dropLast(), making: false) else {
+      throw OperationError.fileSystem("cannot open '\(memberPath)'", errno)
+    }
+    let descriptor = openat(parent.descriptor, name, flags | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw OperationError.fileSystem("cannot open '\(memberPath)'", errno) }
+    return RestoredMember(descriptor, path: memberPath)
+  }
+
+  private func create(_ memberPath: String) throws -> RestoredMember {
+    let components = MemberPath.components(memberPath)
+    guard let name = components.last, let parent = try folder(components.dropLast(), making: true) else {
+      throw OperationError.fileSystem("cannot make '\(memberPath)'", errno)
+    }
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = openat(parent.descriptor, name, flags, 0o600)
+    guard descriptor >= 0 else { throw OperationError.fileSystem("cannot make '\(memberPath)'", errno) }
+    return RestoredMember(descriptor, path: memberPath)
+  }
+
+  /// - Returns: `nil`, and `errno`, when it is not there and not to be made.
+  private func folder(_ components: ArraySlice<String>, making: Bool) throws -> FolderHandle? {
+    var folder = root
+    for component in components {
+      if making, mkdirat(folder.descriptor, component, 0o700) != 0, errno != EEXIST {
+        throw OperationError.fileSystem("cannot make '\(component)'", errno)
+      }
+      guard let next = folder.folder(component) else {
+        if errno == ELOOP || errno == ENOTDIR {
+          throw OperationError(
+            .verificationFailed, code: "hostileMember",
+            "a member would be written through '\(component)', which is no folder")
+        }
+        return nil
+      }
+      folder = next
+    }
+    return folder
+  }
+
+  private func parent(of member: Core.Member) throws -> (FolderHandle, String) {
+    let components = MemberPath.components(member.path)
+    guard let name = components.last, let parent = try folder(components.dropLast(), making: false) else {
+      throw OperationError.fileSystem("cannot find '\(member.path)'", errno)
+    }
+    return (parent, name)
+  }
+
+  private func makeLink(_ member: Core.Member) throws {
+    guard case .link(let target) = member.content else { return }
+    let (parent, name) = try parent(of: member)
+    guard symlinkat(target, parent.descriptor, name) == 0 else {
+      throw OperationError.fileSystem("cannot make the link '\(member.path)'", errno)
+    }
+    // A link's time is no loss where a file system keeps none.
+    var times = Self.times(member)
+    utimensat(parent.descriptor, name, &times, AT_SYMLINK_NOFOLLOW)
+  }
+
+  private func finishFile(_ member: Core.Member) throws {
+    let (parent, name) = try parent(of: member)
+    let descriptor = parent.file(name)
+    guard descriptor >= 0 else { throw OperationError.fileSystem("cannot open '\(member.path)'", errno) }
+    defer { close(descriptor) }
+    try finish(member, descriptor)
+  }
+
+  private func finishFolder(_ member: Core.Member) throws {
+    guard let folder = try folder(MemberPath.components(member.path)[...], making: false) else {
+      throw OperationError.fileSystem("cannot open '\(member.path)'", errno)
+    }
+    try finish(member, folder.descriptor)
+  }
+
+  /// Never more than what the owner had: no set-user-id bit comes out of a backup. Whoever restores can always read it.
+  private func finish(_ member: Core.Member, _ descriptor: Int32) throws {
+    var times = Self.times(member)
+    guard futimens(descriptor, &times) == 0, fchmod(descriptor, mode_t(member.mode & 0o777)) == 0 else {
+      throw OperationError.fileSystem("cannot set mode and time of '\(member.path)'", errno)
+    }
+  }
+
+  private static func times(_ member: Core.Member) -> [timespec] {
+    let seconds = min(member.modified / 1000, 0x3_FFFF_FFFF)
+    let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(member.modified % 1000) * 1_000_000)
+    return [time, time]
+  }
+}

@@ -1,0 +1,62 @@
+import Glibc
+import Repositories
+
+/// A file under construction in a folder that is ours, open as long as it is looked at.
+final class RestoredMember: MemberDestination {
+  private let descriptor: Int32
+  private let path: String
+
+  /// Takes over the descriptor.
+  init(_ descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  /// Zeros of that length, without taking room for them.
+  func setLength(_ length: Int) throws {
+    guard ftruncate(descriptor, off_t(length)) == 0 else { throw failure("cannot write", errno) }
+  }
+
+  func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
+    try bytes.withUnsafeBytes { bytes in
+      var done = 0
+      while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let put = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+        if put < 0, errno == EINTR { continue }
+        guard put > 0 else { throw failure("cannot write", errno) }
+        done += put
+      }
+    }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let got = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { throw failure("cannot read", got < 0 ? errno : EIO) }
+      done += got
+    }
+  }
+
+  func synchronize() throws {
+    guard fsync(descriptor) == 0 else { throw failure("cannot make durable", errno) }
+  }
+
+  private func failure(_ what: String, _ number: Int32) -> OperationError {
+    .fileSystem("\(what) '\(path)'", number)
+  }
+}
+
+extension OperationError {
+  static func fileSystem(_ message: String, _ number: Int32) -> OperationError {
+    OperationError(
+      .failed, code: number == ENOSPC || number == EDQUOT ? "noSpace" : "fileSystem",
+      "\(message): \(String(cString: strerror(number)))",
+      hint: number == ENOSPC || number == EDQUOT ? "Free some space, or choose another disk." : nil)
+  }
+}

@@ -1,0 +1,193 @@
+import Glibc
+import Repositories
+import Sealing
+
+/// What comes with a version, restored into a private folder beside the place where it will come to lie, and not named
+/// yet. Whatever is killed meanwhile leaves that folder only, which the next restore of the same file removes.
+final class StagedCompanions: Sendable {
+  /// Topmost members, whose parts are named together: of `attachments` with all in it the folder.
+  let tops: [String]
+  /// The member that is the folder of a Core Data store's external files.
+  let supportFolder: String?
+  /// Files, and the bytes of their content.
+  let files: Int
+  let bytes: Int
+  private let tree: MemberTree
+  private let folder: String
+  private let lock: FolderHandle
+
+  /// Restores all members but the database.
+  /// - Parameters:
+  ///   - path: of the database, beside which the folder is made.
+  ///   - finishing: makes them durable and gives them their modes and times; else they are only ours to read.
+  /// - Returns: `nil` when there are none.
+  static func restore(
+    _ reader: VersionReader, beside path: String, finishing: Bool = true,
+    onProgress: @escaping @Sendable (Int) -> Void
+  ) async throws -> StagedCompanions? {
+    guard reader.core.members.count > 1 else { return nil }
+    let staged = try StagedCompanions(reader, beside: path)
+    do {
+      try await staged.tree.fill(from: reader, finishing: finishing, onProgress: onProgress)
+      return staged
+    } catch {
+      staged.discard()
+      throw error
+    }
+  }
+
+  private init(_ reader: VersionReader, beside path: String) throws {
+    let members = reader.core.members.dropFirst()
+    folder = RestoredFile.folder(of: path)
+    let name = MemberPath.components(path).last ?? ""
+    let prefix = Self.prefix(name)
+    Self.sweep(folder, prefix)
+    let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))")
+    // Held while we live: a later restore removes only what nobody holds.
+    guard let lock = FolderHandle(path: tree.path), flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw OperationError.fileSystem("cannot lock \(tree.path)", errno)
+    }
+    self.tree = tree
+    self.lock = lock
+    let paths = Set(members.map { MemberPath.key($0.path) })
+    tops = members.map(\.path).filter { path in !MemberPath.ancestors(of: path).contains { paths.contains($0) } }
+    let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
+    supportFolder = tops.first { MemberPath.isSame($0, support) }
+    files = members.count { $0.file != nil }
+    bytes = members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
+  }
+
+  /// Where a member stands until it is named.
+  func path(of member: String) -> String { "\(tree.path)/\(member)" }
+
+  /// Opens the content of a member.
+  func open(_ member: String) throws -> RestoredMember { try tree.open(member, O_RDONLY) }
+
+  /// Gives a top its place, without replacing anything. Parents of the place are there.
+  /// - Throws: `.usage` when something stands there.
+  func move(_ top: String, to place: String) throws {
+    let source = path(of: top)
+    var status = stat()
+    guard lstat(source, &status) == 0 else { throw OperationError.fileSystem("cannot find '\(top)'", errno) }
+    try Self.demandFree(place)
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      guard link(source, place) == 0 || (errno != EEXIST && rename(source, place) == 0) else {
+        throw OperationError.fileSystem("cannot name \(place)", errno)
+      }
+      unlink(source)
+      return
+    }
+    // Moving a folder writes to it. The empty one that is replaced is ours, and refuses what came to be there meanwhile.
+    chmod(source, 0o700)
+    guard mkdir(place, 0o700) == 0, rename(source, place) == 0, chmod(place, status.st_mode & 0o7777) == 0 else {
+      throw OperationError.fileSystem("cannot name \(place)", errno)
+    }
+  }
+
+  /// - Throws: `.usage`.
+  static func demandFree(_ place: String) throws {
+    var status = stat()
+    guard lstat(place, &status) != 0 else {
+      throw OperationError(
+        .usage, code: "destinationExists", "\(place) exists already",
+        hint: "Move it away, or restore under another name; nothing is ever replaced unasked.")
+    }
+  }
+
+  /// Makes the names in a folder durable.
+  static func synchronize(_ folder: String) throws {
+    guard let handle = FolderHandle(path: folder), fsync(handle.descriptor) == 0 else {
+      throw OperationError.fileSystem("cannot make \(folder) durable", errno)
+    }
+  }
+
+  /// Removes what was not named.
+  func discard() { tree.remove() }
+
+  /// Names of up to 255 bytes leave no room for more: a long one is told by its hash.
+  private static func prefix(_ name: String) -> String {
+    ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-members-"
+  }
+
+  private static func sweep(_ folder: String, _ prefix: String) {
+    guard let handle = FolderHandle(path: folder), let found = handle.names() else { return }
+    for name in found.names where name.utf8.starts(with: prefix.utf8) {
+      guard let leftover = handle.folder(name), flock(leftover.descriptor, LOCK_EX | LOCK_NB) == 0 else { continue }
+      MemberTree.remove("\(folder)/\(name)")
+    }
+  }
+}
+
+extension StagedCompanions {
+  /// What came to lie where.
+  struct Published: Sendable {
+    /// `FILE.companions`, when there is anything but a support folder.
+    var folder: String?
+    /// `.FILE_SUPPORT`, for a Core Data store.
+    var supportFolder: String?
+    /// The one that there is; `FILE.companions` of both.
+    var path: String? { folder ?? supportFolder }
+
+    func discard() { for path in [folder, supportFolder].compactMap({ $0 }) { MemberTree.remove(path) } }
+  }
+
+  /// Where a version's companions come to lie beside a new file.
+  static func places(beside path: String) -> (folder: String, support: String) {
+    ("\(path).companions", "\(RestoredFile.folder(of: path))/\(SupportFolder.name(of: path))")
+  }
+
+  /// - Throws: `.usage`, before anything is fetched.
+  static func refuseIfPresent(_ reader: VersionReader, beside path: String) throws {
+    let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
+    let others = reader.core.members.dropFirst().contains { !MemberPath.isSameOrAbove(support, $0.path) }
+    let places = places(beside: path)
+    if others { try demandFree(places.folder) }
+    if !support.isEmpty { try demandFree(places.support) }
+  }
+
+  /// Names everything beside a database that is about to get its name: the folder of external files under the new
+  /// store's name, all else in `FILE.companions`.
+  /// - Throws: `.usage` when something stands there. Nothing is named then.
+  func publish(beside path: String) throws -> Published {
+    let places = Self.places(beside: path)
+    if supportFolder != nil { try Self.demandFree(places.support) }
+    var published = Published()
+    do {
+      if let supportFolder {
+        try move(supportFolder, to: places.support)
+        published.supportFolder = places.support
+      }
+      if tops.contains(where: { $0 != supportFolder }) {
+        try Self.demandFree(places.folder)
+        guard mkdir(places.folder, 0o700) == 0, rename(tree.path, places.folder) == 0 else {
+          throw OperationError.fileSystem("cannot name \(places.folder)", errno)
+        }
+        published.folder = places.folder
+      } else {
+        discard()
+      }
+      try Self.synchronize(folder)
+      return published
+    } catch {
+      published.discard()
+      throw error
+    }
+  }
+}
+
+/// What comes with a version, put beside a new file that is about to get its name.
+struct Companions: Sendable {
+  private let reader: VersionReader
+
+  init(_ reader: VersionReader) { self.reader = reader }
+
+  /// Restores and names everything: see `StagedCompanions.publish`.
+  /// - Returns: `nil` when there is nothing but the database.
+  func restore(
+    beside path: String, onProgress: @escaping @Sendable (Int) -> Void = { _ in }
+  ) async throws -> StagedCompanions.Published? {
+    let staged = try await StagedCompanions.restore(reader, beside: path, onProgress: onProgress)
+    defer { staged?.discard() }
+    return try staged?.publish(beside: path)
+  }
+}

@@ -1,0 +1,103 @@
+import Sealing
+
+/// How companions are read: like the database in blocks of 64 KiB, without deltas. Small files share frames, and all
+/// lists of runs one table, so that a hundred thousand of them are a matter of memory for their names only.
+extension VersionWriter {
+  /// A file that changes each time it is read is read so often.
+  private static let readings = 3
+
+  /// Content of a member, by the list of where its units lie.
+  struct PlacedMember {
+    let runs: RunList
+    /// In bytes.
+    let unitSize: Int
+    let length: Int
+  }
+
+  /// What was read of all members so far.
+  struct ReadMembers {
+    var members: [Core.Member] = []
+    /// Of those with content.
+    var placed: [PlacedMember] = []
+    /// In bytes.
+    var length = 0
+
+    mutating func add(_ member: Core.Member, _ runs: RunList, _ file: Core.FileContent) {
+      members.append(member)
+      placed.append(PlacedMember(runs: runs, unitSize: Int(file.unitSize), length: Int(file.length)))
+      length += Int(file.length)
+    }
+  }
+
+  /// Reads what comes with the database. A file that is gone by now is left out; whoever gave it says so.
+  mutating func readCompanions(into read: inout ReadMembers, onProgress: (Int) -> Void) async throws {
+    let sources = try await draft.companions()
+    guard !sources.isEmpty else { return }
+    let table = try GrowingTable<UnitRun>(in: state.path)
+    var content = ContentWriter(
+      frames: FrameMaker(.block, encoders: encoders, firstOrdinal: UInt32(packs.placed.count)),
+      runs: RunList(in: table), fresh: fresh, gapLimit: 0)
+    for source in sources {
+      try Task.checkCancellation()
+      switch source.content {
+      case .folder:
+        read.members.append(
+          Core.Member(path: source.path, mode: source.mode, modified: source.modified, content: .folder))
+      case .link(let target):
+        read.members.append(
+          Core.Member(path: source.path, mode: source.mode, modified: source.modified, content: .link(target: target)))
+      case .file(let open):
+        content.runs = RunList(in: table)
+        let before = read.length
+        guard
+          let (member, file) = try await self.read(
+            source.path, open, into: &content, onProgress: { onProgress(before + $0) })
+        else { continue }
+        read.add(member, content.runs, file)
+      }
+    }
+    try await endFrames(of: &content)
+  }
+
+  /// - Returns: `nil` when the file is gone.
+  private mutating func read(
+    _ path: String, _ open: @Sendable () throws -> (any CompanionFile)?, into content: inout ContentWriter,
+    onProgress: (Int) -> Void
+  ) async throws -> (Core.Member, Core.FileContent)? {
+    for reading in 1...Self.readings {
+      content.runs.removeAll()
+      let (file, read): (any CompanionFile, Core.FileContent)
+      do {
+        guard let opened = try open() else { return nil }
+        (file, read) = (opened, try await self.read(path, opened, into: &content, onProgress: onProgress))
+      } catch is UnreadableCompanion {
+        content.runs.removeAll()
+        return nil
+      }
+      let isSettled = try file.isSettled()
+      if !isSettled, reading < Self.readings { continue }
+      if !isSettled { file.keptUnsettled() }
+      return (Core.Member(path: path, mode: file.mode, modified: file.modified, content: .file(read)), read)
+    }
+    return nil
+  }
+
+  private mutating func read(
+    _ path: String, _ file: any CompanionFile, into content: inout ContentWriter, onProgress: (Int) -> Void
+  ) async throws -> Core.FileContent {
+    let source = MemberSource(
+      content: .file, path: path, mode: file.mode, modified: file.modified, length: file.length,
+      read: { try file.read($0) })
+    var blocks = BlockPipeline(source, workers: fingerprinters)
+    let image = RunningDigest()
+    let plain = RunningDigest()
+    while let block = try await blocks.next() {
+      plain.update(block.bytes)
+      image.update(block.fingerprintBytes)
+      try await add(block, to: &content, level.depthOfReferences, onProgress: onProgress)
+    }
+    return Core.FileContent(
+      unitType: .block, unitSize: UInt32(source.unitSize), unitCount: UInt64(source.unitCount),
+      length: UInt64(file.length), imageDigest: image.finish(), sha256: plain.finish())
+  }
+}

@@ -1,0 +1,62 @@
+import FoundationEssentials
+import Operations
+import TestKit
+import Testing
+
+@testable import SealiftTool
+
+/// What comes with a database, from the outside.
+@Suite struct CompanionsTests {
+  private func read(_ companions: String) throws -> Configuration {
+    let text = #"{"databases": {"app": {"path": "/a/app.db", "companions": \#(companions)}}}"#
+    return try Configuration(json: Array(text.utf8), file: "c.json")
+  }
+
+  @Test(arguments: [
+    (#""attachments""#, "must be a list"), (#"[1]"#, "must be a list"), (#"[{"exclude": []}]"#, "'path' is missing"),
+    (#"[{"path": "a", "exlude": []}]"#, "unknown key 'exlude'"), (#"["a", "/srv/a"]"#, "would keep two"),
+    (#"["../a"]"#, "without '..'"), (#"["app.db"]"#, "the database itself"),
+    (#"[{"path": "a", "exclude": ["/b"]}]"#, "no relative pattern"),
+  ]) func `what cannot be meant is refused, with the line`(companions: String, words: String) throws {
+    let error = try #require(throws: OperationError.self) { try read(companions) }
+    #expect(error.kind == .usage && error.message.contains(words) && error.message.contains("line 1"), "\(error)")
+  }
+
+  @Test func `push, show and pull tell of files, and of what is left out`() async throws {
+    let home = try Home()
+    let configuration = try fileBytes(home.program.file("config.json"))
+    let text = String(decoding: configuration, as: UTF8.self)
+    let path = "\"path\": \"\(home.program.file("app.db"))\""
+    let changed = text.split(separator: path, omittingEmptySubsequences: false).joined(
+      separator: path + ", \"companions\": [\"att\", \"nothing\"]")
+    try home.program.write(changed, to: "config.json")
+    let store = try CoreDataSample(home.program.file("Store.sqlite"), external: 2, history: true)
+    try FileManager.default.createDirectory(
+      atPath: home.program.file("att"), withIntermediateDirectories: true)
+    try writeFile(home.program.file("att/a"), [1, 2, 3])
+    try await home.must("init")
+    let ending = try await home("push", "app", "--json")
+    #expect(ending.status == 0)
+    #expect(
+      ending.output.contains(
+        #""companions":{"files":1,"bytes":3,"externalFiles":0,"externalBytes":0,"left":[{"what":"missing","count":1,"paths":["nothing"]}]}"#
+      ))
+    #expect(ending.output.contains("1 companion is not there, and not in the version: nothing"))
+    let line = try await home.must("push", store.path)
+    #expect(line.contains("2 files (39.1 KiB) with it: external data"))
+    let shown = try await home.must("show", "Store:latest")
+    #expect(shown.contains("store      Core Data, \(CoreDataSample.uuid), SQLite"))
+    #expect(shown.contains("model      \(CoreDataSample.identifier)") && shown.contains("entities   Photo 0001"))
+    #expect(shown.contains("external   2 references to external files, 0 missing, 0 orphaned"))
+    let json = try await home.must("show", "Store:latest", "--json")
+    #expect(json.contains(#""store":{"uuid":"\#(CoreDataSample.uuid)","type":"SQLite""#))
+    let pulled = try await home("pull", "Store:latest", "-o", home.program.file("Moved.sqlite"))
+    #expect(pulled.status == 0 && pulled.error.contains("persistent history"))
+    #expect(try names(in: home.program.file(".Moved_SUPPORT/_EXTERNAL_DATA")) == store.files.keys.sorted())
+
+    // A companion that an earlier version has is gone: safe, and not all of it.
+    try removeFile(home.program.file("att"))
+    let gone = try await home("push", "app")
+    #expect(gone.status == 3 && gone.output.contains("version ") && gone.error.contains("not there any more"))
+  }
+}

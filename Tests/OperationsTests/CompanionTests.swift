@@ -1,0 +1,454 @@
+import FoundationEssentials
+import Glibc
+import Snapshots
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Repositories
+@testable import Sealing
+
+/// Versions of more than one file: what comes with a database goes the whole road.
+@Suite struct CompanionTests {
+  private func source(_ road: Road, _ companions: Companion...) throws -> DatabaseSource {
+    let path = road.scratch.file("app.db")
+    if !FileManager.default.fileExists(atPath: path) { _ = try road.database(rows: 40) }
+    var source = DatabaseSource(name: "app", path: path)
+    source.companions = companions
+    return source
+  }
+
+  private func write(_ road: Road, _ path: String, _ text: String = "content") throws {
+    let file = road.scratch.file(path)
+    let folder = file.prefix(upTo: file.lastIndex(of: "/") ?? file.startIndex)
+    try FileManager.default.createDirectory(atPath: String(folder), withIntermediateDirectories: true)
+    try writeFile(file, Array(text.utf8))
+  }
+
+  private func pull(_ road: Road, _ name: String = "out.db") async throws -> Pull.Outcome {
+    try await Pull(road.world).run(
+      .latest(database: "app"), from: road.target, to: .file(road.scratch.file(name)))
+  }
+
+  private func pulled(_ road: Road, _ path: String) throws -> String? {
+    let file = road.scratch.file("out.db.companions/\(path)")
+    guard FileManager.default.fileExists(atPath: file) else { return nil }
+    return String(decoding: try fileBytes(file), as: UTF8.self)
+  }
+
+  /// As long ago as settles it.
+  private func age(_ road: Road, _ paths: String...) {
+    for path in paths { setTime(road.scratch.file(path), 1_600_000_000_000) }
+  }
+
+  @Test(arguments: 0..<12 as Range<UInt64>) func `a random tree comes back as it was`(seed: UInt64) async throws {
+    let road = try await Road()
+    var tree = RandomTree(seed)
+    let files = try tree.make(in: road.scratch.file("att"))
+    let before = try FolderPicture(road.scratch.file("att"))
+    let source = try source(road, Companion("att"))
+    let pushed = try await road.push(source)
+    #expect(pushed.failures.isEmpty && pushed.shortfalls.isEmpty && pushed.pushed.first?.beside?.files == files)
+    #expect(try FolderPicture(road.scratch.file("att")) == before)
+    let outcome = try await pull(road)
+    #expect(outcome.companionsFolder == road.scratch.file("out.db.companions"))
+    #expect(try FolderPicture(road.scratch.file("out.db.companions/att")) == before)
+    #expect(try await CheckRepository(road.world).run(at: road.target, databases: [], .all).isSound)
+    #expect(!road.files(in: road.scratch.path).contains { $0.contains(".sealift-") })
+  }
+
+  @Test func `holes stay holes, and small changes cost little`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("big"))
+    var random = SeededRandom(3)
+    try writeFile(road.scratch.file("big"), random.bytes(3 << 20))
+    truncate(road.scratch.file("big"), 1 << 30)
+    let first = try #require(try await road.push(source).pushed.first)
+    #expect(first.version.bytesNew > 3 << 20 && first.version.bytesNew < 4 << 20)
+    let file = open(road.scratch.file("big"), O_WRONLY)
+    pwrite(file, "changed", 7, 1 << 29)
+    close(file)
+    let second = try #require(try await road.push(source).pushed.first)
+    #expect(!second.unchanged && second.version.bytesNew < 64 << 10)
+    _ = try await pull(road)
+    var status = stat()
+    #expect(stat(road.scratch.file("out.db.companions/big"), &status) == 0)
+    #expect(status.st_size == 1 << 30 && status.st_blocks * 512 < 8 << 20)
+  }
+
+  @Test func `what is excluded, is the database, or is no file, is left out`() async throws {
+    let road = try await Road()
+    try write(road, "all/keep/a.txt")
+    try write(road, "all/keep/b.tmp")
+    try write(road, "all/cache/deep/c")
+    mkfifo(road.scratch.file("all/pipe"), 0o600)
+    try writeFile(road.scratch.file("all") + "/bad\u{FFFD}", [1])
+    rename(road.scratch.file("all") + "/bad\u{FFFD}", road.scratch.file("all") + "/good")
+    // The database lies in the very folder.
+    let path = road.scratch.file("all/app.db")
+    try SQLite.run("PRAGMA journal_mode=WAL; CREATE TABLE t(a); INSERT INTO t VALUES (1)", on: path)
+    var database = DatabaseSource(name: "app", path: path)
+    database.companions = [Companion(road.scratch.file("all"), exclude: ["*.tmp", "cache/**"])]
+    let outcome = try await road.push(database)
+    let beside = try #require(outcome.pushed.first?.beside)
+    #expect(beside.capture.events == [.init(what: "skipped", count: 1, paths: ["all/pipe"])])
+    let shown = try await ListVersions(road.world).show(.latest(database: "app"), at: road.target)
+    #expect(shown.members.map(\.path) == ["app.db", "all", "all/cache", "all/good", "all/keep", "all/keep/a.txt"])
+    #expect(shown.capture?.events == beside.capture.events)
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("1 socket, pipe or device is not in") })
+  }
+
+  @Test func `a name that is no text is told, and the rest is pushed`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    let odd = road.scratch.file("att/").utf8CString.dropLast() + [CChar(bitPattern: 0xFF), 0]
+    odd.withUnsafeBufferPointer { pointer in
+      guard let path = pointer.baseAddress else { return }
+      close(open(path, O_WRONLY | O_CREAT, 0o600))
+    }
+    let outcome = try await road.push(try source(road, Companion("att")))
+    #expect(outcome.pushed.count == 1 && outcome.shortfalls.map(\.code) == ["companionUnreadable"])
+    #expect(outcome.shortfalls.first?.kind == .partlyDone)
+  }
+
+  @Test func `nothing is pushed when nothing changed, and any change is seen`() async throws {
+    let road = try await Road()
+    try write(road, "att/a", "one")
+    let source = try source(road, Companion("att"))
+    let old = road.scratch.file("att")
+    #expect(try await road.push(source).pushed.first?.unchanged == false)
+    // By content: times alone are no change.
+    setTime("\(old)/a", 1_500_000_000_000)
+    #expect(try await road.push(source).pushed.first?.unchanged == true)
+    try write(road, "att/a", "two")
+    #expect(try await road.push(source).pushed.first?.unchanged == false)
+    try write(road, "att/b")
+    #expect(try await road.push(source).pushed.first?.unchanged == false)
+    try removeFile("\(old)/b")
+    #expect(try await road.push(source).pushed.first?.unchanged == false)
+    #expect(try CompanionCapture(source, CompanionHooks()).digest == CompanionCapture(source, CompanionHooks()).digest)
+    let before = try CompanionCapture(source, CompanionHooks()).digest
+    // In place, of the same length, with its time put back.
+    var status = stat()
+    stat("\(old)/a", &status)
+    let file = open("\(old)/a", O_WRONLY)
+    pwrite(file, "TWO", 3, 0)
+    var times = [status.st_atim, status.st_mtim]
+    futimens(file, &times)
+    close(file)
+    #expect(try CompanionCapture(source, CompanionHooks()).digest != before)
+  }
+
+  @Test func `a memory of the companions saves the snapshot`() async throws {
+    let road = try await Road()
+    try write(road, "att/a", "one")
+    let source = try source(road, Companion("att"))
+    let version = try #require(try await road.push(source).pushed.first?.version)
+    // As after a push that met everything settled.
+    let memory = SourceMemory.path(road.world, source, host: "host", location: road.store.traits.location)
+    let object = try #require(road.store.content.keys.first { $0.text.hasPrefix("versions/") })
+    func remember(_ companions: String?) throws {
+      SourceMemory(
+        signature: try .read(source.path), companions: companions, repository: "", chain: "", object: object.text,
+        version: version, seenAt: road.world.now()
+      ).write(memory)
+    }
+    func isTaken() async throws -> Bool {
+      let taken = Locked(false)
+      var push = Push(road.world)
+      push.take = { [take = push.take] in
+        taken.withLock { $0 = true }
+        return try await take($0, $1)
+      }
+      _ = try await push.run(Push.Request(database: source, targets: [road.target]))
+      return taken.withLock { $0 }
+    }
+    try remember(CompanionCapture(source, CompanionHooks()).digest?.hex)
+    #expect(try await !isTaken())
+    try write(road, "att/b")
+    #expect(try await isTaken())
+    try remember(nil)
+    #expect(try await isTaken())
+  }
+
+  // MARK: Others at work
+
+  private func push(
+    _ road: Road, _ source: DatabaseSource, held: Int? = nil, _ change: (inout Push) -> Void
+  ) async throws -> Push.Outcome {
+    var push = Push(road.world)
+    push.companionHooks.mostHeld = held
+    change(&push)
+    return try await push.run(Push.Request(database: source, targets: [road.target]))
+  }
+
+  @Test func `what is deleted or replaced once it is listed is kept as the snapshot knew it`() async throws {
+    let road = try await Road()
+    try write(road, "att/deleted", "still here")
+    try write(road, "att/gone/deep", "here too")
+    try write(road, "att/replaced", "old")
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    let outcome = try await push(road, source) { push in
+      push.take = { [take = push.take] in
+        let snapshot = try await take($0, $1)
+        try removeFile("\(path)/att/deleted")
+        try removeFile("\(path)/att/gone")
+        try writeFile("\(path)/att/new", Array("appeared".utf8))
+        try writeFile("\(path)/att/next", Array("new".utf8))
+        rename("\(path)/att/next", "\(path)/att/replaced")
+        return snapshot
+      }
+    }
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/deleted") == "still here" && pulled(road, "att/gone/deep") == "here too")
+    #expect(try pulled(road, "att/replaced") == "old" && pulled(road, "att/new") == "appeared")
+  }
+
+  @Test func `what is deleted and was not held is told by name`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    try write(road, "att/b")
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    let outcome = try await push(road, source, held: 0) { push in
+      push.companionHooks.listed = { try? removeFile("\(path)/att/a") }
+      // The last moment: listed twice, and about to be opened.
+      push.companionHooks.opened = { if $0 == "att/b" { try? removeFile("\(path)/att/c") } }
+    }
+    #expect(outcome.pushed.first?.beside?.capture.events == [.init(what: "vanished", count: 1, paths: ["att/a"])])
+    try write(road, "att/c")
+    let again = try await push(road, source, held: 0) { push in
+      push.companionHooks.opened = { if $0 == "att/b" { try? removeFile("\(path)/att/c") } }
+    }
+    #expect(again.pushed.first?.beside?.capture.events == [.init(what: "vanished", count: 1, paths: ["att/c"])])
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("vanished before being read") })
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/b") == "content" && pulled(road, "att/c") == nil)
+  }
+
+  @Test func `a file that changes while it is read is read again`() async throws {
+    let road = try await Road()
+    try write(road, "att/log", "first state")
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.file("att/log")
+    let readings = Locked(0)
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.reading = { _ in
+        let reading = readings.withLock { count in
+          count += 1
+          return count
+        }
+        if reading == 1 { try? writeFile(path + ".new", Array("second".utf8)) }
+        if reading == 1 {
+          let file = open(path, O_WRONLY | O_TRUNC)
+          Glibc.write(file, "second state, longer", 20)
+          close(file)
+        }
+      }
+    }
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true && readings.withLock { $0 } > 1)
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/log") == "second state, longer")
+  }
+
+  @Test func `a file that never holds still is kept as it was read, and told`() async throws {
+    let road = try await Road()
+    try write(road, "att/log", String(repeating: "x", count: 100))
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.file("att/log")
+    let readings = Locked(0)
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.reading = { _ in
+        let length = readings.withLock { count in
+          count += 1
+          return 100 - count
+        }
+        truncate(path, off_t(length))
+      }
+    }
+    #expect(outcome.pushed.first?.beside?.capture.events == [.init(what: "unsettled", count: 1, paths: ["att/log"])])
+    #expect(readings.withLock { $0 } == 3)
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/log")?.hasPrefix("xxxx") == true)
+  }
+
+  @Test func `a folder that is swapped for a link leads nowhere`() async throws {
+    let road = try await Road()
+    try write(road, "secret/key", "nobody may read this")
+    try write(road, "att/first")
+    try write(road, "att/sub/key", "mine")
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    @Sendable func swap() {
+      rename("\(path)/att/sub", "\(path)/aside")
+      symlink("\(path)/secret", "\(path)/att/sub")
+    }
+    @Sendable func swapBack() {
+      unlink("\(path)/att/sub")
+      rename("\(path)/aside", "\(path)/att/sub")
+    }
+    for moment in ["listing", "opening"] {
+      let swapped = Locked(false)
+      _ = try await push(road, source, held: 0) { push in
+        @Sendable func once() {
+          if swapped.withLock({ done in
+            defer { done = true }; return !done
+          }) {
+            swap()
+          }
+        }
+        if moment == "listing" { push.companionHooks.opening = { if $0 == "att/sub" { once() } } }
+        if moment == "opening" { push.companionHooks.opened = { if $0 == "att/first" { once() } } }
+      }
+      #expect(swapped.withLock { $0 })
+      swapBack()
+      _ = try await pull(road, "\(moment).db")
+      let picture = try FolderPicture(road.scratch.file("\(moment).db.companions"), times: false)
+      #expect(picture.entries["att/first"] != nil && picture.entries["att/sub/key"] == nil, "\(picture)")
+      try write(road, "att/first", "again \(moment)")
+    }
+  }
+
+  // MARK: Missing
+
+  @Test func `a companion that was never there is told, one that is gone is worth an exit status`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    let first = try await road.push(source)
+    #expect(first.shortfalls.isEmpty)
+    #expect(first.pushed.first?.beside?.capture.events == [.init(what: "missing", count: 1, paths: ["att"])])
+    try write(road, "att/a")
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    rename(road.scratch.file("att"), road.scratch.file("unmounted"))
+    let gone = try await road.push(source)
+    #expect(gone.shortfalls.map(\.code) == ["companionGone"] && gone.pushed.count == 1 && gone.failures.isEmpty)
+  }
+
+  @Test(arguments: [
+    [Companion("../x")], [Companion("")], [Companion(".")], [Companion("/")], [Companion("app.db")],
+    [Companion("app.db-wal")],
+    [Companion("a"), Companion("/srv/a")], [Companion("a"), Companion("a/b")], [Companion("a/b"), Companion("/srv/a")],
+    [Companion("a", exclude: [""])], [Companion("a", exclude: ["/x"])], [Companion("a", exclude: ["x/../y"])],
+  ]) func `companions that cannot be are refused before anything is read`(companions: [Companion]) async throws {
+    let road = try await Road()
+    var source = try source(road)
+    source.companions = companions
+    let error = await #expect(throws: OperationError.self) { try await road.push(source) }
+    #expect(error?.kind == .usage && error?.code == "badCompanions")
+    #expect(Companion.mistake(in: [Companion("a"), Companion("ab"), Companion("./c//d")], of: source.path) == nil)
+  }
+
+  @Test(arguments: [
+    ("*.tmp", "a.tmp", true), ("*.tmp", "x/y/a.tmp", true), ("*.tmp", "a.tmpx", false), ("cache/**", "cache/a/b", true),
+    ("cache/**", "cache", false), ("cache", "x/cache", true), ("cache/", "cache", true), ("a/*/c", "a/b/c", true),
+    ("a/*/c", "a/b/d/c", false), ("a/**/c", "a/b/d/c", true), ("a/**/c", "a/c", true), ("**/x", "x", true),
+    ("?.b", "é.b", true), ("[a-c]1", "b1", true), ("[!a-c]1", "b1", false), ("[a-c]1", "d1", false), ("[", "[", true),
+    ("\\*", "*", true), ("\\*", "a", false), ("a*b*c", "aXbXc", true), ("a*b*c", "aXbX", false), ("[]]", "]", true),
+    ("*", "anything", true), ("a*a*a*a*a*a*a*a*b", String(repeating: "a", count: 3000), false),
+  ]) func `patterns`(pattern: String, path: String, excludes: Bool) {
+    #expect(ExcludePatterns([pattern]).excludes(path.split(separator: "/").map(String.init)[...]) == excludes)
+  }
+
+  // MARK: Copy, drill, repair
+
+  @Test func `a copy, a drill and a repair keep all members`() async throws {
+    let road = try await Road()
+    var random = SeededRandom(5)
+    let path = try road.database(rows: 400)
+    var source = DatabaseSource(name: "app", path: path)
+    _ = try await road.push(source)
+    try write(road, "att/a", "one")
+    try write(road, "att/locked/b", "two")
+    try writeFile(road.scratch.file("att/big"), random.bytes(300_000))
+    symlink("a", road.scratch.file("att/link"))
+    chmod(road.scratch.file("att/locked/b"), 0o000)
+    chmod(road.scratch.file("att/locked"), 0o500)
+    source.companions = [Companion("att")]
+    _ = try await road.push(source)
+    let picture = try FolderPicture(road.scratch.file("att"))
+
+    let drilled = try await Drill(road.world).run(Drill.Request(), at: road.target)
+    #expect(drilled.drilled.first?.hasPassed == true)
+    #expect(drilled.drilled.first?.passed.contains("3 files beside it restored") == true)
+
+    let store = MemoryStore(location: "memory:other")
+    let other = TargetAccess(name: "other", store: store, unlock: { .keyFile([UInt8](repeating: 9, count: 64)) })
+    _ = try await Initialize(road.world).run(at: other, ifMissing: false)
+    let copied = try await CopyVersions(road.world).run(CopyVersions.Request(), from: road.target, to: other)
+    #expect(copied.failures.isEmpty && copied.copied.count == 2)
+    _ = try await Pull(road.world).run(
+      .latest(database: "app"), from: other, to: .file(road.scratch.file("copy.db")))
+    #expect(try FolderPicture(road.scratch.file("copy.db.companions/att")) == picture)
+
+    // The pack of the pages is damaged; the pages are still in the database.
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    let oldest = try #require(packs.max { $0.value.count < $1.value.count }?.key)
+    road.store.content[oldest]?[5000] ^= 1
+    let found = try await CheckRepository(road.world).run(at: road.target, databases: [], .all)
+    #expect(!found.isSound)
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [source]), at: road.target)
+    #expect(repaired.isWhole && repaired.saved.count == 2)
+    road.store.content[oldest] = nil
+    #expect(try await CheckRepository(road.world).run(at: road.target, databases: [], .all).isSound)
+    _ = try await pull(road)
+    #expect(try FolderPicture(road.scratch.file("out.db.companions/att")) == picture)
+  }
+
+  // MARK: Into place
+
+  private func staged(_ road: Road, beside path: String) async throws -> StagedCompanions {
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let manifest = try await lookup.manifest(of: lookup.find(.latest(database: "app")))
+    let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
+    return try #require(try await StagedCompanions.restore(reader, beside: path, onProgress: { _ in }))
+  }
+
+  @Test func `into place: refused, or moved aside, with a way back`() async throws {
+    let road = try await Road()
+    try write(road, "att/a", "pushed")
+    try write(road, "data/deep/b", "deep")
+    try write(road, "single", "alone")
+    let source = try source(road, Companion("att"), Companion("data/deep"), Companion("single"))
+    _ = try await road.push(source)
+    try write(road, "att/a", "changed since")
+    let before = try FolderPicture(road.scratch.path, times: false).entries.filter { !$0.key.hasPrefix("state") }
+
+    let refused = CompanionsPlace(try await staged(road, beside: source.path), beside: source.path)
+    #expect(throws: OperationError.self) { try refused.put(replacing: false, time: "T") }
+    #expect(refused.existing.count == 3)
+    let placed = try refused.put(replacing: true, time: "T")
+    #expect(placed.made.map { $0.dropFirst(road.scratch.path.count) } == ["/att", "/data/deep", "/single"])
+    #expect(try fileBytes(road.scratch.file("att/a")) == Array("pushed".utf8))
+    #expect(try fileBytes(road.scratch.file("att.before-T/a")) == Array("changed since".utf8))
+    #expect(try fileBytes(road.scratch.file("data/deep/b")) == Array("deep".utf8))
+    #expect(system(placed.undo.joined(separator: " && ")) == 0)
+    let after = try FolderPicture(road.scratch.path, times: false).entries.filter { !$0.key.hasPrefix("state") }
+    #expect(after == before)
+
+    // What stands in the way of the way aside stops it all, and nothing has happened.
+    try write(road, "data/deep.before-U", "in the way")
+    let again = CompanionsPlace(try await staged(road, beside: source.path), beside: source.path)
+    #expect(throws: OperationError.self) { try again.put(replacing: true, time: "U") }
+    #expect(try fileBytes(road.scratch.file("att/a")) == Array("changed since".utf8))
+  }
+
+  @Test func `what a restore that died left behind goes with the next one`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    let source = try source(road, Companion("att"))
+    _ = try await road.push(source)
+    try write(road, ".out.db.sealift-members-1-2/att/a")
+    _ = try await pull(road)
+    let left = road.files(in: road.scratch.path).filter { $0.contains(".sealift-") }
+    #expect(left.isEmpty)
+    #expect(try pulled(road, "att/a") == "content")
+    // And nothing that is there is replaced.
+    try removeFile(road.scratch.file("out.db"))
+    let error = await #expect(throws: OperationError.self) { try await pull(road) }
+    #expect(error?.kind == .usage && error?.code == "destinationExists")
+    #expect(!FileManager.default.fileExists(atPath: road.scratch.file("out.db")))
+  }
+}

@@ -1,0 +1,115 @@
+import FoundationEssentials
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Repositories
+
+/// Stores of Core Data: their external files come along without being asked for, and are looked after.
+@Suite struct CoreDataTests {
+  private func database(_ store: CoreDataSample) -> DatabaseSource { DatabaseSource(name: "app", path: store.path) }
+
+  @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
+  func `a store goes the whole road, to another name`(method: DatabaseSource.Method) async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 6, history: true)
+    var source = database(store)
+    source.method = method
+    let outcome = try await road.push(source)
+    let beside = try #require(outcome.pushed.first?.beside)
+    #expect(beside.externalFiles == 6 && beside.files == 6)
+    #expect(beside.externalBytes == store.files.values.reduce(0) { $0 + $1.count })
+    #expect(beside.store?.references == 6 && beside.store?.missing == 0 && beside.store?.orphaned == 0)
+
+    let shown = try #require(try await ListVersions(road.world).show(.latest(database: nil), at: road.target).store)
+    #expect(shown.uuid == CoreDataSample.uuid && shown.type == "SQLite" && shown.hasHistory)
+    #expect(shown.identifiers == [CoreDataSample.identifier, ""])
+    #expect(shown.hashes.first?.entity == "Photo")
+    #expect(shown.hashes.first?.hash == Hexadecimal.text(CoreDataSample.hash) && shown.hashes.count == 2)
+    #expect(shown.supportFolder == ".Journal_SUPPORT")
+
+    let folder = try Scratch()
+    let pulled = try await Pull(road.world).run(
+      .latest(database: nil), from: road.target, to: .file(folder.file("Other.sqlite")))
+    #expect(pulled.supportFolder == folder.file(".Other_SUPPORT") && pulled.companionsFolder == nil)
+    #expect(try names(in: folder.path) == [".Other_SUPPORT", "Other.sqlite"])
+    #expect(
+      try FolderPicture(folder.file(".Other_SUPPORT")) == FolderPicture(store.supportFolder))
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("persistent history") })
+    // Every row finds its file under the new name.
+    for row in try TestDatabase(folder.file("Other.sqlite"), readOnly: true).rows(
+      "SELECT CAST(substr(ZDATA, 2, 36) AS TEXT) FROM ZPHOTO WHERE ZTITLE = 'outside'")
+    {
+      let name = String(row[0].dropFirst(2))
+      #expect(try fileBytes(folder.file(".Other_SUPPORT/_EXTERNAL_DATA/\(name)")) == store.files[name])
+    }
+    let again = await #expect(throws: OperationError.self) {
+      try removeFile(folder.file("Other.sqlite"))
+      return try await Pull(road.world).run(
+        .latest(database: nil), from: road.target, to: .file(folder.file("Other.sqlite")))
+    }
+    #expect(again?.code == "destinationExists")
+  }
+
+  @Test func `missing and orphaned files are counted and named`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 3)
+    let lost = try #require(store.files.keys.sorted().first)
+    try removeFile("\(store.externalFolder)/\(lost)")
+    let stray = "0A0B0C0D-0000-4000-8000-00000000000F"
+    try writeFile("\(store.externalFolder)/\(stray)", [1])
+    try writeFile("\(store.externalFolder)/no-uuid", [1])
+    let facts = try #require(try await road.push(database(store)).pushed.first?.beside?.store)
+    #expect(facts.missing == 1 && facts.missingNames == [lost])
+    #expect(facts.orphaned == 1 && facts.orphanedNames == [stray])
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("1 of 3 external files") && $0.contains(lost) })
+    #expect(try await ListVersions(road.world).show(.latest(database: nil), at: road.target).store == facts)
+  }
+
+  @Test func `external data can be left out, and all of it can be missing`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    var source = database(store)
+    source.externalData = false
+    let out = try #require(try await road.push(source).pushed.first?.beside)
+    #expect(out.files == 0 && out.store?.missing == 0 && out.store?.references == 2 && out.store?.supportFolder == nil)
+    source.externalData = true
+    try removeFile(store.supportFolder)
+    try SQLite.run("INSERT INTO Z_MODELCACHE VALUES (x'00')", on: store.path)
+    let none = try #require(try await road.push(source).pushed.first?.beside)
+    #expect(none.store?.missing == 2 && none.store?.supportFolder == nil)
+  }
+
+  @Test func `a folder of that name beside any other database stays where it is`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 3)
+    try FileManager.default.createDirectory(
+      atPath: road.scratch.file(".app_SUPPORT"), withIntermediateDirectories: true)
+    let beside = try #require(try await road.push(DatabaseSource(name: "app", path: path)).pushed.first?.beside)
+    #expect(beside.files == 0 && beside.store == nil)
+    #expect(try await ListVersions(road.world).show(.latest(database: nil), at: road.target).members.count == 1)
+  }
+
+  @Test func `a store comes back to its place, its folder under the name that belongs to it`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    _ = try await road.push(database(store))
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let manifest = try await lookup.manifest(of: lookup.find(.latest(database: nil)))
+    let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
+    let staged = try #require(
+      try await StagedCompanions.restore(reader, beside: road.scratch.file("New.sqlite"), onProgress: { _ in }))
+    let placed = try CompanionsPlace(staged, beside: road.scratch.file("New.sqlite")).put(replacing: false, time: "T")
+    #expect(placed.made == [road.scratch.file(".New_SUPPORT")] && placed.movedAside.isEmpty)
+    #expect(try FolderPicture(road.scratch.file(".New_SUPPORT")) == FolderPicture(store.supportFolder))
+  }
+
+  @Test(arguments: [
+    ("/a/Model.sqlite", ".Model_SUPPORT"), ("Model", ".Model_SUPPORT"), ("a.b.db", ".a.b_SUPPORT"),
+    (".hidden", "..hidden_SUPPORT"), ("dot.", ".dot._SUPPORT"),
+  ]) func `the folder is named after the store without its extension`(store: String, folder: String) {
+    #expect(SupportFolder.name(of: store) == folder)
+  }
+}
