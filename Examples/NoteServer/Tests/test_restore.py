@@ -1,5 +1,5 @@
 """Restores into the database of a server that goes on answering; and of one that dies in the middle."""
-import hashlib, shutil, threading, unittest
+import hashlib, resource, shutil, threading, unittest
 from harness import *
 
 NOTES = 6000  # of 3,000 letters each: a database of about 24 MB
@@ -225,6 +225,56 @@ class KilledRestore(NoteServerCase):
         client.restore(versions["old"])
         self.assertEqual(generation_of(client), {"old"})
         client.add("goes on")
+
+
+    def hold_a_read(self):
+        """Another process reads, and never ends: the -wal cannot begin anew, and grows."""
+        script = (
+            "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None); db.execute('BEGIN'); "
+            "db.execute('SELECT count(*) FROM note').fetchall(); print('held', flush=True); sys.stdin.read()")
+        holder = subprocess.Popen(
+            [sys.executable, "-c", script, self.database], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+        def end():
+            holder.kill()
+            holder.communicate()
+
+        self.addCleanup(end)
+        self.assertEqual(holder.stdout.readline(), b"held\n")
+        return end
+
+    def test_a_restore_that_ends_at_any_page_leaves_the_old_content(self):
+        """A limit for files ends the writing at an exact page of the transaction, and on most kernels the process with
+        it, as hard as `kill -9`. Before that, the -wal is made longer than any other file that a restore writes."""
+        self.make_old_database(NOTES)
+        old = self.start().get("/backups")[0]["id"]
+        image, wal = self.database.stat().st_size, self.database.with_name("notes.db-wal")
+        for share in [0.02, 0.25, 0.5, 0.75, 0.98]:
+            with self.subTest(share=share):
+                end_read = self.hold_a_read()
+                for _ in range(2):
+                    self.rewrite("late")
+                limit = wal.stat().st_size + int(share * image)
+                self.assertGreater(limit, 2 * image)
+                resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+                try:
+                    status, _ = self.client().ask("POST", f"/restore/{old}")
+                    self.assertGreaterEqual(status, 500)
+                    self.kill()
+                except (http.client.HTTPException, OSError):
+                    self.assertEqual(self.process.wait(PATIENCE), -signal.SIGXFSZ, self.log())
+                    self.process = None
+                self.assertGreater(wal.stat().st_size, limit - 8192, "it ended before it wrote")
+                self.assertEqual(self.outcome(), "late")
+                end_read()
+                client = self.start()
+                self.assertEqual(generation_of(client), {"late"})
+                client.ask("PUT", "/notes/1", {"title": "late-1", "body": "writes go on"})
+                # What lies behind the end of a -wal counts in its length: begin with none.
+                self.stop()
+                self.start()
+        self.client().restore(old)
+        self.assertEqual(generation_of(self.client()), {"old"})
 
 
 def generation_of(client):
