@@ -3,7 +3,7 @@ import Testing
 /// The top of the package is its table of contents: a new entry is a decision, not an accident.
 @Suite struct LayoutTests {
   static let required: Set<String> = ["Package.swift", "Sources", "Tests", "Scripts", "LICENSE"]
-  static let welcome: Set<String> = ["Docs", "README.md", "config.example.json"]
+  static let welcome: Set<String> = ["Docs", "Examples", "README.md", "config.example.json"]
   /// SwiftPM's own, which is not kept in the repository.
   static let generated: Set<String> = ["Package.resolved"]
 
@@ -22,7 +22,8 @@ import Testing
 
   @Test func `nothing is left for later in the sources`() throws {
     let words = ["TO" + "DO", "FIX" + "ME", "X" + "XX"]
-    let sources = try ["Sources", "Tests"].flatMap { try SourceTree.files(below: $0, suffix: ".swift") }
+    let folders = ["Sources", "Tests", "Examples/NoteServer/Sources", "Examples/NoteServer/Tests"]
+    let sources = try folders.flatMap { try SourceTree.files(below: $0, suffix: ".swift") }
     for path in try sources + SourceTree.files(below: "Scripts") {
       let text = try SourceTree.text(path)
       for word in words { #expect(text.firstMatch(of: try Regex("\\b\(word)\\b")) == nil, "\(path) says \(word)") }
