@@ -15,7 +15,7 @@ import Testing
     let first = try await road.push(database).pushed[0]
     #expect(!first.unchanged)
     // A push that was killed once its version was acknowledged, before it could remove its copy.
-    let left = "\(road.world.stateFolder)/spool/dead"
+    let left = "\(road.world.stateFolder)/spool/00000000deadbeef"
     try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
     try writeFile("\(left)/image", [1, 2, 3])
     let counting = CountingStore(road.store)
