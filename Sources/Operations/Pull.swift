@@ -98,8 +98,8 @@ package struct Pull: Sendable {
       throw OperationError(
         .usage, "this version has companion files, which cannot be streamed", hint: "Pull it into a file with -o FILE.")
     }
-    Spool.sweep(in: world.stateFolder)
     try StateFiles.makeFolder(world.stateFolder)
+    Spool.sweep(in: world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
     let file = try RestoredFile(for: "\(spool.path)/image")
