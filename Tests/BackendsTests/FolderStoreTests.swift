@@ -81,7 +81,7 @@ import Testing
       let store = try FolderStore(path: root)
       // From now on the folders are known to be durable; only the file itself is not.
       try await store.put(ObjectBody([1]), at: ObjectName("packs/chain/one")!, ifAbsent: false)
-      guard FailingCalls.failFsync() else { fatalError("this kernel takes no filters") }
+      guard FailingCalls.fail(.fsync, with: EIO) else { fatalError("this kernel takes no filters") }
       for ifAbsent in [false, true] {
         let error = await #expect(throws: StoreError.self) {
           try await store.put(ObjectBody([2]), at: ObjectName("packs/chain/two")!, ifAbsent: ifAbsent)
