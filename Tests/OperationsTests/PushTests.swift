@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Operations
 import Storage
 import TestKit
@@ -34,6 +35,21 @@ import Testing
     road.store.content = [:]
     let failed = try await Push(road.world).run(request)
     #expect(failed.failures.count == 1)
+  }
+
+  /// Its next change could leave the times as they are.
+  @Test func `a database that was written just now is looked at again`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    // However long this test takes, that was just now.
+    var times = [timespec](repeating: timespec(tv_sec: time(nil) + 3600, tv_nsec: 0), count: 2)
+    #expect(utimensat(AT_FDCWD, database.path, &times, 0) == 0)
+    _ = try await road.push(database)
+    let counting = CountingStore(road.store)
+    let target = TargetAccess(name: "memory", store: counting, unlock: road.target.unlock)
+    let second = try await Push(road.world).run(Push.Request(database: database, targets: [target])).pushed[0]
+    #expect(second.unchanged)
+    #expect(counting.requests > 0)
   }
 
   @Test func `a change of one byte within the same second is pushed`() async throws {
