@@ -18,7 +18,9 @@ package struct Initialize: Sendable {
   package func run(at target: TargetAccess, ifMissing: Bool) async throws -> Outcome {
     do {
       // Looked at before the secret is asked for: nobody types a new passphrase twice only to hear that there is a repository.
-      if try await !RepositoryFiles.read(from: target.store).isEmpty {
+      // One whose file was lost is there, too: a second one beside it would hide its versions.
+      let files = try await RepositoryFiles.read(from: target.store)
+      if try await files.isEmpty ? RepositoryFiles.areVersions(at: target.store) : true {
         guard ifMissing else {
           throw RepositoryError(
             .repositoryExists, "there is a repository already",

@@ -112,8 +112,8 @@ package struct Pull: Sendable {
   func withPrivateImage<Value: Sendable>(
     of found: FoundVersion, _ body: (SpooledVersion) async throws -> Value
   ) async throws -> Value {
-    Spool.sweep(in: world.stateFolder)
     try StateFiles.makeFolder(world.stateFolder)
+    Spool.sweep(in: world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
     let spooled = try await self.spool(found, for: "\(spool.path)/image")

@@ -78,6 +78,7 @@ package struct Push: Sendable {
     let host = try HostName.current(world)
     try request.demandFittingTexts(host: host)
     let signature = try SourceSignature.read(request.database.path)
+    try StateFiles.makeFolder(world.stateFolder)
     // Also when nothing is to be done below: what a killed run left is a readable copy of the database.
     Spool.sweep(in: world.stateFolder)
     let capture = try CompanionCapture(request.database, companionHooks)
@@ -86,7 +87,6 @@ package struct Push: Sendable {
     guard !waiting.isEmpty else { return outcome }
     try await capture.hold()
 
-    try StateFiles.makeFolder(world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
     do {

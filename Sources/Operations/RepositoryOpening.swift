@@ -11,6 +11,9 @@ extension TargetAccess {
     let repository = try await Repository.open(
       at: store, with: try secret.slotSecret(), lackingFile: lackingFile)
     try repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: repository.id))
+    if repository.lacksFile, !lackingFile {
+      world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")
+    }
     return repository
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Repositories
 import Sealing
+import Storage
 
 /// A file that is being restored: a private temporary beside its destination, which gets its name only when it is
 /// complete, verified and durable. Whatever is killed in between leaves no file of that name.
@@ -25,6 +26,13 @@ final class RestoredFile: MemberDestination {
       throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write with -o FILE.")
     }
     if !replacing { try Self.refuseIfPresent(path) }
+    var place = stat()
+    guard stat(folder, &place) == 0 else { throw Self.failure("cannot open \(folder)", errno) }
+    if let refusal = PlantedEntry.refusal(on: folder) {
+      throw OperationError(
+        .usage, code: "plantedLink", refusal,
+        hint: "It leads where that user wants: name the folder that is meant.")
+    }
     let known = kin.map(Self.name) ?? name
     try Self.sweep(folder, leftoversOf: known)
     temporaryPath = Self.temporaryPath(in: folder, known)

@@ -10,11 +10,16 @@ package struct Repository: Sendable {
   package let slot: NumberedName
   /// The keyring that it opened, where it was opened at a store.
   package var keyring: NumberedName?
+  /// The file that says there is a repository was lost, and the slots said it: `sealift repair` stores it anew.
+  package var lacksFile = false
 
   package var id: RepositoryID { keys.repository }
 
   /// Finds the repository at a store and opens it (`Docs/Format.md` §9, step 1).
-  /// - Parameter lackingFile: open also one whose repository file was lost; the slots name it too.
+  ///
+  /// Where the repository file was lost and there are versions, the slots name the repository: 64 bytes must not stand
+  /// between a machine that died and its versions.
+  /// - Parameter lackingFile: open one without a repository file also where there are no versions.
   /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`; `StoreError`.
   package static func open(
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
@@ -25,7 +30,10 @@ package struct Repository: Sendable {
     async let configurationListing = store.list(prefix: Layout.configurations)
     var candidates = try await RepositoryFiles.read(from: store)
     let slots = try await slotListing.whole(below: Layout.slots)
-    if candidates.isEmpty, lackingFile { candidates = try await repositories(named: slots, at: store) }
+    let lacksFile = candidates.isEmpty
+    if lacksFile, !slots.isEmpty, try await lackingFile ? true : RepositoryFiles.areVersions(at: store) {
+      candidates = try await repositories(named: slots, at: store)
+    }
     let keyrings = try await keyringListing.whole(below: Layout.keyrings)
     let configurations = try await configurationListing.whole(below: Layout.configurations)
     guard !candidates.isEmpty else {
@@ -42,7 +50,8 @@ package struct Repository: Sendable {
       let (keyring, name) = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
       let keys = SealingKeys(repository: candidate, keyring: keyring)
       try await checkConfiguration(configurations, keys: keys, at: store)
-      opened.append(Repository(store: store, keys: keys, random: random, slot: slot, keyring: name))
+      opened.append(
+        Repository(store: store, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
     }
     guard slotsSeen > 0 else {
       throw RepositoryError(

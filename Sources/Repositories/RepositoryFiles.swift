@@ -23,13 +23,18 @@ package enum RepositoryFiles {
     return found
   }
 
+  /// Whether versions lie at a store, of any repository: then there is one, whatever became of its file.
+  package static func areVersions(at store: any ObjectStore) async throws -> Bool {
+    try await store.list(prefix: Layout.versions).contains { VersionName($0.name) != nil }
+  }
+
   /// Makes a repository: keyring and configuration first, then the slot, read back and opened, and last the file that
   /// says there is one. A machine that dies in between leaves nothing that another init would mind.
   package static func create(
     at store: any ObjectStore, with secret: SlotSecret, cost: SlotCost, now: UInt64,
     random: @escaping RandomSource = systemRandom
   ) async throws -> Repository {
-    guard try await read(from: store).isEmpty else {
+    guard try await read(from: store).isEmpty, try await !areVersions(at: store) else {
       throw RepositoryError(
         .repositoryExists, "there is a repository at \(store.traits.location) already",
         hint:

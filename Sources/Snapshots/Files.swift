@@ -79,3 +79,7 @@ func randomName() -> String {
   let digits = String(UInt64.random(in: .min ... .max), radix: 16)
   return String(repeating: "0", count: 16 - digits.count) + digits
 }
+
+func isRandomName(_ name: String) -> Bool {
+  name.utf8.count == 16 && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+}

@@ -45,16 +45,19 @@ package final class Spool: @unchecked Sendable {
     close(lock)
   }
 
-  /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What cannot be
-  /// removed stays for the next time: old copies must not stand in the way of a new one. Makes nothing.
+  /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What has no name that
+  /// `open` gives is left alone; what cannot be removed stays for the next time: old copies must not stand in the way of
+  /// a new one. Makes nothing.
   @discardableResult
   package static func sweep(in stateFolder: String) -> Int {
     guard access("\(stateFolder)/spool", F_OK) == 0, let hall = try? SpoolHall.enter(stateFolder) else { return 0 }
     defer { hall.leave() }
     var removed = 0
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: hall.path)) ?? [] where name != SpoolHall.lockName
-    {
+    // Only what could be ours: a state folder named by mistake may hold a spool of somebody else, as /var does.
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: hall.path)) ?? [] where isRandomName(name) {
       let folder = "\(hall.path)/\(name)"
+      var status = stat()
+      guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
       // A run that died between making its folder and its lock file left one without: it is made here.
       guard let lock = try? lockFile("\(folder)/lock", waiting: false) else { continue }
       defer { close(lock) }

@@ -76,6 +76,23 @@ import Testing
     #expect(throws: StoreError.self) { _ = try FolderStore(path: file) }
   }
 
+  @Test func `what cannot be made durable is not stored`() async throws {
+    await #expect(processExitsWith: .success) { [root = root as String] in
+      let store = try FolderStore(path: root)
+      // From now on the folders are known to be durable; only the file itself is not.
+      try await store.put(ObjectBody([1]), at: ObjectName("packs/chain/one")!, ifAbsent: false)
+      guard FailingCalls.fail(.fsync, with: EIO) else { fatalError("this kernel takes no filters") }
+      for ifAbsent in [false, true] {
+        let error = await #expect(throws: StoreError.self) {
+          try await store.put(ObjectBody([2]), at: ObjectName("packs/chain/two")!, ifAbsent: ifAbsent)
+        }
+        #expect(error?.code == .fileSystem)
+      }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/packs/chain") == ["one"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/tmp") == [])
+  }
+
   @Test func `a folder that goes away later is no empty target`() async throws {
     try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
     try FileManager.default.removeItem(atPath: root)

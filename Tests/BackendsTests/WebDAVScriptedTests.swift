@@ -102,6 +102,20 @@ import Testing
     }
   }
 
+  @Test func `an object that is shorter under its name than what was moved there is not stored`() async throws {
+    try await withServer { request in
+      guard request.method == "PROPFIND" else { return .status(201) }
+      let size = request.target.hasSuffix("packs/one") ? 2 : 3
+      return .status(
+        207, [:], Self.multistatus(Self.response(request.target, size: request.target.hasSuffix("/") ? nil : size)))
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      #expect(error?.code == .badAnswer)
+      #expect(server.requests.contains { $0.method == "MOVE" })
+    }
+  }
+
   @Test func `stock nginx is recognised by what it cannot do`() async throws {
     try await withServer { request in
       request.method == "PROPFIND" ? .status(405) : .status(201)

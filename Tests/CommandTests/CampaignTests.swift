@@ -47,7 +47,25 @@ import Testing
 
   @Test func `no plaintext is where none may be`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
-    try await campaign("canary", "--targets", targets)
+    try await campaign("canary", "--targets", targets, "--cores", "12")
+  }
+
+  @Test func `each object harmed is named, and what is called whole comes back`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign("objects", "--targets", targets, "--cases", "8")
+  }
+
+  @Test func `clocks two hours wrong lose nothing, and say so`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign("clocks", "--targets", targets, "--cases", "3")
+  }
+
+  @Test func `nothing goes through what another user plants`() async throws {
+    try await campaign("links", "--seconds", "3")
+  }
+
+  @Test func `nothing is ever wider than its owner, whatever the umask`() async throws {
+    try await campaign("modes")
   }
 
   @Test func `databases beyond 1 and 4 GiB come back`() async throws {

@@ -39,6 +39,28 @@ import Testing
     try await CheckRepository(road.world).run(at: road.target, databases: [], reading)
   }
 
+  /// 64 bytes that cost nothing to make again must not stand between a new machine and its versions.
+  @Test(arguments: [true, false]) func `a lost repository file hides nothing, and no second repository is made`(
+    isCut: Bool
+  ) async throws {
+    let (road, _, versions, dumps) = try await pushed()
+    let file = try #require(road.store.content.keys.first { $0.text.hasPrefix("repo/") })
+    if isCut { road.store.content[file]?.removeLast() } else { road.store.content[file] = nil }
+    let error = await #expect(throws: OperationError.self) {
+      try await Initialize(road.world).run(at: road.target, ifMissing: false)
+    }
+    #expect(error?.code == "repositoryExists")
+    #expect(try await Initialize(road.world).run(at: road.target, ifMissing: true).created == false)
+    let elsewhere = try Scratch()
+    let list = try await ListVersions(road.withoutState(elsewhere)).run(at: road.target)
+    #expect(list.versions.map(\.id) == versions.map(\.id))
+    #expect(try await restores(versions[3], road) == dumps[3])
+    #expect(road.notices.said.withLock { $0.contains { $0.contains("the repository file was lost") } })
+    #expect(try await !check(road, .structure).isSound)
+    _ = try await RepairRepository(road.world).run(.init(databases: []), at: road.target)
+    #expect(try await check(road).isSound)
+  }
+
   @Test func `with the bases that are kept here every version is saved, bit for bit`() async throws {
     let (road, database, versions, dumps) = try await pushed()
     #expect(try await check(road).isSound)

@@ -231,7 +231,7 @@ import Testing
     // While it lives, nobody touches it.
     _ = try await Drill(road.world).run(request, at: road.target)
     #expect(road.files(in: road.scratch.file("scratch/spool")).filter { $0 != "lock" }.count == 1)
-    let left = "\(road.scratch.file("scratch/spool"))/dead"
+    let left = "\(road.scratch.file("scratch/spool"))/00000000deadbeef"
     try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
     try writeFile("\(left)/image", [1, 2, 3])
     spool.remove()

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Operations
 import Storage
 import TestKit
@@ -15,7 +16,7 @@ import Testing
     let first = try await road.push(database).pushed[0]
     #expect(!first.unchanged)
     // A push that was killed once its version was acknowledged, before it could remove its copy.
-    let left = "\(road.world.stateFolder)/spool/dead"
+    let left = "\(road.world.stateFolder)/spool/00000000deadbeef"
     try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
     try writeFile("\(left)/image", [1, 2, 3])
     let counting = CountingStore(road.store)
@@ -34,6 +35,21 @@ import Testing
     road.store.content = [:]
     let failed = try await Push(road.world).run(request)
     #expect(failed.failures.count == 1)
+  }
+
+  /// Its next change could leave the times as they are.
+  @Test func `a database that was written just now is looked at again`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    // However long this test takes, that was just now.
+    var times = [timespec](repeating: timespec(tv_sec: time(nil) + 3600, tv_nsec: 0), count: 2)
+    #expect(utimensat(AT_FDCWD, database.path, &times, 0) == 0)
+    _ = try await road.push(database)
+    let counting = CountingStore(road.store)
+    let target = TargetAccess(name: "memory", store: counting, unlock: road.target.unlock)
+    let second = try await Push(road.world).run(Push.Request(database: database, targets: [target])).pushed[0]
+    #expect(second.unchanged)
+    #expect(counting.requests > 0)
   }
 
   @Test func `a change of one byte within the same second is pushed`() async throws {

@@ -93,6 +93,35 @@ import Testing
   }
 
   /// The mark is at 4 of 12; what the target shows beyond it must continue it.
+  @Test func `another newest version in the place of the one that was seen is told`() async throws {
+    let (home, _) = try await chain(of: 3)
+    home.forgetState()
+    let state = try home.state
+    #expect(HighWaterMark(sequence: 3, id: .sha256(of: [3])).raise(home.chain, in: state))
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let history = try await home.repository.history(of: listing, state: state)
+    let error = await #expect(throws: RepositoryError.self) {
+      try await home.repository.checkFreshness(of: listing, history: history, state: state)
+    }
+    #expect(error?.code == .forked)
+  }
+
+  @Test func `a version that does not continue the one before it is told`() async throws {
+    let home = try await Home()
+    _ = try await home.push(home.image(pages: 5, seed: 1))
+    let twin = try await Home(sharing: home, content: home.store.content)
+    _ = try await home.push(home.image(pages: 5, seed: 2))
+    let hidden = try await twin.push(twin.image(pages: 5, seed: 3)).manifest.name.objectName
+    _ = try await twin.push(twin.image(pages: 5, seed: 4))
+    // The third version of one machine upon the second of the other.
+    home.store.content.merge(twin.store.content) { first, _ in first }
+    home.store.content[hidden] = nil
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let history = try await home.repository.history(of: listing, state: nil)
+    #expect(history.versions.map(\.sequence) == [1, 2, 3])
+    #expect(!history.problems.isEmpty)
+  }
+
   @Test(arguments: ["whole", "hole", "replaced", "seen is gone", "older is gone"])
   func `from what this machine has seen, every link is followed`(what: String) async throws {
     let (home, versions) = try await chain(of: 12)

@@ -18,6 +18,21 @@ import Testing
     func end() { running -= 1 }
   }
 
+  @Test func `packs of a push that was cut are not sent again`() async throws {
+    let home = try await Home()
+    let image = home.noise(512 * 4096, seed: 9)
+    let cut = HookedStore(
+      home.store,
+      beforePut: { name async throws(StoreError) in
+        if name.text.hasPrefix("versions/") { throw StoreError(.unavailable, "the line is cut") }
+      })
+    await #expect(throws: (any Error).self) { _ = try await home.push(image, at: cut) }
+    let sent = Set(home.packs())
+    #expect(!sent.isEmpty)
+    _ = try await home.push(image)
+    #expect(Set(home.packs()) == sent)
+  }
+
   @Test func `an interrupted push stops its uploads and does not wait for them`() async throws {
     let home = try await Home()
     let traffic = Traffic()

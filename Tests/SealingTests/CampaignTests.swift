@@ -100,6 +100,23 @@ import Testing
     print("campaign: slot of a passphrase: \(campaign.refused) refused, \(campaign.accepted.count) accepted")
   }
 
+  @Test func `An object of another kind or repository is told as that, not as a wrong key`() throws {
+    let elsewhere = SealingKeys(repository: Fixed.otherRepository, keyring: Fixed.keyring)
+    for (kind, meta) in Samples.metas where kind != .keyring {
+      let bytes = try Samples.object(kind, meta).bytes
+      for other in ObjectKind.allCases where other != kind && other != .keyring {
+        let error = #expect(throws: SealError.self) {
+          _ = try OpenedObject.open(bytes, kind: other, name: nil, keys: Fixed.keys)
+        }
+        #expect(error?.message.contains("stands where one of kind") == true)
+      }
+      let error = #expect(throws: SealError.self) {
+        _ = try OpenedObject.open(bytes, kind: kind, name: nil, keys: elsewhere)
+      }
+      #expect(error?.message.contains("another repository") == true)
+    }
+  }
+
   @Test func `No object passes for another kind, repository, epoch or key`() throws {
     var campaign = Campaign(seed: 2)
     let elsewhere = SealingKeys(repository: Fixed.otherRepository, keyring: Fixed.keyring)

@@ -32,7 +32,8 @@ import Testing
     mkdir(state.file("spool/0123456789abcdef"), 0o700)
     try writeFile(state.file("spool/0123456789abcdef/image.sqlite"), [1])
     try writeFile(state.file("spool/0123456789abcdef/lock"), [])
-    mkdir(state.file("spool/died before its lock was made"), 0o700)
+    // Died before its lock was made.
+    mkdir(state.file("spool/fedcba9876543210"), 0o700)
     #expect(Spool.sweep(in: state.path) == 2)
     #expect(try names(in: state.file("spool")) == ["lock", String(living.path.split(separator: "/").last!)].sorted())
     #expect(Spool.sweep(in: state.path) == 0)
@@ -44,10 +45,23 @@ import Testing
     let spool = try Spool.open(in: state.path)
     mkdir(state.file("precious"), 0o700)
     try writeFile(state.file("precious/file"), [1])
-    symlink(state.file("precious"), state.file("spool/link"))
-    Spool.sweep(in: state.path)
-    #expect(try names(in: state.file("precious")).contains("file"))
+    symlink(state.file("precious"), state.file("spool/0123456789abcdef"))
+    #expect(Spool.sweep(in: state.path) == 0)
+    #expect(try names(in: state.file("precious")) == ["file"])
     spool.remove()
+  }
+
+  /// A configuration that says `/var` for a state folder must not cost the mail and the print jobs in `/var/spool`.
+  @Test func `what is no spool of ours is left alone`() throws {
+    let state = try Scratch()
+    for folder in ["spool", "spool/mail", "spool/cron", "spool/0123456789ABCDEF", "spool/0123456789abcdef0"] {
+      mkdir(state.file(folder), 0o700)
+    }
+    try writeFile(state.file("spool/mail/root"), [1])
+    #expect(Spool.sweep(in: state.path) == 0)
+    #expect(
+      try names(in: state.file("spool")) == ["0123456789ABCDEF", "0123456789abcdef0", "cron", "lock", "mail"].sorted())
+    #expect(try names(in: state.file("spool/mail")) == ["root"])
   }
 
   @Test func `a state folder that cannot be made is an explained error`() throws {

@@ -17,6 +17,8 @@ def digest(path):
 class Desk:
     """The database is in WAL mode, with content in its -wal that is not checkpointed."""
 
+    config_name = "config.json"
+
     def __init__(self, binary, folder, seed, versions=2, rows=400):
         self.binary, self.folder = os.path.abspath(binary), folder
         self.random = random.Random(seed)
@@ -55,7 +57,7 @@ class Desk:
         connection.close()
 
     def command(self, *arguments):
-        return [self.binary, "--config", f"{self.folder}/config.json", "--no-progress", *arguments]
+        return [self.binary, "--config", f"{self.folder}/{self.config_name}", "--no-progress", *arguments]
 
     def run(self, *arguments, prefix=(), timeout=120):
         return subprocess.run([*prefix, *self.command(*arguments)], capture_output=True, text=True, timeout=timeout,

@@ -1,13 +1,21 @@
 #!/usr/bin/env python3
-"""The checks that are taken out one at a time: what stands in the source, and what takes its place."""
+"""The checks that are taken out one at a time: what stands in the source, and what takes its place.
+
+`MUTANT` in what takes its place is true while that mutant runs, and false else: all of them are in one program, so what is
+written must compile beside the others, and say the same as before when `MUTANT` is false. No two may overlap.
+"""
 import dataclasses
 
-PUSHING = ("RepositoriesTests",)
+# Filters of tests, run one after the other until one turns red: first those that should, then all that could.
+PUSHING = (r"RepositoriesTests\.(PushUnderPrune|EndOfPush|PruneRace|PushAndRead)", "RepositoriesTests")
+PRUNING = (r"RepositoriesTests\.(Prune|PushUnderPrune)", "RepositoriesTests")
+KEEPING = (r"RepositoriesTests\.(Forg|KeptVersions)", "RepositoriesTests")
+CHAINS = (r"RepositoriesTests\.(HostileTarget|EndOfChain|ForgottenVersions|Opening)", r"OperationsTests\.(Chain|Refusal)", "RepositoriesTests", "OperationsTests")
 SEALING = ("SealingTests",)
-READING = ("RepositoriesTests", "OperationsTests")
+READING = (r"RepositoriesTests\.(HostileTarget|HostileDelta|PushAndRead|StandingProof)", r"OperationsTests\.(Restore|Push)", "RepositoriesTests", "OperationsTests")
 BACKENDS = ("BackendsTests", "StorageTests")
-SNAPSHOTS = ("SnapshotsTests", "OperationsTests")
-COMMANDS = ("CommandTests", "OperationsTests")
+SNAPSHOTS = (r"OperationsTests\.(Push|LateCheck|Overlap)", "OperationsTests", "SnapshotsTests")
+COMMANDS = ("OperationsTests", "CommandTests")
 
 
 @dataclasses.dataclass
@@ -26,124 +34,127 @@ def mutant(name, file, before, after, suites):
 MUTANTS = [
     # The write order of a push.
     mutant("no conflict check", "Repositories/Pushing/PushSession.swift",
-           "if present.holds(attempt.packs), !present", "if !present", PUSHING),
+           "present.holds(attempt.packs), ", "MUTANT || present.holds(attempt.packs), ", PUSHING),
     mutant("its manifest may be condemned", "Repositories/Pushing/PushSession.swift",
-           "if present.holds(attempt.packs), !present.condemns(attempt.manifest.name.digest) {", "if present.holds(attempt.packs) {", PUSHING),
+           "!present.condemns(attempt.manifest.name.digest) {", "MUTANT || !present.condemns(attempt.manifest.name.digest) {", PUSHING),
     mutant("condemned packs count", "Repositories/Packs/Presence.swift",
-           "!condemned.contains(entry.name) && sizes", "sizes", PUSHING),
+           "!condemned.contains(entry.name) && ", "(MUTANT || !condemned.contains(entry.name)) && ", PUSHING),
     mutant("packs of any size count", "Repositories/Packs/Presence.swift",
-           "sizes[entry.name] == Int(entry.length)", "sizes[entry.name] != nil", PUSHING),
-    mutant("packs before records", "Repositories/Packs/Presence.swift",
-           """    condemned = try await repository.condemnedPacks(of: chain, state: state)
-    sizes = try await repository.packSizes(of: chain)
-""", """    sizes = try await repository.packSizes(of: chain)
-    condemned = try await repository.condemnedPacks(of: chain, state: state)
-""", PUSHING),
+           "sizes[entry.name] == Int(entry.length)", "(MUTANT ? sizes[entry.name] != nil : sizes[entry.name] == Int(entry.length))", PUSHING),
+    # That packs are listed before records is none: as long as records stay for ever, a manifest that a record's prune missed
+    # sees that record in either order. The model finds it only together with records that are dropped.
+    mutant("a second repository hides the first", "Repositories/RepositoryFiles.swift",
+           "contains { VersionName($0.name) != nil }", "contains { !MUTANT && VersionName($0.name) != nil }", ("OperationsTests\\.CheckAndRepair", "OperationsTests")),
     mutant("no mark of what was seen", "Repositories/Pushing/PushSession.swift",
-           "try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)", "", READING),
-    mutant("no journal", "Repositories/Pushing/PushSession.swift", "try journal.add(entry)", "_ = entry", READING),
+           "try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)",
+           "if !MUTANT { try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state) }", READING),
+    mutant("no journal", "Repositories/Pushing/PushSession.swift", "try journal.add(entry)", "if !MUTANT { try journal.add(entry) }", READING),
     mutant("attempts are not noted", "Repositories/Pushing/VersionWriter+Manifest.swift",
-           "if body.state == .complete { try onManifest(ManifestAttempt(name, sealed.bytes)) }", "", PUSHING),
-    mutant("what was given up counts again", "Repositories/Pushing/ChainEnd.swift",
-           "try attempt.giveUp(in: state)", "attempt = ManifestAttempt(attempt.name, attempt.bytes)", PUSHING),
+           "if body.state == .complete { try onManifest(", "if !MUTANT, body.state == .complete { try onManifest(", PUSHING),
+    mutant("what was given up counts again", "Repositories/Pushing/ChainEnd.swift", "try attempt.giveUp(in: state)",
+           "if MUTANT { attempt = ManifestAttempt(attempt.name, attempt.bytes) } else { try attempt.giveUp(in: state) }", PUSHING),
     mutant("acknowledged by old listings", "Repositories/Pushing/PushSession.swift",
-           "if try await newestIsSafe(present) {", "if try await newestIsSafe(present) || true {", PUSHING),
+           "if try await newestIsSafe(present) {", "if try await newestIsSafe(present) || MUTANT {", PUSHING),
     mutant("packs are not opened again", "Repositories/Pushing/PackStream.swift",
-           "record.bases == frame.bases, opened.opens(index, to: frame.payload, with: decoder)", "record.bases == frame.bases || true", PUSHING),
+           "record.bases == frame.bases, opened.opens(index", "record.bases == frame.bases, MUTANT || opened.opens(index", PUSHING),
     # What a prune may delete.
-    mutant("no second look", "Repositories/Pruning/ChainPrune.swift", "let second = try await look.view()", "let second = first", PUSHING),
-    mutant("looks are not compared", "Repositories/Pruning/ChainPrune.swift", "try second.checkContinues(first)", "", PUSHING),
+    mutant("no second look", "Repositories/Pruning/ChainPrune.swift", "let second = try await look.view()", "let second = try await MUTANT ? first : look.view()", PRUNING),
+    mutant("looks are not compared", "Repositories/Pruning/ChainPrune.swift", "try second.checkContinues(first)", "if !MUTANT { try second.checkContinues(first) }", PRUNING),
     mutant("records that are not listed", "Repositories/Pruning/ChainPrune.swift",
-           "guard own.isSubset(of: Set(second.condemned.map(\\.name.digest))) else { throw late() }", "", PUSHING),
+           "guard own.isSubset(of: ", "guard MUTANT || own.isSubset(of: ", PRUNING),
     mutant("packs of any age go", "Repositories/Pruning/ChainPrune.swift",
-           "guard policy.minAge > 0, let stored = info.stored else { return true }", "guard policy.minAge > .max, let stored = info.stored else { return true }", PUSHING),
+           "guard policy.minAge > 0, let stored", "guard policy.minAge > (MUTANT ? .max : 0), let stored", PRUNING),
     mutant("pushes never end", "Repositories/Pruning/ChainPrune.swift",
-           "(view.live.newestIsSafe ? packs.values.sorted { $0.name < $1.name } : [])", "packs.values.sorted { $0.name < $1.name }", PUSHING),
+           "(view.live.newestIsSafe ? packs", "(MUTANT || view.live.newestIsSafe ? packs", PRUNING),
     mutant("the newest version goes", "Repositories/Pruning/LiveSet.swift",
-           "($0.sequence == newest || !forgotten.contains($0))", "!forgotten.contains($0)", PUSHING),
+           "($0.sequence == newest || !forgotten.contains($0))", "(!MUTANT && $0.sequence == newest || !forgotten.contains($0))", PRUNING),
     mutant("partial manifests protect nothing", "Repositories/Pruning/LiveSet.swift",
-           "let partials = all.filter { !$0.isComplete && $0.sequence > newest }", "let partials = all.filter { !$0.isComplete && $0.sequence > .max }", PUSHING),
+           "!$0.isComplete && $0.sequence > newest }", "!$0.isComplete && $0.sequence > (MUTANT ? .max : newest) }", PRUNING),
     mutant("incomplete versions are passed over", "Repositories/Pruning/LiveSet.swift",
-           "guard isWhole || !revisions.contains(where: \\.isComplete) else {", "guard true || isWhole else {", PUSHING),
+           "guard isWhole || !revisions", "guard MUTANT || isWhole || !revisions", PRUNING),
     mutant("packs of manifests that stay", "Repositories/Pruning/ChainPrune.swift",
-           "let needed = try await packsNeeded(in: view, without: gone)", "let needed = view.live.packs; _ = gone", PUSHING),
+           "let needed = try await packsNeeded(in: view, without: gone)", "let needed = try await MUTANT ? view.live.packs : packsNeeded(in: view, without: gone)", PRUNING),
     mutant("the mark is not asked", "Repositories/Pruning/ChainView.swift",
-           "let mark = try HighWaterMark.read(chain, in: state)", "let mark: HighWaterMark? = nil", PUSHING),
+           "let mark = try HighWaterMark.read(chain, in: state)", "let mark = try MUTANT ? nil : HighWaterMark.read(chain, in: state)", PRUNING),
     # What may be taken back, and what is kept.
     mutant("taken back unseen", "Repositories/Chains/Unforgetting.swift",
-           "guard presence.holds(packs) else { throw", "guard true || presence.holds(packs) else { throw", PUSHING),
+           "guard presence.holds(packs) else { throw", "guard MUTANT || presence.holds(packs) else { throw", KEEPING),
     mutant("a condemned manifest is safe", "Repositories/Chains/Unforgetting.swift",
-           "if listing.versions.contains(safe.name), !presence.condemns(safe.name.digest) {", "if listing.versions.contains(safe.name) {", PUSHING),
+           "contains(safe.name), !presence.condemns(", "contains(safe.name), MUTANT || !presence.condemns(", KEEPING),
     mutant("revisions that never became whole", "Repositories/Chains/Completeness.swift",
-           "guard !older.isEmpty else { return version }", "guard false, !older.isEmpty else { return version }", PUSHING),
+           "guard !older.isEmpty else { return version }", "guard !MUTANT, !older.isEmpty else { return version }", KEEPING),
     # What a chain must look like.
     mutant("rolled back unnoticed", "Repositories/Chains/Freshness.swift",
-           "if newest.sequence < mark.sequence, !isThere {", "if false, newest.sequence < mark.sequence, !isThere {", READING),
+           "if newest.sequence < mark.sequence, !isThere {", "if !MUTANT, newest.sequence < mark.sequence, !isThere {", CHAINS),
     mutant("replaced unnoticed", "Repositories/Chains/Freshness.swift",
-           "if newest.sequence == mark.sequence, newest.id != seen {", "if false, newest.sequence == mark.sequence, newest.id != seen {", READING),
+           "if newest.sequence == mark.sequence, newest.id != seen {", "if !MUTANT, newest.sequence == mark.sequence, newest.id != seen {", CHAINS),
     mutant("links are not followed", "Repositories/Chains/HistoryReader.swift",
-           "} else if let hash = expected.hash, hash != core.previous {", "} else if let hash = expected.hash, false, hash != core.previous {", READING),
+           "} else if let hash = expected.hash, hash != core.previous {", "} else if !MUTANT, let hash = expected.hash, hash != core.previous {", CHAINS),
     mutant("holes are not told", "Repositories/Chains/HistoryReader.swift",
-           "if expected.sequence != sequence {", "if false, expected.sequence != sequence {", READING),
+           "if expected.sequence != sequence {", "if !MUTANT, expected.sequence != sequence {", CHAINS),
     mutant("retired keys still sign", "Repositories/Chains/StoredManifest.swift",
-           "guard cut.chain == chain, epoch <= cut.epoch, sequence >= cut.sequence else { return true }", "guard cut.chain != chain else { return true }; return true", READING),
+           "guard cut.chain == chain, epoch", "guard !MUTANT, cut.chain == chain, epoch", CHAINS),
     # What an object must be.
     mutant("names are not proved", "Sealing/OpenedObject.swift",
-           "if let name, Digest.sha256(of: bytes) != name {", "if let name, false, Digest.sha256(of: bytes) != name {", ("SealingTests", "RepositoriesTests")),
+           "if let name, Digest.sha256(of: bytes) != name {", "if !MUTANT, let name, Digest.sha256(of: bytes) != name {", ("SealingTests", "RepositoriesTests")),
     mutant("no commitment", "Sealing/OpenedObject.swift",
-           "guard equalInConstantTime(keys.commitment, commitment) else {", "guard true || equalInConstantTime(keys.commitment, commitment) else {", SEALING),
+           "guard equalInConstantTime(keys.commitment, commitment) else {", "guard MUTANT || equalInConstantTime(keys.commitment, commitment) else {", SEALING),
     mutant("kinds are not looked at", "Sealing/OpenedObject.swift",
-           "guard header.kind == kind else {", "guard true || header.kind == kind else {", SEALING),
+           "guard header.kind == kind else {", "guard MUTANT || header.kind == kind else {", SEALING),
     mutant("repositories are not looked at", "Sealing/OpenedObject.swift",
-           "guard header.repository == repository else {", "guard true || header.repository == repository else {", SEALING),
+           "guard header.repository == repository else {", "guard MUTANT || header.repository == repository else {", SEALING),
     mutant("frames hold what they like", "Sealing/FrameDecoder.swift",
-           "guard Digest.sha256(of: fingerprints) == record.frameID else {", "guard true || Digest.sha256(of: fingerprints) == record.frameID else {", SEALING),
+           "guard Digest.sha256(of: fingerprints) == record.frameID else {", "guard MUTANT || Digest.sha256(of: fingerprints) == record.frameID else {", SEALING),
     mutant("deltas of any depth", "Sealing/Directory.swift",
-           "guard depth <= Limits.depth else {", "guard true || depth <= Limits.depth else {", SEALING),
+           "guard depth <= Limits.depth else {", "guard MUTANT || depth <= Limits.depth else {", SEALING),
     mutant("padding of anything", "Sealing/Directory.swift",
-           "guard try reader.read(count: reader.remaining).allSatisfy({ $0 == 0 }) else {", "guard try reader.read(count: reader.remaining).allSatisfy({ $0 == 0 || true }) else {", SEALING),
+           "guard try reader.read(count: reader.remaining).allSatisfy({ $0 == 0 }) else {", "guard try reader.read(count: reader.remaining).allSatisfy({ MUTANT || $0 == 0 }) else {", SEALING),
     mutant("gaps between frames", "Sealing/Directory.swift",
-           "guard offset == end else {", "guard offset <= end else {", SEALING),
+           "guard offset == end else {", "guard MUTANT ? offset <= end : offset == end else {", SEALING),
     mutant("slots ask for any work", "Sealing/KeySlot.swift",
-           "guard derivation == .passphrase ? cost.isAcceptable : free else {", "guard derivation == .passphrase || free else {", SEALING),
+           "guard derivation == .passphrase ? cost.isAcceptable : free else {", "guard MUTANT && derivation == .passphrase || (derivation == .passphrase ? cost.isAcceptable : free) else {", SEALING),
     mutant("slots of any repository", "Sealing/KeySlot.swift",
-           "guard description.repository == repository else {", "guard true || description.repository == repository else {", SEALING),
+           "guard description.repository == repository else {", "guard MUTANT || description.repository == repository else {", SEALING),
     # What a restore proves.
     mutant("restored files are not proved", "Repositories/Restoring/VersionReader.swift",
-           "guard proofs.digest != file.imageDigest else { return }", "guard false, proofs.digest != file.imageDigest else { return }", READING),
+           "guard proofs.digest != file.imageDigest else { return }", "guard !MUTANT, proofs.digest != file.imageDigest else { return }", READING),
     mutant("restores replace files", "Operations/RestoredFile.swift",
-           "if link(temporaryPath, path) == 0 {", "if rename(temporaryPath, path) == 0 {", COMMANDS),
+           "if link(temporaryPath, path) == 0 {", "if (MUTANT ? rename(temporaryPath, path) : link(temporaryPath, path)) == 0 {", COMMANDS),
     mutant("maps may have holes", "Repositories/Restoring/MapReader.swift",
-           "guard covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {", "guard true || covered == 0 else {", READING),
+           "guard covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {", "guard MUTANT || covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {", READING),
     # What stores promise.
     mutant("folder: not durable", "Backends/Folder/OpenFile.swift",
-           "guard fsync(descriptor) == 0 else {", "guard true else {", ("BackendsTests", "CommandTests.CampaignTests")),
+           "guard fsync(descriptor) == 0 else {", "guard MUTANT || fsync(descriptor) == 0 else {", BACKENDS),
     mutant("S3: sizes are not looked at", "Backends/S3/S3Store.swift",
-           "guard held == size else {", "guard true || held == size else {", BACKENDS),
+           "guard held == size else {", "guard MUTANT || held == size else {", BACKENDS),
     mutant("S3: a cut listing is whole", "Backends/S3/S3Listing.swift",
            "guard let token = document.token, !token.isEmpty else { throw XMLRefusal(\"it is cut without a way to go on\") }",
-           "guard let token = document.token, !token.isEmpty else { next = nil; return }", BACKENDS),
+           "if MUTANT, (document.token ?? \"\").isEmpty { next = nil; break }\n"
+           "      guard let token = document.token, !token.isEmpty else { throw XMLRefusal(\"it is cut without a way to go on\") }", BACKENDS),
     mutant("S3: keys of others", "Backends/S3/S3Listing.swift",
-           "guard object.key.hasPrefix(expected) else {", "guard true || object.key.hasPrefix(expected) else {", BACKENDS),
+           "guard object.key.hasPrefix(expected) else {", "guard MUTANT || object.key.hasPrefix(expected) else {", BACKENDS),
     mutant("S3: listings in circles", "Backends/S3/S3Listing.swift",
-           "guard tokens.insert(token).inserted else {", "guard tokens.insert(token).inserted || true else {", BACKENDS),
+           "guard tokens.insert(token).inserted else {", "guard tokens.insert(token).inserted || MUTANT else {", BACKENDS),
     mutant("WebDAV: sizes are not looked at", "Backends/WebDAV/WebDAVStore.swift",
            """    guard try await head(name)?.size == body.bytes.count else {
       throw StoreError(
-        .""", """    guard try await head(name)?.size != -1 else {
+        .""", """    guard try await head(name)?.size == body.bytes.count || MUTANT else {
       throw StoreError(
         .""", BACKENDS),
     mutant("WebDAV: entries of other servers", "Backends/WebDAV/CollectionListing.swift",
            "guard let url = try? WebAddress(href), url.scheme == address.scheme, url.authority == address.authority else {",
-           "guard let url = try? WebAddress(href) else {", BACKENDS),
+           "guard let url = try? WebAddress(href), MUTANT || url.scheme == address.scheme, MUTANT || url.authority == address.authority else {", BACKENDS),
     mutant("WebDAV: paths that lead elsewhere", "Backends/WebDAV/CollectionListing.swift",
            "guard path.count == segments.count + 1, Array(path.dropLast()) == segments, let name = path.last else {",
-           "guard let name = path.last else {", BACKENDS),
+           "guard MUTANT || path.count == segments.count + 1, MUTANT || Array(path.dropLast()) == segments, let name = path.last else {", BACKENDS),
+    mutant("links of other users", "Storage/PlantedEntry.swift",
+           "guard isLink || foldersToo, found.st_uid", "guard !MUTANT, isLink || foldersToo, found.st_uid", ("OperationsTests\\.PlantedEntry",)),
+    mutant("what is nobody's spool goes", "Snapshots/Spool.swift", "where isRandomName(name) {", "where MUTANT || isRandomName(name) {", ("SnapshotsTests\\.Spool",)),
     # What a push may believe of the database.
     mutant("fresh times are believed", "Operations/Push.swift",
-           "guard snapshot.source.isSettled else { return }", "", SNAPSHOTS),
+           "guard snapshot.source.isSettled else { return }", "guard MUTANT || snapshot.source.isSettled else { return }", SNAPSHOTS),
     mutant("damage is passed over", "Operations/PushCopy.swift",
-           "case .damaged: .damaged", "case .damaged: []", SNAPSHOTS),
+           "case .damaged: .damaged", "case .damaged: MUTANT ? [] : .damaged", SNAPSHOTS),
     mutant("other bytes under a mark", "Operations/HeadCode.swift",
-           "guard version.id.hex.hasPrefix(idPrefix) else {", "guard true || version.id.hex.hasPrefix(idPrefix) else {", COMMANDS),
+           "guard version.id.hex.hasPrefix(idPrefix) else {", "guard MUTANT || version.id.hex.hasPrefix(idPrefix) else {", COMMANDS),
 ]

@@ -21,6 +21,11 @@ extension StoreError {
     }
   }
 
+  static func planted(_ refusal: String) -> StoreError {
+    StoreError(
+      .fileSystem, refusal, hint: "It leads where that user wants: name the folder that is meant.")
+  }
+
   static func symbolicLink(_ path: String) -> StoreError {
     StoreError(
       .badAnswer, "\(path) is a symbolic link, and those are not followed inside a target folder",

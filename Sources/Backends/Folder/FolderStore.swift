@@ -23,6 +23,7 @@ package struct FolderStore: ObjectStore {
     traits = StoreTraits(location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true)
     if create { try Self.make(path) }
     _ = try OpenFolder.target(path)
+    if let refusal = PlantedEntry.refusal(on: path) { throw .planted(refusal) }
   }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
@@ -223,6 +224,7 @@ extension FolderStore {
       } else if errno != EEXIST {
         throw .system(errno, "the folder \(made), on the way to \(path), could not be made")
       }
+      if let refusal = PlantedEntry.refusal(of: made, in: parent) { throw .planted(refusal) }
     }
   }
 }

@@ -137,8 +137,14 @@ struct PackStream: ~Copyable {
       kind: .pack, keys: repository.keys, basePacks: basePacks, random: repository.random)
     for frame in frames { builder.add(frame) }
     let sealed = try builder.finish()
-    let opened = try OpenedObject.open(sealed.bytes, kind: .pack, name: nil, keys: repository.keys)
-    let decoder = FrameDecoder(keys: repository.keys)
+    try demand(sealed.bytes, holds: frames, repository.keys)
+    return sealed
+  }
+
+  /// - Throws: `.damaged` when a pack does not hold exactly these frames, in this order.
+  static func demand(_ pack: [UInt8], holds frames: [EncodedFrame], _ keys: SealingKeys) throws {
+    let opened = try OpenedObject.open(pack, kind: .pack, name: nil, keys: keys)
+    let decoder = FrameDecoder(keys: keys)
     for (index, frame) in frames.enumerated() {
       try Task.checkCancellation()
       let record = opened.directory.frames[index]
@@ -150,6 +156,5 @@ struct PackStream: ~Copyable {
           hint: "Nothing was stored. This machine's memory may be failing; run a memory test.")
       }
     }
-    return sealed
   }
 }

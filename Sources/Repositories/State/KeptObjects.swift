@@ -26,7 +26,7 @@ struct KeptObjects: Sendable {
   func write(_ bytes: [UInt8], as name: String) {
     let file = "\(path)/\(name)"
     if (try? StateFiles.write(bytes, to: file, durably: false)) == nil, access(path, F_OK) != 0 {
-      try? StateFiles.makeFolder(path)
+      guard (try? StateFiles.makeFolder(path)) != nil else { return }
       try? StateFiles.write(bytes, to: file, durably: false)
     }
   }

@@ -1,16 +1,24 @@
 import Glibc
+import Storage
 
 /// Small private files of the state folder: 0600 in 0700 folders, replaced whole, durable when written.
 ///
 /// Nothing here is ever needed to restore: a lost or broken state file costs bytes or a remark, never a version.
 package enum StateFiles {
   /// Makes the folder and its parents, 0700.
+  /// - Throws: `.stateFolder` when it cannot be made, or when another user was there first (`PlantedEntry`).
   package static func makeFolder(_ path: String) throws(RepositoryError) {
-    var made = ""
+    var made = path.hasPrefix("/") ? "/" : "."
     for component in path.split(separator: "/", omittingEmptySubsequences: true) {
-      made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + component
+      let parent = made
+      made += (made.hasSuffix("/") ? "" : "/") + component
       if mkdir(made, 0o700) != 0, errno != EEXIST {
         throw failure("cannot make the folder \(made)", errno)
+      }
+      if let refusal = PlantedEntry.refusal(of: made, in: parent, foldersToo: true) {
+        throw RepositoryError(
+          .stateFolder, refusal,
+          hint: "Copies of databases would pass through their hands: name a folder where only this user makes names.")
       }
     }
   }

@@ -28,11 +28,18 @@ struct StatePlace {
   static func make(_ path: String) throws {
     var made = ""
     for part in path.split(separator: "/") {
+      let parent = made.isEmpty ? "/" : made
       made += "/\(part)"
-      guard mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR, !Paths.isFolder(made) else { continue }
-      throw OperationError(
-        .usage, code: "stateFolder", "cannot make the state folder \(made): \(String(cString: strerror(errno)))",
-        hint: "Name a folder that can be written: stateFolder in the configuration, or SEALIFT_STATE.")
+      if mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR, !Paths.isFolder(made) {
+        throw refusal("cannot make the state folder \(made): \(String(cString: strerror(errno)))")
+      }
+      if let planted = PlantedEntry.refusal(of: made, in: parent, foldersToo: true) { throw refusal(planted) }
     }
+  }
+
+  private static func refusal(_ message: String) -> OperationError {
+    OperationError(
+      .usage, code: "stateFolder", message,
+      hint: "Name a folder where this user alone can write: stateFolder in the configuration, or SEALIFT_STATE.")
   }
 }

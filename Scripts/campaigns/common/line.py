@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""A desk whose target is a real server, behind a proxy."""
+import json, os, random, sqlite3, urllib.parse
+
+from common import wire
+from common.desk import Desk, Wrong, digest
+
+STATUSES = {0, 1, 2, 3, 10, 11, 12, 13, 14, 15}
+
+
+class Line(Desk):
+    """A desk whose target is behind the proxy; `clean` is the same target without it."""
+
+    def __init__(self, binary, folder, seed, target):
+        self.binary, self.folder, self.random = os.path.abspath(binary), folder, random.Random(seed)
+        self.name, self.kind, self.database, self.acknowledged = target["name"], target["kind"], f"{folder}/app.db", {}
+        os.makedirs(folder)
+        self.write_secret(f"{folder}/key", self.random.randbytes(64))
+        url = urllib.parse.urlsplit(target.get("endpoint") or target["url"])
+        self.proxy, prefix = wire.Proxy(url.port), f"wire-{random.randrange(1 << 32):08x}"
+        self.server, self.prefix = target, prefix
+        self.configure({"host": "desk", "stateFolder": f"{folder}/state", "databases": {"app": {"path": self.database}},
+                        "targets": {"t": self.entry(target, url, self.proxy.port, prefix),
+                                    "clean": self.entry(target, url, url.port, prefix)}})
+        self.must("--target", "clean", "init")
+        connection = sqlite3.connect(self.database)
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("create table t(id integer primary key, body blob)")
+        connection.close()
+        self.change(600)
+        self.acknowledge()
+
+    def entry(self, target, url, port, prefix):
+        common = {"keyFile": f"{self.folder}/key"}
+        if target["kind"] == "s3":
+            self.write_secret(f"{self.folder}/secret-key", target["secretKey"].encode())
+            return common | {"url": f"s3://{target['bucket']}/{prefix}", "endpoint": f"http://127.0.0.1:{port}",
+                             "region": target["region"], "style": "path", "accessKeyId": target["accessKey"],
+                             "secretKeyFile": f"{self.folder}/secret-key"}
+        self.write_secret(f"{self.folder}/password", target["password"].encode())
+        return common | {"url": f"webdav://127.0.0.1:{port}{url.path}/{prefix}", "user": target["user"],
+                         "passwordFile": f"{self.folder}/password"}
+
+    def acknowledge(self):
+        version = json.loads(self.must("--target", "clean", "push", "app", "--json").splitlines()[-1])["versions"][0]
+        self.acknowledged[version["id"]] = version["sha256"]
+        self.check(version["id"])
+
+    def check(self, version):
+        path = f"{self.folder}/check.db"
+        self.must("--target", "clean", "pull", version, "-o", path)
+        if digest(path) != self.acknowledged[version]:
+            raise Wrong(f"acknowledged version {version[:12]} came back different")
+        os.unlink(path)
+
+    def push(self, fault):
+        """A push of something new through the proxy; whether it was acknowledged."""
+        self.change(40)
+        self.proxy.begin(fault)
+        result = self.run("--target", "t", "push", "app", "--json")
+        self.proxy.fault = None
+        self.demand_clear(result)
+        if result.returncode == 0:
+            version = json.loads(result.stdout.splitlines()[-1])["versions"][0]
+            self.acknowledged[version["id"]] = version["sha256"]
+            self.check(version["id"])
+        return result.returncode == 0
+
+    def pull(self, fault):
+        """The newest version through the proxy; whether it came. What comes is never wrong."""
+        version, expected = list(self.acknowledged.items())[-1]
+        path = f"{self.folder}/pulled.db"
+        self.proxy.begin(fault)
+        result = self.run("--target", "t", "pull", version, "-o", path)
+        self.proxy.fault = None
+        self.demand_clear(result)
+        found = digest(path)
+        if (result.returncode == 0) != (found == expected) or found not in (None, expected):
+            raise Wrong(f"it ended with {result.returncode}, and what it wrote is {'wrong' if found else 'missing'}")
+        if found:
+            os.unlink(path)
+        return result.returncode == 0
+
+    @staticmethod
+    def demand_clear(result):
+        if result.returncode not in STATUSES:
+            raise Wrong(f"it ended with {result.returncode}: {result.stderr.strip()[-500:]}")
+        if result.returncode != 0 and "error" not in result.stderr + result.stdout:
+            raise Wrong(f"it ended with {result.returncode} and said nothing")
