@@ -10,6 +10,8 @@ let pushed = try await repository.push(.database(named: "app", at: arguments[1])
 let pulled = try await repository.pull(pushed.version.id, to: arguments[3])
 let copy = try await Snapshot.take(of: .file(pulled.path), method: .pages)
 guard case .ok? = copy.check else { fatalError("the copy is not sound") }
+// What lives until the process ends is released by nobody.
+copy.remove()
 do {
   try await repository.pull("latest", to: arguments[3])
   fatalError("a file that exists was replaced")
