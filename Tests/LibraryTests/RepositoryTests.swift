@@ -68,6 +68,22 @@ import Testing
     #expect(pulling.values.map(\.bytesDone).max() == pushed.version.size)
   }
 
+  @Test func `a version replaces the content of a database that is open`() async throws {
+    try bench.makeDatabase(journal: "wal")
+    let repository = try await bench.makeRepository()
+    let version = try await repository.push(app).version
+    let database = try TestDatabase(bench.database)
+    try database.run("UPDATE t SET word = 'newer'")
+    await #expect(throws: Enough()) {
+      try await repository.restore(version.id, live: bench.database) { _ in throw Enough() }
+    }
+    #expect(try words(database) == [["t:newer", "i:60"]])
+    let restored = try await repository.restore(version.id, live: bench.database)
+    #expect(restored.version.id == version.id)
+    #expect(try words(database) == [["t:old", "i:60"]])
+    #expect(try words(try #require(restored.undoCopy)) == [["t:newer", "i:60"]])
+  }
+
   // MARK: Ending early
 
   @Test(arguments: [Repository.Progress.Stage.copying, .sealing])

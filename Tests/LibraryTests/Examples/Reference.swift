@@ -74,6 +74,11 @@ func pulling(_ repository: Repository) async throws -> Repository.Pulled {
   return pulled
 }
 
+func restoringLive(_ repository: Repository) async throws -> Repository.Restored {
+  let restored = try await repository.restore("app:latest", live: "/var/lib/app/app.db")
+  return restored
+}
+
 /// The README's.
 func openingAndPushing() async throws -> Repository.Pushed {
   let repository = try await Repository.open(

@@ -1,0 +1,43 @@
+import Operations
+
+extension Repository {
+  /// What was restored into a live database.
+  public struct Restored: Sendable {
+    public let version: Version
+    /// A copy of the content that was replaced, beside the database.
+    public let undoCopy: String?
+  }
+
+  /// Replaces the content of a database that applications have open by that of a version, in one transaction.
+  ///
+  /// ```swift
+  /// let restored = try await repository.restore("app:latest", live: "/var/lib/app/app.db")
+  /// ```
+  ///
+  /// Who reads meanwhile sees the old content or the new, never half of each. The version is fetched and verified to the
+  /// last byte before anything is changed; cancelling the task leaves the old content.
+  /// - Parameters:
+  ///   - version: as in ``pull(_:to:expecting:progress:)``.
+  ///   - path: of the database, which has to be there.
+  ///   - keepsUndo: whether the old content is kept as a file beside it first.
+  ///   - busy: how long to wait while somebody else has the database locked.
+  ///   - head: refuse when the target does not hold this head (``Version/head``), or something that follows it.
+  ///   - progress: throwing from it ends the restore, and the error is passed on; once the new content is there, what it
+  ///     throws is ignored. Called on any thread.
+  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `sourceUnreadable` (with the code
+  ///   `busy` when somebody else kept the lock), `usage`, `failed`; `CancellationError`; or what `progress` threw.
+  @discardableResult
+  public func restore(
+    _ version: String, live path: String, keepsUndo: Bool = true,
+    busy: Snapshot.BusyPolicy = .retry(upTo: .seconds(30)), expecting head: String? = nil,
+    progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
+  ) async throws -> Restored {
+    try await reporting(to: progress) { [target] world in
+      var request = Restore.Request(place: .file(path), mode: .live)
+      (request.keepsUndo, request.busyTimeout, request.expect) = (keepsUndo, busy.patience, head)
+      let selector = try VersionSelector(parsing: version)
+      let outcome = try await Restore(Pull(world)).run(selector, from: target, request)
+      return Restored(version: Version(outcome.pulled.version), undoCopy: outcome.undoCopy)
+    }
+  }
+}
