@@ -23,10 +23,10 @@ package struct Pull: Sendable {
     package var checkedAt: CheckTime?
     /// Companion files put beside it, as a folder, if the version has any.
     package var companionsFolder: String?
-    /// It is byte for byte what was pushed.
-    package var identical = true
     /// The folder of a Core Data store's external files, under the name that belongs to the file's.
     package var supportFolder: String?
+    /// It is byte for byte what was pushed.
+    package var identical = true
   }
 
   package enum CheckTime: String, Sendable {

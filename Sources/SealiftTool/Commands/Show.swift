@@ -54,7 +54,7 @@ struct Show: SealiftCommand {
     ] + (detail.capture?.events ?? []).map { ($0.what, names($0.paths, of: $0.count)) } + store(detail.store)
   }
 
-  private static func members(_ companions: [ListVersions.Detail.Member]) -> String {
+  private static func members(_ companions: ArraySlice<ListVersions.Detail.Member>) -> String {
     let shown = companions.prefix(10).map { "\($0.path) (\(ByteCount.text($0.size)))" }.joined(separator: ", ")
     guard companions.count > 10 else { return shown }
     let bytes = companions.reduce(0) { $0 + $1.size }
