@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (#""attachments""#, "must be a list"), (#"[1]"#, "must be a list"), (#"[{"exclude": []}]"#, "'path' is missing"),
+    (#""attachments""#, "must be a list"), (#"[1]"#, "must be a list"), (#"[{"exclude": []}]"#, "path' is missing"),
     (#"[{"path": "a", "exlude": []}]"#, "unknown key 'exlude'"), (#"["a", "/srv/a"]"#, "would keep two"),
     (#"["../a"]"#, "without '..'"), (#"["app.db"]"#, "the database itself"),
     (#"[{"path": "a", "exclude": ["/b"]}]"#, "no relative pattern"),

@@ -27,7 +27,7 @@ import Testing
     return path
   }
 
-  @Test(arguments: DatabaseSource.Method.allCases)
+  @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
   func `a push is not acknowledged, and has no manifest, before its check has ended`(
     _ method: DatabaseSource.Method
   ) async throws {
@@ -57,7 +57,7 @@ import Testing
     #expect(versions(road).count == 1)
   }
 
-  @Test(arguments: DatabaseSource.Method.allCases)
+  @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
   func `damage that only the check finds is pushed as exact pages, and flagged`(
     _ method: DatabaseSource.Method
   ) async throws {

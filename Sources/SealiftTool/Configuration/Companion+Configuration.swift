@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 extension Companion {
   /// `"companions": ["attachments", { "path": "/srv/files", "exclude": ["*.tmp"] }]`.

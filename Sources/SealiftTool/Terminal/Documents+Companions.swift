@@ -1,4 +1,4 @@
-import Operations
+import Sealift
 
 /// What comes with a database, in the documents of `push` and `show`.
 extension Documents {
