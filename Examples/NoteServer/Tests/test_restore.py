@@ -244,7 +244,7 @@ class KilledRestore(NoteServerCase):
         return end
 
     def test_a_restore_that_ends_at_any_page_leaves_the_old_content(self):
-        """A limit for files ends the writing at an exact page of the transaction, and on most kernels the process with
+        """A limit for files ends the writing at an exact page of the transaction, and on some kernels the process with
         it, as hard as `kill -9`. Before that, the -wal is made longer than any other file that a restore writes."""
         self.make_old_database(NOTES)
         old = self.start().get("/backups")[0]["id"]

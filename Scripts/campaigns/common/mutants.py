@@ -118,7 +118,7 @@ MUTANTS = [
     # What a restore proves.
     mutant("restored files are not proved", "Repositories/Restoring/VersionReader.swift",
            "guard proofs.digest != file.imageDigest else { return }", "guard !MUTANT, proofs.digest != file.imageDigest else { return }", READING),
-    mutant("restores replace files", "Operations/RestoredFile.swift",
+    mutant("restores replace files", "Operations/Restoring/RestoredFile.swift",
            "if link(temporaryPath, path) == 0 {", "if (MUTANT ? rename(temporaryPath, path) : link(temporaryPath, path)) == 0 {", COMMANDS),
     mutant("maps may have holes", "Repositories/Restoring/MapReader.swift",
            "guard covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {", "guard MUTANT || covered == min(PageMap.unitsPerLeaf, units - index * PageMap.unitsPerLeaf) else {", READING),
@@ -151,9 +151,9 @@ MUTANTS = [
            "guard isLink || foldersToo, found.st_uid", "guard !MUTANT, isLink || foldersToo, found.st_uid", ("OperationsTests\\.PlantedEntry",)),
     mutant("what is nobody's spool goes", "Snapshots/Spool.swift", "where isRandomName(name) {", "where MUTANT || isRandomName(name) {", ("SnapshotsTests\\.Spool",)),
     # What a push may believe of the database.
-    mutant("fresh times are believed", "Operations/Push.swift",
+    mutant("fresh times are believed", "Operations/Pushing/Push.swift",
            "guard snapshot.source.isSettled else { return }", "guard MUTANT || snapshot.source.isSettled else { return }", SNAPSHOTS),
-    mutant("damage is passed over", "Operations/PushCopy.swift",
+    mutant("damage is passed over", "Operations/Pushing/PushCopy.swift",
            "case .damaged: .damaged", "case .damaged: MUTANT ? [] : .damaged", SNAPSHOTS),
     mutant("other bytes under a mark", "Operations/HeadCode.swift",
            "guard version.id.hex.hasPrefix(idPrefix) else {", "guard MUTANT || version.id.hex.hasPrefix(idPrefix) else {", COMMANDS),

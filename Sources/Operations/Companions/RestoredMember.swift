@@ -20,27 +20,13 @@ final class RestoredMember: MemberDestination {
   }
 
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
-    try bytes.withUnsafeBytes { bytes in
-      var done = 0
-      while done < bytes.count {
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-        let put = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
-        if put < 0, errno == EINTR { continue }
-        guard put > 0 else { throw failure("cannot write", errno) }
-        done += put
-      }
-    }
+    let problem = WholeTransfer.write(bytes, to: descriptor, at: offset)
+    guard problem == 0 else { throw failure("cannot write", problem) }
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-    var done = 0
-    while done < buffer.count {
-      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-      let got = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else { throw failure("cannot read", got < 0 ? errno : EIO) }
-      done += got
-    }
+    let problem = WholeTransfer.read(into: buffer, from: descriptor, at: offset)
+    guard problem == 0 else { throw failure("cannot read", problem) }
   }
 
   func synchronize() throws {

@@ -83,34 +83,15 @@ final class RestoredFile: MemberDestination {
   }
 
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
-    try bytes.withUnsafeBytes { bytes in
-      var done = 0
-      while done < bytes.count {
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-        let put = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
-        if put < 0, errno == EINTR { continue }
-        guard put > 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }
-        done += put
-      }
-    }
+    let problem = WholeTransfer.write(bytes, to: descriptor, at: offset)
+    guard problem == 0 else { throw Self.failure("cannot write \(temporaryPath)", problem) }
     writeBack.note(bytes.count)
   }
 
   /// Fills the buffer from an offset on.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-    var done = 0
-    while done < buffer.count {
-      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-      let got = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else { throw Self.failure("cannot read \(temporaryPath)", got < 0 ? errno : EIO) }
-      done += got
-    }
-  }
-
-  /// Permission bits for what is private until then.
-  func setMode(_ mode: UInt32) throws {
-    guard fchmod(descriptor, mode & 0o777) == 0 else { throw Self.failure("cannot set the mode of \(path)", errno) }
+    let problem = WholeTransfer.read(into: buffer, from: descriptor, at: offset)
+    guard problem == 0 else { throw Self.failure("cannot read \(temporaryPath)", problem) }
   }
 
   func synchronize() throws {

@@ -1,0 +1,33 @@
+import Glibc
+
+/// Reads and writes of a file that end when everything is done, however often the system interrupts them.
+enum WholeTransfer {
+  /// - Returns: 0, or the error's number.
+  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, at offset: Int) -> Int32 {
+    bytes.withUnsafeBytes { bytes in
+      var done = 0
+      while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let put = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+        if put < 0, errno == EINTR { continue }
+        guard put > 0 else { return put < 0 ? errno : EIO }
+        done += put
+      }
+      return 0
+    }
+  }
+
+  /// Fills the buffer from an offset on.
+  /// - Returns: 0, or the error's number; `EIO` where the file ends before.
+  static func read(into buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int) -> Int32 {
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let got = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { return got < 0 ? errno : EIO }
+      done += got
+    }
+    return 0
+  }
+}

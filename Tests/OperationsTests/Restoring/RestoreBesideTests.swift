@@ -1,0 +1,82 @@
+import FoundationEssentials
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// What comes with a database goes back to where its application looks for it.
+@Suite struct RestoreBesideTests {
+  private struct Home {
+    let road: Road
+    let path: String
+    let restore: Restore
+
+    /// A database with a folder of attachments is pushed; then both change.
+    init() async throws {
+      road = try await Road()
+      path = try road.database(rows: 40)
+      restore = Restore(Pull(road.world))
+      try write("pushed")
+      var source = DatabaseSource(name: "app", path: path)
+      source.companions = [Companion("att")]
+      _ = try await road.push(source)
+      try await road.change(path)
+      try write("changed since")
+    }
+
+    func write(_ text: String) throws {
+      try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
+      try writeFile(road.scratch.file("att/a"), Array(text.utf8))
+    }
+
+    func attached(_ folder: String = "att") throws -> String {
+      String(decoding: try fileBytes(road.scratch.file("\(folder)/a")), as: UTF8.self)
+    }
+
+    func run(_ mode: Restore.Mode, _ place: Restore.Place? = nil) async throws -> Restore.Outcome {
+      let place = place ?? .origin(["app": path])
+      return try await restore.run(
+        .latest(database: "app"), from: road.target, Restore.Request(place: place, mode: mode))
+    }
+  }
+
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `it takes the place of what is there, and the undo puts that back`(
+    mode: Restore.Mode
+  ) async throws {
+    let home = try await Home()
+    let before = try fileBytes(home.path)
+    let outcome = try await home.run(mode)
+    #expect(outcome.companions == [home.road.scratch.file("att")])
+    #expect(try home.attached() == "pushed")
+    let aside = try #require(outcome.moved.first { $0.from == home.road.scratch.file("att") }?.to)
+    #expect(String(decoding: try fileBytes("\(aside)/a"), as: UTF8.self) == "changed since")
+    guard mode == .replace else { return }
+    #expect(system(try #require(outcome.undo)) == 0)
+    #expect(try home.attached() == "changed since")
+    #expect(try fileBytes(home.path) == before)
+  }
+
+  @Test func `a lost database comes back with it; where it stands already, nothing is done`() async throws {
+    let home = try await Home()
+    try removeFile(home.path)
+    let error = await #expect(throws: OperationError.self) { try await home.run(.new) }
+    #expect(error?.code == "destinationExists")
+    #expect(try home.attached() == "changed since" && !FileManager.default.fileExists(atPath: home.path))
+    try FileManager.default.removeItem(atPath: home.road.scratch.file("att"))
+    let outcome = try await home.run(.new)
+    #expect(outcome.companions == [home.road.scratch.file("att")] && outcome.pulled.companionsFolder == nil)
+    #expect(try home.attached() == "pushed" && FileManager.default.fileExists(atPath: home.path))
+  }
+
+  @Test func `beside a new file that was named, it stands under that name`() async throws {
+    let home = try await Home()
+    let other = home.road.scratch.file("other.db")
+    let outcome = try await home.run(.new, .file(other))
+    #expect(outcome.pulled.companionsFolder == other + ".companions" && outcome.companions.isEmpty)
+    #expect(try home.attached("other.db.companions/att") == "pushed")
+    #expect(try home.attached() == "changed since")
+  }
+}
