@@ -94,6 +94,11 @@ final class RestoredFile: MemberDestination {
     guard problem == 0 else { throw Self.failure("cannot read \(temporaryPath)", problem) }
   }
 
+  /// Permission bits for what is private until then.
+  func setMode(_ mode: UInt32) throws {
+    guard fchmod(descriptor, mode & 0o777) == 0 else { throw Self.failure("cannot set the mode of \(path)", errno) }
+  }
+
   func synchronize() throws {
     let problem = writeBack.finish()
     guard problem == 0 else { throw Self.failure("cannot make \(temporaryPath) durable", problem) }

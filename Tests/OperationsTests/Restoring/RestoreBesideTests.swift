@@ -54,7 +54,8 @@ import Testing
     let aside = try #require(outcome.moved.first { $0.from == home.road.scratch.file("att") }?.to)
     #expect(String(decoding: try fileBytes("\(aside)/a"), as: UTF8.self) == "changed since")
     guard mode == .replace else { return }
-    #expect(system(try #require(outcome.undo)) == 0)
+    let undo = try #require(outcome.undo)
+    #expect(system(undo) == 0)
     #expect(try home.attached() == "changed since")
     #expect(try fileBytes(home.path) == before)
   }
