@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 
 /// Gives a finished private file a place of its own.
 package enum KeptCopy {
@@ -18,6 +19,8 @@ package enum KeptCopy {
   /// - Returns: false where the file system, or its being another one, does not let a file have two names.
   private static func link(_ path: String, to destination: String) throws -> Bool {
     try synchronize(path)
+    // The other road refuses it, and says why.
+    guard PlantedEntry.refusal(on: RestoredFile.folder(of: destination)) == nil else { return false }
     guard Glibc.link(path, destination) == 0 else {
       if errno == EEXIST { try RestoredFile.refuseIfPresent(destination) }
       return false

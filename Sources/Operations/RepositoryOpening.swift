@@ -22,7 +22,12 @@ extension UnlockSecret {
   /// - Throws: `.usage` for a key file that cannot be one, `.wrongKey` for a recovery key that was mistyped.
   func slotSecret() throws -> SlotSecret {
     switch self {
-    case .passphrase(let bytes): return .passphrase(bytes)
+    case .passphrase(let bytes):
+      guard !bytes.isEmpty else {
+        throw OperationError(
+          .usage, code: "secretEmpty", "the passphrase is empty", hint: "An empty passphrase protects nothing.")
+      }
+      return .passphrase(bytes)
     case .keyFile(let bytes):
       guard bytes.count >= 32 else {
         throw OperationError(

@@ -82,6 +82,7 @@ struct VersionLookup: Sendable {
     guard case .id(let prefix) = selector else {
       let found = try newest(selector, in: histories)
       try await freshness(of: found.history)
+      try await demandSiblings(of: found, selector, histories)
       try demandReadable(beyond: found)
       noteSeen(found.history)
       return found
@@ -95,6 +96,25 @@ struct VersionLookup: Sendable {
     }
     return found
   }
+
+  /// What was asked for may have a newer version in another chain: of another fork, or, for `latest` alone, of any
+  /// database. One that this machine has seen may not be gone, nor be less than it was.
+  private func demandSiblings(of found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]) async throws {
+    for history in histories
+    where history.chain != found.history.chain && history.versions.contains(where: selector.matches) {
+      try await freshness(of: history)
+    }
+    var wanted: Set<ChainID>?
+    if selector != .latest(database: nil), let version = found.facts.version {
+      let keyring = repository.keys.keyring
+      wanted = Set(
+        (0...Self.mostForks).map { keyring.chainID(host: version.host, database: version.database, fork: $0) })
+    }
+    if let gone = vanishedChains(among: wanted).first { throw gone }
+  }
+
+  /// Forks are rare accidents of cloned machines, numbered from 1.
+  private static let mostForks: UInt32 = 32
 
   /// The whole manifest of what was found.
   func manifest(of found: Found) async throws -> StoredManifest {
@@ -180,7 +200,9 @@ struct VersionLookup: Sendable {
 
   /// Whether this machine has a mark of every chain: then nothing newer can have been taken away unnoticed.
   func isFreshnessProvable() -> Bool {
-    listings.allSatisfy { (try? HighWaterMark.read($0.chain, in: state)) != nil }
+    // Nothing at all proves nothing, unless nothing was ever seen to be more.
+    guard !listings.isEmpty else { return !state.markedChains().isEmpty }
+    return listings.allSatisfy { (try? HighWaterMark.read($0.chain, in: state)) != nil }
   }
 
   /// Chains this machine has pushed to that the target does not show at all.

@@ -8,7 +8,7 @@ enum PrivateFile {
   /// The whole content.
   /// - Throws: `.usage`; names the file and what is wrong with it, never the content.
   static func read(_ path: String) throws(OperationError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw unreadable(path, String(cString: strerror(errno)).lowercased()) }
     defer { close(descriptor) }
     var status = stat()

@@ -43,6 +43,7 @@ extension Repository.Database {
     }
     return DatabaseSource(
       name: name, path: path, method: method == .vacuum ? .vacuum : .pages,
-      busyTimeoutMilliseconds: Int(busy.patience / .milliseconds(1)), maxWalGrowth: maxWALGrowth, delta: keepsBase)
+      busyTimeoutMilliseconds: Int(min(max(0, busy.patience / .milliseconds(1)), 1e15)), maxWalGrowth: maxWALGrowth,
+      delta: keepsBase)
   }
 }

@@ -6,6 +6,9 @@ extension Repository {
     public let version: Version
     /// False when nothing was stored, because the newest version there is this content already.
     public let isNew: Bool
+    /// What could not be taken along of the files that belong to the database, such as a Core Data store's external
+    /// ones that may not be read. The version is safe, and not all of it.
+    public let shortfalls: [SealiftError]
   }
 
   /// Takes a copy of a database, seals it and stores it as a new version.
@@ -40,11 +43,13 @@ extension Repository {
       var request = Push.Request(database: try database.source(), targets: [target])
       (request.tags, request.note) = (tags, note)
       let outcome = try await Push(world).run(request)
-      if let damage = outcome.damage { throw damage }
       guard let pushed = outcome.pushed.first else {
         throw outcome.failures.first?.error ?? OperationError(.failed, "the push ended without a version")
       }
-      return Pushed(version: Version(pushed.version), isNew: !pushed.unchanged)
+      if let damage = outcome.damage { throw damage }
+      return Pushed(
+        version: Version(pushed.version), isNew: !pushed.unchanged,
+        shortfalls: outcome.shortfalls.map { SealiftError($0) })
     }
   }
 }

@@ -1,5 +1,7 @@
 import FoundationEssentials
+import Operations
 import Snapshots
+import Storage
 
 extension Snapshot {
   /// How a copy is made.
@@ -71,6 +73,9 @@ extension Snapshot {
         Spool.sweepTemporary(in: place)
         return try Spool.openTemporary(in: place)
       case .given(let path):
+        if let refusal = PlantedEntry.refusal(on: path, foldersToo: true) {
+          throw OperationError(.usage, code: "plantedLink", refusal, hint: "Name a folder that is yours.")
+        }
         Spool.sweep(in: path)
         return try Spool.open(in: path)
       }

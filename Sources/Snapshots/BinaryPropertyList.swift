@@ -61,6 +61,8 @@ private struct BinaryPropertyListReader {
   private let top: Int
   private let table: Int
   private var made = 0
+  /// Bytes that texts and data may still take: one object may be referred to any number of times.
+  private var left = 2 * mostBytes
 
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= Self.magic.count + Self.trailerLength, bytes.count <= Self.mostBytes,
@@ -106,12 +108,12 @@ private struct BinaryPropertyListReader {
     case 0x1: return integer(at: offset + 1, length: 1 << min(low, 5))
     case 0x2: return real(at: offset + 1, length: 1 << min(low, 4)).map(PropertyList.real)
     case 0x3: return low == 3 ? real(at: offset + 1, length: 8).map(PropertyList.date) : nil
-    case 0x4: return run(at: offset, low, width: 1).map { .data(Array(bytes[$0])) }
+    case 0x4: return paid(run(at: offset, low, width: 1)).map { .data(Array(bytes[$0])) }
     case 0x5:
-      return run(at: offset, low, width: 1).flatMap { range in
+      return paid(run(at: offset, low, width: 1)).flatMap { range in
         String(validating: bytes[range], as: UTF8.self).map(PropertyList.text)
       }
-    case 0x6: return run(at: offset, low, width: 2).flatMap(text16)
+    case 0x6: return paid(run(at: offset, low, width: 2)).flatMap(text16)
     case 0xA, 0xC: return array(at: offset, low, depth)
     case 0xD: return dictionary(at: offset, low, depth)
     default: return nil
@@ -132,6 +134,13 @@ private struct BinaryPropertyListReader {
     }
     guard length <= (table - start) / width else { return nil }
     return start..<start + length * width
+  }
+
+  /// - Returns: the range, when what it holds may still be copied.
+  private mutating func paid(_ range: Range<Int>?) -> Range<Int>? {
+    guard let range, range.count <= left else { return nil }
+    left -= range.count
+    return range
   }
 
   private func integer(at start: Int, length: Int) -> PropertyList? {
@@ -156,6 +165,7 @@ private struct BinaryPropertyListReader {
   }
 
   private func references(_ range: Range<Int>) -> [Int]? {
+    guard range.count / referenceSize <= Self.mostObjects - made else { return nil }
     var found: [Int] = []
     for start in stride(from: range.lowerBound, to: range.upperBound, by: referenceSize) {
       guard let index = Self.number(bytes[start..<start + referenceSize]) else { return nil }

@@ -13,8 +13,14 @@ final class Image {
     self.path = path
     file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { throw imageError(path, errno) }
-    guard let header = DatabaseHeader(try readBytes(file, path, at: 0, DatabaseHeader.size)), let size = header.pageSize
-    else {
+    let header: DatabaseHeader?
+    do throws(SnapshotError) {
+      header = DatabaseHeader(try readBytes(file, path, at: 0, DatabaseHeader.size))
+    } catch {
+      close(file)
+      throw error
+    }
+    guard let size = header?.pageSize else {
       close(file)
       throw SnapshotError(.damaged, "the header of the copy \(path) makes no sense")
     }

@@ -163,8 +163,8 @@ private final class LiveRestoreRun {
     let total = try backup.begin()
     if let state {
       guard try changeMark(isWAL) == state else { return nil }
-      try undoKept()
     }
+    try undoKept()
     try backup.finish { done, total in
       try watch.check()
       try progress(.writing, done, total)

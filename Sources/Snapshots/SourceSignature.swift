@@ -75,4 +75,7 @@ extension SourceSignature.Part {
   }
 }
 
-private func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+/// Some file systems keep times that nanoseconds in 64 bits cannot tell: those are told as the year 2160.
+private func nanoseconds(_ time: timespec) -> Int64 {
+  min(max(Int64(time.tv_sec), -6_000_000_000), 6_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
+}

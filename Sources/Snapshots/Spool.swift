@@ -79,10 +79,24 @@ private struct SpoolHall {
     for folder in [stateFolder, path] where mkdir(folder, 0o700) != 0 && errno != EEXIST {
       throw spoolError("the folder \(folder) cannot be made", errno)
     }
+    try demandOwn(path, in: stateFolder)
     guard let lock = try lockFile("\(path)/\(lockName)", waiting: true) else {
       throw SnapshotError(.spool, "the folder \(path) cannot be locked")
     }
     return SpoolHall(path: path, lock: lock)
+  }
+
+  /// A folder that another user put there first, or a link, is theirs: they could exchange what we put into it.
+  private static func demandOwn(_ path: String, in stateFolder: String) throws(SnapshotError) {
+    var own = stat()
+    var parent = stat()
+    guard lstat(path, &own) == 0, own.st_mode & S_IFMT == S_IFDIR, stat(stateFolder, &parent) == 0,
+      own.st_uid == geteuid() || (parent.st_mode & 0o022 == 0 && own.st_uid == parent.st_uid)
+    else {
+      throw SnapshotError(
+        .spool, "\(path) was put there by another user, or is no folder",
+        hint: "Name a state or scratch folder that only you can write to.")
+    }
   }
 
   func leave() { close(lock) }

@@ -191,7 +191,7 @@ extension CompanionRoot {
   func open(_ path: String, _ events: CaptureEvents) throws -> HeldFiles.Held? {
     let names = realComponents(of: path)
     guard let name = names.last, let parent = FolderHandle(path: folder)?.folder(names.dropLast()) else {
-      events.note(errno == EACCES ? .unreadable : .vanished, path)
+      events.note([ENOENT, ENOTDIR, ELOOP].contains(errno) ? .vanished : .unreadable, path)
       return nil
     }
     let descriptor = parent.file(name)

@@ -55,16 +55,25 @@ struct CompanionListing: Sendable {
 
     mutating func list(_ root: CompanionRoot, _ number: Int) throws {
       guard let name = root.components.last, let top = FolderHandle(path: root.folder) else {
-        if root.isAsked { note(errno == EACCES ? .unreadable : .missing, root.memberPath) }
+        noteUnopened(root)
         return
       }
       guard let parent = top.folder(root.components.dropLast()) else {
-        if root.isAsked { note(errno == EACCES ? .unreadable : .missing, root.memberPath) }
+        noteUnopened(root)
         return
       }
       let before = (entries.count, events.count)
       try visit(Place(parent: parent, name: name, path: root.memberPath, below: [], root: root, number: number))
       if root.isAsked, (entries.count, events.count) == before { note(.missing, root.memberPath) }
+    }
+
+    /// What is not there is missing where it was asked for; what cannot be looked at is told in any case.
+    private mutating func noteUnopened(_ root: CompanionRoot) {
+      if ![ENOENT, ENOTDIR, ELOOP].contains(errno) {
+        note(.unreadable, root.memberPath)
+      } else if root.isAsked {
+        note(.missing, root.memberPath)
+      }
     }
 
     private struct Place {

@@ -13,10 +13,12 @@ struct CompanionsPlace: Sendable {
     package var made: [String] = []
     /// What stood there before, and where it is now.
     package var movedAside: [(from: String, to: String)] = []
-    /// Commands for a shell that put everything back.
+    /// Commands for a shell that put everything back, to be joined by `&&`. What was put there, and what an application
+    /// has written into it since, stays under the name `NAME.undone-<time>`; run twice, they do nothing more.
     package var undo: [String] = []
+    fileprivate let time: String
 
-    package init() {}
+    fileprivate init(_ time: String) { self.time = time }
   }
 
   init(_ staged: StagedCompanions, beside database: String) {
@@ -26,61 +28,106 @@ struct CompanionsPlace: Sendable {
 
   /// What would stand where, by member.
   var places: [(member: String, path: String)] {
+    Self.places(staged.tops, support: staged.supportFolder, beside: database)
+  }
+
+  static func places(_ tops: [String], support: String?, beside database: String) -> [(member: String, path: String)] {
     let folder = RestoredFile.folder(of: database)
-    return staged.tops.map { top in
-      (top, "\(folder)/\(top == staged.supportFolder ? SupportFolder.name(of: database) : top)")
-    }
+    return tops.map { top in (top, "\(folder)/\(top == support ? SupportFolder.name(of: database) : top)") }
   }
 
   /// What is in the way.
-  var existing: [String] {
-    places.map(\.path).filter { path in
-      var status = stat()
-      return lstat(path, &status) == 0
-    }
+  var existing: [String] { places.map(\.path).filter(Self.stands) }
+
+  static func stands(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
   }
 
   /// Names everything, or nothing: what was done is undone when something fails.
   /// - Parameters:
   ///   - replacing: moves what exists aside, to `NAME.before-<time>`; otherwise that is refused.
   ///   - time: as it is written into that name.
+  ///   - resuming: a restore that was killed has moved things aside at that time already. What it put in their place is
+  ///     moved away, and what it moved aside stays where it is.
   /// - Throws: `.usage` for what is in the way.
-  func put(replacing: Bool, time: String) throws -> Placed {
+  func put(replacing: Bool, time: String, resuming: Bool = false) throws -> Placed {
+    try demandOwnPlaces()
     if !replacing, let first = existing.first { try StagedCompanions.demandFree(first) }
-    var placed = Placed()
+    var placed = Placed(time)
     do {
       for (member, path) in places {
         try makeParents(of: member)
-        try moveAside(path, time: time, &placed)
+        try moveAside(path, resuming: resuming, &placed)
         try staged.move(member, to: path)
         placed.made.append(path)
       }
-      try StagedCompanions.synchronize(RestoredFile.folder(of: database))
+      let folders = Set(places.map { RestoredFile.folder(of: $0.path) }).union([RestoredFile.folder(of: database)])
+      for folder in folders { try StagedCompanions.synchronize(folder) }
     } catch {
-      takeBack(placed)
-      throw error
+      let left = takeBack(placed, keeping: false)
+      guard !left.isEmpty else { throw error }
+      var told = OperationError(error)
+      told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
+      throw told
     }
-    placed.undo =
-      placed.made.map { "rm -r -- \(Self.quoted($0))" }
-      + placed.movedAside.map { "mv -T -- \(Self.quoted($0.to)) \(Self.quoted($0.from))" }
+    placed.undo = undo(placed)
     staged.discard()
     return placed
   }
 
-  /// Puts back what was moved aside, and removes what took its place.
-  func takeBack(_ placed: Placed) {
+  /// No companion may take the place of the database or of its side files, nor of another companion.
+  private func demandOwnPlaces() throws {
+    var taken = Set(([""] + SideFiles.endings).map { MemberPath.key(database + $0) })
+    for place in places where !taken.insert(MemberPath.key(place.path)).inserted {
+      throw OperationError(
+        .usage, code: "companionInTheWay",
+        "the companion '\(place.member)' would take the place of something else that is restored: \(place.path)",
+        hint: "Restore to a new file with --to FILE: companions come to lie in FILE.companions then.")
+    }
+  }
+
+  private func undo(_ placed: Placed) -> [String] {
+    let aside = Dictionary(placed.movedAside.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
+    return placed.made.map { path in
+      let (here, away) = (Self.quoted(path), Self.quoted("\(path).undone-\(placed.time)"))
+      guard let old = aside[path].map(Self.quoted) else {
+        return "{ [ -e \(away) ] || [ -L \(away) ] || mv -nT -- \(here) \(away); }"
+      }
+      return
+        "{ { [ ! -e \(old) ] && [ ! -L \(old) ]; } || { mv -nT -- \(here) \(away) && mv -nT -- \(old) \(here); }; }"
+    }
+  }
+
+  /// Puts back what was moved aside, and takes away what took its place.
+  /// - Parameter keeping: an application may have written into it: it is kept as `NAME.undone-<time>`, not removed.
+  /// - Returns: what could not be put back.
+  @discardableResult
+  func takeBack(_ placed: Placed, keeping: Bool) -> [String] {
     for path in placed.made.reversed() {
       var status = stat()
       guard lstat(path, &status) == 0 else { continue }
-      if status.st_mode & S_IFMT == S_IFDIR { MemberTree.remove(path) } else { unlink(path) }
+      if keeping {
+        rename(path, "\(path).undone-\(placed.time)")
+      } else if status.st_mode & S_IFMT == S_IFDIR {
+        MemberTree.remove(path)
+      } else {
+        unlink(path)
+      }
     }
-    for moved in placed.movedAside.reversed() { rename(moved.to, moved.from) }
+    return placed.movedAside.reversed().filter { rename($0.to, $0.from) != 0 }.map(\.to)
   }
 
-  private func moveAside(_ path: String, time: String, _ placed: inout Placed) throws {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return }
-    let aside = "\(path).before-\(time)"
+  private func moveAside(_ path: String, resuming: Bool, _ placed: inout Placed) throws {
+    let aside = "\(path).before-\(placed.time)"
+    if resuming, Self.stands(aside) {
+      if Self.stands(path), rename(path, "\(path).undone-\(Times.compact(UInt64(max(0, time(nil))) * 1000))") != 0 {
+        throw OperationError.fileSystem("cannot move \(path) away", errno)
+      }
+      placed.movedAside.append((path, aside))
+      return
+    }
+    guard Self.stands(path) else { return }
     try StagedCompanions.demandFree(aside)
     guard rename(path, aside) == 0 else { throw OperationError.fileSystem("cannot move \(path) aside", errno) }
     placed.movedAside.append((path, aside))

@@ -10,8 +10,16 @@ final class FolderHandle: Sendable {
 
   /// A folder that a person named: links on the way to it are theirs. `nil`, and `errno`, when it cannot be opened.
   init?(path: String) {
-    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if descriptor < 0 { return nil }
+    let opened = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard opened >= 0 else { return nil }
+    descriptor = opened
+  }
+
+  /// A folder of ours: a link in its place is not followed.
+  init?(itself path: String) {
+    let opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard opened >= 0 else { return nil }
+    descriptor = opened
   }
 
   deinit { close(descriptor) }

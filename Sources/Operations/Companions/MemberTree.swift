@@ -11,7 +11,9 @@ final class MemberTree: Sendable {
   /// Makes the folder (0700), which must not exist.
   init(making path: String) throws {
     guard mkdir(path, 0o700) == 0 else { throw OperationError.fileSystem("cannot make \(path)", errno) }
-    guard let root = FolderHandle(path: path) else { throw OperationError.fileSystem("cannot open \(path)", errno) }
+    guard let root = FolderHandle(itself: path), root.ownStatus()?.st_uid == geteuid() else {
+      throw OperationError.fileSystem("cannot open \(path)", errno)
+    }
     self.path = path
     self.root = root
   }
@@ -57,12 +59,21 @@ final class MemberTree: Sendable {
     guard fsync(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
   }
 
-  func remove() { Self.remove(path) }
+  func remove() {
+    Self.removeContent(of: root)
+    rmdir(path)
+  }
 
   /// Removes a folder with all in it, also where folders in it were closed to everybody.
   static func remove(_ path: String) {
-    if let folder = FolderHandle(path: path) { removeContent(of: folder) }
+    if let folder = FolderHandle(itself: path) { removeContent(of: folder) }
     rmdir(path)
+  }
+
+  /// Removes a folder that is held open, wherever its name leads by now.
+  static func remove(_ folder: FolderHandle, named name: String, in parent: FolderHandle) {
+    removeContent(of: folder)
+    unlinkat(parent.descriptor, name, AT_REMOVEDIR)
   }
 
   private static func removeContent(of folder: FolderHandle) {
@@ -73,7 +84,7 @@ final class MemberTree: Sendable {
         unlinkat(folder.descriptor, name, 0)
         continue
       }
-      fchmodat(folder.descriptor, name, 0o700, 0)
+      fchmodat(folder.descriptor, name, 0o700, AT_SYMLINK_NOFOLLOW)
       if let inner = folder.folder(name) { removeContent(of: inner) }
       unlinkat(folder.descriptor, name, AT_REMOVEDIR)
     }

@@ -49,12 +49,17 @@ final class StagedCompanions: Sendable {
     }
     self.tree = tree
     self.lock = lock
-    let paths = Set(members.map { MemberPath.key($0.path) })
-    tops = members.map(\.path).filter { path in !MemberPath.ancestors(of: path).contains { paths.contains($0) } }
+    tops = Self.tops(of: members.map(\.path))
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
     supportFolder = tops.first { MemberPath.isSame($0, support) }
     files = members.count { $0.file != nil }
-    bytes = members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
+    bytes = members.reduce(0) { $0.addingReportingOverflow(Int(clamping: $1.file?.length ?? 0)).partialValue }
+  }
+
+  /// The topmost of some members' paths.
+  static func tops(of members: [String]) -> [String] {
+    let paths = Set(members.map(MemberPath.key))
+    return members.filter { path in !MemberPath.ancestors(of: path).contains { paths.contains($0) } }
   }
 
   /// Where a member stands until it is named.
@@ -78,10 +83,17 @@ final class StagedCompanions: Sendable {
       return
     }
     // Moving a folder writes to it. The empty one that is replaced is ours, and refuses what came to be there meanwhile.
-    chmod(source, 0o700)
-    guard mkdir(place, 0o700) == 0, rename(source, place) == 0, chmod(place, status.st_mode & 0o7777) == 0 else {
-      throw OperationError.fileSystem("cannot name \(place)", errno)
+    guard let handle = FolderHandle(itself: source) else {
+      throw OperationError.fileSystem("cannot open '\(top)'", errno)
     }
+    fchmod(handle.descriptor, 0o700)
+    guard mkdir(place, 0o700) == 0 else { throw OperationError.fileSystem("cannot name \(place)", errno) }
+    guard rename(source, place) == 0 else {
+      let number = errno
+      rmdir(place)
+      throw OperationError.fileSystem("cannot name \(place)", number)
+    }
+    fchmod(handle.descriptor, status.st_mode & 0o7777)
   }
 
   /// - Throws: `.usage`.
@@ -113,7 +125,7 @@ final class StagedCompanions: Sendable {
     guard let handle = FolderHandle(path: folder), let found = handle.names() else { return }
     for name in found.names where name.utf8.starts(with: prefix.utf8) {
       guard let leftover = handle.folder(name), flock(leftover.descriptor, LOCK_EX | LOCK_NB) == 0 else { continue }
-      MemberTree.remove("\(folder)/\(name)")
+      MemberTree.remove(leftover, named: name, in: handle)
     }
   }
 }

@@ -137,7 +137,7 @@ package struct Push: Sendable {
       let everyFailed = outcome.failures.count == targets.count
       let snapshot = try await copy.finished()
       if let check = everyFailed ? snapshot.check : try await copy.outcome() {
-        outcome.damage = conclude(snapshot, check, of: request.database)
+        outcome.damage = conclude(snapshot, check, of: request.database, isPushed: !everyFailed)
       }
       if !everyFailed { for notice in try await capture.notices(with: snapshot) { world.reporter.notice(notice) } }
       if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }

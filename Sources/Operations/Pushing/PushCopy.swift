@@ -233,7 +233,9 @@ extension Push {
 
   /// Takes note of what the check of a pushed copy found, and tells a person.
   /// - Returns: the error that goes with the outcome when the database is damaged.
-  func conclude(_ snapshot: Snapshot, _ check: CheckOutcome, of database: DatabaseSource) -> OperationError? {
+  func conclude(_ snapshot: Snapshot, _ check: CheckOutcome, of database: DatabaseSource, isPushed: Bool)
+    -> OperationError?
+  {
     // A copy that was handed over with its outcome met damage on the way: that is no reason to give up vacuuming.
     if let reason = snapshot.fallback, snapshot.check == nil { StickyMethod.note(database, world, reason: reason) }
     switch check {
@@ -245,7 +247,9 @@ extension Push {
       return OperationError(
         .verificationFailed, code: "sourceDamaged",
         "'\(database.name)' is damaged: \(findings.first ?? "its own check failed")",
-        hint: "It was pushed as it is and flagged. Restore an earlier version, or repair it with sqlite3's .recover.")
+        hint:
+          "It was \(isPushed ? "pushed as it is and flagged" : "not pushed"). Restore an earlier version, or repair it with sqlite3's .recover."
+      )
     }
   }
 }

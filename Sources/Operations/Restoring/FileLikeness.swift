@@ -32,9 +32,11 @@ struct FileLikeness {
     var mode = mode
     var own = stat()
     guard fstat(descriptor, &own) == 0 else { return ["the mode of the old database could not be kept"] }
+    var attributes = attributes
     if own.st_gid != group, fchown(descriptor, uid_t.max, group) != 0 {
-      // Other people are in the group that it has now.
+      // Other people are in the group that it has now: neither its bits nor an access list may speak of them.
       mode &= ~0o070
+      attributes.removeAll { $0.name == Self.accessList }
       remarks.append("its group \(group) could not be kept: group access was taken away")
     }
     let listed = attributes.filter { $0.name == Self.accessList }

@@ -63,6 +63,7 @@ package struct Pull: Sendable {
 
   func restore(_ found: FoundVersion, to path: String) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
+    try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path)
     let spooled = try await spool(found, for: path)
     defer { spooled.discard() }
     let published = try await publishCompanions(of: found, spooled.reader, beside: path)

@@ -23,7 +23,7 @@ struct ReplaceIntent {
   var aside: String? {
     let bytes = (try? StateFiles.read(path, limit: 4096)) ?? nil
     guard let line = bytes.map({ String(decoding: $0, as: UTF8.self) })?.split(separator: "\n").first,
-      !line.isEmpty, !line.contains("/")
+      !line.isEmpty, !line.contains("/"), line != ".", line != ".."
     else { return nil }
     return "\(RestoredFile.folder(of: database))/\(line)"
   }
@@ -66,7 +66,7 @@ struct ReplaceIntent {
       .failed, code: "unfinishedReplace",
       "an earlier restore of \(database) did not end: the database that was there is \(aside)",
       hint:
-        "Restore again with --replace to go on, or put it back with: \(SetAside.backCommand(from: aside, to: database))"
+        "Restore again with --replace to go on, or put it back with: \(SetAside.backCommand(from: aside, to: database)) (companions that were moved aside have names of the same kind)"
     )
   }
 }

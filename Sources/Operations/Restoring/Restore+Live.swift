@@ -14,14 +14,17 @@ extension Restore {
       let undo = try request.keepsUndo ? undoFile(of: path) : nil
       defer { undo?.discard() }
       let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+      defer { beside.discard() }
       do {
-        let done = try await write(spooled.file.temporaryPath, into: path, found.summary, undo, request)
+        let done = try await write(spooled.file.temporaryPath, into: path, found.summary, undo, beside, request)
         if done.pages < done.pagesBefore {
           world.reporter.notice("\(path) has \(done.pages) pages now, and had \(done.pagesBefore)")
         }
       } catch {
-        beside.takeBack()
-        if let undo, Self.isUntouched(after: error) { unlink(undo.path) }
+        if Self.isUntouched(after: error) {
+          beside.takeBack()
+          undo?.withdraw()
+        }
         throw error
       }
       var pulled = pull.outcome(found, spooled, path)
@@ -34,9 +37,11 @@ extension Restore {
     }
   }
 
-  /// The transaction was surely rolled back: then a copy of the old content is of no use.
+  /// The transaction was surely rolled back, or never begun: then a copy of the old content is of no use, and what comes
+  /// with the old rows belongs to them.
   private static func isUntouched(after error: any Error) -> Bool {
-    switch (error as? SnapshotError)?.code {
+    if error is OperationError { return true }
+    return switch (error as? SnapshotError)?.code {
     case .cancelled, .busy, .noSpace, .pageSize: true
     default: false
     }
@@ -60,13 +65,19 @@ extension Restore {
   }
 
   private func write(
-    _ image: String, into path: String, _ version: VersionSummary, _ undo: RestoredFile?, _ request: Request
+    _ image: String, into path: String, _ version: VersionSummary, _ undo: RestoredFile?, _ beside: RestoreBeside,
+    _ request: Request
   ) async throws -> LiveRestore.Outcome {
     let live = LiveRestore(
       image: image, database: path, undo: undo?.temporaryPath, busyTimeout: request.busyTimeout)
     let (reporter, pageSize) = (world.reporter, max(1, version.pageSize))
+    let time = Times.compact(world.now())
     return try await live.run(
-      undoKept: { try undo?.publish() },
+      undoKept: {
+        // Nobody else can write now: files and rows change together, as far as that can be.
+        try undo?.publish()
+        try beside.put(time)
+      },
       progress: { stage, done, total in
         reporter.progress(
           Progress(

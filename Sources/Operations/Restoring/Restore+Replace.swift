@@ -17,17 +17,20 @@ extension Restore {
       try spooled.file.synchronize()
     }
 
+    let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+    defer { beside.discard() }
     let folder = try FolderLock(of: path)
     defer { folder.release() }
-    var aside = try freePlace(path)
+    var (aside, resuming) = try freePlace(path)
     do {
-      let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+      try beside.put(aside.time, resuming: resuming)
       do { try spooled.file.publish() } catch {
         beside.takeBack()
         throw error
       }
+      // It is done: what fails now changes nothing of that.
       try? ReplaceIntent(database: path).remove()
-      try RestoredFile.synchronizeFolder(of: path)
+      try? RestoredFile.synchronizeFolder(of: path)
       var outcome = Outcome(
         pulled: pull.outcome(found, spooled, path), mode: .replace,
         moved: aside.moves.map { Move(from: $0.from, to: $0.to) }, undo: aside.moves.isEmpty ? nil : aside.undo)
@@ -47,7 +50,7 @@ extension Restore {
 
   /// Makes room for the new database, from whatever a restore that was killed has left.
   /// - Returns: what was moved, and where it is. Nobody has it open.
-  private func freePlace(_ path: String) throws -> SetAside {
+  private func freePlace(_ path: String) throws -> (SetAside, resuming: Bool) {
     let intent = ReplaceIntent(database: path)
     let time = Times.compact(world.now())
     switch intent.state {
@@ -57,13 +60,13 @@ extension Restore {
       var aside = SetAside(path, time: time, continuing: earlier)
       try aside.takeAlong()
       try demandNobody(aside, [])
-      return aside
+      return (aside, true)
     case .notBegun(let earlier): SetAside.removeSecondNames(earlier, of: path)
     case .done(let earlier):
       world.reporter.notice("an earlier restore of \(path) had replaced it; what was there before that is \(earlier)")
     case .settled: break
     }
-    return try moveAside(path, time, intent)
+    return (try moveAside(path, time, intent), false)
   }
 
   private func moveAside(_ path: String, _ time: String, _ intent: ReplaceIntent) throws -> SetAside {

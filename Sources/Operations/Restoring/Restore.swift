@@ -105,9 +105,12 @@ package struct Restore: Sendable {
 
   private func restoreNew(_ found: FoundVersion, at path: String, _ request: Request) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
+    try found.demandRoom(for: request, beside: path)
     let spooled = try await pull.spool(found, for: path)
     defer { spooled.discard() }
     let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+    defer { beside.discard() }
+    try beside.put(Times.compact(world.now()))
     do { try spooled.file.publish() } catch {
       beside.takeBack()
       throw error
@@ -163,6 +166,8 @@ package struct Restore: Sendable {
       return real == "/" ? "/\(name)" : "\(real)/\(name)"
     }
     guard let real = resolved(path) else {
+      // Where a restore that was killed has moved away what the link leads to, the next one goes on.
+      if let gone = endOfLinks(path), case .inBetween = ReplaceIntent(database: gone).state { return gone }
       throw OperationError(
         .usage, code: "brokenLink", "\(path) is a link that leads nowhere",
         hint: "Make what it leads to, or remove the link.")
@@ -171,6 +176,22 @@ package struct Restore: Sendable {
       throw OperationError(.usage, code: "noFile", "\(path) is not a file", hint: "Name a database file.")
     }
     return real
+  }
+
+  /// Where a link leads at whose end nothing is; `nil` where there is not even a folder.
+  private static func endOfLinks(_ path: String) -> String? {
+    var at = path
+    for _ in 0..<40 {
+      var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+      let count = readlink(at, &buffer, buffer.count)
+      guard count > 0 else { break }
+      let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      at = target.hasPrefix("/") ? target : "\(RestoredFile.folder(of: at))/\(target)"
+    }
+    guard let folder = resolved(RestoredFile.folder(of: at)), let name = at.split(separator: "/").last else {
+      return nil
+    }
+    return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
   }
 
   private static func noFolder(_ folder: String) -> OperationError {

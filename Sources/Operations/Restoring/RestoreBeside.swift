@@ -1,49 +1,98 @@
 import Repositories
+import Sealing
 import Storage
 
-/// What comes with a version, put where a restore wants it: into their own places beside a database that is restored
-/// to where it is used, else into `FILE.companions` beside a new file.
-struct RestoreBeside {
-  private var published: StagedCompanions.Published?
-  private var placed: CompanionsPlace.Placed?
-  private let place: CompanionsPlace?
+/// What comes with a version, put where a restore wants it: into its own places beside a database that is restored to
+/// where it is used, else into `FILE.companions` beside a new file.
+///
+/// First all of it is fetched and proved, under no name yet; then it is put, at once, when the restore is about to succeed.
+final class RestoreBeside: Sendable {
+  private struct Done {
+    var published: StagedCompanions.Published?
+    var placed: CompanionsPlace.Placed?
+  }
 
-  /// Nothing stands where it was when this throws.
+  private let path: String
+  private let mode: Restore.Mode
+  private let isInPlace: Bool
+  private let staged: StagedCompanions?
+  private let done = Locked(Done())
+
+  /// Fetches.
+  /// - Throws: `.usage`, before anything is fetched, for what stands in the way and is not to be replaced.
   init(
     _ found: FoundVersion, _ reader: VersionReader, beside path: String, _ restore: Restore, _ request: Restore.Request
   ) async throws {
-    guard request.putsCompanionsInPlace else {
-      published = try await restore.pull.publishCompanions(of: found, reader, beside: path)
-      place = nil
-      return
-    }
-    let done = Counter()
-    let staged = try await StagedCompanions.restore(reader, beside: path) { [reporter = restore.world.reporter] count in
+    self.path = path
+    mode = request.mode
+    isInPlace = request.putsCompanionsInPlace
+    try found.demandRoom(for: request, beside: path)
+    let count = Counter()
+    staged = try await StagedCompanions.restore(reader, beside: path) { [reporter = restore.world.reporter] bytes in
       reporter.progress(
-        Progress(.fetching, subject: found.summary.database, bytesDone: done.add(count), bytesTotal: nil))
-    }
-    place = staged.map { CompanionsPlace($0, beside: path) }
-    do {
-      placed = try place?.put(replacing: request.mode != .new, time: Times.compact(restore.world.now()))
-    } catch {
-      staged?.discard()
-      throw error
+        Progress(
+          .fetching, subject: found.summary.database, bytesDone: found.summary.size + count.add(bytes), bytesTotal: nil)
+      )
     }
   }
 
-  /// Everything as it was before.
-  func takeBack() {
-    published?.discard()
-    if let placed { place?.takeBack(placed) }
+  /// Puts it where it belongs, or nothing of it.
+  /// - Parameters:
+  ///   - time: as in the names of what is moved aside.
+  ///   - resuming: see `CompanionsPlace.put`.
+  func put(_ time: String, resuming: Bool = false) throws {
+    guard let staged else { return }
+    try done.withLock { done in
+      if isInPlace {
+        done.placed = try CompanionsPlace(staged, beside: path)
+          .put(replacing: mode != .new, time: time, resuming: resuming)
+      } else {
+        done.published = try staged.publish(beside: path)
+      }
+    }
   }
+
+  /// Everything as it was before it was put. In a live restore an application may have written meanwhile: nothing that
+  /// stands there now is removed.
+  func takeBack() {
+    let done = done.withLock { $0 }
+    done.published?.discard()
+    if let staged, let placed = done.placed {
+      CompanionsPlace(staged, beside: path).takeBack(placed, keeping: mode == .live)
+    }
+  }
+
+  /// What was not put goes.
+  func discard() { staged?.discard() }
 
   /// Tells a restore's outcome of it.
   func tell(_ outcome: inout Restore.Outcome) {
-    outcome.pulled.companionsFolder = published?.folder
-    outcome.pulled.supportFolder = published?.supportFolder
-    guard let placed else { return }
+    let done = done.withLock { $0 }
+    outcome.pulled.companionsFolder = done.published?.folder
+    outcome.pulled.supportFolder = done.published?.supportFolder
+    guard let placed = done.placed else { return }
     outcome.companions = placed.made
     outcome.moved += placed.movedAside.map { Restore.Move(from: $0.from, to: $0.to) }
-    if !placed.undo.isEmpty { outcome.undo = ([outcome.undo].compactMap { $0 } + placed.undo).joined(separator: "; ") }
+    outcome.undo = ([outcome.undo].compactMap { $0 } + placed.undo).joined(separator: " && ")
+  }
+}
+
+extension FoundVersion {
+  /// Where what comes with the database would stand.
+  func companionPlaces(of request: Restore.Request, beside path: String) -> [String] {
+    let support = manifest.body.remarks.store?.supportFolder ?? ""
+    let tops = StagedCompanions.tops(of: companions)
+    let supportTop = tops.first { MemberPath.isSame($0, support) }
+    guard !request.putsCompanionsInPlace else {
+      return CompanionsPlace.places(tops, support: supportTop, beside: path).map(\.path)
+    }
+    let places = StagedCompanions.places(beside: path)
+    return (supportTop == nil ? [] : [places.support]) + (tops.contains { $0 != supportTop } ? [places.folder] : [])
+  }
+
+  /// - Throws: `.usage` when something stands there that is not to be replaced.
+  func demandRoom(for request: Restore.Request, beside path: String) throws {
+    guard request.mode == .new else { return }
+    for place in companionPlaces(of: request, beside: path) { try StagedCompanions.demandFree(place) }
   }
 }

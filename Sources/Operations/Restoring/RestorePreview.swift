@@ -33,6 +33,7 @@ package struct RestorePreview: Sendable {
     companions = found.companions
     identical = makeOver.isNothing
     note { try makeOver.demandImage(found) }
+    note { try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path) }
     lookAtNewFile()
     lookAtSpace()
   }
@@ -47,6 +48,7 @@ package struct RestorePreview: Sendable {
     guard mode != .new else {
       do { try await restore.hinting(path) { try RestoredFile.refuseIfPresent(path) } } catch { note { throw error } }
       note { try ReplaceIntent(database: path).demandSettled() }
+      note { try found.demandRoom(for: request, beside: path) }
       lookAtSpace()
       return
     }
@@ -71,6 +73,9 @@ package struct RestorePreview: Sendable {
         }
       }
       undoCopy = request.keepsUndo ? SetAside.freeName(real, time) : nil
+    }
+    for place in found.companionPlaces(of: request, beside: real) where CompanionsPlace.stands(place) {
+      moves.append(Restore.Move(from: place, to: "\(place).before-\(time)"))
     }
     lookAtSpace()
   }

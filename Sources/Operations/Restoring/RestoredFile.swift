@@ -10,6 +10,7 @@ final class RestoredFile: MemberDestination {
   let temporaryPath: String
   private let folder: String
   private let descriptor: Int32
+  private let hasName = Locked(false)
   private let writeBack: WriteBack
 
   /// Side files that SQLite would take for the restored database's own.
@@ -174,6 +175,9 @@ final class RestoredFile: MemberDestination {
       done += put
     }
   }
+
+  /// Takes the name away again, if this file got it.
+  func withdraw() { if hasName.withLock({ $0 }) { unlink(path) } }
 
   /// Removes the temporary, if it did not get its name.
   func discard() { unlink(temporaryPath) }

@@ -45,6 +45,9 @@ struct SetAside {
     ([""] + Self.endings).map { Move(from: database + $0, to: aside + $0) }.filter(isMeant)
   }
 
+  /// As it stands in the names of what was moved aside.
+  var time: String { String(aside.dropFirst("\(database).before-".count)) }
+
   // MARK: There and back
 
   /// Moves everything that is there, durably.
@@ -72,7 +75,10 @@ struct SetAside {
   }
 
   /// Everything under its old name again.
+  /// - Throws: when one of those names is taken; nothing has come back then. A -wal beside a database that it does not
+  ///   belong to would be the end of both.
   mutating func putBack() throws {
+    if let taken = moves.first(where: { FileIdentity(at: $0.from) != nil }) { throw Self.disturbed(taken.from) }
     while let move = moves.last {
       try Self.rename(Move(from: move.to, to: move.from))
       moves.removeLast()
@@ -151,6 +157,6 @@ struct SetAside {
   static func backCommand(from aside: String, to database: String) -> String {
     let endings = (endings.reversed() + ["''"]).joined(separator: " ")
     let (from, to) = (shellQuoted(aside), shellQuoted(database))
-    return "for e in \(endings); do [ ! -e \(from)$e ] || mv -n \(from)$e \(to)$e; done"
+    return "[ -e \(to) ] || for e in \(endings); do [ ! -e \(from)$e ] || mv -n \(from)$e \(to)$e; done"
   }
 }

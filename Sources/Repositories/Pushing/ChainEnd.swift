@@ -53,6 +53,8 @@ extension ChainEnd {
         ObjectBody(attempt.bytes, sha256: attempt.name.digest.bytes), at: attempt.name.objectName, ifAbsent: false)
       return continued(by: manifest)
     }
+    // It may have arrived since, and somebody else may have been told of it.
+    if !attempt.isGivenUp, try await hasArrived(attempt, repository) { return continued(by: manifest) }
     // Durable before the tombstone leaves: one that arrives late must not meet a version that somebody relies on.
     try attempt.giveUp(in: state)
     let range = Tombstone.Range(
@@ -67,6 +69,11 @@ extension ChainEnd {
     guard !isForgotten else { return false }
     if listing.versions.contains(attempt.name) { return attempt.isGivenUp && history.newest?.id == id }
     return next == (core.sequence, core.previous)
+  }
+
+  private func hasArrived(_ attempt: ManifestAttempt, _ repository: Repository) async throws -> Bool {
+    let objects = try await repository.store.list(prefix: Layout.versions(of: listing.chain))
+    return ChainListing(chain: listing.chain, objects: objects).versions.contains(attempt.name)
   }
 
   private func continued(by manifest: StoredManifest) -> ChainEnd {

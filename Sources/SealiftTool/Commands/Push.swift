@@ -84,6 +84,15 @@ struct PushCommand: SealiftCommand {
     }
   }
 
+  /// What the command line and the configuration say together may make no sense, though each does alone.
+  private func refuseIdle(_ source: DatabaseSource) throws {
+    let isSaid = source.allowRecovery || source.keepFreePages || source.maxWalGrowth != nil
+    guard source.method == .file, isSaid else { return }
+    throw OperationError(
+      .usage, code: "notForFiles", "'\(source.name)' is pushed as a file, but is to be treated as a database",
+      hint: "allowRecovery, keepFreePages and maxWalGrowth go with the methods vacuum and pages.")
+  }
+
   private func chosen(_ configuration: Configuration) throws -> [Configuration.DatabaseSettings] {
     if databases.isEmpty, configuration.databases.isEmpty {
       throw OperationError(
@@ -94,6 +103,7 @@ struct PushCommand: SealiftCommand {
     for index in chosen.indices {
       if let method { chosen[index].source.method = method }
       if allowRecovery { chosen[index].source.allowRecovery = true }
+      try refuseIdle(chosen[index].source)
     }
     try refuseTwoOfOneName(chosen + configuration.databases)
     return chosen

@@ -53,11 +53,39 @@ import Testing
     #expect(try home.attached() == "pushed")
     let aside = try #require(outcome.moved.first { $0.from == home.road.scratch.file("att") }?.to)
     #expect(String(decoding: try fileBytes("\(aside)/a"), as: UTF8.self) == "changed since")
-    guard mode == .replace else { return }
+    // An application has written to it meanwhile; and whoever is not sure does the undo twice.
+    try home.write("written after the restore")
     let undo = try #require(outcome.undo)
-    #expect(system(undo) == 0)
+    for _ in 1...2 { _ = system(undo) }
     #expect(try home.attached() == "changed since")
-    #expect(try fileBytes(home.path) == before)
+    let undone = try #require(home.road.files(in: home.road.scratch.path).first { $0.hasPrefix("att.undone-") })
+    #expect(try home.attached(undone) == "written after the restore")
+    if mode == .replace { #expect(try fileBytes(home.path) == before) }
+  }
+
+  @Test func `a live restore that is given up leaves what comes with the old rows`() async throws {
+    let home = try await Home()
+    let writer = try TestDatabase(home.path)
+    try writer.run("BEGIN IMMEDIATE")
+    let error = await #expect(throws: OperationError.self) {
+      var request = Restore.Request(place: .origin(["app": home.path]), mode: .live)
+      request.busyTimeout = .milliseconds(300)
+      return try await home.restore.run(.latest(database: "app"), from: home.road.target, request)
+    }
+    #expect(error != nil)
+    #expect(try home.attached() == "changed since")
+    #expect(
+      home.road.files(in: home.road.scratch.path).allSatisfy { !$0.contains(".before-") && !$0.contains(".sealift") })
+  }
+
+  @Test func `a companion never takes the place of the database`() async throws {
+    let home = try await Home()
+    let other = home.road.scratch.file("att")
+    try FileManager.default.removeItem(atPath: other)
+    try FileManager.default.copyItem(atPath: home.path, toPath: other)
+    let error = await #expect(throws: OperationError.self) { try await home.run(.live, .file(other)) }
+    #expect(error?.code == "companionInTheWay")
+    #expect(try fileBytes(other) == (try fileBytes(home.path)))
   }
 
   @Test func `a lost database comes back with it; where it stands already, nothing is done`() async throws {
