@@ -59,7 +59,11 @@ final class MemberTree: Sendable {
     guard fsync(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
   }
 
+  /// Removes it, unless it has another name by now.
   func remove() {
+    var named = stat()
+    guard let own = root.ownStatus(), lstat(path, &named) == 0, named.st_ino == own.st_ino, named.st_dev == own.st_dev
+    else { return }
     Self.removeContent(of: root)
     rmdir(path)
   }

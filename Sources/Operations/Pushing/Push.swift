@@ -194,6 +194,9 @@ package struct Push: Sendable {
     policy.settles = !request.dryRun
     var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
+    // What is remembered is not the newest version any more, whatever comes of this: files may come to be as they were.
+    let memory = SourceMemory.path(world, database, host: host, location: target.store.traits.location)
+    if !request.dryRun { StateFiles.remove(memory) }
     let image = try SnapshotImage(snapshot, growth: copy.growth)
     let place = session.next
     var draft = VersionDraft(
@@ -225,7 +228,7 @@ package struct Push: Sendable {
     if !request.dryRun, try await copy.outcome() == .ok, captured.digest == nil || captured.isSettled,
       shortfalls.isEmpty
     {
-      remember(version, result.manifest, snapshot, captured.digest, target, request, host, repository)
+      remember(version, result.manifest, snapshot, captured.digest, repository, at: memory)
     }
     var pushed = Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
     pushed.beside = Beside(captured, capture.events.all)
@@ -235,15 +238,14 @@ package struct Push: Sendable {
   /// Only a settled signature proves anything: a write within the clock's grain would not show.
   private func remember(
     _ version: VersionSummary, _ manifest: StoredManifest, _ snapshot: Snapshot, _ companions: Digest?,
-    _ target: TargetAccess, _ request: Request, _ host: String, _ repository: Repository
+    _ repository: Repository, at path: String
   ) {
     guard snapshot.source.isSettled else { return }
     let memory = SourceMemory(
       signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
       chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now())
-    memory.write(
-      SourceMemory.path(world, request.database, host: host, location: target.store.traits.location))
+    memory.write(path)
   }
 
   private func unique(_ tags: [String]) -> [String] {

@@ -64,9 +64,9 @@ struct ReplaceIntent {
     guard case .inBetween(let aside) = state else { return }
     throw OperationError(
       .failed, code: "unfinishedReplace",
-      "an earlier restore of \(database) did not end: the database that was there is \(aside)",
+      "an earlier restore of \(database) did not end: the database that was there is \(aside), and companions have names of the same kind",
       hint:
-        "Restore again with --replace to go on, or put it back with: \(SetAside.backCommand(from: aside, to: database)) (companions that were moved aside have names of the same kind)"
+        "Restore again with --replace to go on, or put it back with: \(SetAside.backCommand(from: aside, to: database))"
     )
   }
 }
