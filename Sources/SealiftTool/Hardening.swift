@@ -8,6 +8,13 @@ enum Hardening {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     forbidDumps()
+    forbidBacktraces()
+  }
+
+  /// Swift's runtime answers a crash with a page of registers and the memory they point to, on standard error, where logs
+  /// are made of it. A crash of ours ends the process, and says nothing.
+  private static func forbidBacktraces() {
+    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
   }
 
   /// `PR_SET_DUMPABLE` 0: no core, and no other process of the same user can read our memory. Root still can trace us.
