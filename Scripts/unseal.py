@@ -708,12 +708,25 @@ class Repository:
             self.problem(f"{what}: {failure}", chain)
 
 
+def slot_owners(folder):
+    """The repositories that key slots are bound to."""
+    owners = set()
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        if re.fullmatch(r"[0-9]+-176-[0-9a-f]{64}", name, re.ASCII):
+            with open(os.path.join(folder, name), "rb") as file:
+                head = file.read(32)
+            if head[:8] == b"\x89SLKS\r\n\x1a" and len(head) == 32:
+                owners.add(head[16:32])
+    return owners
+
+
 def open_repository(root, secret):
-    """§5: of several repository files the one whose slot opens and that has versions."""
-    folder = os.path.join(root, "repo")
-    must(os.path.isdir(folder), f"there is no Sealift repository in {root}", "failed")
+    """§9.1: of several repositories the one whose slot opens and that has versions. Files say which there are; where
+    none of those opens, the slots do."""
+    folder, owners = os.path.join(root, "repo"), slot_owners(os.path.join(root, "keys"))
+    must(os.path.isdir(folder) or owners, f"there is no Sealift repository in {root}", "failed")
     opened, failures = [], []
-    for name in sorted(os.listdir(folder)):
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         try:
             match = re.fullmatch(r"([0-9a-f]{32})-64-([0-9a-f]{64})", name, re.ASCII)
             if match and os.path.getsize(os.path.join(folder, name)) == 64:
@@ -724,7 +737,15 @@ def open_repository(root, secret):
                 must(data[8] == 0, f"the repository has format {data[8]}", "unsupported")
                 must(not any(data[9:16]) and not any(data[32:]), f"repo/{name} has bytes that should be zero")
                 must(data[16:32].hex() == match[1], f"repo/{name} is another repository's")
+                owners.discard(data[16:32])
                 opened.append(Repository(root, data[16:32], secret))
+        except Failure as failure:
+            if failure.kind == "unsupported":
+                raise
+            failures.append(failure)
+    for repository in sorted(owners) if not opened else []:
+        try:
+            opened.append(Repository(root, repository, secret))
         except Failure as failure:
             failures.append(failure)
     if len(opened) > 1:

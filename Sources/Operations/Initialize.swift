@@ -35,6 +35,7 @@ package struct Initialize: Sendable {
       let repository = try await RepositoryFiles.create(
         at: target.store, with: secret, cost: SlotCost.current, now: world.now())
       SourceMemory.forgetAll(world)
+      try repository.checkPlace(in: world.stateFolder, isMade: true)
       return Outcome(repository: repository.id.hex, created: true)
     } catch {
       throw OperationError(error, doing: "making a repository at \(target.name)")

@@ -6,13 +6,13 @@ package import Storage
 /// What `sealift doctor` saw of a target: that its listings show what was stored before they began. A prune may then
 /// condemn and delete in one run.
 ///
-/// Kept in the state folder under a hash of the target's name and address: what was seen of one server says nothing of
+/// Kept in the state folder under a hash of the target's name and identity: what was seen of one server says nothing of
 /// another that has a bucket of the same name.
 package struct ListingProof: Codable, Sendable {
   /// After so many milliseconds it has to be seen again: servers are replaced.
   private static let lasts: UInt64 = 90 * 86_400_000
 
-  private var location: String
+  private var store: String
   /// Milliseconds since 1970 UTC.
   private var time: UInt64
 
@@ -23,7 +23,7 @@ package struct ListingProof: Codable, Sendable {
       let proof = try? JSONDecoder().decode(Self.self, from: Data(bytes))
     else { return false }
     let now = world.now()
-    return proof.location == target.store.traits.location && proof.time <= now && now - proof.time < lasts
+    return proof.store == target.store.traits.identity && proof.time <= now && now - proof.time < lasts
   }
 
   /// Notes what was found; a target that broke a promise has no proof any more.
@@ -31,14 +31,14 @@ package struct ListingProof: Codable, Sendable {
     let path = path(of: target, world)
     guard !findings.contains(where: \.isBroken) else { return StateFiles.remove(path) }
     try StateFiles.makeFolder(folder(world))
-    let proof = ListingProof(location: target.store.traits.location, time: world.now())
+    let proof = ListingProof(store: target.store.traits.identity, time: world.now())
     try StateFiles.write([UInt8](JSONEncoder().encode(proof)), to: path)
   }
 
   private static func folder(_ world: World) -> String { "\(world.stateFolder)/doctor" }
 
   private static func path(of target: TargetAccess, _ world: World) -> String {
-    let text = "\(target.name)\n\(target.store.traits.location)"
+    let text = "\(target.name)\n\(target.store.traits.identity)"
     return "\(folder(world))/\(Digest.sha256(of: Array(text.utf8)).hex).json"
   }
 }

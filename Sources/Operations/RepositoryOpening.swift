@@ -6,10 +6,11 @@ extension TargetAccess {
   func open(_ world: World) async throws -> Repository { try await open(with: try await unlock(), world) }
 
   /// - Parameter lackingFile: open also a repository whose file was lost.
-  /// - Throws: also `.rolledBack` when this machine has seen a newer keyring.
+  /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(with secret: UnlockSecret, _ world: World, lackingFile: Bool = false) async throws -> Repository {
     let repository = try await Repository.open(
       at: store, with: try secret.slotSecret(), lackingFile: lackingFile)
+    try repository.checkPlace(in: world.stateFolder)
     try repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: repository.id))
     if repository.lacksFile, !lackingFile {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")

@@ -43,17 +43,23 @@ package struct Repository: Sendable {
     }
 
     var opened: [Repository] = []
-    var slotsSeen = 0
-    for candidate in candidates {
-      guard let (master, slot) = try await openSlot(slots, with: secret, of: candidate, at: store, seen: &slotsSeen)
-      else { continue }
-      let (keyring, name) = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
-      let keys = SealingKeys(repository: candidate, keyring: keyring)
-      try await checkConfiguration(configurations, keys: keys, at: store)
-      opened.append(
-        Repository(store: store, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
+    var seen = SlotsSeen()
+    func open(_ candidates: [RepositoryID], lacksFile: Bool) async throws {
+      for candidate in candidates {
+        guard let (master, slot) = try await openSlot(slots, with: secret, of: candidate, at: store, &seen)
+        else { continue }
+        let (keyring, name) = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
+        let keys = SealingKeys(repository: candidate, keyring: keyring)
+        try await checkConfiguration(configurations, keys: keys, at: store)
+        opened.append(
+          Repository(store: store, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
+      }
     }
-    guard slotsSeen > 0 else {
+    try await open(candidates, lacksFile: lacksFile)
+    // The file of another repository beside the slots of one whose file was lost.
+    let others = seen.owners.subtracting(candidates).sorted { $0.hex < $1.hex }
+    if opened.isEmpty, !lacksFile { try await open(others, lacksFile: true) }
+    guard seen.whole > 0 else {
       throw RepositoryError(
         .damaged, "no key slot of the repository at \(store.traits.location) can be read",
         hint: "Bring back the objects below keys/ from a copy of the target; without them nothing can be read.")
@@ -113,10 +119,16 @@ package struct Repository: Sendable {
     return false
   }
 
-  /// - Parameter seen: raised for every whole slot of the repository.
+  /// What was found while slots were tried.
+  private struct SlotsSeen {
+    /// Slots that are whole, of the repositories that were asked for.
+    var whole = 0
+    var owners: Set<RepositoryID> = []
+  }
+
   private static func openSlot(
     _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore,
-    seen: inout Int
+    _ seen: inout SlotsSeen
   ) async throws -> (MasterKey, NumberedName)? {
     // Each slot lies there twice, and to try it costs a second: not again what did not open.
     var tried: Set<Digest> = []
@@ -125,8 +137,10 @@ package struct Repository: Sendable {
       guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest else {
         continue
       }
-      guard let description = try? KeySlot.describe(bytes), description.repository == repository else { continue }
-      seen += 1
+      guard let description = try? KeySlot.describe(bytes) else { continue }
+      seen.owners.insert(description.repository)
+      guard description.repository == repository else { continue }
+      seen.whole += 1
       tried.insert(name.digest)
       // A slot of another secret, another repository or a damaged one is passed over: one must open.
       if let master = try? KeySlot.open(bytes, secret: secret, repository: repository) { return (master, name) }

@@ -44,6 +44,9 @@ package protocol ObjectStore: Sendable {
 package struct StoreTraits: Sendable {
   /// How people know it: `s3://bucket/prefix`, `webdavs://host/path`, `file:///path`; without any secret.
   package var location: String
+  /// What tells it from every other store, without any secret: two servers may have a bucket of the same name, and two
+  /// users see different things at one address. What is remembered of a store is kept under this.
+  package var identity: String
   /// How many requests at once make sense.
   package var concurrency: Int
   /// `put(ifAbsent: true)` is decided by the server, in one step.
@@ -51,9 +54,17 @@ package struct StoreTraits: Sendable {
   /// A listing shows what was stored before it began, by the nature of the place. Everywhere it is promised; where it is
   /// not in the nature of the place, `doctor` has to see it before a prune relies on it within one run.
   package var listsAtOnce: Bool
+  /// To ask costs next to nothing, and what is mounted there may change at any time.
+  package var isLocal: Bool
 
-  package init(location: String, concurrency: Int, conditionalPut: Bool, listsAtOnce: Bool = false) {
+  /// - Parameter identity: where the location does not say it all.
+  package init(
+    location: String, identity: String? = nil, concurrency: Int, conditionalPut: Bool, listsAtOnce: Bool = false,
+    isLocal: Bool = false
+  ) {
     self.location = location
+    self.identity = identity ?? location
+    self.isLocal = isLocal
     self.concurrency = concurrency
     self.conditionalPut = conditionalPut
     self.listsAtOnce = listsAtOnce

@@ -97,4 +97,27 @@ import Testing
     #expect(try bucket.store(access).traits.location == "s3://bucket/p")
     #expect(try TargetURL.parse("webdav://h/p").store(access).traits.location == "webdav://h/p")
   }
+
+  /// What is remembered of one says nothing of the other.
+  @Test(arguments: [
+    ("s3://bucket/p?endpoint=http://localhost:1", "s3://bucket/p?endpoint=http://localhost:2"),
+    ("s3://bucket/p", "s3://bucket/p?endpoint=https://storage.example"), ("s3://bucket/p", "s3://bucket/q"),
+    ("webdav://h/p", "webdavs://h/p"),
+  ])
+  func `two places have two identities`(_ first: String, _ second: String) throws {
+    var access = StoreAccess(now: { 0 })
+    access.credentials = { () async throws(StoreError) in S3Credentials(accessKey: "a", secretKey: "b") }
+    let identities = try [first, second].map { try TargetURL.parse($0).store(access).traits.identity }
+    #expect(identities[0] != identities[1])
+    #expect(try TargetURL.parse(first).store(access).traits.identity == identities[0])
+  }
+
+  @Test func `two users of one address see two places`() throws {
+    let address = try WebAddress("https://h/p")
+    let identities = ["ann", "bob"].map {
+      WebDAVStore(WebDAVConfiguration(address: address, user: $0, password: "x"), now: { 0 }).traits.identity
+    }
+    #expect(identities[0] != identities[1])
+    #expect(!identities.contains { $0.contains("x") })
+  }
 }

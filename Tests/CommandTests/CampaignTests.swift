@@ -68,6 +68,11 @@ import Testing
     try await campaign("modes")
   }
 
+  @Test func `a live restore writes nowhere that locks cannot be trusted`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign("mounts", "--targets", targets)
+  }
+
   @Test func `databases beyond 1 and 4 GiB come back`() async throws {
     try await campaign("large")
   }

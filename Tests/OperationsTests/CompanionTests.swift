@@ -159,7 +159,7 @@ import Testing
     let source = try source(road, Companion("att"))
     let version = try #require(try await road.push(source).pushed.first?.version)
     // As after a push that met everything settled.
-    let memory = SourceMemory.path(road.world, source, host: "host", location: road.store.traits.location)
+    let memory = SourceMemory.path(road.world, source, host: "host", store: road.store.traits.identity)
     let object = try #require(road.store.content.keys.first { $0.text.hasPrefix("versions/") })
     func remember(_ companions: String?) throws {
       SourceMemory(

@@ -37,6 +37,22 @@ import Testing
     #expect(failed.failures.count == 1)
   }
 
+  @Test func `a bucket of the same name at another server has had nothing yet`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    try await Task.sleep(for: .milliseconds(2200))
+    _ = try await road.push(database)
+    let elsewhere = MemoryStore(location: road.store.traits.location)
+    let target = TargetAccess(name: "elsewhere", store: elsewhere, unlock: road.target.unlock)
+    _ = try await Initialize(road.world).run(at: target, ifMissing: false)
+    // What init forgets must not be what makes this right.
+    #expect(try await road.push(database).pushed[0].version.sequence == 1)
+    #expect(try await road.push(database).pushed[0].unchanged)
+    let pushed = try await Push(road.world).run(Push.Request(database: database, targets: [target])).pushed[0]
+    #expect(!pushed.unchanged)
+    #expect(elsewhere.content.keys.contains { $0.text.hasPrefix("versions/") })
+  }
+
   /// Its next change could leave the times as they are.
   @Test func `a database that was written just now is looked at again`() async throws {
     let road = try await Road()

@@ -111,6 +111,36 @@ import Testing
     }
     _ = try await reference.python(unseal + ["check"])
   }
+
+  @Test(arguments: 0..<3 as Range<UInt64>) func `companions, and files kept as they are, come back by another decoder`(
+    seed: UInt64
+  ) async throws {
+    let reference = try Reference()
+    let road = try await Road()
+    var tree = RandomTree(seed)
+    _ = try tree.make(in: road.scratch.file("att"))
+    let before = try FolderPicture(road.scratch.file("att"))
+    var source = DatabaseSource(name: "app", path: try road.database(rows: 40))
+    source.companions = [Companion("att")]
+    var random = SeededRandom(seed)
+    let opaque = road.scratch.file("opaque")
+    try writeFile(opaque, random.bytes(200_000 + Int(seed) * 65_536))
+    for database in [source, DatabaseSource(name: "opaque", path: opaque, method: .file)] {
+      let outcome = try await road.push(database)
+      #expect(outcome.failures.isEmpty && outcome.shortfalls.isEmpty)
+    }
+    try reference.save(road.store, as: "written")
+    let key = reference.scratch.file("key")
+    try writeFile(key, [UInt8](repeating: 3, count: 64))
+    let unseal = ["\(SourceTree.root)/Scripts/unseal.py", reference.scratch.file("written"), "--key-file", key]
+    let (app, file) = (reference.scratch.file("app.db"), reference.scratch.file("file"))
+    try await reference.python(unseal + ["restore", "app:latest", "-o", app])
+    try await reference.python(unseal + ["restore", "opaque:latest", "-o", file])
+    #expect(try await dump(app) == dump(source.path))
+    #expect(try FolderPicture("\(app).companions/att") == before)
+    #expect(try fileBytes(file) == fileBytes(opaque))
+    try await reference.python(unseal + ["check"])
+  }
 }
 
 /// A scratch folder, the repository's root, and the interpreter.

@@ -126,6 +126,15 @@ class Reading(Scratch):
         ambiguous = next(f for f in firsts if firsts.count(f) > 1)
         self.assertEqual(self.unseal("restore", ambiguous, "-o", self.path("x"))[0], 2)
 
+    def test_a_repository_file_that_was_lost_hides_nothing(self):
+        before = self.unseal("list")
+        os.rename(os.path.join(self.root, "repo"), self.path("repo"))
+        try:
+            self.assertEqual(self.unseal("list"), before)
+            self.assertEqual(run(os.path.join(self.root, "packs"), *self.key, "list")[0], 1)
+        finally:
+            os.rename(self.path("repo"), os.path.join(self.root, "repo"))
+
     def test_check_reads_everything(self):
         code, out, err = self.unseal("check")
         self.assertEqual(code, 0, err)

@@ -13,9 +13,9 @@ final class Home: @unchecked Sendable {
   private var clock: UInt64 = 1_700_000_000_000
   static let secret = SlotSecret.keyFile([UInt8](repeating: 7, count: 32))
 
-  init() async throws {
-    store = MemoryStore()
-    repository = try await RepositoryFiles.create(at: store, with: Self.secret, cost: .least, now: clock)
+  init(at store: MemoryStore = MemoryStore(), secret: SlotSecret = Home.secret) async throws {
+    self.store = store
+    repository = try await RepositoryFiles.create(at: store, with: secret, cost: .least, now: clock)
     chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
     scratch = try Scratch()
   }

@@ -103,6 +103,18 @@ import Testing
     #expect((error as? RepositoryError)?.message.contains("digests differ") == true)
   }
 
+  @Test(arguments: [1, 3]) func `a map that covers less, or more, than its member`(placed: Int) async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let pages = (1...3).map { home.noise(4096, seed: $0) }
+    try await made.pack([made.raw(pages)])
+    made.place(pack: 1, frame: 0, count: placed)
+    for road in Self.roads.indices {
+      let error = try await refusal(of: pages[0] + pages[1], home, made, road: road)
+      #expect((error as? RepositoryError)?.message.contains("does not cover the member") == true)
+    }
+  }
+
   @Test(arguments: roads.indices) func `deltas that ride in the manifest rest on packs and on each other`(
     road: Int
   ) async throws {

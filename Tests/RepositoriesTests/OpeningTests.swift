@@ -22,6 +22,16 @@ import Testing
     await #expect(throws: StoreError.self) { try await Repository.open(at: bad, with: Home.secret) }
   }
 
+  @Test func `the file of another repository does not hide one whose file was lost`() async throws {
+    let (lost, other) = (try await Home(), try await Home(secret: .keyFile([UInt8](repeating: 77, count: 32))))
+    let store = MemoryStore()
+    store.content = lost.store.content.filter { !$0.key.text.hasPrefix("repo/") }
+      .merging(other.store.content) { first, _ in first }
+    let opened = try await Repository.open(at: store, with: Home.secret)
+    #expect(opened.id == lost.repository.id)
+    #expect(opened.lacksFile)
+  }
+
   @Test func `slots that are all damaged are damage, not a wrong key`() async throws {
     let home = try await Home()
     let wrong = await #expect(throws: RepositoryError.self) {

@@ -5,8 +5,10 @@ package final class MemoryStore: ObjectStore {
   private let objects = Locked<[ObjectName: [UInt8]]>([:])
   package let traits: StoreTraits
 
-  package init(location: String = "memory:", concurrency: Int = 4) {
-    traits = StoreTraits(location: location, concurrency: concurrency, conditionalPut: true)
+  /// - Parameter identity: one of its own unless given.
+  package init(location: String = "memory:", identity: String? = nil, concurrency: Int = 4) {
+    let identity = identity ?? "\(location) \(UInt64.random(in: 0 ... .max))"
+    traits = StoreTraits(location: location, identity: identity, concurrency: concurrency, conditionalPut: true)
   }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {

@@ -84,17 +84,16 @@ class LitestreamDaemon(Litestream):
         )
 
     def wait_for_start(self):
-        """A start on a large database takes a while before the first byte of content leaves."""
+        """On a large database it takes a while before the first byte of content leaves, also after a change."""
         deadline = time.monotonic() + 120
-        while (
-            self.room.wire.bytes()[0] - self.sent_before < 10_000
-            and time.monotonic() < deadline
-            and self.daemon.poll() is None
-        ):
+        while self.room.wire.bytes()[0] - self.sent_before < 10_000 and self.daemon.poll() is None:
+            if time.monotonic() > deadline:
+                raise measure.Failed("the daemon sent nothing for two minutes")
             time.sleep(0.1)
 
     def change(self, prepared, kind, name, turn):
         self.cpu_before = measure.cpu_time(self.daemon.pid)
+        self.sent_before = self.room.wire.bytes()[0]
         super().change(prepared, kind, name, turn)
 
     def end(self):

@@ -150,6 +150,11 @@ MUTANTS = [
     mutant("links of other users", "Storage/PlantedEntry.swift",
            "guard isLink || foldersToo, found.st_uid", "guard !MUTANT, isLink || foldersToo, found.st_uid", ("OperationsTests\\.PlantedEntry",)),
     mutant("what is nobody's spool goes", "Snapshots/Spool.swift", "where isRandomName(name) {", "where MUTANT || isRandomName(name) {", ("SnapshotsTests\\.Spool",)),
+    # What is remembered of which place.
+    mutant("another repository passes", "Repositories/State/KnownRepositories.swift",
+           "if !isMade, let other", "if !MUTANT, !isMade, let other", (r"RepositoriesTests\.KnownRepositories",)),
+    mutant("all stores are one", "Operations/Pushing/SourceMemory.swift",
+           "database.path, store, ", 'database.path, MUTANT ? "" : store, ', (r"OperationsTests\.Push",)),
     # What a push may believe of the database.
     mutant("fresh times are believed", "Operations/Pushing/Push.swift",
            "guard snapshot.source.isSettled else { return }", "guard MUTANT || snapshot.source.isSettled else { return }", SNAPSHOTS),

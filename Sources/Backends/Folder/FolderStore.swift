@@ -20,7 +20,8 @@ package struct FolderStore: ObjectStore {
   /// - Throws: `.noTarget` when the folder is missing.
   package init(path: String, create: Bool = false) throws(StoreError) {
     root = path
-    traits = StoreTraits(location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true)
+    traits = StoreTraits(
+      location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true, isLocal: true)
     if create { try Self.make(path) }
     _ = try OpenFolder.target(path)
     if let refusal = PlantedEntry.refusal(on: path) { throw .planted(refusal) }

@@ -33,7 +33,8 @@ package struct S3Store: ObjectStore {
     self.now = now
     client = HTTPClient(settings)
     traits = StoreTraits(
-      location: configuration.location, concurrency: settings.concurrency, conditionalPut: conditionalPut)
+      location: configuration.location, identity: "\(configuration.location) at \(configuration.endpoint.text)",
+      concurrency: settings.concurrency, conditionalPut: conditionalPut)
   }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {

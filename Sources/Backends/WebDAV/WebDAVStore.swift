@@ -17,7 +17,8 @@ package struct WebDAVStore: ObjectStore {
     collections = Collections(requests)
     // MOVE without overwriting lets several win on Apache.
     traits = StoreTraits(
-      location: configuration.location, concurrency: settings.concurrency, conditionalPut: false)
+      location: configuration.location, identity: "\(configuration.location) as \(configuration.user ?? "")",
+      concurrency: settings.concurrency, conditionalPut: false)
   }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {

@@ -117,7 +117,7 @@ package struct StatusOfDatabases: Sendable {
   private func change(
     of database: DatabaseSource, _ host: String, _ newest: VersionSummary?, _ target: TargetAccess
   ) -> Change {
-    let path = SourceMemory.path(world, database, host: host, location: target.store.traits.location)
+    let path = SourceMemory.path(world, database, host: host, store: target.store.traits.identity)
     guard let newest, let memory = SourceMemory.read(path), memory.version.id == newest.id,
       let signature = try? SourceSignature.read(database.path)
     else { return .unknown }

@@ -167,17 +167,21 @@ package struct Push: Sendable {
     _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
     at target: TargetAccess
   ) async -> VersionSummary? {
-    let path = SourceMemory.path(world, request.database, host: host, location: target.store.traits.location)
+    let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
     guard var memory = SourceMemory.read(path), memory.signature == signature,
       memory.companions == capture.digest?.hex
     else { return nil }
     let now = world.now()
-    if now >= memory.seenAt, now - memory.seenAt < request.verifyRemoteEvery { return memory.version }
+    // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
+    let isFresh = now >= memory.seenAt && now - memory.seenAt < request.verifyRemoteEvery
+    if isFresh, !target.store.traits.isLocal { return memory.version }
     guard let listed = try? await target.store.list(prefix: memory.object),
       listed.contains(where: { $0.name.text == memory.object && VersionName($0.name)?.length == $0.size })
     else { return nil }
-    memory.seenAt = now
-    memory.write(path)
+    if !isFresh {
+      memory.seenAt = now
+      memory.write(path)
+    }
     return memory.version
   }
 
@@ -195,7 +199,7 @@ package struct Push: Sendable {
     var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
     // What is remembered is not the newest version any more, whatever comes of this: files may come to be as they were.
-    let memory = SourceMemory.path(world, database, host: host, location: target.store.traits.location)
+    let memory = SourceMemory.path(world, database, host: host, store: target.store.traits.identity)
     if !request.dryRun { StateFiles.remove(memory) }
     let image = try SnapshotImage(snapshot, growth: copy.growth)
     let place = session.next

@@ -18,9 +18,10 @@ struct SourceMemory: Codable, Sendable {
   var seenAt: UInt64
 
   /// One file for each database, target and way of taking it.
-  static func path(_ world: World, _ database: DatabaseSource, host: String, location: String) -> String {
+  /// - Parameter store: the identity of the target's store.
+  static func path(_ world: World, _ database: DatabaseSource, host: String, store: String) -> String {
     let identity = [
-      host, database.name, database.path, location, database.method.rawValue, "\(database.keepFreePages)",
+      host, database.name, database.path, store, database.method.rawValue, "\(database.keepFreePages)",
       "\(database.fork)",
     ].joined(separator: "\0")
     return "\(world.stateFolder)/sources/\(Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)).json"

@@ -1,9 +1,10 @@
 import Glibc
 package import Sealing
 
-/// The local side of one repository: what this machine remembers of it.
+/// The local side of one repository: what this machine remembers of it, beside what it remembers of places.
 ///
 /// ```
+/// <state>/places/<hash of a store>               the repositories this machine has met there (`KnownRepositories`)
 /// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, kept to save requests
 /// <state>/<repository id>/keyring.json           the newest keyring this machine has seen
 /// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark)

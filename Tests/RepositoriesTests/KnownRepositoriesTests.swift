@@ -1,0 +1,66 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// A place shows the repository that this machine has used there, or says so.
+@Suite struct KnownRepositoriesTests {
+  private let scratch: Scratch
+  private var state: String { scratch.path }
+
+  init() throws { scratch = try Scratch() }
+
+  /// A repository at a place that others may be put in place of.
+  private func home(_ identity: String = "one place") async throws -> Home {
+    try await Home(at: MemoryStore(identity: identity))
+  }
+
+  private func see(_ home: Home) throws {
+    let mark = HighWaterMark(sequence: 1, id: .sha256(of: [1]))
+    try mark.write(home.chain, in: StateFolder(state, repository: home.repository.id))
+  }
+
+  @Test func `another repository where one was used is refused`() async throws {
+    let (first, second) = (try await home(), try await home())
+    try first.repository.checkPlace(in: state)
+    try see(first)
+    let error = #expect(throws: RepositoryError.self) { try second.repository.checkPlace(in: state) }
+    #expect(error?.code == .rolledBack)
+    try first.repository.checkPlace(in: state)
+    // Somewhere else it is welcome.
+    try await home("another place").repository.checkPlace(in: state)
+  }
+
+  @Test func `what the hint says makes it welcome, and the first one stays so`() async throws {
+    let (first, second) = (try await home(), try await home())
+    try first.repository.checkPlace(in: state)
+    try see(first)
+    let error = #expect(throws: RepositoryError.self) { try second.repository.checkPlace(in: state) }
+    let hint = try #require(error?.hint)
+    let echo = try #require(hint.firstRange(of: "echo ").map { hint[$0.upperBound...].split(separator: " ") })
+    let path = String(try #require(echo.last))
+    let held = try #require(try StateFiles.read(path))
+    try StateFiles.write(held + Array("\(echo[0])\n".utf8), to: path)
+    try second.repository.checkPlace(in: state)
+    try see(second)
+    try first.repository.checkPlace(in: state)
+  }
+
+  @Test func `of two that were made at once, and hold nothing yet, either may stay`() async throws {
+    let (first, second) = (try await home(), try await home())
+    try first.repository.checkPlace(in: state, isMade: true)
+    try second.repository.checkPlace(in: state)
+    try see(second)
+    try second.repository.checkPlace(in: state)
+  }
+
+  @Test func `one that is made anew takes the place`() async throws {
+    let (first, second) = (try await home(), try await home())
+    try first.repository.checkPlace(in: state)
+    try see(first)
+    try second.repository.checkPlace(in: state, isMade: true)
+    try second.repository.checkPlace(in: state)
+  }
+}
