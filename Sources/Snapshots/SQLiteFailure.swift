@@ -13,6 +13,7 @@ struct SQLiteFailure: Error {
 enum ExtendedCode {
   static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
   static let readOnlyDirectory = SQLITE_READONLY | (6 << 8)
+  static let sharedMemoryMap = SQLITE_IOERR | (21 << 8)
 }
 
 extension SQLiteFailure {
@@ -61,6 +62,11 @@ extension SQLiteFailure {
         "Keep the file as it is, and restore the newest version that was taken before the damage.")
     case (SQLITE_FULL, _):
       return error(.noSpace, "the disk became full while \(path) was copied", "Free space, or move the state folder.")
+    case (_, ExtendedCode.sharedMemoryMap):
+      return error(
+        .unreadable,
+        "\(path) is in WAL mode, and the file system there cannot share memory between programs (\(message))",
+        "Nobody can open it here: push on the machine that has the disk.")
     case (SQLITE_IOERR, _):
       return error(
         .unreadable, "the disk failed while \(path) was copied (\(message), SQLite code \(code))",

@@ -112,9 +112,15 @@ struct SetAside {
   }
 
   /// Gives the file its second name.
-  /// - Returns: false where the file system knows no second names, and for folders.
+  /// - Returns: false where the file system knows no second names, or does not show that both are one file (sshfs), and
+  ///   for folders.
   private func link(_ move: Move) throws -> Bool {
-    if Glibc.link(move.from, move.to) == 0 { return true }
+    let file = FileIdentity(at: move.from)
+    if Glibc.link(move.from, move.to) == 0 {
+      if FileIdentity(at: move.to) == file { return true }
+      guard FileIdentity(at: move.from) == file, unlink(move.to) == 0 else { throw Self.disturbed(move.from) }
+      return false
+    }
     switch errno {
     case EPERM, EACCES, EOPNOTSUPP, ENOSYS, EMLINK, EINVAL: return false
     case let number: throw failure("cannot name \(move.to)", number)
