@@ -40,7 +40,7 @@ import Testing
     let error = #expect(throws: RepositoryError.self) { try second.repository.checkPlace(in: state) }
     let hint = try #require(error?.hint)
     let echo = try #require(hint.firstRange(of: "echo ").map { hint[$0.upperBound...].split(separator: " ") })
-    let path = String(try #require(echo.last))
+    let path = String(try #require(echo.last).dropFirst().dropLast())
     let held = try #require(try StateFiles.read(path))
     try StateFiles.write(held + Array("\(echo[0])\n".utf8), to: path)
     try second.repository.checkPlace(in: state)

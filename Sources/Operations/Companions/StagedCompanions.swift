@@ -44,8 +44,12 @@ final class StagedCompanions: Sendable {
     Self.sweep(folder, prefix)
     let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))")
     // Held while we live: a later restore removes only what nobody holds.
-    guard let lock = FolderHandle(path: tree.path), flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw OperationError.fileSystem("cannot lock \(tree.path)", errno)
+    guard let lock = FolderHandle(path: tree.path),
+      flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 || RestoredFile.knowsNoLocks.contains(errno)
+    else {
+      let problem = errno
+      rmdir(tree.path)
+      throw OperationError.fileSystem("cannot lock \(tree.path)", problem)
     }
     self.tree = tree
     self.lock = lock

@@ -13,6 +13,9 @@ final class RestoredFile: MemberDestination {
   private let hasName = Locked(false)
   private let writeBack: WriteBack
 
+  /// What file systems say that know no locks.
+  static let knowsNoLocks = [ENOLCK, EOPNOTSUPP, ENOSYS]
+
   /// Side files that SQLite would take for the restored database's own.
   private static let sideFiles = ["-wal", "-shm", "-journal"]
 
@@ -40,8 +43,12 @@ final class RestoredFile: MemberDestination {
     descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.failure("cannot write in \(folder)", errno) }
     writeBack = WriteBack(of: descriptor)
-    // Held while we live: a later restore removes only leftovers that nobody holds.
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw Self.failure("cannot lock \(temporaryPath)", errno) }
+    // Held while we live: a later restore removes only leftovers that it can lock.
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || Self.knowsNoLocks.contains(errno) else {
+      let problem = errno
+      unlink(temporaryPath)
+      throw Self.failure("cannot lock \(temporaryPath)", problem)
+    }
   }
 
   static func folder(of path: String) -> String {

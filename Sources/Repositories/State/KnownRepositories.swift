@@ -46,7 +46,7 @@ extension Repository {
         .rolledBack,
         "\(store.traits.location) shows the repository \(id.hex), but this machine has used \(other.hex) there",
         hint:
-          "Another disk, bucket or folder was put in its place. Find out by whom; to accept it: echo \(id.hex) >> \(known.path)"
+          "Another disk, bucket or folder was put in its place. Find out by whom; to accept it: echo \(id.hex) >> '\(known.path)'"
       )
     }
     known.add(id)
