@@ -11,12 +11,13 @@ LINE = re.compile(r"^\d+\s+([a-z0-9_]+)\((.*)")
 class Calls(collections.Counter):
     """How often each thread made each call; `own` are the (call, k) of any thread that were about the desk's own files.
 
-    A fault meets the k-th call of every thread: `strangers` says whether it met a call about something else, too.
+    A fault meets the k-th call of every thread: `strangers` says whether it met a call about something else, too, and
+    `voiceless` whether it met standard error, where a failure is told.
     """
 
     def __init__(self):
         super().__init__()
-        self.own, self.strangers = set(), False
+        self.own, self.strangers, self.voiceless = set(), False, False
 
 
 def normal(arguments, folder):
@@ -50,6 +51,7 @@ def trace(desk, arguments, point=None, inject="signal=SIGKILL", calls=CALLS):
                 made.own.add((name, made[name, thread]))
             elif "(INJECTED)" in rest:
                 made.strangers = True
+                made.voiceless = made.voiceless or name == "write" and rest.startswith("2<")
             about = (name, normal(rest, desk.folder))
             seen[about] += 1
             # A killed call is printed without its result: it never returned. A failed one says (INJECTED).
