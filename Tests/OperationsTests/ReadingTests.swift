@@ -96,7 +96,7 @@ import Testing
     var world = road.withoutState(folder)
     _ = try await ListVersions(world).run(at: target)
     let state = folder.file("state")
-    for repository in road.files(in: state) {
+    for repository in road.files(in: state) where repository.utf8.count == 32 {
       for chain in road.files(in: "\(state)/\(repository)") where chain.utf8.count == 32 {
         // What nobody can open for writing, not even the super-user.
         let lock = "\(state)/\(repository)/\(chain)/lock"
