@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func `killed at any call, an acknowledged version restores and nothing is torn`() async throws {
-    try await campaign("kill-points", "--push", "120", "--restore", "60", "--in-place", "30", "--others", "12")
+    try await campaign("kill-points", "--push", "200", "--restore", "100", "--in-place", "40", "--others", "12")
   }
 
   @Test func `whatever call fails, nothing is acknowledged that is not there, and nothing is left behind`() async throws
