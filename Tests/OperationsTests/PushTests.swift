@@ -1,3 +1,4 @@
+import Backends
 import FoundationEssentials
 import Glibc
 import Operations
@@ -51,6 +52,28 @@ import Testing
     let pushed = try await Push(road.world).run(Push.Request(database: database, targets: [target])).pushed[0]
     #expect(!pushed.unchanged)
     #expect(elsewhere.content.keys.contains { $0.text.hasPrefix("versions/") })
+  }
+
+  @Test func `a folder that is another one now is not believed by its name`() async throws {
+    let road = try await Road()
+    let disk = road.scratch.file("disk")
+    let target = TargetAccess(
+      name: "disk", store: try FolderStore(path: disk, create: true), unlock: road.target.unlock)
+    _ = try await Initialize(road.world).run(at: target, ifMissing: false)
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    try await Task.sleep(for: .milliseconds(2200))
+    func push() async throws -> Push.Outcome {
+      try await Push(road.world).run(Push.Request(database: database, targets: [target]))
+    }
+    _ = try await push()
+    #expect(try await push().pushed.first?.unchanged == true)
+    // An empty disk at the same place, then the first one again.
+    try FileManager.default.moveItem(atPath: disk, toPath: disk + ".away")
+    try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
+    #expect(try await push().failures.count == 1)
+    try FileManager.default.removeItem(atPath: disk)
+    try FileManager.default.moveItem(atPath: disk + ".away", toPath: disk)
+    #expect(try await push().pushed.first?.unchanged == true)
   }
 
   /// Its next change could leave the times as they are.
