@@ -9,10 +9,9 @@ Everything is decided by kind, size, change and round, nothing by chance or time
 of it is SQL with a few seeded functions (noise.py), so that a gigabyte takes a minute or two.
 """
 
-import os, sqlite3, sys
+import os, sqlite3, subprocess, sys
 
-import noise
-import kinds
+import kinds, measure, noise
 
 
 def connect(path):
@@ -117,32 +116,32 @@ def apply(connection, kind, name, turn):
 
 
 def digest(path):
-    """What the rows hold, so that a restored copy of another layout can be compared: of each table the count of rows,
-    and of each column the lengths, the characters in the middle and the numbers, summed. Litestream's own tables do
-    not count.
+    """What the rows hold, so that a restored copy of another layout can be compared: SQLite's own SHA-3 over all values of
+    each table, row by row, and the schema. Litestream's own tables do not count.
+    """
+    done = subprocess.run(["sqlite3", "-readonly", path, ".sha3sum %"], capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        raise measure.Failed(f"{path} cannot be read: {done.stderr.strip()[:200]}")
+    tables = [line for line in done.stdout.splitlines() if not line.split("|")[1].startswith(("_litestream", "sqlite_"))]
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    schema = connection.execute(
+        "select type, name, sql from sqlite_schema where tbl_name not like '\\_litestream%' escape '\\' order by 1, 2"
+    ).fetchall()
+    connection.close()
+    return tables, schema
+
+
+def demand(path, expected):
+    """Throws measure.Failed unless a restored database is sound, its indexes too, and holds what `digest` gave for the
+    one that was pushed.
     """
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    tables = connection.execute(
-        "select name from sqlite_schema where type = 'table' and sql not like 'create virtual%' "
-        "and name not like 'sqlite_%' and name not like '\\_litestream%' escape '\\' order by name"
-    ).fetchall()
-    found = []
-    for (table,) in tables:
-        columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
-        sums = ", ".join(
-            f"total(length({column})), total(unicode(substr({column}, 1 + length({column}) / 2))), "
-            f"total(iif(typeof({column}) in ('integer', 'real'), {column}, 0))"
-            for column in columns
-        )
-        found.append((table, *connection.execute(f"select count(*), {sums} from {table}").fetchone()))
-    found.append(
-        connection.execute(
-            "select count(*), group_concat(sql) from (select sql from sqlite_schema where "
-            "tbl_name not like '\\_litestream%' escape '\\' order by name)"
-        ).fetchone()
-    )
+    found = [row[0] for row in connection.execute("pragma integrity_check(1)")]
     connection.close()
-    return found
+    if found != ["ok"]:
+        raise measure.Failed(f"the restored database is damaged: {found[0]}")
+    if digest(path) != expected:
+        raise measure.Failed("the restored database holds something else")
 
 
 def main():

@@ -8,6 +8,8 @@ BUSY = os.cpu_count() + 2
 STOLEN = 0.1
 """Where a virtual machine's host gave more than this part of its time to others, times say nothing either."""
 TIMES = ("wall", "cpu", "copy")
+SITTING = 3 * 3600
+"""Times of cells that lie further apart, in seconds, are not compared: a machine is another one on another day."""
 
 
 class Figures:
@@ -31,10 +33,19 @@ class Figures:
         }
         return sorted(tool for tool in found if "+" not in tool or tool == family)
 
+    def best(self, kind, size, family, what, metric, run):
+        """One run's cell of the variant for which this figure is best; None where a variant's figure cannot be believed:
+        it might have been the best.
+        """
+        found = [self.runs(kind, size, tool, what).get(run) for tool in self.variants(family)]
+        cells = [cell for cell in found if cell and metric in cell]
+        if not all(tells(cell, metric) for cell in cells):
+            return None
+        return min(cells, key=lambda cell: cell[metric], default=None)
+
     def of_run(self, kind, size, family, what, metric, run):
-        """One run's figure: of the variant that it is best for."""
-        cells = (self.runs(kind, size, tool, what).get(run) for tool in self.variants(family))
-        return min((cell[metric] for cell in cells if cell and tells(cell, metric)), default=None)
+        cell = self.best(kind, size, family, what, metric, run)
+        return cell[metric] if cell else None
 
     def all_runs(self, kind, size, family):
         return sorted(
@@ -56,12 +67,12 @@ class Figures:
 
     def ratios(self, kind, size, one, other, what, metric, other_what=None, other_metric=None):
         """One tool's figure over another's, run by run."""
-        found = []
+        found, other_metric = [], other_metric or metric
         for run in self.all_runs(kind, size, one):
-            above = self.of_run(kind, size, one, what, metric, run)
-            below = self.of_run(kind, size, other, other_what or what, other_metric or metric, run)
-            if above is not None and below:
-                found.append(above / below)
+            above = self.best(kind, size, one, what, metric, run)
+            below = self.best(kind, size, other, other_what or what, other_metric, run)
+            if above and below and below[other_metric] and (metric not in TIMES or one_sitting([above, below])):
+                found.append(above[metric] / below[other_metric])
         return found
 
     def ratio(self, *arguments, **more):
@@ -80,6 +91,11 @@ class Figures:
 def tells(cell, metric):
     """Whether a cell has this figure, and it can be believed."""
     return metric in cell and (metric not in TIMES or (cell["load"] <= BUSY and cell.get("stolen", 0) <= STOLEN))
+
+
+def one_sitting(cells):
+    moments = [cell["at"] for cell in cells if "at" in cell]
+    return not moments or max(moments) - min(moments) <= SITTING
 
 
 def in_bytes(size):

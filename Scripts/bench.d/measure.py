@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Runs one command and measures it with everything it starts.
 
-`Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk. Memory
-is the anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files
+`Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk; and for
+how many seconds the machine's cores were busy meanwhile, with whatever. Memory is the anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files
 and databases too, which are the system's to take back), with the greatest resident size of one process beside it.
 """
 
@@ -19,6 +19,7 @@ class Usage:
     anonymous: int = 0
     resident: int = 0
     disk: int = 0
+    busy: float = 0.0
 
     def __add__(self, other):
         """Of two steps, one after the other."""
@@ -28,6 +29,7 @@ class Usage:
             max(self.anonymous, other.anonymous),
             max(self.resident, other.resident),
             max(self.disk, other.disk),
+            self.busy + other.busy,
         )
 
 
@@ -94,6 +96,13 @@ def stolen(before, after):
     return round((after[0] - before[0]) / max(1, after[1] - before[1]), 3)
 
 
+def busy_time():
+    """Seconds for which the machine's cores have worked so far, summed over them, whoever had them."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq = (int(field) for field in file.readline().split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
 def disk_usage(folders):
     """Bytes that the files below take on disk; an open file without a name is not seen."""
     total = 0
@@ -139,7 +148,7 @@ def run(command, environment, folder, log, spaces=()):
     with open(log, "ab") as output:
         output.write(f"$ {' '.join(command)}\n".encode())
         output.flush()
-        began = time.monotonic()
+        began, worked = time.monotonic(), busy_time()
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
         )
@@ -150,14 +159,14 @@ def run(command, environment, folder, log, spaces=()):
             for pid in tree(process.pid):
                 os.kill(pid, signal.SIGKILL)
             raise
-        wall = time.monotonic() - began
+        wall, busy = time.monotonic() - began, busy_time() - worked
     process.returncode = os.waitstatus_to_exitcode(status)
     used_cpu, resident = used.ru_utime + used.ru_stime, used.ru_maxrss
     for orphan in orphans():
         used_cpu, resident = used_cpu + orphan.ru_utime + orphan.ru_stime, max(resident, orphan.ru_maxrss)
     if process.returncode != 0:
         raise Failed(f"{os.path.basename(command[0])} ended with {process.returncode}: {end_of(log)}")
-    return Usage(wall, used_cpu, sampler.peak, resident << 10, sampler.disk)
+    return Usage(wall, used_cpu, sampler.peak, resident << 10, sampler.disk, busy)
 
 
 def orphans():

@@ -43,8 +43,15 @@ def heading(figures, machine):
 
 def builds(figures):
     """A warning when cells of several builds of Sealift stand side by side."""
-    found = {cell.get("program") for runs in figures.groups.values() for cell in runs.values() if "program" in cell}
-    return f" **Sealift's cells are of {len(found)} different builds.**" if len(found) > 1 else ""
+    found = {}
+    for (_, size, _, _), runs in figures.groups.items():
+        for cell in runs.values():
+            if program := cell.get("program"):
+                found.setdefault(program, set()).add(f"{size}iB" if size != "0" else "start")
+    if len(found) < 2:
+        return ""
+    told = ", ".join(f"{program[:8]} ({', '.join(sorted(sizes))})" for program, sizes in found.items())
+    return f" **Sealift's cells are of {len(found)} builds**: {told}."
 
 
 def pictures(drawn):

@@ -3,6 +3,8 @@
 
 import json, os
 
+from figures import one_sitting, tells
+
 
 def key(cell):
     return cell["kind"], cell["size"], cell["tool"], cell["what"], cell["run"]
@@ -32,10 +34,17 @@ class Results:
         with open(self.path, "a") as file:
             file.write(json.dumps(cell) + "\n")
 
-    def has(self, kind, size, tool, what, run):
-        """A cell that failed is measured again, and so is one of another build of Sealift."""
+    def has(self, kind, size, tool, what, run, timed=True):
+        """A cell that failed is measured again; so is one of another build of Sealift, and, where times matter, one whose
+        time says nothing.
+        """
         cell = self.cells.get((kind, size, tool, what, run), {})
-        return cell.get("ok", False) and not (is_ours(tool) and cell.get("program") != self.program)
+        if not cell.get("ok", False) or (is_ours(tool) and cell.get("program") != self.program):
+            return False
+        return not timed or tells(cell, "wall")
+
+    def are_of_one_sitting(self, *keys):
+        return one_sitting([self.cells[key] for key in keys if key in self.cells])
 
     def forgive(self, *failed):
         """A story that was given up once and has now been told to its end."""

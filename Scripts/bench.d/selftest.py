@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Does the measurement measure? Each check gives it something whose size is known. Run by hand; takes some seconds."""
 
-import os, socket, sys, tempfile, threading, time
+import os, shutil, socket, sqlite3, sys, tempfile, threading, time
 
 import databases, kinds, measure
 from figures import Figures
@@ -95,24 +95,71 @@ def of_figures(_):
 
 
 def of_results(folder):
-    """A cell counts once; one that failed, or of another build of Sealift, is wanted again."""
-    old, cell = Results(folder, "one"), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "ok": True}
-    for tool, ok in (("sealift/pages", True), ("restic/vacuum", True), ("shell", False)):
-        old.add(cell | {"tool": tool, "ok": ok})
+    """A cell counts once; one that failed, whose time says nothing, or of another build of Sealift, is wanted again."""
+    old, cell = Results(folder, "one"), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "wall": 1.0}
+    tools = {"sealift/pages": (True, 0), "restic/vacuum": (True, 0), "shell": (False, 0), "rclone/backup": (True, 99)}
+    for tool, (ok, load) in tools.items():
+        old.add(cell | {"tool": tool, "ok": ok, "load": load})
     same, other = Results(folder, "one"), Results(folder, "two")
-    known = [
-        [results.has("oltp", "1M", tool, "first", 1) for tool in ("sealift/pages", "restic/vacuum", "shell")]
-        for results in (same, other)
+    known = [[results.has("oltp", "1M", tool, "first", 1) for tool in tools] for results in (same, other)]
+    expected = [[True, True, False, False], [False, True, False, False]]
+    return check("cells known to the same build and to another", 1, known == expected, 1)
+
+
+def of_sittings(_):
+    """Times of another day are not compared; bytes are. Nor is a tool whose other variant's time says nothing."""
+    cell = {"kind": "oltp", "size": "1M", "what": "first", "ok": True, "load": 0, "sent": 6, "wall": 6.0}
+    cells = [
+        cell | {"tool": tool, "run": run, "at": at, "load": load}
+        for tool, run, at, load in (
+            *(("a", run, 0, 0) for run in (1, 2, 3)),
+            *(("b/x", run, at, 0) for run, at in ((1, 60), (2, 60), (3, 90_000))),
+            ("b/y", 2, 60, 99),
+        )
     ]
-    return check(
-        "cells known to the same build and to another", 1, known == [[True, True, False], [False, True, False]], 1
-    )
+    figures = Figures(cells)
+    found = [len(figures.ratios("oltp", "1M", "a", "b", "first", metric)) for metric in ("sent", "wall")]
+    return check("ratios of bytes and of times", 31, found[0] * 10 + found[1], 31)
+
+
+def of_comparison(folder):
+    """What a restore must not come back as: values in other rows, an index that says something else."""
+    path = f"{folder}/compared"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table t(id integer primary key, x text)")
+        connection.executemany("insert into t values(?, ?)", ((i, f"value {i * 7 % 100}") for i in range(1000)))
+        connection.execute("create index by_x on t(x)")
+        entry = connection.execute("select * from sqlite_schema where name = 'by_x'").fetchone()
+    known, noticed = databases.digest(path), []
+    harms = {
+        "other rows": ["update t set x = 'value ' || ((id + 1) % 1000 * 7 % 100)"],
+        # Rows as they were, but the index was asleep when one of them came back.
+        "missing from index": [
+            "update t set x = 'nothing' where id = 5",
+            "pragma writable_schema = on; delete from sqlite_schema where name = 'by_x'",
+            "update t set x = 'value 35' where id = 5",
+            f"pragma writable_schema = on; insert into sqlite_schema values {entry}",
+        ],
+    }
+    for harm, steps in harms.items():
+        shutil.copyfile(path, path + ".harmed")
+        for step in steps:
+            with sqlite3.connect(path + ".harmed") as connection:
+                connection.executescript(step)
+            connection.close()
+        try:
+            databases.demand(path + ".harmed", known)
+        except measure.Failed as failure:
+            noticed.append(str(failure))
+    databases.demand(path, known)
+    return check(f"harmed databases that were noticed ({'; '.join(noticed)})", 2, len(noticed), 2)
 
 
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        results = [test(folder) for test in (of_figures, of_results, of_wire, of_memory, of_cpu, of_databases)]
+        tests = (of_figures, of_results, of_sittings, of_comparison, of_wire, of_memory, of_cpu, of_databases)
+        results = [test(folder) for test in tests]
     sys.exit(0 if all(results) else 1)
 
 

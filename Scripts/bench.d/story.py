@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The life of one tool with one database: what surrounds a measurement and makes a cell of it."""
 
-import os, time
+import os, sqlite3, time
 
 import databases, measure
 from room import Meter, Room
@@ -30,7 +30,7 @@ class Story:
             self.room.leave()
         if error is None:
             self.bench.results.forgive(self.kind, self.size, self.tool.name, "story", self.run)
-        if not isinstance(error, (measure.Failed, OSError, RuntimeError)):
+        if not isinstance(error, (measure.Failed, OSError, RuntimeError, sqlite3.Error)):
             return False
         self.bench.results.add(
             {
@@ -60,17 +60,19 @@ class Story:
         began, before, ticks = time.time(), os.getloadavg()[0], measure.ticks()
         try:
             action()
-        except (measure.Failed, OSError) as error:
+        except (measure.Failed, OSError, sqlite3.Error) as error:
             cell |= {"ok": False, "error": str(error)[:600]}
         after, total = wire.bytes(), room.meter.total
         requests = wire.requests(logged, wire.log_size())
         cell |= {
             "wall": round(total.wall, 4),
             "cpu": round(total.cpu, 4),
+            "busy": round(total.busy, 2),
             "anonymous": total.anonymous,
             "resident": total.resident,
             "copy": round(room.meter.copy.wall, 4),
             "disk": max(0, total.disk - kept_on_disk),
+            "kept": measure.disk_usage(room.spaces),
             "sent": after[0] - sent,
             "received": after[1] - received,
             "requests": sum(requests.values()),
@@ -81,6 +83,8 @@ class Story:
             "stolen": measure.stolen(ticks, measure.ticks()),
             **more,
         }
+        if self.tool.hides:
+            del cell["disk"], cell["kept"]
         if os.path.exists(room.live):
             cell["database"] = os.path.getsize(room.live)
         if room.computed is not None:
@@ -109,7 +113,6 @@ class Story:
                     os.unlink(output + suffix)
             take(output)
             known = databases.digest(expected) if expected == self.room.live else self.bench.stock.digest(expected)
-            if databases.digest(output) != known:
-                raise measure.Failed("the restored database holds something else")
+            databases.demand(output, known)
 
         return action

@@ -62,14 +62,16 @@ def table(header, rows):
     return "\n".join([line(header), "|" + "---|" * len(header), *(line(row) for row in rows)])
 
 
-def spread(values, show):
-    """Median, and in brackets the least and the most when there are several."""
+def spread(values, show, runs=0):
+    """Median, and in brackets the least and the most when they differ, and how many there are when not all of the runs."""
     if not values:
         return "–"
-    middle = show(statistics.median(values))
-    if show(min(values)) == show(max(values)):
-        return middle
-    return f"{middle} ({show(min(values))}–{show(max(values))})"
+    middle, told = show(statistics.median(values)), []
+    if show(min(values)) != show(max(values)):
+        told.append(f"{show(min(values))}–{show(max(values))}")
+    if len(values) < runs:
+        told.append(f"{len(values)} of {runs}")
+    return f"{middle} ({', '.join(told)})" if told else middle
 
 
 def count(value):
@@ -83,12 +85,12 @@ def measured(figures, kind, size, rows):
 def target_table(figures):
     size, rows = targets.rows(figures)
     verdicts = {True: "met", False: "**not met**", None: "not measured"}
-    met, missed, unknown = (sum(row[3] is verdict for row in rows) for verdict in verdicts)
+    met, missed, unknown = (sum(row[-1] is verdict for row in rows) for verdict in verdicts)
     yield (
         f"## Targets\n\nOn the OLTP database of {size}iB unless said; ratios are medians of ratios within one run. "
-        f"Met: {met}; not met: {missed}; not measured: {unknown}."
+        f"Met: {met}; not met: {missed}; not measured: {unknown}. *Runs*: of how many a figure is the median."
     )
-    yield table(["what", "target", "measured", ""], [[*row[:3], verdicts[row[3]]] for row in rows])
+    yield table(["what", "target", "measured", "runs", ""], [[*row[:-1], verdicts[row[-1]]] for row in rows])
 
 
 def kinds(figures):
@@ -97,12 +99,15 @@ def kinds(figures):
             title = KINDS[kind].title
             tools, limits = measured(figures, kind, size, FAMILIES), measured(figures, kind, size, LIMITS)
             runs = max((len(figures.all_runs(kind, size, tool)) for tool in tools), default=0)
-            yield f"## {title[0].upper()}{title[1:]} — {size}iB\n\nUp to {runs} runs; median (least–most)."
+            yield (
+                f"## {title[0].upper()}{title[1:]} — {size}iB\n\nUp to {runs} runs; median (least–most, of how many where "
+                "not of all)."
+            )
 
             def matrix(heading, rows, columns, metric, show):
                 cells = [
                     [NAMES.get(tool, tool)]
-                    + [spread(figures.values(kind, size, tool, what, metric), show) for what in columns]
+                    + [spread(figures.values(kind, size, tool, what, metric), show, runs) for what in columns]
                     for tool in rows
                 ]
                 return f"### {heading}\n\n" + table(["", *map(word, columns)], cells)
@@ -116,6 +121,7 @@ def kinds(figures):
                 "Peak anonymous memory", tools + limits, ["first", "update1", "restore"], "anonymous", mebibytes
             )
             yield matrix("Peak disk beyond what is kept between pushes", tools, ["first", "update1"], "disk", megabytes)
+            yield matrix("Kept on disk after it", tools, ["first", "update1"], "kept", megabytes)
             yield matrix("Requests", tools, ["first", *MANY], "requests", count)
             yield matrix("Bytes stored after it", tools, ["first", "update1"], "stored", megabytes)
             yield "### Which copy suited a tool better\n\n" + better(figures, kind, size)
@@ -155,7 +161,7 @@ def better(figures, kind, size):
 
 
 def sustained(figures):
-    header = ["", "pushes", "first push", "mean of the others", "median", "greatest", "mean time", "stored at the end"]
+    header = ["", "pushes", "first push", "mean of the others", "median", "greatest", "mean time (of how many)"]
     for series, title in targets.SERIES.items():
         rows = [
             sustained_row(figures, tool, series) for tool in targets.SUSTAINED if targets.series(figures, tool, series)
@@ -163,7 +169,7 @@ def sustained(figures):
         if rows:
             yield (
                 f"## Many versions: {title}\n\nA 64 MiB OLTP database, changed and pushed again and again.\n\n"
-                + table([*header, "restore at 30", "restore at the end"], rows)
+                + table([*header, "stored at the end", "restore at 30", "restore at the end"], rows)
             )
             for tool in ("sealift/vacuum", "sealift/pages"):
                 yield from any_version(figures, tool, series)
@@ -180,7 +186,7 @@ def sustained_row(figures, tool, series):
         str(len(sent)),
         megabytes(first),
         *map(megabytes, figures_of_pushes),
-        seconds(statistics.mean(walls)),
+        f"{seconds(statistics.mean(walls))} ({len(walls)})" if walls else "–",
         megabytes(kept),
         *map(seconds, restores),
     ]
@@ -210,7 +216,8 @@ def studies(figures):
         if tool.endswith("+key") or tool == "zstd" or what == "start" or what.startswith("list-"):
             cells = list(figures.runs(kind, size, tool, what).values())
             times = [
-                spread([cell[metric] for cell in cells if tells(cell, metric)], seconds) for metric in ("wall", "cpu")
+                spread([cell[metric] for cell in cells if tells(cell, metric)], seconds, len(cells))
+                for metric in ("wall", "cpu")
             ]
             peak, sent, requests = ([cell[metric] for cell in cells] for metric in ("anonymous", "sent", "requests"))
             rows.append(
@@ -242,15 +249,16 @@ def profile(figures):
     # What takes most, over all rows, comes first.
     columns.sort(key=lambda name: -sum(row[-1].get(name, 0) for row in rows))
     lines = [
-        [what, method, size, seconds(cell["cpu"]), f"{cell['cpu'] / cell['wall']:.1f}"]
+        [what, method, size, seconds(cell["cpu"])]
+        + [f"{cell[name] / cell['wall']:.1f}" if name in cell else "–" for name in ("cpu", "busy")]
         + [f"{shares.get(name, 0):.0%}" for name in columns]
         for method, size, what, cell, shares in rows
     ]
     yield (
-        "## What bounds it\n\nWhere Sealift's CPU time goes, by library (samples of one run each, opened by a key file; the "
-        "S3 server's own time on the same cores comes on top). *Cores* is CPU over wall time: near the number of cores, "
-        "time is what all this work takes and nothing waits.\n\n"
-        + table(["what", "method", "database", "CPU", "cores", *columns], lines)
+        "## What bounds it\n\nWhere Sealift's CPU time goes, by library (samples of one run each, opened by a key file). *Cores* is "
+        "CPU over wall time; *of the machine* counts what the S3 server, the proxy and the measuring take on the same cores "
+        "too: near the number of cores, time is what all this work takes and nothing waits.\n\n"
+        + table(["what", "method", "database", "CPU", "cores", "of the machine", *columns], lines)
     )
 
 
@@ -270,8 +278,9 @@ def floors(figures):
     if rows:
         header = ["what", "method", "database", "SQLite alone / restic", "Sealift / restic"]
         yield (
-            "## The floor of a push\n\nThe copy (`VACUUM INTO` or `.backup`) and its `quick_check`, one after the other, and nothing "
-            "else: no reading, no sealing, no sending. No push that makes such a copy and checks it can be faster.\n\n"
+            "## What SQLite alone takes\n\nThe copy (`VACUUM INTO` or `.backup`) and its `quick_check`, one after the other, and "
+            "nothing else: no reading, no sealing, no sending. Sealift makes such a copy and checks it too, but seals "
+            "meanwhile.\n\n"
             + table([*header, "SQLite alone / Litestream -once", "Sealift / Litestream -once"], rows)
         )
 

@@ -3,7 +3,7 @@
 
 import statistics
 
-from figures import as_ratio, in_bytes, mebibytes, megabytes, seconds
+from figures import as_ratio, in_bytes, mebibytes, megabytes, seconds, tells
 
 SERIES = {"mixed": "mixed changes", "update1": "1 % updates alone"}
 SUSTAINED = [
@@ -16,11 +16,12 @@ SUSTAINED = [
     "limit/pagelevel",
     "limit/pagelevel-backup",
 ]
+METHODS = ("vacuum", "pages")
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 
 
 def rows(figures):
-    """(what, at least, measured, verdict): verdict is None when nothing was measured."""
+    """(what, at least, measured, runs, verdict): verdict is None when nothing was measured."""
     sizes = figures.sizes("oltp")
     size = sizes[-1] if sizes else "1G"
     return size, [
@@ -32,8 +33,20 @@ def rows(figures):
     ]
 
 
-def at_most(what, limit, value, show=as_ratio, note=""):
-    return what, f"≤ {show(limit)}", show(value) + note, None if value is None else value <= limit
+def at_most(what, limit, value, show=as_ratio, note="", runs=None):
+    """A row; `runs` is of how many the value is the median, None where it is no median."""
+    verdict = None if value is None else value <= limit
+    return what, f"≤ {show(limit)}", show(value) + note, "" if runs is None else str(runs), verdict
+
+
+def at_least(what, limit, value, runs):
+    return what, f"≥ {as_ratio(limit)}", as_ratio(value), str(runs), None if value is None else value >= limit
+
+
+def ratio(figures, what, limit, *arguments, **more):
+    """A row of a median of ratios."""
+    found = figures.ratios(*arguments, **more)
+    return at_most(what, limit, statistics.median(found) if found else None, runs=len(found))
 
 
 def changes(figures, size):
@@ -43,11 +56,8 @@ def changes(figures, size):
     }
     for what, rivals in limits.items():
         for rival, limit in rivals.items():
-            yield at_most(
-                f"bytes sent after {what[6:]} % updates, against {rival.replace('/', ' ')}",
-                limit,
-                figures.ratio("oltp", size, "sealift/vacuum", rival, what, "sent"),
-            )
+            title = f"bytes sent after {what[6:]} % updates, against {rival.replace('/', ' ')}"
+            yield ratio(figures, title, limit, "oltp", size, "sealift/vacuum", rival, what, "sent")
     each = {what: figures.ratio("oltp", size, "sealift/vacuum", "limit/patch", what, "sent") for what in CHANGES}
     known = {what: value for what, value in each.items() if value is not None}
     worst = max(known, key=known.get, default=None)
@@ -65,10 +75,12 @@ def changes(figures, size):
 
 
 def series(figures, tool, name, metric="sent"):
-    """The pushes 1, 2, 3 … of a sustained series, in order."""
-    found = []
-    while cells := figures.runs("oltp", "64M", tool, f"{name}-{len(found) + 1:03}"):
-        found.append(statistics.median(cell[metric] for cell in cells.values()))
+    """The pushes 1, 2, 3 … of a sustained series, in order; those whose time says nothing have none."""
+    found, number = [], 1
+    while cells := figures.runs("oltp", "64M", tool, f"{name}-{number:03}"):
+        values = [cell[metric] for cell in cells.values() if tells(cell, metric)]
+        found += [statistics.median(values)] if values else []
+        number += 1
     return found
 
 
@@ -81,7 +93,8 @@ def sustained(figures):
     for name, title in SERIES.items():
         ours = best_mean(figures, ["sealift/vacuum"], name)
         for rival, limit, tools in (
-            ("page-level deduplication with zstd", 1 / 7, ["limit/pagelevel"]),
+            ("page-level deduplication with zstd of vacuumed copies", 1 / 7, ["limit/pagelevel"]),
+            ("the same of `.backup` copies", 1 / 7, ["limit/pagelevel-backup"]),
             ("restic", 1 / 14, ["restic/vacuum", "restic/backup"]),
         ):
             theirs = best_mean(figures, tools, name)
@@ -97,48 +110,41 @@ def sustained(figures):
 
 
 def pushes(figures, size):
-    def of(one, other, what, metric="wall", **more):
-        return figures.ratio("oltp", size, one, other, what, metric, **more)
+    def of(title, limit, one, other, what, metric="wall"):
+        return ratio(figures, title, limit, "oltp", size, one, other, what, metric)
 
-    yield at_most("bytes sent in a first push, against restic", 1.05, of("sealift/vacuum", "restic", "first", "sent"))
+    yield of("bytes sent in a first push, against restic", 1.05, "sealift/vacuum", "restic", "first", "sent")
     for method, first, small, once in (("pages", 0.35, 0.15, 0.3), ("vacuum", 0.45, 0.35, 0.5)):
-        yield at_most(
-            f"time of a first push, `{method}`, against restic with its copy",
-            first,
-            of(f"sealift/{method}", "restic", "first"),
-        )
-        yield at_most(
-            f"time after 1 % updates, `{method}`, against restic with its copy",
-            small,
-            of(f"sealift/{method}", "restic", "update1"),
-        )
-        yield at_most(
-            f"time after 1 % updates, `{method}`, against Litestream `replicate -once`",
-            once,
-            of(f"sealift/{method}", "litestream/once", "update1"),
-        )
-    speed = figures.ratio("oltp", size, "zstd", "sealift/pages+key", "zstd", "wall", other_what="seal")
-    yield "throughput of sealing, against zstd -1 on all cores", "≥ 0.60 ×", as_ratio(speed), (
-        None if speed is None else speed >= 0.6
-    )
-    unchanged = figures.median("oltp", size, "sealift/vacuum", "unchanged", "wall")
+        ours, restic = f"sealift/{method}", "restic with its copy"
+        yield of(f"time of a first push, `{method}`, against {restic}", first, ours, "restic", "first")
+        yield of(f"time after 1 % updates, `{method}`, against {restic}", small, ours, "restic", "update1")
+        title = f"time after 1 % updates, `{method}`, against Litestream `replicate -once`"
+        yield of(title, once, ours, "litestream/once", "update1")
+    yield speed(figures, "throughput of sealing, against zstd -1 on all cores", size, "zstd", "seal")
+    walls = figures.values("oltp", size, "sealift/vacuum", "unchanged", "wall")
+    unchanged = statistics.median(walls) if walls else None
     requests = figures.median("oltp", size, "sealift/vacuum", "unchanged", "requests")
     yield (
         "push of an unchanged database",
         "≤ 30 ms, 0 requests",
         f"{seconds(unchanged)}, {requests or 0:.0f} requests" if unchanged is not None else "–",
+        str(len(walls)),
         None if unchanged is None else unchanged <= 0.030 and requests == 0,
     )
     one = figures.median("oltp", "10G", "sealift/vacuum+key", "onepage", "sent")
     yield at_most("one changed page in a 10 GiB database, bytes sent", 64 << 10, one, show=megabytes)
 
 
+def speed(figures, what, size, plain, ours):
+    """How fast this is beside zstd alone, of the same bytes."""
+    tool = "sealift/pages+key"
+    found = figures.ratios("oltp", size, "zstd", tool, plain, "wall", other_what=ours)
+    return at_least(what, 0.6, statistics.median(found) if found else None, len(found))
+
+
 def restores(figures, size):
-    yield at_most(
-        "time of a restore, against restic",
-        0.6,
-        figures.ratio("oltp", size, "sealift/vacuum", "restic", "restore", "wall"),
-    )
+    title = "time of a restore, against restic"
+    yield ratio(figures, title, 0.6, "oltp", size, "sealift/vacuum", "restic", "restore", "wall")
     for name in ("mixed", "update1"):
         walls = [
             figures.median("oltp", "64M", "sealift/vacuum", f"{name}-any{number:03}", "wall")
@@ -150,21 +156,19 @@ def restores(figures, size):
             2.5,
             max(known) / walls[0] if known and walls[0] else None,
         )
-    speed = figures.ratio("oltp", size, "zstd", "sealift/pages+key", "unzstd", "wall", other_what="unseal")
-    yield "throughput of a restore, against zstd -d", "≥ 0.60 ×", as_ratio(speed), (
-        None if speed is None else speed >= 0.6
-    )
+    yield speed(figures, "throughput of a restore, against zstd -d", size, "unzstd", "unseal")
 
 
 def resources(figures, sizes):
     def peak(size):
-        found = [
-            cell["anonymous"]
-            for (_, of, tool, _), runs in figures.groups.items()
-            if of == size and tool.endswith("+key")
-            for cell in runs.values()
-        ]
-        return max(found, default=None)
+        """Of both methods; None while a push, one after a change, or a restore was not measured."""
+        found = {}
+        for (_, of, tool, what), runs in figures.groups.items():
+            if of == size and tool.endswith("+key"):
+                found[tool, what] = max(cell["anonymous"] for cell in runs.values())
+        small = "onepage" if size == "10G" else "update1"
+        needed = [(f"sealift/{method}+key", what) for method in METHODS for what in ("first", small, "restore")]
+        return max(found.values()) if found.keys() >= set(needed) else None
 
     keyed = {of for _, of, tool, _ in figures.groups if tool.endswith("+key")}
     for size in sorted(keyed.union(sizes, ["10G"]), key=in_bytes):
@@ -180,11 +184,12 @@ def resources(figures, sizes):
     yield at_most(
         "peak anonymous memory when opened by passphrase", 160 << 20, max(by_passphrase, default=None), show=mebibytes
     )
-    for method in ("vacuum", "pages"):
+    for method in METHODS:
         found = [
             cell["disk"] / cell["database"]
-            for (_, _, tool, what), runs in figures.groups.items()
-            if tool.startswith(f"sealift/{method}") and what == "update1"
+            for (kind, of, tool, what), runs in figures.groups.items()
+            if (kind, of, what) == ("oltp", sizes[-1] if sizes else "1G", "update1")
+            and tool.startswith(f"sealift/{method}")
             for cell in runs.values()
             if "database" in cell
         ]
@@ -196,9 +201,10 @@ def resources(figures, sizes):
     for name, limit in (("cold", 1.5), ("warm", 0.1)):
         for key, by in (("", "by passphrase"), ("-key", "by key file")):
             cells = figures.runs("events", "1M", "sealift/pages", f"list-{name}{key}").values()
-            wall = statistics.median(cell["wall"] for cell in cells) if cells else None
+            walls = [cell["wall"] for cell in cells if tells(cell, "wall")]
             versions = max((cell["versions"] for cell in cells), default=1000)
-            yield at_most(f"list of {versions:,} versions, {name}, {by}", limit, wall, show=seconds)
-    yield at_most(
-        "start of the command", 0.015, figures.median("none", "0", "sealift/vacuum", "start", "wall"), show=seconds
-    )
+            title, wall = f"list of {versions:,} versions, {name}, {by}", statistics.median(walls) if walls else None
+            yield at_most(title, limit, wall, show=seconds, runs=len(walls))
+    walls = figures.values("none", "0", "sealift/vacuum", "start", "wall")
+    start = statistics.median(walls) if walls else None
+    yield at_most("start of the command", 0.015, start, show=seconds, runs=len(walls))

@@ -2,7 +2,7 @@
 """A database of 10 GiB: the first push, one changed page, an unchanged push, the way back. Sealift alone, both
 methods, by key file.
 
-What comes back is compared by its SHA-256 with what was noted at push: summing the rows of 10 GiB takes ten minutes.
+What comes back is compared by its SHA-256 with what was noted at push: looking at all rows of 10 GiB takes minutes.
 """
 
 import hashlib, json
@@ -19,7 +19,7 @@ KIND, SIZE = "oltp", "10G"
 def run(bench):
     for turn in range(1, min(bench.options.runs, 2) + 1):
         for tool in BY_KEY_FILE:
-            if not bench.results.has(KIND, SIZE, tool.name, "restore", turn):
+            if not bench.results.has(KIND, SIZE, tool.name, "restore", turn, timed=False):
                 measure_tool(bench, tool, turn)
 
 

@@ -14,6 +14,8 @@ class Tool:
     """Seconds that the database must lie still before a push, for tools that do not trust fresh times."""
     unchanged = True
     """Whether a push of an unchanged database says anything about it."""
+    hides = False
+    """Whether it keeps files where they cannot be told from the application's own."""
 
     def __init__(self, room):
         self.room, self.count = room, 0

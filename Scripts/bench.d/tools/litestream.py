@@ -8,6 +8,9 @@ from tools.base import Tool, change_in_place
 
 
 class Litestream(Tool):
+    # It keeps what it remembers beside the database, where the application's own -wal grows too.
+    hides = True
+
     def write_settings(self):
         room = self.room
         self.settings = f"{room.folder}/litestream.yml"
