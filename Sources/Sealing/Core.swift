@@ -53,7 +53,8 @@ package struct Core: Sendable, Equatable {
 
   /// Whether these members hold the same content under the same paths; times and modes do not count.
   package func hasContent(of others: [Member]) -> Bool {
-    members.map(\.path) == others.map(\.path) && members.map(\.content) == others.map(\.content)
+    members.count == others.count
+      && zip(members, others).allSatisfy { $0.path.utf8.elementsEqual($1.path.utf8) && $0.content == $1.content }
   }
 
   package func encode() -> [UInt8] {

@@ -6,6 +6,16 @@ extension Core {
       case file(FileContent)
       case folder
       case link(target: String)
+
+      /// Targets are bytes: Swift holds texts for equal that people see alike.
+      package static func == (left: Content, right: Content) -> Bool {
+        switch (left, right) {
+        case (.database(let one), .database(let other)), (.file(let one), .file(let other)): one == other
+        case (.folder, .folder): true
+        case (.link(let one), .link(let other)): one.utf8.elementsEqual(other.utf8)
+        default: false
+        }
+      }
     }
 
     /// Relative, components joined by `/`.

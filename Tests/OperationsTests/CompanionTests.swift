@@ -220,6 +220,69 @@ import Testing
     #expect(try pulled(road, "att/replaced") == "old" && pulled(road, "att/new") == "appeared")
   }
 
+  @Test func `what took another's place meanwhile is in the next version, not called unchanged`() async throws {
+    let road = try await Road()
+    try write(road, "att/replaced", "old")
+    try write(road, "att/deleted", "old")
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    // So that times prove something, of the database and of what comes with it.
+    try await Task.sleep(for: .milliseconds(2200))
+    _ = try await push(road, source) { push in
+      push.take = { [take = push.take] in
+        let snapshot = try await take($0, $1)
+        try writeFile("\(path)/next", Array("new".utf8))
+        rename("\(path)/next", "\(path)/att/replaced")
+        try removeFile("\(path)/att/deleted")
+        try await Task.sleep(for: .milliseconds(2200))
+        return snapshot
+      }
+    }
+    let again = try await road.push(source)
+    #expect(again.pushed.first?.unchanged == false)
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/replaced") == "new" && pulled(road, "att/deleted") == nil)
+    try await Task.sleep(for: .milliseconds(2200))
+    _ = try await road.push(source)
+    #expect(try await road.push(source).pushed.first?.unchanged == true)
+  }
+
+  @Test func `names that people see alike are two files, before and after a renaming`() async throws {
+    let road = try await Road()
+    let (composed, decomposed) = ("att/\u{E9}", "att/e\u{301}")
+    try write(road, "\(composed)/file", "same")
+    let source = try source(road, Companion("att"))
+    _ = try await road.push(source)
+    try write(road, "\(decomposed)/file", "same")
+    try removeFile(road.scratch.file("\(composed)/file"))
+    rmdir(road.scratch.file(composed))
+    #expect(try await road.push(source).pushed.first?.unchanged == false)
+    // Both at once, and the one that was listed first is deleted before it is read.
+    try write(road, "\(composed)/file", "of the first")
+    let path = road.scratch.file("\(composed)/file")
+    let outcome = try await push(road, source) { $0.companionHooks.listed = { try? removeFile(path) } }
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    _ = try await pull(road)
+    #expect(try pulled(road, "\(composed)/file") == "of the first" && pulled(road, "\(decomposed)/file") == "same")
+  }
+
+  @Test func `the limit of open files is what it was, when the push has ended`() async throws {
+    func limit() -> rlim_t {
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      return limit.rlim_cur
+    }
+    let before = limit()
+    let files = HeldFiles(for: 0)
+    #expect(limit() == before)
+    withExtendedLifetime(files) {}
+    do {
+      let files = HeldFiles(for: Int(before))
+      withExtendedLifetime(files) { #expect(limit() >= before) }
+    }
+    #expect(limit() == before)
+  }
+
   @Test func `what is deleted and was not held is told by name`() async throws {
     let road = try await Road()
     try write(road, "att/a")

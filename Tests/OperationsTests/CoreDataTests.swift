@@ -53,6 +53,23 @@ import Testing
     #expect(again?.code == "destinationExists")
   }
 
+  @Test func `a companion inside the support folder is in once, with its own exceptions`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    try writeFile("\(store.externalFolder)/leftover.tmp", [1])
+    try writeFile("\(store.supportFolder)/beside", [2])
+    var source = database(store)
+    source.companions = [Companion(".Journal_SUPPORT/_EXTERNAL_DATA", exclude: ["*.tmp"])]
+    let outcome = try await road.push(source)
+    #expect(outcome.failures.isEmpty, "\(outcome.failures)")
+    let folder = try Scratch()
+    _ = try await Pull(road.world).run(
+      .latest(database: nil), from: road.target, to: .file(folder.file("Journal.sqlite")))
+    let external = try names(in: folder.file(".Journal_SUPPORT/_EXTERNAL_DATA"))
+    #expect(external == store.files.keys.sorted())
+    #expect(try fileBytes(folder.file(".Journal_SUPPORT/beside")) == [2])
+  }
+
   @Test func `missing and orphaned files are counted and named`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 3)

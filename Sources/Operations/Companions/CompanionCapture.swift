@@ -18,7 +18,8 @@ actor CompanionCapture {
     var bytes = 0
     var externalFiles = 0
     var externalBytes = 0
-    /// The listing after the snapshot, and whether it had been left alone long enough to prove anything.
+    /// The listing after the snapshot, and whether it proves anything: it is of what was captured, and had been left alone
+    /// long enough.
     var digest: Digest?
     var isSettled = false
   }
@@ -31,9 +32,9 @@ actor CompanionCapture {
   private let roots: [CompanionRoot]
   private let hooks: CompanionHooks
   private let before: CompanionListing
-  private let holder: HeldFiles
+  private var holder: HeldFiles?
   private var held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)] = [:]
-  private var parents: [String: FolderHandle] = [:]
+  private var parents: [[UInt8]: FolderHandle] = [:]
   private var captured: (image: String, all: Captured)?
 
   /// - Throws: `CancellationError`.
@@ -46,7 +47,6 @@ actor CompanionCapture {
     realPath = real
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     digest = roots.isEmpty ? nil : before.digest
-    holder = hooks.mostHeld.map { HeldFiles(most: $0) } ?? HeldFiles()
   }
 
   private static func realPath(_ path: String) -> String? {
@@ -67,17 +67,22 @@ actor CompanionCapture {
     }
     var status = stat()
     if let support, !roots.contains(where: \.isSupport), lstat("\(folder)/\(support)", &status) == 0 {
+      // What of it is named by itself is listed there, with its own exceptions.
+      let named = roots.map(\.memberPath).filter { MemberPath.isAbove(support, $0) }
       roots.append(
         CompanionRoot(
-          folder: folder, components: [support], memberPath: support, exclude: ExcludePatterns([]), isAsked: false,
-          isSupport: true))
+          folder: folder, components: [support], memberPath: support, exclude: ExcludePatterns([]), leaving: named,
+          isAsked: false, isSupport: true))
     }
     return roots
   }
 
   /// Holds what was listed. To be called before the snapshot begins.
   func hold() throws {
-    for entry in before.entries where entry.kind == .file {
+    let files = before.entries.filter { $0.kind == .file }
+    let holder = hooks.mostHeld.map { HeldFiles(for: files.count, most: $0) } ?? HeldFiles(for: files.count)
+    self.holder = holder
+    for entry in files {
       try Task.checkCancellation()
       guard let (parent, name) = place(of: entry.path, root: entry.root) else { continue }
       if let file = holder.hold(name, in: parent, listedAs: entry.status) {
@@ -119,7 +124,7 @@ actor CompanionCapture {
         facts, support: support, isLookedFor: database.externalData || support != nil, entries.map(\.entry))
     }
     all.digest = roots.isEmpty ? nil : after.digest
-    all.isSettled = after.touched <= FileStatus.now() - 2_000_000_000
+    all.isSettled = !joined.keepsEarlier && after.touched <= FileStatus.now() - 2_000_000_000
     captured = (snapshot.path, all)
     return all
   }
@@ -171,7 +176,7 @@ actor CompanionCapture {
     let root = roots[number]
     let components = root.realComponents(of: path)
     guard let name = components.last else { return nil }
-    let key = "\(number)/\(components.dropLast().joined(separator: "/"))"
+    let key = MemberPath.key("\(number)/\(components.dropLast().joined(separator: "/"))")
     // Entries come folder by folder: few handles are enough.
     if let known = parents[key] { return (known, name) }
     guard let folder = FolderHandle(path: root.folder)?.folder(components.dropLast()) else { return nil }

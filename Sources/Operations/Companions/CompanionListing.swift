@@ -9,6 +9,8 @@ struct CompanionRoot: Sendable {
   let components: [String]
   let memberPath: String
   let exclude: ExcludePatterns
+  /// Paths inside the version that another companion brings.
+  var leaving: [String] = []
   /// The configuration names it: it should be there.
   let isAsked: Bool
   /// The folder of a Core Data store's external files.
@@ -121,11 +123,11 @@ struct CompanionListing: Sendable {
       for name in found.names {
         if holdsDatabase, ownNames.contains(MemberPath.key(name)) { continue }
         let below = place.below + [name]
+        let path = "\(place.path)/\(name)"
         if place.root.exclude.excludes(below[...]) { continue }
+        if place.root.leaving.contains(where: { MemberPath.isSame($0, path) }) { continue }
         try visit(
-          Place(
-            parent: folder, name: name, path: "\(place.path)/\(name)", below: below, root: place.root,
-            number: place.number))
+          Place(parent: folder, name: name, path: path, below: below, root: place.root, number: place.number))
       }
     }
 

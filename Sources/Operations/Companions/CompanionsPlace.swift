@@ -90,8 +90,8 @@ struct CompanionsPlace: Sendable {
   private func undo(_ placed: Placed) -> [String] {
     let aside = Dictionary(placed.movedAside.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
     return placed.made.map { path in
-      let (here, away) = (Self.quoted(path), Self.quoted("\(path).undone-\(placed.time)"))
-      guard let old = aside[path].map(Self.quoted) else {
+      let (here, away) = (shellQuoted(path), shellQuoted("\(path).undone-\(placed.time)"))
+      guard let old = aside[path].map(shellQuoted) else {
         return "{ [ -e \(away) ] || [ -L \(away) ] || mv -nT -- \(here) \(away); }"
       }
       return
@@ -145,9 +145,5 @@ struct CompanionsPlace: Sendable {
       }
       folder = next
     }
-  }
-
-  static func quoted(_ path: String) -> String {
-    "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }
 }

@@ -17,9 +17,24 @@ final class HeldFiles: Sendable {
   private static let reserve = 512
 
   private let left: Locked<Int>
+  /// What the soft limit was, and what it was raised to; `nil` when it was enough.
+  private let raised: (from: rlim_t, to: rlim_t)?
 
-  /// - Parameter most: for tests.
-  init(most: Int = HeldFiles.most) { left = Locked(min(most, max(0, Self.roomForDescriptors() - Self.reserve))) }
+  /// - Parameters:
+  ///   - wanted: so many files are to be held.
+  ///   - most: for tests.
+  init(for wanted: Int, most: Int = HeldFiles.most) {
+    let room = Self.makeRoom(for: min(wanted, most))
+    left = Locked(room.descriptors)
+    raised = room.raised
+  }
+
+  /// The limit is that of the whole process, which may be somebody else's.
+  deinit {
+    guard let raised, var limit = Self.limit(), limit.rlim_cur == raised.to else { return }
+    limit.rlim_cur = raised.from
+    setrlimit(Self.which, &limit)
+  }
 
   /// `nil` when the file is not the one that was listed any more, cannot be opened, or there are too many.
   func hold(_ name: String, in folder: FolderHandle, listedAs status: FileStatus) -> Held? {
@@ -38,17 +53,24 @@ final class HeldFiles: Sendable {
     return held
   }
 
-  /// Raises the soft limit of this process as far as it may.
-  private static func roomForDescriptors() -> Int {
+  private static let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+
+  private static func limit() -> rlimit? {
     var limit = rlimit()
-    let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    guard getrlimit(which, &limit) == 0 else { return 0 }
-    let wanted = min(limit.rlim_max, rlim_t(most + reserve))
-    if limit.rlim_cur < wanted {
-      limit.rlim_cur = wanted
-      setrlimit(which, &limit)
-      guard getrlimit(which, &limit) == 0 else { return 0 }
+    return getrlimit(which, &limit) == 0 ? limit : nil
+  }
+
+  /// Raises the soft limit of this process, where it does not suffice, as far as it may.
+  private static func makeRoom(for wanted: Int) -> (descriptors: Int, raised: (from: rlim_t, to: rlim_t)?) {
+    guard wanted > 0, var limit = limit() else { return (0, nil) }
+    let others = (folderEntries("/proc/self/fd")?.count ?? reserve) + reserve
+    let needed = min(limit.rlim_max, rlim_t(others + wanted))
+    let before = limit.rlim_cur
+    if before < needed {
+      limit.rlim_cur = needed
+      guard setrlimit(which, &limit) == 0 else { return (max(0, Int(clamping: before) - others), nil) }
     }
-    return Int(clamping: limit.rlim_cur)
+    let room = max(0, Int(clamping: limit.rlim_cur) - others)
+    return (min(wanted, room), before < needed ? (before, needed) : nil)
   }
 }

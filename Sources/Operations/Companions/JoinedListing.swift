@@ -6,6 +6,8 @@ struct JoinedListing {
   private(set) var entries: [(entry: CompanionEntry, file: HeldFiles.Held?)] = []
   /// What was there before, is gone, and was not held.
   private(set) var vanished: [String] = []
+  /// Something is kept that is not there any more, or was replaced: the second listing does not tell what is kept.
+  private(set) var keepsEarlier = false
 
   /// - Parameters:
   ///   - held: files of the first listing.
@@ -29,12 +31,14 @@ struct JoinedListing {
         entries.append((entry, nil))
       } else {
         entries.append((earlier, file.file))
+        keepsEarlier = true
       }
     }
     for entry in before.entries where now[MemberPath.key(entry.path)] == nil {
       let file = held[MemberPath.key(entry.path)]?.file
       let isKept = Self.hasRoom(entry.path, among: now) && (entry.kind != .file || file != nil)
       if isKept { entries.append((entry, file)) } else { vanished.append(entry.path) }
+      keepsEarlier = keepsEarlier || isKept
     }
     entries.sort { $0.entry.path.utf8.lexicographicallyPrecedes($1.entry.path.utf8) }
   }
