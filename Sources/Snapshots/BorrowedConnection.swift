@@ -80,7 +80,7 @@ private func demandOurLibrary(_ handle: OpaquePointer) throws(SnapshotError) {
   guard let usual = firstWord(of: own.handle), ours.contains(usual) else {
     throw SnapshotError(
       .connection, "it cannot be told whether the connection is of SQLite \(String(cString: sqlite3_sourceid()))",
-      hint: "Take the copy from the database's file instead.")
+      hint: "Close it and take the copy from the database's file, or let another process do so.")
   }
   guard let vfs = firstWord(of: handle), ours.contains(vfs) else {
     throw SnapshotError(

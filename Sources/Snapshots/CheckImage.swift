@@ -81,9 +81,13 @@ private func checkTables(_ connection: Connection, _ pragma: String, _ watch: Wa
     "\(unchecked.count) of \(names.count) tables need collations or functions of their application\(tables)")
 }
 
-/// The same text as SQL reads it between marks: `'` for a text, `"` for a name.
-func quoted(_ text: String, by mark: Character) -> String {
-  "\(mark)\(text.split(separator: mark, omittingEmptySubsequences: false).joined(separator: "\(mark)\(mark)"))\(mark)"
+/// The same text as SQL reads it between marks: `'` for a text, `"` for a name. A mark is one whatever accent follows.
+func quoted(_ text: String, by mark: Unicode.Scalar) -> String {
+  let marks = text.unicodeScalars.reduce(into: String.UnicodeScalarView()) { marks, scalar in
+    marks.append(scalar)
+    if scalar == mark { marks.append(scalar) }
+  }
+  return "\(mark)\(String(marks))\(mark)"
 }
 
 /// A URI by which SQLite opens a file without looking for side files. Every byte outside the plainest ones is

@@ -62,8 +62,16 @@ private final class TableCopyRun {
       throw SnapshotError(
         .missing, "there is no database \(request.database)", hint: "Name a database that is there with --into.")
     }
+    if request.dryRun {
+      // A journal that a dead writer left would be rolled back by whoever may write: this says so, and does not.
+      let reader = try Connection(request.database, flags: SQLITE_OPEN_READONLY)
+      try reader.demand(sl_db_config_int(reader.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil))
+      _ = try reader.integer("PRAGMA schema_version")
+    }
     connection = try Connection(request.database, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI)
     connection.obey(watch)
+    // Whoever comes last checkpoints on the way out, and removes the -wal: that is the application's.
+    try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil))
     try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
     try connection.demand(sqlite3_wal_autocheckpoint(connection.handle, 0))
     for pragma in ["mmap_size=0", "synchronous=FULL", "foreign_keys=OFF", "ignore_check_constraints=ON"] {

@@ -44,7 +44,7 @@ func exists(_ path: String) -> Bool { faccessat(AT_FDCWD, path, F_OK, 0) == 0 }
 
 /// The folder part of an absolute path.
 func folder(of path: String) -> String {
-  let end = path.lastIndex(of: "/") ?? path.startIndex
+  let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
   return end == path.startIndex ? "/" : String(path[..<end])
 }
 

@@ -25,7 +25,7 @@ final class SnapshotImage: Sendable {
 
   /// The database image, or the file that stands for it, as a member of a version. Its name is the file's own; its mode that of the source.
   func member(of database: DatabaseSource, _ snapshot: Snapshot) -> MemberSource {
-    let name = database.path.split(separator: "/").last.map(String.init) ?? database.name
+    let name = MemberPath.components(database.path).last ?? database.name
     var member = MemberSource(
       content: snapshot.memberContent, path: name, mode: snapshot.source.mode & 0o777,
       modified: snapshot.memberTime, length: length, read: { try self.read($0) })

@@ -65,7 +65,8 @@ func folderEntries(_ path: String) -> [String]? {
   return names
 }
 
-/// Text as a shell reads it as one word.
+/// Text as a shell reads it as one word. A quotation mark is one whatever accent follows.
 func shellQuoted(_ text: String) -> String {
-  "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+  let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
+  return "'" + parts.map(String.init).joined(separator: "'\\''") + "'"
 }

@@ -12,6 +12,9 @@ struct FoundVersion: Sendable {
   /// What it holds is a database image.
   var isImage: Bool { manifest.core?.members.first?.file?.unitType == .page }
 
+  /// Permission bits of a new file with it: an image belongs to whoever restores it, another file comes back as it was.
+  var permissions: UInt32 { isImage ? 0o600 : manifest.core?.members.first.map { $0.mode & 0o777 } ?? 0o600 }
+
   /// Paths of the members that are not the database.
   var companions: [String] { manifest.core?.members.dropFirst().map(\.path) ?? [] }
 

@@ -14,7 +14,7 @@ struct ReplaceIntent {
 
   /// Never taken for a leftover: it stays until the matter is settled.
   static func path(of database: String) -> String {
-    let name = database.split(separator: "/").last.map(String.init) ?? ""
+    let name = MemberPath.components(database).last ?? ""
     let short = name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))
     return "\(RestoredFile.folder(of: database))/.\(short).sealift.replace"
   }
@@ -30,7 +30,7 @@ struct ReplaceIntent {
 
   /// Durable when it returns.
   func note(_ aside: String) throws {
-    let name = aside.split(separator: "/").last.map(String.init) ?? aside
+    let name = MemberPath.components(aside).last ?? aside
     // A leftover of the same name as that of a restored file is removed by the next restore.
     try RestoredFile.write(Array("\(name)\n".utf8), to: path, of: database)
   }

@@ -88,7 +88,9 @@ extension Restore {
 
   /// By SQLite's own shell, again in one transaction: applications may have the database open.
   static func undoCommand(_ copy: String, into path: String) -> String {
-    let file = copy.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : String($1) }
+    let file = copy.unicodeScalars.reduce(into: "") { text, scalar in
+      text += scalar == "\\" || scalar == "\"" ? "\\\(scalar)" : String(scalar)
+    }
     return "sqlite3 -cmd '.timeout 30000' \(shellQuoted(path)) \(shellQuoted(".restore \"\(file)\""))"
   }
 }

@@ -162,7 +162,7 @@ package struct Restore: Sendable {
       // Nothing is there: then the folder has to be.
       let folder = RestoredFile.folder(of: path)
       guard let real = resolved(folder) else { throw noFolder(folder) }
-      let name = path.split(separator: "/").last.map(String.init) ?? ""
+      let name = MemberPath.components(path).last ?? ""
       return real == "/" ? "/\(name)" : "\(real)/\(name)"
     }
     guard let real = resolved(path) else {
@@ -188,7 +188,7 @@ package struct Restore: Sendable {
       let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
       at = target.hasPrefix("/") ? target : "\(RestoredFile.folder(of: at))/\(target)"
     }
-    guard let folder = resolved(RestoredFile.folder(of: at)), let name = at.split(separator: "/").last else {
+    guard let folder = resolved(RestoredFile.folder(of: at)), let name = MemberPath.components(at).last else {
       return nil
     }
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"

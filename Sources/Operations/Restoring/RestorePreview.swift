@@ -32,6 +32,7 @@ package struct RestorePreview: Sendable {
     mode = .new
     companions = found.companions
     identical = makeOver.isNothing
+    permissions = found.permissions
     note { try makeOver.demandImage(found) }
     note { try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path) }
     lookAtNewFile()

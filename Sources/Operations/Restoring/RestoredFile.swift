@@ -52,10 +52,10 @@ final class RestoredFile: MemberDestination {
   }
 
   static func folder(of path: String) -> String {
-    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 
-  private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
+  private static func name(of path: String) -> String { MemberPath.components(path).last ?? "" }
 
   private static func temporaryPath(in folder: String, _ name: String) -> String {
     "\(folder)/\(temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
@@ -126,6 +126,7 @@ final class RestoredFile: MemberDestination {
     } else if rename(temporaryPath, path) != 0 {
       throw Self.failure("cannot name \(path)", errno)
     }
+    hasName.withLock { $0 = true }
     try Self.synchronizeFolder(of: path)
   }
 

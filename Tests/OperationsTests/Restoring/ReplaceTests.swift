@@ -210,8 +210,9 @@ import Testing
     #expect(try home.dump(home.path) == home.now)
   }
 
-  @Test func `names with quotes and spaces survive the shell`() async throws {
-    let home = try await RestoreRoad(wal: true, name: "it's my app.db $HOME")
+  @Test(arguments: ["it's my app.db $HOME", "it'\u{301}s.db"])
+  func `names with quotes and spaces survive the shell`(name: String) async throws {
+    let home = try await RestoreRoad(wal: true, name: name)
     let outcome = try await home.run(.replace)
     _ = try await RestoreRoad.shell(try #require(outcome.undo))
     #expect(try home.dump(home.path) == home.now)
@@ -228,6 +229,19 @@ import Testing
       .latest(database: "app"), from: home.road.target, Restore.Request(place: .file(home.path)))
     #expect(plain.refusal?.code == "destinationExists")
     #expect(home.names == before)
+  }
+
+  @Test func `a preview of another file tells the mode that it will have`() async throws {
+    let road = try await Road()
+    let path = road.scratch.file("export")
+    try writeFile(path, Array(repeating: 7, count: 5000))
+    chmod(path, 0o644)
+    _ = try await road.push(DatabaseSource(name: "app", path: path, method: .file))
+    let place = road.scratch.file("again")
+    let preview = try await Pull(road.world).preview(.latest(database: "app"), from: road.target, to: place)
+    _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(place))
+    var status = stat()
+    #expect(stat(place, &status) == 0 && preview.permissions == status.st_mode & 0o777 && preview.permissions == 0o644)
   }
 }
 

@@ -86,6 +86,8 @@ import Testing
     let error = await #expect(throws: OperationError.self) { try await home.run(.live, .file(other)) }
     #expect(error?.code == "companionInTheWay")
     #expect(try fileBytes(other) == (try fileBytes(home.path)))
+    // The copy of the old content had its name already, and is of no use any more.
+    #expect(!home.road.files(in: home.road.scratch.path).contains { $0.contains(".before-") })
   }
 
   @Test func `a lost database comes back with it; where it stands already, nothing is done`() async throws {

@@ -57,6 +57,24 @@ import Testing
     #expect(try TestDatabase(tables.other).number("SELECT a FROM mine") == 1)
   }
 
+  @Test func `a rehearsal changes nothing, not even beside a database whose writer died`() async throws {
+    let tables = try await Tables(
+      "CREATE TABLE wanted(a); INSERT INTO wanted VALUES(1), (2)", other: "CREATE TABLE gone(a)")
+    let live = try TestDatabase(tables.road.scratch.file("live.db"))
+    try live.run("PRAGMA journal_mode=WAL; CREATE TABLE mine(a); INSERT INTO mine VALUES(1)")
+    // As a crash leaves them.
+    for ending in ["", "-wal"] {
+      try writeFile(tables.other + ending, try fileBytes(tables.road.scratch.file("live.db") + ending))
+    }
+    live.close()
+    let before = try ["", "-wal"].map { try fileBytes(tables.other + $0) }
+    #expect(!before[1].isEmpty)
+    #expect(try await tables.copy("wanted", dryRun: true).tables.map(\.rows) == [2])
+    #expect(try ["", "-wal"].map { try fileBytes(tables.other + $0) } == before)
+    try await tables.copy("wanted")
+    #expect(try tables.same("SELECT a FROM wanted") && TestDatabase(tables.other).number("SELECT a FROM mine") == 1)
+  }
+
   @Test func `every kind of table that can stand alone`() async throws {
     let tables = try await Tables(
       """
