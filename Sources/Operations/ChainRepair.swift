@@ -70,16 +70,16 @@ struct ChainRepair {
     }
     if let facts = version.facts, annotations.damage(of: facts.id) == nil {
       let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
-      try await repository.annotate(facts, [.init(.foundDamaged, text)], now: world.now())
+      try await repository.annotate(
+        facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts.id, now: world.now()))
     }
   }
 
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say.
   private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
-    guard let facts = version.facts, annotations.damage(of: facts.id) != nil,
-      let flag = annotations.last(.foundDamaged, of: facts.id)
-    else { return }
-    try await repository.annotate(facts, [.init(.foundDamaged)], now: max(world.now(), flag.time + 1))
+    guard let facts = version.facts, annotations.damage(of: facts.id) != nil else { return }
+    try await repository.annotate(
+      facts, [.init(.foundDamaged)], now: annotations.time(for: facts.id, now: world.now()))
   }
 
   /// Writes the version anew, when all of its content can be had.

@@ -91,7 +91,7 @@ package struct PruneRepository: Sendable {
       var problem = OperationError(first, doing: "\(target.name): \(pruned.failures.count) objects stay")
       problem.hint = "Another prune tries them again. \(problem.hint ?? "")"
       outcome.problems.append(problem)
-    } catch let error as StoreError {
+    } catch let error as StoreError where error.code != .notFound {
       throw error
     } catch is CancellationError {
       throw CancellationError()

@@ -39,6 +39,29 @@ import Testing
     try await CheckRepository(road.world).run(at: road.target, databases: [], reading)
   }
 
+  @Test func `what is lost a second time is said a second time, whatever the clock says`() async throws {
+    let (road, database, versions, _) = try await pushed()
+    var world = road.world
+    let now = Locked(road.world.now() + 86_400_000)
+    world.now = { now.withLock { $0 } }
+    let pack = try largestPack(road)
+    let whole = try #require(road.store.content[pack])
+    func isFlagged() async throws -> Bool {
+      let list = try await ListVersions(world).run(at: road.target)
+      return list.versions.contains { $0.id == versions[0].id && $0.foundDamaged != nil }
+    }
+    // The rows of the first version are nowhere else any more.
+    try SQLite.run("update t set body = randomblob(900)", on: database.path)
+    try FileManager.default.removeItem(atPath: "\(road.world.stateFolder)/bases")
+    for damaged in [true, false, true] {
+      road.store.content[pack] = whole
+      if damaged { road.store.content[pack]?[400] ^= 1 }
+      _ = try await RepairRepository(world).run(.init(databases: [database]), at: road.target)
+      #expect(try await isFlagged() == damaged)
+      now.withLock { $0 -= 60_000_000 }
+    }
+  }
+
   /// 64 bytes that cost nothing to make again must not stand between a new machine and its versions.
   @Test(arguments: [true, false]) func `a lost repository file hides nothing, and no second repository is made`(
     isCut: Bool

@@ -63,6 +63,19 @@ import Testing
     #expect(try await listed(road).drillPassed == false)
   }
 
+  @Test func `the last drill counts, also when the clock has gone back since`() async throws {
+    let (road, _) = try await pushed()
+    var world = road.world
+    world.now = { [now = world.now] in now() + 86_400_000 }
+    _ = try await Drill(world).run(Drill.Request(), at: road.target)
+    #expect(try await listed(road).drillPassed == true)
+    let pack = try #require(road.store.content.keys.first { $0.text.hasPrefix("packs/") })
+    road.store.content[pack]?[300] ^= 1
+    let drilled = try #require(try await drill(road).drilled.first)
+    #expect(!drilled.hasPassed && drilled.recorded)
+    #expect(try await listed(road).drillPassed == false)
+  }
+
   @Test func `a manifest that this machine has kept is read at the target all the same`() async throws {
     let (road, _) = try await pushed(rows: 20)
     let manifest = try #require(road.store.content.keys.first { $0.text.hasPrefix("versions/") })

@@ -77,6 +77,35 @@ import Testing
     #expect(try await show(id(first), road, fresh) == first.id.hex)
   }
 
+  @Test func `an older version is not taken for that of a time when the right one may be lost`() async throws {
+    let road = try await Road()
+    let first = try await push(road, "one", time: 1000)
+    let second = try await push(road, "two", time: 2000)
+    let third = try await push(road, "three", time: 3000)
+    let asked = VersionSelector.notLater(database: "app", time: 2500)
+    #expect(try await show(asked, road) == second.id.hex)
+    let name = second.name.objectName
+    let bytes = try #require(road.store.content[name])
+    let folder = try Scratch()
+    road.store.content[name]?[200] ^= 1
+    #expect(await refusal(asked, road, road.withoutState(folder))?.kind == .verificationFailed)
+    road.store.content[name] = nil
+    for world in [road.world, road.withoutState(folder)] {
+      let error = await refusal(asked, road, world)
+      #expect(error?.kind == .verificationFailed && error?.hint?.contains(first.id.hex.prefix(12)) == true)
+    }
+    #expect(try await show(.notLater(database: "app", time: 3500), road) == third.id.hex)
+    #expect(try await show(id(first), road) == first.id.hex)
+    road.store.content[name] = bytes
+    // What was forgotten was meant to go.
+    let forget = ForgetVersions(road.world)
+    let plan = try await forget.plan(.init(.versions([id(second)])), at: road.target)
+    #expect(try await forget.carryOut(plan.chains[0], of: plan) == 1)
+    #expect(try await show(asked, road) == first.id.hex)
+    road.store.content[name] = nil
+    #expect(try await show(asked, road, road.withoutState(folder)) == first.id.hex)
+  }
+
   @Test func `junk beyond the newest version does not hide that versions were taken away`() async throws {
     let road = try await Road()
     try await push(road, "one", time: 1000)

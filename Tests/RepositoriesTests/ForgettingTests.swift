@@ -305,6 +305,40 @@ import Testing
     #expect(try await look() == [.incomplete, .incomplete])
   }
 
+  @Test func `a manifest that a prune deletes between the listing and the reading is no damage`() async throws {
+    let chain = try await Chain(of: 3)
+    try await chain.forget(1, 2)
+    let store = chain.home.store
+    let names = chain.versions.prefix(2).map(\.name.objectName)
+    let hooked = HookedStore(
+      store,
+      beforeGet: { name async throws(StoreError) in
+        // It goes in the moment in which it is asked for.
+        if names.contains(name) { store.content[name] = nil }
+      })
+    let repository = Repository(
+      store: hooked, keys: chain.home.repository.keys, random: chain.home.repository.random,
+      slot: chain.home.repository.slot)
+    let contents = store.content
+    let listing = ChainListing(chain: chain.home.chain, objects: try await store.list(prefix: Layout.versions))
+    let history = try await repository.history(of: listing)
+    #expect(history.problems.isEmpty && history.versions.map(\.sequence) == [3], "\(history.problems)")
+    store.content = contents
+    let end = try await repository.end(of: listing) { _ in false }
+    #expect(end.problems.isEmpty && end.unreadable.isEmpty, "\(end.problems)")
+    // Listed and not there is damage, as before.
+    store.content = contents
+    let broken = HookedStore(
+      store,
+      beforeGet: { name async throws(StoreError) in
+        if names.contains(name) { throw StoreError(.notFound, "it is not there") }
+      })
+    let other = Repository(
+      store: broken, keys: chain.home.repository.keys, random: chain.home.repository.random,
+      slot: chain.home.repository.slot)
+    #expect(try await other.history(of: listing).problems.map(\.code) == [.damaged, .damaged])
+  }
+
   @Test func `a clock that went back does not unsay a later word`() async throws {
     let chain = try await Chain(of: 1)
     let (repository, version) = (chain.home.repository, chain.facts[0])

@@ -121,8 +121,10 @@ package struct Drill: Sendable {
     var drilled = Drilled(
       version: summary, findings: proof.findings, passed: proof.passed, unchecked: proof.unchecked, recorded: false)
     guard request.records else { return drilled }
-    let result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
+    var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
     do {
+      let said = try await repository.annotations(of: subject.facts.chain, state: nil)
+      result.time = said.time(for: subject.facts.id, now: world.now())
       try await repository.annotate(subject.facts, [result.item], now: result.time)
       drilled.recorded = true
     } catch {

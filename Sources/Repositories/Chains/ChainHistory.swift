@@ -1,4 +1,5 @@
 package import Sealing
+import Storage
 
 /// What a push reads of a chain: its newest version, and what lies beyond it.
 package struct ChainHead: Sendable {
@@ -48,6 +49,9 @@ extension Repository {
     async let forgotten = self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
     let reader = HistoryReader(chain: listing.chain, try await facts(of: listing, state: state))
     let history = reader.finish(isWhole: true, forgotten: try await forgotten)
+    if let rest = try await whatIsLeft(of: listing, without: reader.gone) {
+      return try await self.history(of: rest, state: state)
+    }
     guard tombstones != nil, history.problems.contains(where: { $0.code == .hole }) else { return history }
     // A prune may have come between the two listings: what explains a hole is there before the hole is.
     return reader.finish(isWhole: true, forgotten: try await self.forgotten(of: listing.chain, state: state))
@@ -80,7 +84,20 @@ extension Repository {
       }
       if found { break }
     }
+    if let rest = try await whatIsLeft(of: listing, without: reader.gone) {
+      return try await end(of: rest, state: state, isEnough: isEnough)
+    }
     return reader.finish(isWhole: false, forgotten: forgotten)
+  }
+
+  /// A prune may have deleted what was forgotten between the listing and the reading: that is no damage.
+  /// - Parameter gone: listed, and not there when they were asked for.
+  /// - Returns: `nil` when all of them are listed still, or there are none.
+  private func whatIsLeft(of listing: ChainListing, without gone: Set<VersionName>) async throws -> ChainListing? {
+    guard !gone.isEmpty else { return nil }
+    let names = try await store.list(prefix: Layout.versions(of: listing.chain)).compactMap { VersionName($0.name) }
+    let deleted = gone.subtracting(names)
+    return deleted.isEmpty ? nil : listing.without(deleted)
   }
 
   /// The newest version of a chain only. Older manifests stay unread.

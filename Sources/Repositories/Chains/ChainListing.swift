@@ -23,6 +23,10 @@ package struct ChainListing: Sendable {
   /// The same with one more manifest, which was stored since.
   func adding(_ name: VersionName) -> ChainListing { ChainListing(chain: chain, names: versions + [name]) }
 
+  func without(_ names: Set<VersionName>) -> ChainListing {
+    ChainListing(chain: chain, names: versions.filter { !names.contains($0) })
+  }
+
   package var highestSequence: UInt64 { versions.last?.sequence ?? 0 }
 
   var sequences: Set<UInt64> { Set(versions.map(\.sequence)) }

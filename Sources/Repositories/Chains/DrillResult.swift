@@ -4,7 +4,7 @@ package import Sealing
 package struct DrillResult: Sendable, Equatable {
   package let passed: Bool
   /// When it was said: milliseconds since 1970 UTC.
-  package let time: UInt64
+  package var time: UInt64
   /// Why it failed, or what was tried.
   package let text: String
 

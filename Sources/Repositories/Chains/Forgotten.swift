@@ -42,7 +42,7 @@ extension Tombstone.Range {
 }
 
 extension [Tombstone.Range] {
-  func cover(_ sequence: UInt64) -> Bool { contains { $0.first <= sequence && sequence <= $0.last } }
+  package func cover(_ sequence: UInt64) -> Bool { contains { $0.first <= sequence && sequence <= $0.last } }
 }
 
 extension Repository {

@@ -1,4 +1,5 @@
 import Sealing
+import Storage
 
 /// Puts manifests in order and says what does not fit.
 struct HistoryReader: Sendable {
@@ -13,6 +14,11 @@ struct HistoryReader: Sendable {
 
   /// Manifests that could not be read.
   var unreadable: [VersionName] { broken.map(\.name) }
+
+  /// Those that were listed, and not there any more when they were asked for.
+  var gone: Set<VersionName> {
+    Set(broken.lazy.filter { ($0.problem.cause as? StoreError)?.code == .notFound }.map(\.name))
+  }
 
   /// What is wrong with them; one whose version was written anew since does not matter any more.
   private var problems: [RepositoryError] {

@@ -69,6 +69,8 @@ struct ChainLook: Sendable {
         return try await once()
       } catch let error as RepositoryError where [.hole, .incomplete, .damaged].contains(error.code) {
         continue
+      } catch let error as StoreError where error.code == .notFound {
+        continue
       }
     }
     return try await once()
