@@ -79,6 +79,9 @@ package struct RepositoryFileName: Sendable, Hashable {
 
 /// `keys/<n>-<length>-<sha256>`, and the same below `keyring/` and `config/`.
 package struct NumberedName: Sendable, Hashable {
+  /// What 12 digits hold. A greater one is nobody's, and counting on from it would lead to names that are never listed.
+  static let last: UInt64 = 999_999_999_999
+
   package let prefix: String
   package let number: UInt64
   package let length: Int
@@ -93,7 +96,8 @@ package struct NumberedName: Sendable, Hashable {
 
   package init?(_ name: ObjectName, prefix: String) {
     let parts = name.text.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
-    guard name.text.hasPrefix(prefix), parts.count == 3, let number: UInt64 = Layout.number(parts[0]), number > 0,
+    guard name.text.hasPrefix(prefix), parts.count == 3, let number: UInt64 = Layout.number(parts[0]),
+      (1...Self.last).contains(number),
       let length = Layout.length(parts[1]), let digest = Layout.digest(parts[2])
     else { return nil }
     self.init(prefix: prefix, number: number, length: length, digest: digest)

@@ -130,20 +130,25 @@ package struct Repository: Sendable {
     _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore,
     _ seen: inout SlotsSeen
   ) async throws -> (MasterKey, NumberedName)? {
-    // Each slot lies there twice, and to try it costs a second: not again what did not open.
-    var tried: Set<Digest> = []
+    // Each slot lies there twice.
+    var found: [Digest: (name: NumberedName, bytes: [UInt8], work: Int)] = [:]
     for name in slots.sorted(by: { $0.number > $1.number })
-    where name.length == KeySlot.length && !tried.contains(name.digest) {
-      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest else {
-        continue
-      }
-      guard let description = try? KeySlot.describe(bytes) else { continue }
+    where name.length == KeySlot.length && found[name.digest] == nil {
+      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
+        let description = try? KeySlot.describe(bytes)
+      else { continue }
       seen.owners.insert(description.repository)
       guard description.repository == repository else { continue }
       seen.whole += 1
-      tried.insert(name.digest)
+      found[name.digest] = (name, bytes, description.cost.work)
+    }
+    // To try one costs a second, and memory. What asks for more than others comes last: who can write to the target could
+    // have planted it.
+    for slot in found.values.sorted(by: { ($0.work, $1.name.number) < ($1.work, $0.name.number) }) {
       // A slot of another secret, another repository or a damaged one is passed over: one must open.
-      if let master = try? KeySlot.open(bytes, secret: secret, repository: repository) { return (master, name) }
+      if let master = try? KeySlot.open(slot.bytes, secret: secret, repository: repository) {
+        return (master, slot.name)
+      }
     }
     return nil
   }

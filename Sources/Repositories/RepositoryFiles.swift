@@ -63,10 +63,16 @@ package enum RepositoryFiles {
 
   /// Stores the same bytes under two numbers: one object that is damaged or lost must not lock anybody out.
   /// - Returns: the first name.
+  /// - Throws: `.conflict` when there are no greater numbers; `StoreError`.
   @discardableResult
   static func putTwice(
     _ bytes: [UInt8], below prefix: String, after highest: UInt64, at store: any ObjectStore
   ) async throws -> NumberedName {
+    guard highest <= NumberedName.last - 2 else {
+      throw RepositoryError(
+        .conflict, "there is no number left below \(prefix): an object there has number \(highest)",
+        hint: "No program of ours counts so far: somebody put it there. Remove it by hand.")
+    }
     let names = [highest + 1, highest + 2].map { number in
       NumberedName(prefix: prefix, number: number, length: bytes.count, digest: .sha256(of: bytes))
     }

@@ -27,6 +27,9 @@ package struct SlotCost: Sendable, Equatable {
   /// The least a reader accepts; for tests.
   package static let least = SlotCost(logN: 15, r: 8, p: 1)
 
+  /// What deriving a key takes, in no unit.
+  package var work: Int { (1 << Int(logN)) * Int(r) * Int(p) }
+
   fileprivate var isAcceptable: Bool {
     (15...20).contains(logN) && (1...16).contains(r) && (1...4).contains(p)
   }
@@ -48,7 +51,7 @@ package enum KeySlot {
     package let repository: RepositoryID
     /// Milliseconds since 1970 UTC.
     package let createdAt: UInt64
-    let cost: SlotCost
+    package let cost: SlotCost
     let salt: [UInt8]
   }
 

@@ -197,6 +197,22 @@ import Testing
     }
   }
 
+  @Test func `a listing of nothing but keys of others comes to an end, too`() throws {
+    let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket", prefix: "some/where")
+    var listing = S3Listing(configuration, prefix: "", mostPages: 500)
+    var page = try S3ListingPage(Array(Self.listing([], next: "x", truncated: "true").utf8))
+    var pages = 0
+    let error = #expect(throws: XMLRefusal.self) {
+      while pages < 1000 {
+        pages += 1
+        page.next = "t\(pages)"
+        page.objects = [(key: configuration.key("UPPER\(pages)"), size: 1, stored: nil)]
+        try listing.add(page)
+      }
+    }
+    #expect(error != nil && pages == 500)
+  }
+
   @Test func `a listing cut on its second page is no short listing`() async throws {
     try await withServer { request in
       if request.number == 0 { return .status(200, [:], Self.listing(["some/where/a"], next: "2", truncated: "true")) }

@@ -302,6 +302,16 @@ import Testing
     }
   }
 
+  @Test(arguments: ["http://ali:open-sesame@host/dav", "//ali:open-sesame@host/dav", "ali:open-sesame@host?x#y"])
+  func `a redirect shows no password of whoever is redirected`(place: String) throws {
+    let configuration = WebDAVConfiguration(
+      address: try WebAddress("https://host/dav"), user: "ali", password: Self.password)
+    let response = HTTPResponse(status: 302, headers: [("location", place)], body: [])
+    let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x could not be read")
+    #expect(error.code == .redirected && "\(error)".contains("host"))
+    #expect(!"\(error) \(error.hint ?? "")".contains("open-sesame"))
+  }
+
   private static let meanings: [(Int, StoreError.Code, Bool)] = [
     (301, .redirected, false), (401, .unauthenticated, false), (403, .forbidden, false), (404, .notFound, false),
     (405, .unsupported, false), (409, .unavailable, true), (412, .exists, false), (413, .full, false),

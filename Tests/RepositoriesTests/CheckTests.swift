@@ -8,6 +8,46 @@ import Testing
 /// Every object of a repository is lost, cut and flipped in turn: a check names it, and the versions that it harms, and
 /// the truth about those is what restores.
 @Suite struct CheckTests {
+  /// Two packs that nobody needs, longer than all disks of the world.
+  private final class BoastingStore: ObjectStore {
+    let base: MemoryStore
+    let chain: ChainID
+    var traits: StoreTraits { base.traits }
+
+    init(_ base: MemoryStore, _ chain: ChainID) { (self.base, self.chain) = (base, chain) }
+
+    func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+      let boasts = [1, 2].map { number in
+        ObjectInfo(name: Layout.pack(.sha256(of: [number]), of: chain), size: .max, stored: nil)
+      }
+      return try await base.list(prefix: prefix) + boasts.filter { $0.name.text.hasPrefix(prefix) }
+    }
+    func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+      try await base.put(body, at: name, ifAbsent: ifAbsent)
+    }
+    func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+      try await base.get(name, range: range)
+    }
+    func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+    func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+  }
+
+  @Test func `sizes that a listing boasts of end nothing`() async throws {
+    let checked = try await CheckedHome()
+    let store = BoastingStore(checked.home.store, checked.home.chain)
+    for subset in [nil, CheckSubset.share(1), .bytes(.max)] {
+      let report = try await checked.check(subset, at: store)
+      #expect(report.chains.first?.unreferencedBytes == .max)
+    }
+    let repository = Repository(
+      store: store, keys: checked.home.repository.keys, random: checked.home.repository.random,
+      slot: checked.home.repository.slot)
+    var policy = PrunePolicy(twoRuns: false, now: { 1 })
+    policy.dryRun = true
+    let pruned = try await repository.prune(checked.home.chain, policy, state: try checked.home.state)
+    #expect(pruned?.condemned.bytes == .max)
+  }
+
   @Test(arguments: [nil, CheckSubset.all]) func `a sound repository is found sound`(subset: CheckSubset?) async throws {
     let checked = try await CheckedHome()
     let before = checked.home.store.content

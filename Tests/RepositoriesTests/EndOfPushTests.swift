@@ -6,7 +6,7 @@ import Testing
 @testable import Repositories
 
 /// A push that fails or is interrupted ends at once, and when it has ended nothing of it runs any more.
-@Suite(.timeLimit(.minutes(1))) struct EndOfPushTests {
+@Suite(.timeLimit(.minutes(5))) struct EndOfPushTests {
   private actor Traffic {
     private(set) var started = 0
     private(set) var running = 0

@@ -32,6 +32,39 @@ import Testing
     #expect(opened.lacksFile)
   }
 
+  @Test func `a slot that asks for more work than others is tried last`() async throws {
+    let secret = SlotSecret.passphrase(Array("correct horse".utf8))
+    let home = try await Home(secret: secret)
+    // Only the order tells them apart: this one opens too, to nothing.
+    let dear = try KeySlot.seal(
+      master: MasterKey([UInt8](repeating: 1, count: 32)), secret: secret,
+      repository: home.repository.id, cost: SlotCost(logN: 16, r: 8, p: 2), createdAt: 1, random: systemRandom)
+    let name = NumberedName(prefix: Layout.slots, number: 900, length: dear.count, digest: .sha256(of: dear))
+    home.store.content[name.objectName] = dear
+    #expect(try await Repository.open(at: home.store, with: secret).slot.number < 900)
+    // And one of the greatest number stands in nobody's way: it is told.
+    let last = NumberedName(
+      prefix: Layout.slots, number: NumberedName.last, length: dear.count, digest: .sha256(of: dear))
+    home.store.content[last.objectName] = dear
+    let error = await #expect(throws: RepositoryError.self) {
+      try await KeySlots(of: home.repository).add(
+        .keyFile([UInt8](repeating: 5, count: 32)), current: secret, cost: .least, now: 1)
+    }
+    #expect(error?.code == .conflict)
+  }
+
+  @Test(arguments: [Layout.slots, Layout.keyrings, Layout.configurations])
+  func `a planted number without a successor ends nothing`(prefix: String) async throws {
+    let home = try await CheckedHome()
+    let bytes = [UInt8](repeating: 7, count: 176)
+    let digest = Digest.sha256(of: bytes)
+    for number in ["18446744073709551615", "1000000000000", "999999999999"] {
+      home.home.store.content[try #require(ObjectName("\(prefix)\(number)-176-\(digest.hex)"))] = bytes
+    }
+    _ = try await home.check(nil)
+    _ = try await Repository.open(at: home.home.store, with: Home.secret)
+  }
+
   @Test func `slots that are all damaged are damage, not a wrong key`() async throws {
     let home = try await Home()
     let wrong = await #expect(throws: RepositoryError.self) {

@@ -61,13 +61,17 @@ struct S3Listing {
   private var found: [ObjectName: ObjectInfo] = [:]
   private var tokens: Set<String> = []
   private var pagesWithoutNews = 0
+  private var pages = 0
 
+  /// Pages in all, of mostly a thousand keys, after which a listing is taken for endless.
+  private let mostPages: Int
   /// Pages in a row without a new object after which a listing is taken for endless. A server may well have a few:
   /// deleted objects, keys that are not ours.
   static let mostPagesWithoutNews = 100
 
   /// - Parameter prefix: of names, without the target's own prefix.
-  init(_ configuration: S3Configuration, prefix: String) {
+  init(_ configuration: S3Configuration, prefix: String, mostPages: Int = 50_000) {
+    self.mostPages = mostPages
     self.configuration = configuration
     self.prefix = prefix
   }
@@ -90,6 +94,9 @@ struct S3Listing {
     pagesWithoutNews = found.count > before || hasForeign ? 0 : pagesWithoutNews + 1
     guard let token = page.next else { return }
     guard tokens.insert(token).inserted else { throw XMLRefusal("it goes round in a circle") }
-    guard pagesWithoutNews <= Self.mostPagesWithoutNews else { throw XMLRefusal("it does not come to an end") }
+    pages += 1
+    guard pagesWithoutNews <= Self.mostPagesWithoutNews, pages < mostPages else {
+      throw XMLRefusal("it does not come to an end")
+    }
   }
 }

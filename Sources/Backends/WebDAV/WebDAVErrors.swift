@@ -70,6 +70,8 @@ struct WebDAVErrors {
 
   /// A server may send us to a URL with a query or a user in it; neither is for a log.
   private static func withoutSecrets(_ url: String) -> String {
-    String(url.prefix { $0 != "?" && $0 != "@" && $0 != "#" }).quotable
+    let plain = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    let host = plain.lastIndex(of: UInt8(ascii: "@")).map { plain[plain.index(after: $0)...] }
+    return (host == nil ? "" : "…") + String(decoding: host ?? plain, as: UTF8.self).quotable
   }
 }

@@ -1,5 +1,15 @@
 import Sealing
 
+extension Sequence<Int> {
+  /// Of sizes as a listing says them: one that says too much must not be the end of us.
+  var clampedSum: Int {
+    reduce(0) { sum, size in
+      let (result, isTooMuch) = sum.addingReportingOverflow(size)
+      return isTooMuch ? .max : result
+    }
+  }
+}
+
 /// Which packs a check reads whole.
 package enum CheckSubset: Sendable, Equatable {
   case all
@@ -19,7 +29,7 @@ package enum CheckSubset: Sendable, Equatable {
     case .all: return Set(sizes.keys)
     case .part(let part, let count): return Set(sizes.keys.filter { Self.part(of: $0, among: count) == part })
     case .share(let share):
-      var bytes = Int((Double(sizes.values.reduce(0, +)) * share).rounded(.up))
+      var bytes = Int(min((Double(sizes.values.clampedSum) * share).rounded(.up), 0x1p62))
       return Self.some(of: sizes, &bytes)
     case .bytes: return Self.some(of: sizes, &left)
     }

@@ -185,7 +185,7 @@ struct ContentCheck {
     checked.bytesRead = reading?.outcome.bytes ?? 0
     let idle = sizes.filter { !referenced.contains($0.key) }
     checked.unreferenced = idle.count
-    checked.unreferencedBytes = idle.values.reduce(0, +)
+    checked.unreferencedBytes = idle.values.clampedSum
     checked.damagedPacks = ofPacks.filter { $0.value.isDamage }.keys.sorted()
   }
 }

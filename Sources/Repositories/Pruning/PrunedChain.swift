@@ -13,14 +13,14 @@ package struct PrunedChain: Sendable {
     init(_ objects: some Sequence<ObjectInfo>) {
       for object in objects {
         self.objects += 1
-        bytes += object.size
+        bytes = [bytes, object.size].clampedSum
       }
     }
 
     package static func + (left: Self, right: Self) -> Self {
       var sum = left
       sum.objects += right.objects
-      sum.bytes += right.bytes
+      sum.bytes = [left.bytes, right.bytes].clampedSum
       return sum
     }
   }
