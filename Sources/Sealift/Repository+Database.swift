@@ -18,7 +18,8 @@ extension Repository {
 
     /// - Parameters:
     ///   - name: its versions are listed under this name; at most 255 bytes without a `/`.
-    ///   - path: absolute. The application may have the database open and go on writing meanwhile.
+    ///   - path: absolute. The application may have the database open and go on writing meanwhile, through the system's
+    ///     SQLite or in another process; see ``Snapshot/DatabaseFile``.
     public static func database(named name: String, at path: String) -> Database { Database(name: name, path: path) }
 
     private init(name: String, path: String) {

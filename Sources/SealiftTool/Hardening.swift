@@ -3,12 +3,27 @@ import Glibc
 /// What keeps secrets in this process from leaving it by accident. Done before anything else.
 enum Hardening {
   static func apply() {
+    keepStandardStreams()
     umask(0o077)
     signal(SIGPIPE, SIG_IGN)
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     forbidDumps()
     forbidBacktraces()
+  }
+
+  /// Whoever started us with a standard stream closed gets none of our files in its place: the next one that is opened would
+  /// be it, and what is said would go there. What takes the place cannot be used, so that writing fails as it did.
+  private static func keepStandardStreams() {
+    while true {
+      let descriptor = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY)
+      guard descriptor > STDERR_FILENO else {
+        if descriptor < 0 { return }
+        continue
+      }
+      close(descriptor)
+      return
+    }
   }
 
   /// Swift's runtime answers a crash with a page of registers and the memory they point to, on standard error, where logs

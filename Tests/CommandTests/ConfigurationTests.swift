@@ -40,6 +40,16 @@ import Testing
     for known in try knownKeys() { #expect(text.contains("\"\(known)\""), "the example does not show \(known)") }
   }
 
+  @Test(arguments: [
+    #"{"targets": {"t": {"url": "s3://b", "endpoint": "https://AKID:hunter2@minio:9000"}}}"#,
+    #"{"targets": {"t": {"url": "file:///b", "passphrase": hunter2}}}"#,
+  ])
+  func `what may be a secret is not quoted`(text: String) throws {
+    let error = try #require(throws: OperationError.self) { try read(text) }
+    #expect(!"\(error) \(error.hint ?? "")".contains("hunter2"))
+    #expect(error.kind == .usage)
+  }
+
   /// The hint for a key like no other lists all keys of its section.
   private func knownKeys() throws -> [String] {
     let odd = "zzzzzzzzzzzzzzzzzzzz"
@@ -133,7 +143,7 @@ import Testing
     ("{} {}", "something follows"),
     ("", "the file ends too early"),
     (#"{"host": "a" // name"#, "expected a comma or a closing brace"),
-    (#"{"host": yes}"#, "'yes' is not a value"),
+    (#"{"host": yes}"#, "a word that is not a value"),
   ])
   func `a wrong value says where it is and what was expected`(text: String, message: String) throws {
     let error = try #require(throws: OperationError.self) { try read(text) }

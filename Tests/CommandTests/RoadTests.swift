@@ -5,6 +5,46 @@ import Testing
 
 /// The whole road, from the outside.
 @Suite struct RoadTests {
+  @Test func `the path of a configured database is another way to name it`() async throws {
+    let home = try Home()
+    try home.program.write("beside", to: "attached")
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(home.program.file("state"))",
+       "targets": {"a": {"url": "\(home.target)", "keyFile": "\(home.program.file("key"))"},
+                   "b": {"url": "file://\(home.program.file("other"))", "keyFile": "\(home.program.file("key"))"}},
+       "databases": {"vault": {"path": "\(home.program.file("app.db"))", "targets": ["a"], "delta": false,
+                               "companions": ["attached"]}}}
+      """, to: "config.json")
+    try await home.must("init")
+    for path in [home.program.file("app.db"), "./app.db"] {
+      let version = try await home.push(path, "--tag", "t")
+      #expect(version.database == "vault")
+    }
+    #expect(home.program.files(below: "other").filter { $0.contains("versions/") }.isEmpty)
+    #expect(home.program.files(below: "state").filter { $0.contains("bases/") && $0.hasSuffix(".image") }.isEmpty)
+    #expect(try await home.must("show", "vault:latest", "--target", "a").contains("attached"))
+    let other = try await home.push(home.program.file("app.db"), "--name", "alone", "--target", "b")
+    #expect(other.database == "alone")
+  }
+
+  @Test(arguments: [">&- 2>&-", "<&- >&-", "<&- >&- 2>&-", "2>&-"])
+  func `a standard stream that is closed takes none of our files`(closed: String) async throws {
+    let home = try Home()
+    try await home.must("init")
+    // SQLite makes a -shm beside it: that is remarked upon.
+    try SQLite.run("PRAGMA journal_mode=WAL; INSERT INTO t(b) VALUES ('w')", on: home.program.file("app.db"))
+    for round in 0..<2 {
+      try SQLite.run("INSERT INTO t(b) VALUES (\(round))", on: home.program.file("app.db"))
+      let line = #""$0" --config '\#(home.program.file("config.json"))' push app \#(closed)"#
+      let ending = try await home.program.shell(line)
+      // Where nothing can be said of it the push may end as failed, but by itself.
+      #expect([0, 1, 3].contains(ending.status), "\(closed): \(ending.status)")
+      #expect(try await home.must("list").split(separator: "\n").count == round + 2)
+    }
+    #expect(home.program.files(below: "state/spool").filter { $0 != "lock" }.isEmpty)
+  }
+
   @Test func `init, push, list, show, pull and restore`() async throws {
     let home = try Home()
     #expect(try await home.must("init").contains("disk: made repository "))

@@ -123,6 +123,12 @@ struct PushCommand: SealiftCommand {
 
   private func database(_ text: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {
     guard text.contains("/") else { return try configured(text, configuration) }
+    // The path of a configured database is another way to name it.
+    if let known = configuration.databases.first(where: {
+      Paths.resolved($0.source.path) == Paths.resolved(Paths.absolute(text)) && $0.source.name == name ?? $0.source.name
+    }) {
+      return known
+    }
     if let name, !isDatabaseName(name) {
       throw OperationError(
         .usage, code: "badName", "'\(name)' cannot be the name of a database",

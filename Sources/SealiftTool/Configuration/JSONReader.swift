@@ -118,7 +118,8 @@ struct JSONReader {
     case "null": return .null
     default:
       guard let number = Double(text), number.isFinite, text.first == "-" || text.first?.isNumber == true else {
-        throw failure(text.isEmpty ? "expected a value" : "'\(text)' is not a value; texts stand in double quotes")
+        // Not quoted: it may be a password that was written without them.
+        throw failure(text.isEmpty ? "expected a value" : "a word that is not a value; texts stand in double quotes")
       }
       return .number(number)
     }

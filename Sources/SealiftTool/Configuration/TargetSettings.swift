@@ -61,7 +61,16 @@ struct TargetSettings: Sendable {
 
   /// The URL's location with the keys of the configuration, which go before the URL's own options.
   private static func completed(_ place: Target, _ section: ConfigurationSection) throws -> Target {
-    let endpoint = try section.value("endpoint", "a URL such as https://s3.example.com") { try? WebAddress($0) }
+    // Said without the value: people write a user and a password into URLs.
+    let endpoint = try section.hiddenText("endpoint").map { text in
+      do throws(WebAddress.Refusal) {
+        let address = try WebAddress(text)
+        section.show("endpoint", as: text)
+        return address
+      } catch {
+        throw section.wrong("endpoint", "must be a URL such as https://s3.example.com, and \(error.reason)")
+      }
+    }
     let region = try section.text("region")
     let style = try section.value("style", "path or virtual", S3Configuration.Style.init(rawValue:))
     let storageClass = try section.text("storageClass")
