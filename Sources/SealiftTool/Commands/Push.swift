@@ -7,7 +7,8 @@ struct PushCommand: SealiftCommand {
     commandName: "push",
     abstract: "Take a copy of databases, seal it and store it.",
     discussion: """
-      An argument with a '/' in it is the path of a database file, any other is a name from the configuration. Without \
+      An argument with a '/' in it is the path of a database file (of a configured one: that one, as it is configured), \
+      any other is a name from the configuration. Without \
       arguments all configured databases are pushed. Applications may go on writing meanwhile.
 
         sealift push
