@@ -56,10 +56,10 @@ import Testing
   @Test(arguments: [Layout.slots, Layout.keyrings, Layout.configurations])
   func `a planted number without a successor ends nothing`(prefix: String) async throws {
     let home = try await CheckedHome()
-    let bytes = [UInt8](repeating: 7, count: 176)
-    let digest = Digest.sha256(of: bytes)
-    for number in ["18446744073709551615", "1000000000000", "999999999999"] {
-      home.home.store.content[try #require(ObjectName("\(prefix)\(number)-176-\(digest.hex)"))] = bytes
+    for (byte, number) in ["18446744073709551615", "1000000000000", "999999999999"].enumerated() {
+      let bytes = [UInt8](repeating: UInt8(byte), count: 176)
+      home.home.store.content[try #require(ObjectName("\(prefix)\(number)-176-\(Digest.sha256(of: bytes).hex)"))] =
+        bytes
     }
     _ = try await home.check(nil)
     _ = try await Repository.open(at: home.home.store, with: Home.secret)
