@@ -68,7 +68,7 @@ struct TargetSettings: Sendable {
         section.show("endpoint", as: text)
         return address
       } catch {
-        throw section.wrong("endpoint", "must be a URL such as https://s3.example.com, and \(error.reason)")
+        throw section.wrong("endpoint", "must be a URL such as https://s3.example.com; this one \(error.reason)")
       }
     }
     let region = try section.text("region")
