@@ -83,8 +83,8 @@ struct VersionLookup: Sendable {
       let found = try newest(selector, in: histories)
       try await freshness(of: found.history)
       try await demandSiblings(of: found, selector, histories)
-      try demandReadable(beyond: found)
-      if case .notLater = selector { try demandNothingLost(after: found) }
+      try found.demandNoneNewerUnread()
+      if case .notLater = selector { try found.demandNoneLostBeforeNext() }
       noteSeen(found.history)
       return found
     }
@@ -166,40 +166,6 @@ struct VersionLookup: Sendable {
     throw RepositoryError(
       .noSuchVersion, "\(selector.text) names databases of \(hosts.count) hosts: \(others)",
       hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
-  }
-
-  /// A manifest that cannot be read may be of a newer version: an older one is not passed off as the latest.
-  private func demandReadable(beyond found: Found) throws {
-    guard let last = found.history.unreadable.map(\.sequence).max(), last > found.facts.sequence,
-      found.history.newest?.id == found.facts.id
-    else { return }
-    throw RepositoryError(
-      .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
-      hint: "To take the last one that can be read, name it by its id: \(found.facts.id.hex.prefix(12)).")
-  }
-
-  /// Between what was found and the next version that can be read one may have been the right answer.
-  /// - Throws: `.damaged` for a manifest that cannot be read, `.hole` for one that is gone and was not forgotten.
-  private func demandNothingLost(after found: Found) throws {
-    let history = found.history
-    guard
-      let next = history.versions.first(where: {
-        $0.sequence > found.facts.sequence && !history.isForgotten($0)
-      })?.sequence
-    else { return }
-    let present = Set(history.versions.map(\.sequence))
-    for sequence in found.facts.sequence + 1..<next where !present.contains(sequence) {
-      let hint = "To take the version before it, name it by its id: \(found.facts.id.hex.prefix(12))."
-      if history.unreadable.contains(where: { $0.sequence == sequence }) {
-        throw RepositoryError(
-          .damaged, "a later version may be meant: manifest \(sequence) of this chain cannot be read", hint: hint)
-      }
-      guard history.forgotten.ranges.cover(sequence) else {
-        throw RepositoryError(
-          .hole, "a later version may be meant: version \(sequence) of this chain is missing and was not forgotten",
-          hint: hint)
-      }
-    }
   }
 
   /// Refuses a chain that shows less than this machine has seen.
