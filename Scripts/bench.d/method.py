@@ -52,6 +52,8 @@ TEXT = """
   times**, which is what it sends. Its time says when the last byte had left. `-once` meets a database that was closed and
   checkpointed by the application, as a timer would run it, and then sends everything anew.
 * **To rclone crypt**: it is no backup program; every version is a whole file.
+* **To whoever is fast**: the proxy that counts bytes stands in the way of every request, on the same cores. It takes
+  the largest part of the time of those who would wait for nothing else, such as a restore by key file.
 * **To all others**: loopback has no latency and endless bandwidth. On a real line time follows bytes.
 * The processor is shared by tool, proxy and server; times of one run are comparable, those of different days are not.
 """
