@@ -42,7 +42,7 @@ import Testing
     let reader = try Child.python(
       "import sqlite3, sys, time; db = sqlite3.connect(sys.argv[1]); db.execute('select * from t').fetchall(); time.sleep(600)",
       home.program.file("app.db"))
-    let ready = try await eventually(within: .seconds(600)) {
+    let ready = try await eventually {
       DatabaseUse(of: home.program.file("app.db")).holders.contains { $0.pid == reader.pid }
     }
     #expect(ready)

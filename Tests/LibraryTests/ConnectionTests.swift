@@ -153,7 +153,7 @@ import Testing
     let release = Thread {
       usleep(20_000); try? other.run("COMMIT")
     }
-    #expect(try take(database, busy: .retry(upTo: .seconds(60))).check == .ok)
+    #expect(try take(database, busy: .retry(upTo: .seconds(600))).check == .ok)
     release.join()
   }
 

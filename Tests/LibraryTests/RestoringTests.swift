@@ -124,7 +124,7 @@ import Testing
       usleep(20_000)
       try? other.run("COMMIT")
     }
-    try restore(into: database, busy: .retry(upTo: .seconds(60)))
+    try restore(into: database, busy: .retry(upTo: .seconds(600)))
     release.join()
     #expect(try words(database) == [["t:new", "i:90"]])
   }

@@ -148,7 +148,7 @@ import Testing
     #expect(error?.hint != nil)
     #expect(try bench.copiesLeft().isEmpty)
     async let copy = Snapshot.take(
-      of: .file(bench.database), method: method, busy: .retry(upTo: .seconds(60)), in: bench.folder)
+      of: .file(bench.database), method: method, busy: .retry(upTo: .seconds(600)), in: bench.folder)
     usleep(20_000)
     try writer.run("COMMIT")
     #expect(try await copy.check == .ok)

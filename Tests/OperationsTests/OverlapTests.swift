@@ -241,9 +241,9 @@ private func takeSlowly(
 }
 
 /// Holds a thread of its own up until something is so.
-/// - Throws: when it is not so after a minute.
+/// - Throws: when it is not so after ten minutes: others may have the machine.
 private func wait(_ isSo: () -> Bool) throws {
-  for _ in 0..<12_000 {
+  for _ in 0..<120_000 {
     if isSo() { return }
     usleep(5000)
   }

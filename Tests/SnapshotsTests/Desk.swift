@@ -18,7 +18,7 @@ struct Desk {
   }
 
   func request(_ method: SnapshotMethod) -> SnapshotRequest {
-    SnapshotRequest(source: source, method: method, spoolFolder: spool, busyTimeout: .seconds(10))
+    SnapshotRequest(source: source, method: method, spoolFolder: spool, busyTimeout: .seconds(300))
   }
 
   func take(_ method: SnapshotMethod) async throws -> Snapshot { try await takeSnapshot(request(method)) }

@@ -12,7 +12,7 @@ import Testing
   private static let writer = """
     import os, sqlite3, sys
     path, mode, record = sys.argv[1:4]
-    c = sqlite3.connect(path, isolation_level=None, timeout=60)
+    c = sqlite3.connect(path, isolation_level=None, timeout=600)
     c.execute("PRAGMA journal_mode=" + mode)
     c.execute("PRAGMA synchronous=OFF")
     c.execute("CREATE TABLE state(k INTEGER PRIMARY KEY, n INT, pad BLOB)")
@@ -45,7 +45,13 @@ import Testing
 
     for _ in 0..<2 {
       let committed = last("commits", record)
-      let snapshot = try await takeSnapshot(desk.request(method)) { _ in usleep(20_000) }
+      let snapshot = try await takeSnapshot(desk.request(method)) { progress in
+        usleep(20_000)
+        guard mode == "WAL", progress.stage == .copying else { return }
+        // However slow the machine: the copy goes on only when the writer has. Held up, it never would.
+        let before = last("begins", record)
+        for _ in 0..<12_000 where last("begins", record) == before { usleep(5000) }
+      }
       let begun = last("begins", record)
       let image = try TestDatabase(snapshot.path)
       let states = try image.rows("SELECT DISTINCT n FROM state")
@@ -86,7 +92,7 @@ import Testing
       }
       let before = size(wal)
       guard progress.stage == .copying, method == .pages ? call == 1 : (2...3).contains(call) else { return }
-      for _ in 0..<1000 where size(wal) < before + 2 << 20 { usleep(5000) }
+      for _ in 0..<12_000 where size(wal) < before + 2 << 20 { usleep(5000) }
     }
     let error = await #expect(throws: SnapshotError.self) { try await takeSnapshot(request, progress: letGrow) }
     #expect(error?.code == .walGrowth)

@@ -41,9 +41,9 @@ import Testing
 
   @Test func `a closed WAL database is read without locks when it was left alone for two seconds`() async throws {
     for method in SnapshotMethod.allCases {
+      let began = ContinuousClock.now
       let desk = try desk(.walClosed)
       let expected = try desk.contents()
-      let began = ContinuousClock.now
       await #expect(processExitsWith: .success) {
         [source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String] in
         dropPrivileges()

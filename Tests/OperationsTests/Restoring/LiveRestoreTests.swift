@@ -77,14 +77,14 @@ import Testing
     #expect(stat(live.path, &after) == 0 && after.st_ino == inode.st_ino)
     #expect(outcome.mode == .live && outcome.moved.isEmpty)
     #expect(
-      try await eventually(within: .seconds(600)) { try application.said.contains("both") },
+      try await eventually { try application.said.contains("both") },
       "\((try? application.said) ?? [])")
     // Back to what it was, beside the same process, by the line that was printed.
     let copy = try #require(outcome.undoCopy)
     #expect(try TestDatabase(copy, readOnly: true).number("SELECT count(*) FROM t") == 1200)
     _ = try await RestoreRoad.shell(try #require(outcome.undo))
     #expect(
-      try await eventually(within: .seconds(600)) { try application.said.filter { $0 == "both" }.count == 2 },
+      try await eventually { try application.said.filter { $0 == "both" }.count == 2 },
       "\((try? application.said) ?? [])")
     #expect(try application.said.allSatisfy { !$0.hasPrefix("TORN") && !$0.hasPrefix("FAILED") })
     application.child.signal(SIGKILL)

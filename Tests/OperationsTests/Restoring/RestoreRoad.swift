@@ -82,13 +82,13 @@ struct Keeper {
     child = try Child.python(
       """
       import sqlite3, sys, time
-      db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
+      db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=600)
       def say(text): print(text, flush=True)
       \(program)
       """, path, output: output)
     let output = output
     #expect(
-      try await eventually(within: .seconds(600)) {
+      try await eventually {
         try String(decoding: fileBytes(output), as: UTF8.self).contains("ready")
       })
   }
