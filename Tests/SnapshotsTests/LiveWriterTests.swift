@@ -48,9 +48,8 @@ import Testing
       let snapshot = try await takeSnapshot(desk.request(method)) { progress in
         usleep(20_000)
         guard mode == "WAL", progress.stage == .copying else { return }
-        // However slow the machine: the copy goes on only when the writer has. Held up, it never would.
-        let before = last("begins", record)
-        for _ in 0..<12_000 where last("begins", record) == before { usleep(5000) }
+        // However slow the machine: the copy goes on only when the writer has, twice. Held up, it never would.
+        for _ in 0..<12_000 where last("begins", record) < committed + 2 { usleep(5000) }
       }
       let begun = last("begins", record)
       let image = try TestDatabase(snapshot.path)
