@@ -10,6 +10,8 @@ import Glibc
 final class HeaderCapture {
   private(set) var header: DatabaseHeader?
   private var patches: [Patch] = []
+  /// Held, so that its files live as long as what is written into them.
+  private let connection: Connection
 
   private struct Patch {
     let file: UnsafeMutablePointer<sqlite3_file>
@@ -19,6 +21,7 @@ final class HeaderCapture {
 
   /// `connection` must have read before (so that its -wal is open) and be outside a transaction.
   init(_ connection: Connection) {
+    self.connection = connection
     // Page 1 would come from the cache otherwise, and no read would be seen.
     sqlite3_db_release_memory(connection.handle)
     for file in [connection.mainFile, connection.journalFile].compactMap({ $0 }) { observe(file) }
@@ -26,7 +29,7 @@ final class HeaderCapture {
 
   deinit { end() }
 
-  /// Gives SQLite its own method tables back; must come before the connection closes.
+  /// Gives SQLite its own method tables back.
   func end() {
     for patch in patches {
       patch.file.pointee.pMethods = patch.original

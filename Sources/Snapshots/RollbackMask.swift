@@ -12,9 +12,12 @@ final class RollbackMask {
   }
 
   private var patch: Patch?
+  /// Held, so that its file lives as long as what is written into it.
+  private let connection: Connection
 
   /// `connection` must be outside a transaction.
   init(_ connection: Connection) {
+    self.connection = connection
     // Page 1 would come from the cache otherwise.
     sqlite3_db_release_memory(connection.handle)
     guard let file = connection.mainFile, let original = file.pointee.pMethods else { return }
@@ -36,7 +39,7 @@ final class RollbackMask {
 
   deinit { end() }
 
-  /// Gives SQLite its own method table back; must come before the connection closes.
+  /// Gives SQLite its own method table back.
   func end() {
     guard let patch else { return }
     patch.file.pointee.pMethods = patch.original
