@@ -218,7 +218,7 @@ import Testing
       onManifest: { _ in })
     var refusal: RepositoryError.Code?
     do {
-      _ = try await writer.write(unlessEqual: nil, onProgress: { _ in })
+      _ = try await writer.write(after: nil, evenIfEqual: true, onProgress: { _ in })
     } catch let error as RepositoryError {
       refusal = error.code
     }

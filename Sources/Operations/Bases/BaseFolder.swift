@@ -13,6 +13,7 @@ final class BaseFolder {
   private let lock: Int32
   private let limit: Int
   private var record: BaseRecord?
+  private let companions: CompanionBaseFolder?
 
   /// - Returns: `nil` when this database has no bases, or another push uses them now.
   init?(of database: DatabaseSource, host: String, _ world: World) {
@@ -30,6 +31,7 @@ final class BaseFolder {
     }
     let bytes = try? StateFiles.read("\(path)/record.json")
     record = bytes.flatMap { try? JSONDecoder().decode(BaseRecord.self, from: Data($0)) }
+    companions = limit > 0 ? CompanionBaseFolder("\(path)/companions", limit: limit) : nil
   }
 
   deinit { close(lock) }
@@ -46,6 +48,7 @@ final class BaseFolder {
       level = record.level(for: length)
     }
     var plan = DeltaPlan(level: level, keepsPositions: snapshot.method == .pages)
+    plan.companions = companions?.bases
     if level > .anchor {
       plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path)
       plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path)
@@ -60,10 +63,14 @@ final class BaseFolder {
   /// Takes the image of a version that was acknowledged out of its spool, if it is to be a base, and notes what it cost.
   func keep(_ snapshot: Snapshot, _ plan: DeltaPlan, _ result: PushSession.Result) {
     guard !result.unchanged else { return }
+    let members = result.manifest.core?.members ?? []
+    companions?.keep(members)
     let body = result.manifest.body
     let cost = result.bytesNew + result.manifest.name.length
-    let base = BaseRecord.Base(
-      length: snapshot.pageSize * snapshot.pageCount, cost: cost, decoded: Int(body.bytesDecoded))
+    let length = snapshot.pageSize * snapshot.pageCount
+    // What comes with a database must not count as if the database had to be decoded several times.
+    let beside = members.reduce(0) { if case .file(let file) = $1.content { $0 + Int(file.length) } else { $0 } }
+    let base = BaseRecord.Base(length: length, cost: cost, decoded: max(length, Int(body.bytesDecoded) - beside))
     var isKept = false
     if result.level < .leaf, result.canBeBase || result.level < .middle, let samples = plan.samples {
       isKept = keep(snapshot.path, as: result.level, samples)

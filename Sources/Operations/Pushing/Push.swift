@@ -116,13 +116,14 @@ package struct Push: Sendable {
     try await copy.whileChecking {
       var outcome = outcome
       let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
-      let deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase) ?? .withoutBases
+      var deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase) ?? .withoutBases
       var first: PushSession.Result?
       for target in targets {
         do {
           let (pushed, result) = try await seal(copy, capture, for: target, deltas, request, host, &outcome)
           outcome.pushed.append(pushed)
           first = first ?? result
+          deltas.recordsCompanions = false
         } catch let error where error is CancellationError || error is DamagedCopy || error is CopyGrowth.Abandoned {
           throw error
         } catch {

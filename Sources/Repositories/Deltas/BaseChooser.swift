@@ -1,7 +1,7 @@
 import Sealing
 
 /// Finds, for the pages of a new frame, the pages of the base that held the same rows, and makes the prefix of them.
-struct BaseChooser: Sendable {
+struct BaseChooser: FrameBases {
   private let base: BaseImage
   private let known: KnownPacks
   /// Frames deeper than that are no bases.
@@ -40,30 +40,16 @@ struct BaseChooser: Sendable {
     return found * 2 > looked
   }
 
-  struct Choice {
-    var prefix: [UInt8] = []
-    var bases: [MadeFrame.Base] = []
-    /// Nearly every new page is a base page, changed in place.
-    var isInPlace = false
-  }
-
-  /// - Parameters:
-  ///   - units: pages of the base's size, joined.
-  ///   - positions: the number of each in its image.
-  ///   - fingerprints: of each.
-  func choose(for units: UnsafeRawBufferPointer, positions: [Int], fingerprints: [Fingerprint]) -> Choice {
+  /// - Parameter units: pages of the base's size.
+  func choose(for units: UnsafeRawBufferPointer, positions: [Int], fingerprints: [Fingerprint]) -> BaseChoice {
     let inPlace = PagesInPlace(base, count: positions.count)
     defer { withExtendedLifetime(inPlace) {} }
     let pages = votes(for: units, positions: positions, inPlace).pages
-    var choice = Choice()
+    var choice = BaseChoice()
     choice.prefix.reserveCapacity(pages.count * base.pageSize)
     choice.isInPlace = inPlace.count * 8 >= positions.count * 7
-    var frames: Set<UInt32> = []
     func add(_ page: UnsafeRawBufferPointer, _ place: UnitIndex.Place?) {
-      guard let place, frames.contains(place.frame) || frames.count < Limits.prefixFrames else { return }
-      frames.insert(place.frame)
-      choice.prefix.append(contentsOf: page)
-      choice.add(place, of: known)
+      if let place { choice.add(page, at: place, of: known) }
     }
     for run in runs(of: pages, inPlace) {
       if let page = inPlace[run.lowerBound] {
@@ -152,20 +138,5 @@ struct BaseChooser: Sendable {
   /// What makes it safe to rest on this page: the target holds just this content, in a frame that is not too deep.
   private func ordinal(of page: UnsafeRawBufferPointer) -> UnitIndex.Place? {
     known.ordinal(of: fingerprinters.with { $0.fingerprint(.page, page) }, depth: depth)
-  }
-}
-
-extension BaseChooser.Choice {
-  fileprivate mutating func add(_ place: UnitIndex.Place, of known: KnownPacks) {
-    if let last = bases.indices.last, bases[last].ordinal == place.frame,
-      bases[last].firstUnit + bases[last].count == place.unit
-    {
-      bases[last].count += 1
-      return
-    }
-    let frame = known.frames[Int(place.frame)]
-    guard let entry = known.entries[frame.pack] else { return }
-    bases.append(
-      MadeFrame.Base(pack: entry.name, ordinal: place.frame, frame: frame.index, firstUnit: place.unit, count: 1))
   }
 }

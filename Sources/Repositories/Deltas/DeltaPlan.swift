@@ -33,6 +33,10 @@ package struct DeltaPlan: Sendable {
   package var keepsPositions: Bool
   /// To be filled with samples of the image, for it will be a base itself.
   package var samples: BaseSamples?
+  /// Of what comes with the database.
+  package var companions: CompanionBases?
+  /// What is stored of companions at this target decides what their bases will be.
+  package var recordsCompanions = true
 
   package init(
     level: DeltaLevel, anchor: BaseImage? = nil, middle: BaseImage? = nil, keepsPositions: Bool = false,

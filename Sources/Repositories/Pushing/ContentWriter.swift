@@ -8,6 +8,8 @@ struct ContentWriter: ~Copyable {
   var frames: FrameMaker
   /// Of the member that is read.
   var runs: RunList
+  /// The number of its first unit, where units of several members are counted through.
+  var origin = 0
   private let fresh: UnitIndex
   private let gapLimit: Int
   private var gap: [(unit: Int, location: UnitLocation)] = []
@@ -68,7 +70,8 @@ struct ContentWriter: ~Copyable {
 
   private mutating func addNew(_ block: FingerprintedBlock, _ unit: Int) throws(RepositoryError) {
     let fingerprint = block.fingerprints[unit]
-    let location = frames.add(block.bytes[block.range(of: unit)], fingerprint, position: block.first + unit)
+    let location = frames.add(
+      block.bytes[block.range(of: unit)], fingerprint, position: origin + block.first + unit)
     try fresh.insert(fingerprint, at: .init(frame: location.frame, unit: location.unit))
     try runs.append(location)
   }

@@ -10,7 +10,7 @@ struct FrameMaker: ~Copyable {
 
   private let type: UnitType
   private let encoders: WorkerPool<FrameEncoder>
-  private let bases: BaseChooser?
+  private let bases: (any FrameBases)?
   private var bytes: [UInt8] = []
   private var lengths: [Int] = []
   private var fingerprints: [Fingerprint] = []
@@ -21,7 +21,9 @@ struct FrameMaker: ~Copyable {
   /// - Parameters:
   ///   - bases: for delta frames; `nil` for whole ones.
   ///   - firstOrdinal: the number of the first frame begun here, among all new frames of the push.
-  init(_ type: UnitType, encoders: WorkerPool<FrameEncoder>, bases: BaseChooser? = nil, firstOrdinal: UInt32 = 0) {
+  init(
+    _ type: UnitType, encoders: WorkerPool<FrameEncoder>, bases: (any FrameBases)? = nil, firstOrdinal: UInt32 = 0
+  ) {
     self.type = type
     self.encoders = encoders
     self.bases = bases
@@ -57,7 +59,9 @@ struct FrameMaker: ~Copyable {
     queue.append(
       Task { [encoders, bases] in
         try Task.checkCancellation()
-        return try encoders.with { try work.encode(with: $0, bases) }
+        let frame = try encoders.with { try work.encode(with: $0, bases) }
+        bases?.note(frame, positions: work.positions, lengths: work.lengths)
+        return frame
       })
     ordinal += 1
     bytes = []
@@ -74,7 +78,7 @@ struct FrameMaker: ~Copyable {
     let fingerprints: [Fingerprint]
     let positions: [Int]
 
-    func encode(with encoder: FrameEncoder, _ bases: BaseChooser?) throws(SealError) -> MadeFrame {
+    func encode(with encoder: FrameEncoder, _ bases: (any FrameBases)?) throws(SealError) -> MadeFrame {
       var outcome: Result<MadeFrame, SealError>?
       bytes.withUnsafeBytes { units in
         outcome = Result { () throws(SealError) in try encode(units, with: encoder, bases) }
@@ -84,7 +88,7 @@ struct FrameMaker: ~Copyable {
     }
 
     private func encode(
-      _ units: UnsafeRawBufferPointer, with encoder: FrameEncoder, _ bases: BaseChooser?
+      _ units: UnsafeRawBufferPointer, with encoder: FrameEncoder, _ bases: (any FrameBases)?
     ) throws(SealError) -> MadeFrame {
       let choice = bases?.choose(for: units, positions: positions, fingerprints: fingerprints) ?? .init()
       guard !choice.bases.isEmpty else {

@@ -123,7 +123,7 @@ package struct PushSession: ~Copyable {
       let attempt: VersionWriter.Written?
       do {
         attempt = try await writer.write(
-          unlessEqual: skipEqual && newestIsWhole ? newest?.core : nil, onProgress: onProgress)
+          after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
       } catch is VersionWriter.TooDear {
         level = level.below ?? .fresh
         nextPackNumber = writer.packs.nextNumber

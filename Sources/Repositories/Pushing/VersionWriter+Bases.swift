@@ -40,4 +40,12 @@ extension VersionWriter {
       return chooser(draft.deltas.anchor)
     }
   }
+
+  /// What new frames of companions may rest on, if anything.
+  func companionBases() -> CompanionChooser? {
+    guard let bases = draft.deltas.companions, draft.compressionLevel > 0 else { return nil }
+    return CompanionChooser(
+      bases, known: known, depth: level.depthOfReferences, makesDeltas: level >= .middle,
+      records: draft.deltas.recordsCompanions, fingerprinters: fingerprinters)
+  }
 }

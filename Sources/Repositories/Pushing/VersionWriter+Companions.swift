@@ -1,7 +1,8 @@
 import Sealing
 
-/// How companions are read: like the database in blocks of 64 KiB, without deltas. Small files share frames, and all
-/// lists of runs one table, so that a hundred thousand of them are a matter of memory for their names only.
+/// How companions are read: like the database, in blocks of 64 KiB, with deltas on what lay under the same path. Small
+/// files share frames, and all lists of runs one table, so that a hundred thousand of them are a matter of memory for
+/// their names only.
 extension VersionWriter {
   /// A file that changes each time it is read is read so often.
   private static let readings = 3
@@ -30,12 +31,17 @@ extension VersionWriter {
   }
 
   /// Reads what comes with the database. A file that is gone by now is left out; whoever gave it says so.
-  mutating func readCompanions(into read: inout ReadMembers, onProgress: (Int) -> Void) async throws {
+  /// - Parameter newest: the version before.
+  mutating func readCompanions(
+    into read: inout ReadMembers, after newest: Core?, onProgress: (Int) -> Void
+  ) async throws {
     let sources = try await draft.companions()
     guard !sources.isEmpty else { return }
     let table = try GrowingTable<UnitRun>(in: state.path)
+    let bases = companionBases()
+    var earlier = EarlierFiles(newest?.members ?? [])
     var content = ContentWriter(
-      frames: FrameMaker(.block, encoders: encoders, firstOrdinal: UInt32(packs.placed.count)),
+      frames: FrameMaker(.block, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
       runs: RunList(in: table), fresh: fresh, gapLimit: 0)
     for source in sources {
       try Task.checkCancellation()
@@ -49,9 +55,10 @@ extension VersionWriter {
       case .file(let open):
         content.runs = RunList(in: table)
         let before = read.length
+        let companion = Companion(path: source.path, open: open, earlier: earlier.file(at: source.path), bases: bases)
         guard
           let (member, file) = try await self.read(
-            source.path, open, into: &content, onProgress: { onProgress(before + $0) })
+            companion, into: &content, onProgress: { onProgress(before + $0) })
         else { continue }
         read.add(member, content.runs, file)
       }
@@ -59,17 +66,29 @@ extension VersionWriter {
     try await endFrames(of: &content)
   }
 
+  /// A file whose turn has come.
+  private struct Companion {
+    let path: String
+    let open: @Sendable () throws -> (any CompanionFile)?
+    let earlier: (modified: UInt64, content: Core.FileContent)?
+    let bases: CompanionChooser?
+
+    /// Whether the version before had something else under this path, as far as can be told before it is read.
+    func isChanged(_ file: any CompanionFile) -> Bool {
+      earlier.map { $0.modified != file.modified || $0.content.length != UInt64(file.length) } ?? false
+    }
+  }
+
   /// - Returns: `nil` when the file is gone.
   private mutating func read(
-    _ path: String, _ open: @Sendable () throws -> (any CompanionFile)?, into content: inout ContentWriter,
-    onProgress: (Int) -> Void
+    _ companion: Companion, into content: inout ContentWriter, onProgress: (Int) -> Void
   ) async throws -> (Core.Member, Core.FileContent)? {
     for reading in 1...Self.readings {
       content.runs.removeAll()
       let (file, read): (any CompanionFile, Core.FileContent)
       do {
-        guard let opened = try open() else { return nil }
-        (file, read) = (opened, try await self.read(path, opened, into: &content, onProgress: onProgress))
+        guard let opened = try companion.open() else { return nil }
+        (file, read) = (opened, try await self.read(companion, opened, into: &content, onProgress: onProgress))
       } catch is UnreadableCompanion {
         content.runs.removeAll()
         return nil
@@ -77,16 +96,20 @@ extension VersionWriter {
       let isSettled = try file.isSettled()
       if !isSettled, reading < Self.readings { continue }
       if !isSettled { file.keptUnsettled() }
-      return (Core.Member(path: path, mode: file.mode, modified: file.modified, content: .file(read)), read)
+      let member = Core.Member(
+        path: companion.path, mode: file.mode, modified: file.modified, content: .file(read))
+      return (member, read)
     }
     return nil
   }
 
   private mutating func read(
-    _ path: String, _ file: any CompanionFile, into content: inout ContentWriter, onProgress: (Int) -> Void
+    _ companion: Companion, _ file: any CompanionFile, into content: inout ContentWriter, onProgress: (Int) -> Void
   ) async throws -> Core.FileContent {
+    let begun = companion.bases?.begin(companion.path, length: file.length, isChanged: companion.isChanged(file))
+    content.origin = begun?.first ?? 0
     let source = MemberSource(
-      content: .file, path: path, mode: file.mode, modified: file.modified, length: file.length,
+      content: .file, path: companion.path, mode: file.mode, modified: file.modified, length: file.length,
       read: { try file.read($0) })
     var blocks = BlockPipeline(source, workers: fingerprinters)
     let image = RunningDigest()
@@ -94,8 +117,10 @@ extension VersionWriter {
     while let block = try await blocks.next() {
       plain.update(block.bytes)
       image.update(block.fingerprintBytes)
+      begun?.copy?.add(block.bytes)
       try await add(block, to: &content, level.depthOfReferences, onProgress: onProgress)
     }
+    begun?.copy?.end()
     return Core.FileContent(
       unitType: .block, unitSize: UInt32(source.unitSize), unitCount: UInt64(source.unitCount),
       length: UInt64(file.length), imageDigest: image.finish(), sha256: plain.finish())

@@ -69,13 +69,16 @@ struct VersionWriter: ~Copyable {
   }
 
   /// The whole road. When it has ended, also by an error, no upload of it is under way any more.
-  /// - Parameter onProgress: bytes of the members read so far.
+  /// - Parameters:
+  ///   - newest: the version before, if there is one.
+  ///   - evenIfEqual: also when its content is the same.
+  ///   - onProgress: bytes of the members read so far.
   /// - Returns: `nil` when the content is that of `newest`, and no version was written.
   mutating func write(
-    unlessEqual newest: Core?, onProgress: (Int) -> Void
+    after newest: Core?, evenIfEqual: Bool, onProgress: (Int) -> Void
   ) async throws -> Written? {
     do {
-      let written = try await writeAll(unlessEqual: newest, onProgress: onProgress)
+      let written = try await writeAll(after: newest, evenIfEqual: evenIfEqual, onProgress: onProgress)
       if written == nil { await packs.abandon() }
       return written
     } catch {
@@ -85,7 +88,7 @@ struct VersionWriter: ~Copyable {
   }
 
   private mutating func writeAll(
-    unlessEqual newest: Core?, onProgress: (Int) -> Void
+    after newest: Core?, evenIfEqual: Bool, onProgress: (Int) -> Void
   ) async throws -> Written? {
     var read = ReadMembers()
     for source in draft.members {
@@ -93,11 +96,13 @@ struct VersionWriter: ~Copyable {
       let (member, runs) = try await self.read(settled(source)) { onProgress(before + $0) }
       if let file = member.file { read.add(member, runs, file) }
     }
-    try await readCompanions(into: &read, onProgress: onProgress)
+    try await readCompanions(into: &read, after: newest, onProgress: onProgress)
     let members = read.members
     let placed = read.placed
     try draft.demand(members)
-    if let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags { return nil }
+    if !evenIfEqual, let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags {
+      return nil
+    }
     let cost = cost(of: placed)
     guard level == .fresh || cost.isModest(for: read.length, known) else { throw TooDear() }
     let riders = try await endContent()
@@ -153,7 +158,7 @@ struct VersionWriter: ~Copyable {
   /// What is left of the content becomes a pack, or rides when it is small. What is to be a base must lie in packs.
   private mutating func endContent() async throws -> [MadeFrame] {
     let limit = level == .middle ? Self.riderLimit / 4 : Self.riderLimit
-    if packs.pendingLength < limit { return packs.takeRiders() }
+    if packs.pendingLength < limit, draft.deltas.companions?.hasNewBases != true { return packs.takeRiders() }
     try await packs.close()
     return []
   }

@@ -98,7 +98,7 @@ package struct VersionRewrite: Sendable {
         onManifest: { _ in })
       defer { stored += packs.withLock { $0 } }
       do {
-        guard let written = try await writer.write(unlessEqual: nil, onProgress: { _ in }) else {
+        guard let written = try await writer.write(after: nil, evenIfEqual: true, onProgress: { _ in }) else {
           throw RepositoryError(.damaged, "the version was not written")
         }
         var damaged = DamagedPacks(of: chain, in: state)
