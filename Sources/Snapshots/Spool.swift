@@ -42,7 +42,7 @@ package final class Spool: @unchecked Sendable {
     guard !removal.isRaised else { return }
     removal.raise()
     try? FileManager.default.removeItem(atPath: path)
-    close(lock)
+    unlock(lock)
   }
 
   /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What has no name that
@@ -60,7 +60,7 @@ package final class Spool: @unchecked Sendable {
       guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
       // A run that died between making its folder and its lock file left one without: it is made here.
       guard let lock = try? lockFile("\(folder)/lock", waiting: false) else { continue }
-      defer { close(lock) }
+      defer { unlock(lock) }
       if (try? FileManager.default.removeItem(atPath: folder)) != nil { removed += 1 }
     }
     return removed
@@ -99,7 +99,7 @@ private struct SpoolHall {
     }
   }
 
-  func leave() { close(lock) }
+  func leave() { unlock(lock) }
 }
 
 /// Opens and locks a file that children do not inherit; nil when another has the lock and `waiting` is false.
@@ -114,6 +114,12 @@ func lockFile(_ path: String, waiting: Bool) throws(SnapshotError) -> Int32? {
     throw spoolError("the file \(path) cannot be locked", number)
   }
   return file
+}
+
+/// Gives a lock back at once, also where a child that was just forked has the file open.
+func unlock(_ file: Int32) {
+  flock(file, LOCK_UN)
+  close(file)
 }
 
 func spoolError(_ what: String, _ number: Int32) -> SnapshotError {

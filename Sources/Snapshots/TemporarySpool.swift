@@ -18,7 +18,7 @@ extension Spool {
       if let lock = try? lockFile("\(path)/lock", waiting: false) {
         var status = stat()
         if fstat(lock, &status) == 0, status.st_nlink > 0 { return Spool(path: path, lock: lock) }
-        close(lock)
+        unlock(lock)
       }
     }
     throw SnapshotError(.spool, "no folder of our own could be made in \(folder)")
@@ -38,7 +38,7 @@ extension Spool {
       else { continue }
       let lock = Glibc.open("\(path)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       guard lock >= 0 else { continue }
-      defer { close(lock) }
+      defer { unlock(lock) }
       guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { continue }
       if (try? FileManager.default.removeItem(atPath: path)) != nil { removed += 1 }
     }

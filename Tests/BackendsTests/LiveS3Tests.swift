@@ -17,12 +17,11 @@ extension LiveTargetTests {
 
     @Test(arguments: LiveTarget.s3)
     func `wrong keys, buckets and clocks are told apart`(_ target: LiveTarget) async throws {
-      let now = LiveTarget.now()
       let secret = try target.s3Store(prefix: folder, secretKey: "wrong" + target.secretKey!.dropFirst(5))
       let key = try target.s3Store(prefix: folder, accessKey: "nobody:knows")
       let bucket = try target.s3Store(prefix: folder, bucket: "no-such-bucket")
-      let past = try target.s3Store(prefix: folder, now: { now - 3 * 3600 })
-      let future = try target.s3Store(prefix: folder, now: { now + 3 * 3600 })
+      let past = try target.s3Store(prefix: folder, now: { LiveTarget.now() - 3 * 3600 })
+      let future = try target.s3Store(prefix: folder, now: { LiveTarget.now() + 3 * 3600 })
       let cases: [(S3Store, [StoreError.Code])] = [
         (secret, [.unauthenticated]), (key, [.unauthenticated, .forbidden]), (bucket, [.noTarget]),
         (past, [.clockSkew]), (future, [.clockSkew]),

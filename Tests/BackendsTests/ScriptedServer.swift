@@ -49,7 +49,8 @@ final class ScriptedServer: Sendable {
 
   init(_ answer: @escaping @Sendable (Request) -> Reply) {
     self.answer = answer
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    // A child that another test starts must not inherit it, nor a connection: it would never end.
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
@@ -75,8 +76,8 @@ final class ScriptedServer: Sendable {
 
   /// Ends the server; connections that are open stay until their clients leave.
   func stop() {
-    Servers.remove(listener)
     shutdown(listener, Int32(SHUT_RDWR))
+    Servers.remove(listener)
   }
 
   var requests: [Request] { state.withLock { $0.requests } }
@@ -85,7 +86,12 @@ final class ScriptedServer: Sendable {
   var mostAtOnce: Int { state.withLock { $0.mostOpen } }
 
   private func serve(_ connection: Int32) {
-    defer { close(connection) }
+    _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+    defer {
+      // Told to the client even where a child of another test has it open.
+      shutdown(connection, Int32(SHUT_RDWR))
+      close(connection)
+    }
     var one: Int32 = 1
     setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     let number = state.withLock { state in

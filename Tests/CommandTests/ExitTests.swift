@@ -191,7 +191,7 @@ import Testing
   @Test func `a second signal ends it at once`() async throws {
     let home = try Home()
     try home.program.write(
-      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"touch \(home.program.file("started")); exec sleep 40\"}}}",
+      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"touch \(home.program.file("started")); while [ -e \(home.program.file("started")) ]; do sleep 0.1; done\"}}}",
       to: "slow.json")
     #expect(mkdir(home.program.file("target"), 0o700) == 0)
     let child = try Child(
@@ -202,5 +202,7 @@ import Testing
     try await Task.sleep(for: .milliseconds(300))
     child.signal(SIGTERM)
     #expect(try await child.end() == 143)
+    // Until then it waits, and holds what it inherited.
+    unlink(home.program.file("started"))
   }
 }

@@ -47,7 +47,7 @@ import Testing
     }
     // The pack of the content is stored while the check still runs: they overlap.
     #expect(try await eventually { road.store.content.keys.contains { $0.text.hasPrefix("packs/") } })
-    #expect(began.withLock { $0 })
+    #expect(try await eventually { began.withLock { $0 } })
     try await Task.sleep(for: .milliseconds(200))
     #expect(versions(road).isEmpty)
     #expect(!isDone.withLock { $0 })
@@ -145,10 +145,17 @@ import Testing
   @Test func `when no target takes the version nobody waits for the check, and it ends`() async throws {
     let road = try await Road()
     let source = DatabaseSource(name: "app", path: try road.database(rows: 50))
-    let bad = TargetAccess(name: "bad", store: MemoryStore(), unlock: { .keyFile([UInt8](repeating: 3, count: 64)) })
-    let ended = Locked(false)
+    let (began, ended) = (Locked(false), Locked(false))
+    // It has no repository; which it says once the check is under way.
+    let bad = TargetAccess(
+      name: "bad", store: MemoryStore(),
+      unlock: {
+        _ = try await eventually { began.withLock { $0 } }
+        return .keyFile([UInt8](repeating: 3, count: 64))
+      })
     var push = Push(road.world)
     push.check = { _ in
+      began.withLock { $0 = true }
       defer { ended.withLock { $0 = true } }
       try await Task.sleep(for: .seconds(3600))
       return .ok

@@ -40,14 +40,16 @@ import Testing
     let expected = try await dump(source)
     var random = SeededRandom(5)
     var refused = 0
-    for (name, bytes) in whole {
+    for (name, bytes) in whole.sorted(by: { $0.key.text < $1.key.text }) {
+      // Of a pack the frames are read, by what the version's table says; its header and the length at its end are not.
+      let read = name.text.hasPrefix("packs/") ? 128..<bytes.count - 4 : 0..<bytes.count
       for attempt in 0..<3 {
         var broken = whole
         if attempt == 0 {
           broken[name] = nil
         } else {
           var flipped = bytes
-          flipped[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+          flipped[Int.random(in: read, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
           broken[name] = flipped
         }
         road.store.content = broken

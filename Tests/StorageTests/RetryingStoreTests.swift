@@ -92,8 +92,12 @@ import Testing
   @Test func `a cancelled task stops waiting`() async throws {
     let faulty = FaultyStore(memory)
     faulty.plan(.get, .failure(busy), times: 100)
-    let store = RetryingStore(faulty, clock: .system, random: { 1 })
+    var policy = RetryingStore.Policy()
+    policy.firstPause = .seconds(600)
+    policy.longestPause = .seconds(600)
+    let store = RetryingStore(faulty, policy: policy, clock: .system, random: { 1 })
     let task = Task { try await store.get(name, range: nil) }
+    #expect(try await eventually { faulty.count(.get) == 1 })
     task.cancel()
     let error = await #expect(throws: StoreError.self) { _ = try await task.value }
     #expect(error?.code == .cancelled)

@@ -29,7 +29,8 @@ package struct FolderStore: ObjectStore {
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
     try await onOwnThread { () throws(StoreError) in
-      for _ in 1...3 {
+      // Each time that it is taken away somebody else has got on.
+      for _ in 1...100 {
         do throws(StoreError) {
           return try place(body, at: name, ifAbsent: ifAbsent)
         } catch  where error.code == .notFound {
@@ -154,7 +155,10 @@ extension FolderStore {
       return isNew
     }
     guard let folder = try parent.folder(step) else {
-      if try parent.entry(step) == nil { throw StoreError(.notFound, "\(parent.path)/\(step) was taken away") }
+      // Gone, or there again meanwhile.
+      if try parent.entry(step)?.isFolder != false {
+        throw StoreError(.notFound, "\(parent.path)/\(step) was taken away")
+      }
       throw StoreError(.fileSystem, "\(parent.path)/\(step) is in the way: a folder is needed there")
     }
     let path = folder.path

@@ -34,7 +34,11 @@ final class BaseFolder {
     companions = limit > 0 ? CompanionBaseFolder("\(path)/companions", limit: limit) : nil
   }
 
-  deinit { close(lock) }
+  deinit {
+    // Also where a child that was just forked has the file open.
+    flock(lock, LOCK_UN)
+    close(lock)
+  }
 
   /// Where the images lie, whether they are there or not.
   var images: [String] { BaseName.allCases.map(image) }

@@ -132,5 +132,8 @@ private struct FolderLock {
     while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
   }
 
-  func release() { close(descriptor) }
+  func release() {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 }

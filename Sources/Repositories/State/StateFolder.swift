@@ -82,7 +82,11 @@ package final class ChainLock: Sendable {
     self.descriptor = descriptor
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    // A child that was forked and has not begun its own program yet holds the file too, and with it the lock.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   /// A reader that raises the mark holds the lock for an instant; a push holds it for long: half a second tells them apart.
   private static func lock(_ descriptor: Int32) -> Bool {

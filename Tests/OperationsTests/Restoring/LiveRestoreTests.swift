@@ -72,7 +72,7 @@ import Testing
     let application = try await Keeper(live.path, setting + Self.application, in: live.road.scratch)
     var inode = stat()
     #expect(stat(live.path, &inode) == 0)
-    let outcome = try await live.run()
+    let outcome = try await live.run { $0.busyTimeout = .seconds(600) }
     var after = stat()
     #expect(stat(live.path, &after) == 0 && after.st_ino == inode.st_ino)
     #expect(outcome.mode == .live && outcome.moved.isEmpty)
@@ -149,9 +149,9 @@ import Testing
     #expect(try live.number("SELECT count(*) FROM t") == 1200)
     #expect(try TestDatabase(live.path).text("PRAGMA integrity_check") == "ok")
     let task = Task {
-      try await restore.run(undoKept: {}) { _, _, _ in withUnsafeCurrentTask { $0?.cancel() } }
+      withUnsafeCurrentTask { $0?.cancel() }
+      _ = try await restore.run(undoKept: {}) { _, _, _ in }
     }
-    task.cancel()
     let error = await #expect(throws: SnapshotError.self) { try await task.value }
     #expect(error?.code == .cancelled)
     #expect(try live.number("SELECT count(*) FROM t") == 1200)
