@@ -58,26 +58,27 @@ struct ChainRepair {
       if !request.dryRun { try await unflag(version, annotations) }
       return
     }
-    guard let source else {
-      outcome.elsewhere.append(told)
-      return
-    }
-    outcome.lost.append(told)
+    if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
     guard !request.dryRun else { return }
-    if version.sequence == chain.versions.last?.sequence {
-      images.releaseBases()
-      try await push(source, &outcome)
-    }
-    if let facts = version.facts, annotations.damage(of: facts.id) == nil {
-      let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
-      try await repository.annotate(
-        facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts.id, now: world.now()))
-    }
+    // Wherever the database is: `forget` must not rest on this version any more.
+    try await flag(version, annotations)
+    guard let source, version.sequence == chain.versions.last?.sequence else { return }
+    images.releaseBases()
+    try await push(source, &outcome)
   }
 
-  /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say.
+  private func flag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
+    guard let facts = version.facts, annotations.damage(of: facts.id) == nil else { return }
+    let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
+    try await repository.annotate(
+      facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts.id, now: world.now()))
+  }
+
+  /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
+  /// bytes are those that were pushed says nothing of a database that failed a drill's check: only a drill takes that back.
   private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
-    guard let facts = version.facts, annotations.damage(of: facts.id) != nil else { return }
+    guard let facts = version.facts, let damage = annotations.damage(of: facts.id), !DrillProof.isOfImage(damage)
+    else { return }
     try await repository.annotate(
       facts, [.init(.foundDamaged)], now: annotations.time(for: facts.id, now: world.now()))
   }

@@ -22,6 +22,9 @@ package struct ImageProof: Sendable, Equatable {
   package var unchecked: [String] = []
   /// What was tried, and went well.
   package var passed: [String] = []
+  /// It is no sound database: `integrity_check` failed, or SQLite cannot read it. That it lacks rows, or does not answer
+  /// a query, is not that.
+  package var isBroken = false
 
   package init() {}
 }
@@ -49,6 +52,7 @@ package func proveImage(at path: String, _ trial: ImageTrial) async throws -> Im
       guard failure.meansDamage else { throw failure.explained(of: path) }
       var proof = ImageProof()
       proof.findings.append("SQLite cannot read it: \(failure.message)")
+      proof.isBroken = true
       return proof
     }
   }
@@ -59,7 +63,9 @@ extension ImageProof {
     switch try check(connection, by: "integrity_check", watch) {
     case .ok: passed.append("integrity_check ok")
     case .notCheckable(let why): unchecked.append("integrity_check: \(why)")
-    case .damaged(let lines): findings.append("integrity_check: \(lines.first ?? "it failed")")
+    case .damaged(let lines):
+      findings.append("integrity_check: \(lines.first ?? "it failed")")
+      isBroken = true
     }
   }
 

@@ -178,4 +178,9 @@ MUTANTS = [
            "{ (MUTANT ? -$0.work : $0.work, $1.name.number) < (MUTANT ? -$1.work : $1.work, $0.name.number) }", (r"RepositoriesTests\.(Opening|Key)", "RepositoriesTests", "OperationsTests")),
     mutant("given up without a trace", "Operations/Restoring/RestoredFile.swift",
            "hasName.withLock { $0 = true }", "hasName.withLock { $0 = !MUTANT }", COMMANDS),
+    # What is found out after a push, and who may rest on it.
+    mutant("a drill says nothing of the version", "Operations/Drilling/DrillProof.swift",
+           "let isProved = !isRestored || (", "let isProved = !MUTANT && !isRestored || !MUTANT && (", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
+    mutant("a repair far away says nothing", "Operations/ChainRepair.swift",
+           "try await flag(version, annotations)", "if !MUTANT { try await flag(version, annotations) }", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
 ]

@@ -119,13 +119,17 @@ package struct Drill: Sendable {
       throw RepositoryError(.incomplete, "the manifest is no version")
     }
     var drilled = Drilled(
-      version: summary, findings: proof.findings, passed: proof.passed, unchecked: proof.unchecked, recorded: false)
+      version: summary, findings: proof.image.findings, passed: proof.image.passed, unchecked: proof.image.unchecked,
+      recorded: false)
     guard request.records else { return drilled }
     var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
     do {
       let said = try await repository.annotations(of: subject.facts.chain, state: nil)
       result.time = said.time(for: subject.facts.id, now: world.now())
-      try await repository.annotate(subject.facts, [result.item], now: result.time)
+      let known = said.damage(of: subject.facts.id)
+      try await repository.annotate(
+        subject.facts, [result.item] + Self.judgement(proof.damage, known: known), now: result.time)
+      drilled.version.foundDamaged = proof.damage.map { known ?? $0 }
       drilled.recorded = true
     } catch {
       let problem = OperationError(error)
@@ -136,6 +140,12 @@ package struct Drill: Sendable {
     drilled.version.drillPassed = drilled.recorded ? result.passed : nil
     drilled.version.drillText = drilled.recorded ? result.text : nil
     return drilled
+  }
+
+  /// What is said of the version itself: that it was found damaged, or is whole again, unless that is known.
+  private static func judgement(_ damage: String?, known: String?) -> [Annotation.Item] {
+    guard (damage == nil) != (known == nil) else { return [] }
+    return [Annotation.Item(.foundDamaged, damage ?? "")]
   }
 }
 

@@ -23,25 +23,34 @@ struct DrillRestoration {
 
   /// - Throws: what says nothing of the version: no network, no space, `.cancelled`, a query that must not be run.
   ///   Content that is damaged, or not there, is a finding.
-  func prove(_ trial: Drill.Trial) async throws -> ImageProof {
+  func prove(_ trial: Drill.Trial) async throws -> DrillProof {
     do {
       return try await restored(trial)
     } catch let error where Self.isDamage(error) {
+      guard try await isStillThere() else { throw error }
       var proof = ImageProof()
       proof.findings.append("restore: \(OperationError(error).message)")
-      return proof
+      return DrillProof(image: proof, isRestored: false)
     }
   }
 
   private static func isDamage(_ error: any Error) -> Bool {
     switch error {
     case let error as StoreError: error.code == .notFound
+    // What a later format says, this program cannot judge.
+    case let error as SealError: error.code != .unsupported && error.code != .failed
     case is SnapshotError: false
     default: OperationError(error).kind == .verificationFailed
     }
   }
 
-  private func restored(_ trial: Drill.Trial) async throws -> ImageProof {
+  /// What a prune took meanwhile is no damage, nor is a disk that was unmounted.
+  private func isStillThere() async throws -> Bool {
+    let objects = try await repository.store.list(prefix: Layout.versions(of: facts.chain))
+    return objects.contains { $0.name == facts.name.objectName }
+  }
+
+  private func restored(_ trial: Drill.Trial) async throws -> DrillProof {
     let manifest = try await repository.readManifest(facts.name, state: state)
     let reader = try await VersionReader(manifest, repository: repository, state: state, tables: place.path)
     guard let content = reader.core.members.first?.file else {
@@ -72,10 +81,11 @@ struct DrillRestoration {
       proof.unchecked.append("SQLite's checks: the version is one file that only its application can read")
       if trial.query != nil { proof.unchecked.append("the query: the version is no database") }
     }
-    if reader.core.flags.contains(.damaged), let first = proof.findings.first {
+    let wasDamaged = reader.core.flags.contains(.damaged)
+    if wasDamaged, let first = proof.findings.first {
       proof.findings[0] = "\(first) (the database was damaged already when it was pushed)"
     }
-    return proof
+    return DrillProof(image: proof, isRestored: true, wasDamaged: wasDamaged)
   }
 
   private func look(at path: String, _ manifest: StoredManifest, _ trial: Drill.Trial) async throws -> ImageProof {
@@ -95,5 +105,6 @@ extension ImageProof {
     findings += other.findings
     unchecked += other.unchecked
     passed += other.passed
+    isBroken = isBroken || other.isBroken
   }
 }

@@ -9,7 +9,8 @@ struct DrillCommand: SealiftCommand {
     discussion: """
       Each version is restored into a scratch place with nothing that this machine remembers, and looked at: \
       integrity_check, foreign_key_check, the rows of each table as they were at push, the SHA-256, and a query of \
-      your own. The outcome is noted with the version. Nothing is left on this machine.
+      your own. The outcome is noted with the version; one that cannot be restored is flagged as damaged. \
+      Nothing of what was restored is left on this machine.
 
         sealift drill
         sealift drill app --random --query "SELECT 1 FROM orders WHERE day > date('now', '-2 days')"

@@ -1,0 +1,24 @@
+import Snapshots
+
+/// What a drill found out of one version.
+struct DrillProof {
+  let image: ImageProof
+  /// All of its content came back from the target, with the SHA-256 it had.
+  let isRestored: Bool
+  /// The database failed its own check when it was pushed.
+  var wasDamaged = false
+
+  /// Why the version takes no other's place any more, if that is proved: it cannot be restored, or what comes back is no
+  /// sound database, and nobody knew. Rows that are missing, and a query without an answer, are for a person to judge.
+  var damage: String? {
+    let isProved = !isRestored || (image.isBroken && !wasDamaged)
+    guard isProved else { return nil }
+    let finding = String((image.findings.first ?? "it cannot be restored").prefix(1000))
+    return isRestored ? Self.ofImage + finding : finding
+  }
+
+  private static let ofImage = "what was restored is no sound database: "
+
+  /// Whether a version was found damaged though all of its bytes are at the target.
+  static func isOfImage(_ damage: String) -> Bool { damage.hasPrefix(ofImage) }
+}

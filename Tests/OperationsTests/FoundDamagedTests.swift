@@ -1,0 +1,161 @@
+import FoundationEssentials
+import Repositories
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Sealing
+@testable import Snapshots
+
+/// A version that was found not to be restorable takes no other's place, whoever found it.
+@Suite struct FoundDamagedTests {
+  /// Two versions that share nothing; a byte of the newer one's largest pack is flipped.
+  private struct Spoilt {
+    let road: Road
+    let database: DatabaseSource
+    let versions: [VersionSummary]
+    let pack: ObjectName
+
+    init() async throws {
+      road = try await Road()
+      database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+      let older = try #require(try await road.push(database).pushed.first?.version)
+      let before = Set(road.store.content.keys)
+      try SQLite.run("update t set body = randomblob(900)", on: database.path)
+      let newer = try #require(try await road.push(database).pushed.first?.version)
+      versions = [older, newer]
+      let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") && !before.contains($0.key) }
+      pack = try #require(packs.max { $0.value.count < $1.value.count }?.key)
+      flip()
+    }
+
+    func flip() { road.store.content[pack]?[5000] ^= 1 }
+
+    /// The numbers of the versions that a plan with `--keep-last 1` for all hosts lets go.
+    func going() async throws -> [UInt64] {
+      var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+      request.allHosts = true
+      let plan = try await ForgetVersions(road.world).plan(request, at: road.target)
+      #expect(plan.refusals.isEmpty)
+      return plan.chains.flatMap { $0.plan.going.map(\.version.sequence) }
+    }
+
+    func drill(_ trial: Drill.Trial = Drill.Trial(), at target: TargetAccess? = nil) async throws -> Drill.Outcome {
+      var request = Drill.Request()
+      request.otherwise = trial
+      return try await Drill(road.world).run(request, at: target ?? road.target)
+    }
+
+    func newest() async throws -> VersionSummary {
+      try #require(try await ListVersions(road.world).run(at: road.target).versions.last)
+    }
+  }
+
+  @Test func `what a drill could not restore takes no place, until a drill restores it`() async throws {
+    let spoilt = try await Spoilt()
+    let drilled = try #require(try await spoilt.drill().drilled.first)
+    #expect(!drilled.hasPassed && drilled.version.foundDamaged?.hasPrefix("restore: ") == true)
+    #expect(try await spoilt.newest().foundDamaged == drilled.version.foundDamaged)
+    #expect(try await spoilt.going() == [])
+    spoilt.flip()
+    // A query that finds nothing is no damage, and nothing is said of it.
+    let query = Drill.Trial(query: "SELECT 1 FROM t WHERE id > 200")
+    #expect(try await spoilt.drill(query).drilled.first?.hasPassed == false)
+    #expect(try await spoilt.newest().foundDamaged == nil)
+    #expect(try await spoilt.going() == [1])
+  }
+
+  @Test func `what a repair far from the database found takes no place`() async throws {
+    let spoilt = try await Spoilt()
+    let scratch = try Scratch()
+    var request = RepairRepository.Request(databases: [])
+    request.dryRun = true
+    let before = spoilt.road.store.content
+    _ = try await RepairRepository(spoilt.road.withoutState(scratch)).run(request, at: spoilt.road.target)
+    #expect(spoilt.road.store.content == before)
+    request.dryRun = false
+    let outcome = try await RepairRepository(spoilt.road.withoutState(scratch)).run(request, at: spoilt.road.target)
+    #expect(outcome.elsewhere.map(\.id) == [spoilt.versions[1].id])
+    #expect(try await spoilt.newest().foundDamaged?.contains(spoilt.pack.text) == true)
+    #expect(try await spoilt.going() == [])
+  }
+
+  @Test func `a target that does not answer says nothing of a version`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    for error in [StoreError(.unavailable, "no route"), StoreError(.forbidden, "not allowed")] {
+      let store = SilentPacks(spoilt.road.store, error: error)
+      let outcome = try await spoilt.drill(
+        at: TargetAccess(name: "memory", store: store, unlock: spoilt.road.target.unlock))
+      #expect(outcome.drilled.isEmpty && outcome.failures.map(\.error.kind) == [.failed])
+    }
+    // A disk that was taken away shows neither packs nor manifests.
+    let gone = SilentPacks(spoilt.road.store, error: StoreError(.notFound, "not there"), hidesManifests: true)
+    let outcome = try await spoilt.drill(
+      at: TargetAccess(name: "memory", store: gone, unlock: spoilt.road.target.unlock))
+    #expect(outcome.drilled.isEmpty && outcome.failures.count == 1)
+    let newest = try await spoilt.newest()
+    #expect(newest.foundDamaged == nil && newest.drilledAt == nil)
+  }
+
+  @Test func `a database that fails its check after it was restored takes no place, and repair does not change that`()
+    async throws
+  {
+    let road = try await Road()
+    let path = try road.database(rows: 20)
+    let database = DatabaseSource(name: "app", path: path)
+    _ = try await road.push(database)
+    try SQLite.run("update t set body = null where id = 7", on: path)
+    try SQLite.run(
+      """
+      PRAGMA writable_schema=1;
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE t(id integer primary key, body blob NOT NULL)' WHERE name = 't';
+      """, on: path)
+    var push = Push(road.world)
+    push.check = { _ in .ok }
+    let pushed = try await push.run(Push.Request(database: database, targets: [road.target]))
+    #expect(pushed.damage == nil)
+    #expect(try await Drill(road.world).run(Drill.Request(), at: road.target).drilled.first?.hasPassed == false)
+    func isFlagged() async throws -> Bool {
+      let newest = try await ListVersions(road.world).run(at: road.target).versions.last
+      return newest?.foundDamaged?.contains("integrity_check") == true
+    }
+    #expect(try await isFlagged())
+    _ = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(try await isFlagged())
+  }
+}
+
+/// Packs cannot be had.
+private final class SilentPacks: ObjectStore {
+  private let base: MemoryStore
+  private let error: StoreError
+  private let hidesManifests: Bool
+  private let hasAsked = Locked(false)
+
+  init(_ base: MemoryStore, error: StoreError, hidesManifests: Bool = false) {
+    self.base = base
+    self.error = error
+    self.hidesManifests = hidesManifests
+  }
+
+  var traits: StoreTraits { base.traits }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    guard !name.text.hasPrefix("packs/") else {
+      hasAsked.withLock { $0 = true }
+      throw error
+    }
+    return try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    let listed = try await base.list(prefix: prefix)
+    return hidesManifests && hasAsked.withLock { $0 } ? listed.filter { !$0.name.text.hasPrefix("versions/") } : listed
+  }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}
