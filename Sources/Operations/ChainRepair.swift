@@ -60,8 +60,9 @@ struct ChainRepair {
     }
     if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
     guard !request.dryRun else { return }
-    // Wherever the database is: `forget` must not rest on this version any more.
+    // Wherever the database is: `forget` must not rest on this version any more, nor the next push.
     try await flag(version, annotations)
+    if let facts = version.facts { SourceMemory.forget(facts.id, world) }
     guard let source, version.sequence == chain.versions.last?.sequence else { return }
     images.releaseBases()
     try await push(source, &outcome)
@@ -77,6 +78,10 @@ struct ChainRepair {
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
   /// bytes are those that were pushed says nothing of a database that failed a drill's check: only a drill takes that back.
   private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
+    if let facts = version.facts {
+      var doubted = DoubtedVersions(of: chain.chain, in: state)
+      doubted.remove(facts.id)
+    }
     guard let facts = version.facts, let damage = annotations.damage(of: facts.id), !DrillProof.isOfImage(damage)
     else { return }
     try await repository.annotate(

@@ -47,6 +47,25 @@ import Testing
       return try await Drill(road.world).run(request, at: target ?? road.target)
     }
 
+    /// As a push notes it two seconds after the last change: the file is as it was when the newest version was taken.
+    func remember() throws {
+      let object = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.max())
+      let memory = SourceMemory(
+        signature: try SourceSignature.read(database.path), companions: nil, repository: "", chain: "",
+        object: object.text, version: versions[1], seenAt: road.world.now())
+      memory.write(SourceMemory.path(road.world, database, host: "host", store: road.store.traits.identity))
+    }
+
+    /// Pushes the database as it is, and restores what comes of it without what was there before.
+    func demandWholePush() async throws {
+      let before = road.store.content.keys
+      let pushed = try #require(try await road.push(database).pushed.first)
+      #expect(!pushed.unchanged && pushed.version.sequence == 3)
+      #expect(try await drill().drilled.first?.hasPassed == true)
+      for pack in before where pack.text.hasPrefix("packs/") { road.store.content[pack] = nil }
+      #expect(try await drill().drilled.map(\.hasPassed) == [true])
+    }
+
     func newest() async throws -> VersionSummary {
       try #require(try await ListVersions(road.world).run(at: road.target).versions.last)
     }
@@ -79,6 +98,33 @@ import Testing
     #expect(outcome.elsewhere.map(\.id) == [spoilt.versions[1].id])
     #expect(try await spoilt.newest().foundDamaged?.contains(spoilt.pack.text) == true)
     #expect(try await spoilt.going() == [])
+  }
+
+  @Test func `a push after a drill that failed builds on nothing of that version, though nothing changed`() async throws
+  {
+    let spoilt = try await Spoilt()
+    try spoilt.remember()
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+    #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [false])
+    try await spoilt.demandWholePush()
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+  }
+
+  @Test func `what a later drill restores is built on again`() async throws {
+    let spoilt = try await Spoilt()
+    _ = try await spoilt.drill()
+    spoilt.flip()
+    #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [true])
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+  }
+
+  @Test func `a push after a repair that knew no databases builds on nothing damaged`() async throws {
+    let spoilt = try await Spoilt()
+    try spoilt.remember()
+    _ = try await RepairRepository(spoilt.road.world).run(.init(databases: []), at: spoilt.road.target)
+    let pushed = try #require(try await spoilt.road.push(spoilt.database).pushed.first)
+    #expect(!pushed.unchanged)
+    #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [true])
   }
 
   @Test func `a target that does not answer says nothing of a version`() async throws {

@@ -183,4 +183,6 @@ MUTANTS = [
            "let isProved = !isRestored || (", "let isProved = !MUTANT && !isRestored || !MUTANT && (", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
     mutant("a repair far away says nothing", "Operations/ChainRepair.swift",
            "try await flag(version, annotations)", "if !MUTANT { try await flag(version, annotations) }", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
+    mutant("what nobody could restore is built on", "Repositories/Pushing/PushSession.swift",
+           "guard isDoubted else { return", "guard isDoubted, !MUTANT else { return", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
 ]

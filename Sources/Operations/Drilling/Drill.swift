@@ -54,6 +54,8 @@ package struct Drill: Sendable {
     package var unchecked: [String]
     /// It is noted at the target.
     package var recorded: Bool
+    /// All of its content came back from the target as it was pushed.
+    package var isRestored = true
 
     package var hasPassed: Bool { findings.isEmpty }
 
@@ -120,7 +122,8 @@ package struct Drill: Sendable {
     }
     var drilled = Drilled(
       version: summary, findings: proof.image.findings, passed: proof.image.passed, unchecked: proof.image.unchecked,
-      recorded: false)
+      recorded: false, isRestored: proof.isRestored)
+    remember(proof, of: subject.facts, repository)
     guard request.records else { return drilled }
     var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
     do {
@@ -140,6 +143,19 @@ package struct Drill: Sendable {
     drilled.version.drillPassed = drilled.recorded ? result.passed : nil
     drilled.version.drillText = drilled.recorded ? result.text : nil
     return drilled
+  }
+
+  /// The next push from this machine must not build on what cannot be restored, nor take it for what the database is.
+  private func remember(_ proof: DrillProof, of facts: VersionFacts, _ repository: Repository) {
+    let state = StateFolder(reading: world.stateFolder, repository: repository.id)
+    var doubted = DoubtedVersions(of: facts.chain, in: state)
+    guard !proof.isRestored else { return doubted.remove(facts.id) }
+    SourceMemory.forget(facts.id, world)
+    do {
+      try doubted.add(facts.id, of: facts.chain, in: state)
+    } catch {
+      world.reporter.notice("the next push may build on what could not be restored: \(error.message)")
+    }
   }
 
   /// What is said of the version itself: that it was found damaged, or is whole again, unless that is known.

@@ -35,6 +35,15 @@ struct SourceMemory: Codable, Sendable {
     }
   }
 
+  /// What is remembered of one version goes, whatever database it is of: it cannot be restored.
+  static func forget(_ version: Digest, _ world: World) {
+    let folder = "\(world.stateFolder)/sources"
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    where read("\(folder)/\(name)")?.version.id == version.hex {
+      StateFiles.remove("\(folder)/\(name)")
+    }
+  }
+
   static func read(_ path: String) -> SourceMemory? {
     guard let bytes = try? StateFiles.read(path) else { return nil }
     return try? JSONDecoder().decode(SourceMemory.self, from: Data(bytes))

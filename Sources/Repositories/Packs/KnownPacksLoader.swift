@@ -40,6 +40,11 @@ struct KnownPacksLoader {
     return presence.holds(table.all) && table.all.allSatisfy { known.contains($0.name) }
   }
 
+  /// Takes nothing of a version for there, but gives no number twice.
+  mutating func pass(over manifest: StoredManifest?) {
+    nextNumber = max(nextNumber, manifest?.body.nextPackNumber ?? 0)
+  }
+
   /// What the target lost or spoilt is no place to find content again: what it held is stored anew.
   private static func unlessDamaged<Value: Sendable>(
     _ read: @Sendable () async throws -> Value

@@ -21,6 +21,8 @@ package struct PushSession: ~Copyable {
   /// Packs of a push that was cut: no version holds them yet, so partial manifests go on protecting them.
   private var resumed: [PackEntry]
   private var nextPackNumber: UInt32
+  /// A drill on this machine could not restore the newest version: nothing of it is taken for there.
+  private let newestIsDoubted: Bool
   /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
   private var newestIsWhole: Bool
 
@@ -72,7 +74,9 @@ package struct PushSession: ~Copyable {
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     let newest = end.history.newest
     let isSpared = newest.map { !present.condemns($0.name.digest) } ?? true
-    let whole = try await loader.add(versionIn: newest) && isSpared
+    let doubted = DoubtedVersions(of: chain, in: state)
+    let isDoubted = newest.map { doubted.contains($0.id) } ?? false
+    let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
     let accepted = Set(loader.known.entries.keys)
     for partial in end.history.partials { _ = try await loader.add(versionIn: partial) }
     try await loader.add(journal.entries)
@@ -87,6 +91,7 @@ package struct PushSession: ~Copyable {
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
+    newestIsDoubted = isDoubted
     newestIsWhole =
       whole && history.unreadable.isEmpty && !end.newestIsForgotten
       && (newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
@@ -169,7 +174,7 @@ package struct PushSession: ~Copyable {
     _ stored: [PackEntry], _ present: Presence, nextPackNumber next: UInt32
   ) async throws {
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
-    _ = try await loader.add(versionIn: newest)
+    _ = try await loader.add(newest, isDoubted: newestIsDoubted)
     let accepted = Set(loader.known.entries.keys)
     try await loader.add(resumed + stored)
     known = loader.known
@@ -182,6 +187,7 @@ package struct PushSession: ~Copyable {
     try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
     journal.clear()
+    DoubtedVersions(of: chain, in: state).clear()
     ManifestAttempt.clear(of: chain, in: state)
     state.tidy()
     return result(of: attempt)
@@ -197,5 +203,14 @@ package struct PushSession: ~Copyable {
     guard let newest else { throw RepositoryError(.noSuchVersion, "there is no version to be equal to") }
     try HighWaterMark(sequence: newest.name.sequence, id: newest.id).write(chain, in: state)
     return Result(manifest: newest, unchanged: true, bytesNew: 0, level: level, canBeBase: false)
+  }
+}
+
+extension KnownPacksLoader {
+  /// - Returns: whether every pack of the newest version is there, says what it holds, and may be built on.
+  fileprivate mutating func add(_ newest: StoredManifest?, isDoubted: Bool) async throws -> Bool {
+    guard isDoubted else { return try await add(versionIn: newest) }
+    pass(over: newest)
+    return false
   }
 }

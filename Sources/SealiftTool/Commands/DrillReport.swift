@@ -54,8 +54,15 @@ struct DrillReport {
     OperationError(
       .verificationFailed, code: "drillFailed",
       "\(place(one)): the drill failed: \(one.text)",
-      hint: "Drill an older version with --versions, and push the database again; `sealift list` shows what there is.")
+      hint: one.isRestored ? lookHint : repairHint)
   }
+
+  private static let repairHint =
+    "Run `sealift repair` on the machine that pushes the database: it saves what can be had, and pushes the database "
+    + "anew where its newest version is lost. Until then drill an older version with --versions."
+  private static let lookHint =
+    "What was pushed came back as it was: look at the database itself. `sealift list` shows older versions, to be "
+    + "drilled with --versions."
 
   /// `app, version 3f2a91c0 of 2026-11-20T12:00:00Z at nas`.
   private static func place(_ one: Drill.Drilled) -> String {
