@@ -178,6 +178,12 @@ struct VersionLookup: Sendable {
     try await repository.annotations(of: history.chain, listed: notes(of: history.chain), state: state)
   }
 
+  /// The same, for who lets go of versions.
+  /// - Throws: also for an annotation that cannot be read: it may be a pin.
+  func everyAnnotation(of history: ChainHistory) async throws -> Annotations {
+    try await repository.everyAnnotation(of: history.chain, listed: notes(of: history.chain), state: state)
+  }
+
   /// This machine has seen the newest version of a chain: from now on it notices when that is gone.
   func noteSeen(_ history: ChainHistory) {
     guard history.problems.isEmpty, let newest = history.newest else { return }

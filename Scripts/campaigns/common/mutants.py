@@ -185,4 +185,6 @@ MUTANTS = [
            "try await flag(version, annotations)", "if !MUTANT { try await flag(version, annotations) }", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
     mutant("what nobody could restore is built on", "Repositories/Pushing/PushSession.swift",
            "guard isDoubted else { return", "guard isDoubted, !MUTANT else { return", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
+    mutant("notes that cannot be read are none", "Repositories/Chains/Annotations.swift",
+           "{ !opened.contains($0) }", "{ !MUTANT && !opened.contains($0) }", (r"OperationsTests\.Pinned", "OperationsTests")),
 ]

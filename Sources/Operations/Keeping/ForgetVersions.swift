@@ -184,7 +184,7 @@ package struct ForgetVersions: Sendable {
     if let problem = history.problems.first { throw problem }
     try await lookup.freshness(of: history)
     lookup.noteSeen(history)
-    let annotations = try await lookup.annotations(of: history)
+    let annotations = try await lookup.everyAnnotation(of: history)
     let counting = history.versions.filter { !history.isForgotten($0) }
     let summaries = counting.compactMap {
       VersionSummary($0, target: lookup.targetName, annotations: annotations)

@@ -8,6 +8,8 @@ package struct Annotations: Sendable {
 
   /// By version id, oldest first; of equal times the one of the lesser object name is the older one.
   private let said: [Digest: [Said]]
+  /// The annotations that take tombstones back.
+  let unforgetting: [(name: RecordName, annotation: Annotation)]
 
   package static let none = Annotations([])
 
@@ -64,12 +66,16 @@ package struct Annotations: Sendable {
   }
 
   /// - Parameter annotations: with the names of their objects.
-  fileprivate init(_ annotations: [(name: Digest, annotation: Annotation)]) {
+  fileprivate init(_ annotations: [(name: RecordName, annotation: Annotation)]) {
     var said: [Digest: [Said]] = [:]
-    for (_, annotation) in annotations.sorted(by: { ($0.annotation.time, $0.name) < ($1.annotation.time, $1.name) }) {
+    let ordered = annotations.sorted {
+      ($0.annotation.time, $0.name.digest) < ($1.annotation.time, $1.name.digest)
+    }
+    for (_, annotation) in ordered {
       said[annotation.coreHash, default: []] += annotation.items.map { (annotation.time, $0) }
     }
     self.said = said
+    unforgetting = annotations.filter { $0.annotation.items.contains { $0.kind == .unforget } }
   }
 }
 
@@ -94,15 +100,43 @@ extension Repository {
   package func annotations(
     of chain: ChainID, listed: RecordListing? = nil, state: StateFolder?
   ) async throws -> Annotations {
-    var found: [(name: Digest, annotation: Annotation)] = []
     let prefix = Layout.annotations(of: chain)
-    for (name, object) in try await records(.annotation, below: prefix, listed: listed, state: state) {
-      guard let annotation = try? Annotation(decoding: object.directory.meta), annotation.chain == chain,
-        isGenuine(annotation.sequence, annotation.coreHash, of: chain, epoch: object.epoch)
-      else { continue }
-      found.append((name.digest, annotation))
+    let found = try await records(.annotation, below: prefix, listed: listed, state: state).compactMap { name, object in
+      (try? Annotation(decoding: object.directory.meta)).map { (name, $0, object.epoch) }
     }
-    return Annotations(found)
+    return genuine(found, of: chain)
+  }
+
+  /// The annotations of a chain, for who lets go of versions: none is passed over.
+  /// - Throws: `.damaged` for one that is listed with its full length and cannot be read: it may be a pin, or take a
+  ///   tombstone back. `SealError` for one of a later format.
+  package func everyAnnotation(
+    of chain: ChainID, listed: RecordListing, state: StateFolder?
+  ) async throws -> Annotations {
+    let prefix = Layout.annotations(of: chain)
+    let names = listed.names(below: prefix)
+    let read = try await records(.annotation, below: prefix, listed: listed, state: state)
+    let opened = Set(read.map(\.name))
+    if let lost = names.first(where: { !opened.contains($0) }) {
+      throw RepositoryError(
+        .damaged,
+        "the annotation \(lost.objectName) cannot be read, and it may say that a version is pinned, or not forgotten",
+        hint: "Bring that object back from a copy of the target, or remove it by hand if it is of no use.")
+    }
+    let decoded = try read.map { name, object in
+      (name, try Annotation(decoding: object.directory.meta), object.epoch)
+    }
+    return genuine(decoded, of: chain)
+  }
+
+  private func genuine(
+    _ read: [(name: RecordName, annotation: Annotation, epoch: UInt32)], of chain: ChainID
+  ) -> Annotations {
+    Annotations(
+      read.filter { _, annotation, epoch in
+        annotation.chain == chain
+          && isGenuine(annotation.sequence, annotation.coreHash, of: chain, epoch: epoch)
+      }.map { ($0.name, $0.annotation) })
   }
 
   /// Says something of a version. What was said before stays; the later word counts.

@@ -7,6 +7,13 @@ package struct RecordListing: Sendable {
 
   package static let empty = RecordListing(objects: [])
 
+  /// Of the objects that have the length that their name says, in the order of their hashes.
+  func names(below prefix: String) -> [RecordName] {
+    objects.compactMap { info in
+      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil }
+    }.sorted { $0.digest < $1.digest }
+  }
+
   /// Splits a listing of all chains: by chain id, hexadecimal.
   package static func byChain(_ objects: [ObjectInfo]) -> [String: RecordListing] {
     let groups = Dictionary(grouping: objects) { info in
@@ -21,11 +28,9 @@ extension Repository {
   func records(
     _ kind: ObjectKind, below prefix: String, listed: RecordListing?, state: StateFolder?
   ) async throws -> [(name: RecordName, object: OpenedObject)] {
-    let objects: [ObjectInfo]
-    if let listed { objects = listed.objects } else { objects = try await store.list(prefix: prefix) }
-    let names = objects.compactMap { info in
-      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil }
-    }.sorted { $0.digest < $1.digest }
+    let listing: RecordListing
+    if let listed { listing = listed } else { listing = RecordListing(objects: try await store.list(prefix: prefix)) }
+    let names = listing.names(below: prefix)
     let opened = try await bounded(names, atOnce: store.traits.concurrency) { name in
       try await self.record(kind, name, state: state)
     }

@@ -91,10 +91,11 @@ struct ChainLook: Sendable {
     let packs = try await packList()
 
     let manifests = try await manifests(in: versions)
-    let takenBack = try await versionsTakenBack(in: notes)
+    let annotations = try await repository.everyAnnotation(
+      of: chain, listed: RecordListing(objects: notes), state: state)
     let forgotten = try await repository.forgotten(
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
-    try demandPresent(takenBack, in: manifests, forgotten)
+    try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     let live = try await LiveSet(
@@ -113,47 +114,20 @@ struct ChainLook: Sendable {
     return facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
   }
 
-  /// A version of which an annotation says that it is not forgotten any more.
-  private struct TakenBack {
-    let annotation: RecordName
-    let sequence: UInt64
-    let id: Digest
-  }
-
-  /// - Throws: for an annotation that cannot be read: it may be one that takes a tombstone back.
-  private func versionsTakenBack(in notes: [ObjectInfo]) async throws -> [TakenBack] {
-    let prefix = Layout.annotations(of: chain)
-    let names = notes.compactMap { info in
-      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil }
-    }
-    let read = try await repository.records(
-      .annotation, below: prefix, listed: RecordListing(objects: notes), state: state)
-    if let lost = names.first(where: { name in !read.contains { $0.name == name } }) {
-      throw RepositoryError(
-        .damaged, "the annotation \(lost.objectName) cannot be read, and it may say that a version is not forgotten",
-        hint: "Bring that object back from a copy of the target, or remove it by hand if it is of no use.")
-    }
-    return try read.compactMap { name, object in
-      let annotation = try Annotation(decoding: object.directory.meta)
-      guard annotation.chain == chain, annotation.items.contains(where: { $0.kind == .unforget }),
-        repository.isGenuine(annotation.sequence, annotation.coreHash, of: chain, epoch: object.epoch)
-      else { return nil }
-      return TakenBack(annotation: name, sequence: annotation.sequence, id: annotation.coreHash)
-    }
-  }
-
   /// The absence of a version that was taken back is explained by no tombstone, unless it was forgotten once more.
-  private func demandPresent(_ versions: [TakenBack], in manifests: [VersionFacts], _ forgotten: Forgotten) throws {
+  private func demandPresent(
+    _ unforgetting: [(name: RecordName, annotation: Annotation)], in manifests: [VersionFacts], _ forgotten: Forgotten
+  ) throws {
     let ids = Set(manifests.filter(\.isComplete).map(\.id))
-    let lost = versions.first { version in
-      !ids.contains(version.id) && forgotten.tombstones(covering: version.sequence, version.id).isEmpty
+    let lost = unforgetting.first { _, version in
+      !ids.contains(version.coreHash) && forgotten.tombstones(covering: version.sequence, version.coreHash).isEmpty
     }
     guard let lost else { return }
     throw RepositoryError(
       .hole,
-      "version \(lost.sequence) of chain \(chain.hex.prefix(12)) is missing, and it was taken back from being forgotten",
+      "version \(lost.annotation.sequence) of chain \(chain.hex.prefix(12)) is missing, and it was taken back from being forgotten",
       hint:
-        "The listing was short, or a prune was quicker than `sealift unforget`. Nothing was deleted; if it is gone for good, remove \(lost.annotation.objectName) by hand."
+        "The listing was short, or a prune was quicker than `sealift unforget`. Nothing was deleted; if it is gone for good, remove \(lost.name.objectName) by hand."
     )
   }
 
