@@ -28,4 +28,51 @@ import Testing
     let plan = try await shelf.plan(RetentionRules(last: 1), named: ["app"])
     #expect(plan.refusals.isEmpty && plan.chains.first?.plan.going.map(\.version.sequence) == [1, 2])
   }
+
+  @Test func `a pin that crossed a tombstone keeps its version, also when forget dies between the two`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    let plan = try await shelf.plan(RetentionRules(last: 1))
+    #expect(try await shelf.say(.pin, of: versions[0]).changed)
+    let store = DeafStore(shelf.road.store)
+    let repository = try await Repository.open(at: store, with: .keyFile([UInt8](repeating: 3, count: 64)))
+    let deaf = ForgetVersions.Plan(
+      target: plan.target, chains: plan.chains, refusals: [], repository: repository, state: plan.state)
+    await #expect(throws: OperationError.self) {
+      try await ForgetVersions(shelf.world).carryOut(deaf.chains[0], of: deaf)
+    }
+    #expect(try await shelf.listed() == [3])
+    var policy = PruneRepository.Request()
+    (policy.minAge, policy.runs) = (0, .one)
+    _ = try await PruneRepository(shelf.world).run(policy, at: shelf.road.target)
+    #expect(shelf.road.store.content[versions[0].name.objectName] != nil)
+    #expect(shelf.road.store.content[versions[1].name.objectName] == nil)
+    let path = shelf.road.scratch.file("first")
+    _ = try await Pull(shelf.world).run(.id(prefix: versions[0].id.hex), from: shelf.road.target, to: .file(path))
+    var random = SeededRandom(1)
+    #expect(try fileBytes(path) == random.bytes(80_000))
+    #expect(try await shelf.unforget(versions[0]).wasForgotten)
+    #expect(try await shelf.listed() == [1, 3])
+  }
+}
+
+/// Does not list annotations.
+private final class DeafStore: ObjectStore {
+  private let base: MemoryStore
+  init(_ base: MemoryStore) { self.base = base }
+
+  var traits: StoreTraits { base.traits }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    if prefix.hasPrefix("notes/") { throw StoreError(.unavailable, "the connection was cut") }
+    return try await base.list(prefix: prefix)
+  }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }

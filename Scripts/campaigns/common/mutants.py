@@ -187,4 +187,6 @@ MUTANTS = [
            "guard isDoubted else { return", "guard isDoubted, !MUTANT else { return", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
     mutant("notes that cannot be read are none", "Repositories/Chains/Annotations.swift",
            "{ !opened.contains($0) }", "{ !MUTANT && !opened.contains($0) }", (r"OperationsTests\.Pinned", "OperationsTests")),
+    mutant("pins are for lists only", "Repositories/Pruning/LiveSet.swift",
+           "annotations.isPinned($0.id) || ", "!MUTANT && annotations.isPinned($0.id) || ", (r"OperationsTests\.Pinned", "OperationsTests")),
 ]

@@ -51,7 +51,7 @@ package struct AnnotateVersions: Sendable {
 
   private static func forgotten(_ version: VersionSummary) -> OperationError {
     OperationError(
-      .usage, code: "forgotten", "version \(version.id.prefix(12)) is forgotten: a pin does not keep it",
+      .usage, code: "forgotten", "version \(version.id.prefix(12)) is forgotten: a pin does not bring it back",
       hint: "Take that back first, with `sealift unforget \(version.id.prefix(12))`.")
   }
 }

@@ -72,7 +72,7 @@ package struct ForgetVersions: Sendable {
   /// Writes the tombstone of one chain of a plan. There is nothing to do where nothing goes.
   ///
   /// Who pins a version writes that first and looks for tombstones then; here it is the other way round. So of a pin and
-  /// a tombstone that cross, one side notices.
+  /// a tombstone that cross, one side notices. Should it die before it has said so, a prune keeps what is pinned.
   /// - Returns: how many versions were forgotten.
   @discardableResult
   package func carryOut(_ chain: ChainPlan, of plan: Plan) async throws -> Int {

@@ -99,8 +99,8 @@ struct ChainLook: Sendable {
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     let live = try await LiveSet(
-      manifests, forgotten, condemned: touched.reduce(into: []) { $0.formUnion($1.record.packs) }, packs: packs,
-      tables: tables, atOnce: repository.store.traits.concurrency)
+      manifests, forgotten, annotations, condemned: touched.reduce(into: []) { $0.formUnion($1.record.packs) },
+      packs: packs, tables: tables, atOnce: repository.store.traits.concurrency)
     return ChainView(
       chain: chain, manifests: manifests, forgotten: forgotten, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live)

@@ -12,16 +12,20 @@ struct LiveSet: Sendable {
   /// about to store it anew.
   private(set) var newestIsSafe = true
 
-  /// - Parameter tables: reads what manifests need.
+  /// - Parameters:
+  ///   - annotations: all there are: what is pinned stays whatever a tombstone says, for the two may have crossed.
+  ///   - tables: reads what manifests need.
   /// - Throws: `.incomplete` for a version that no manifest holds whole; what `tables` throws.
   init(
-    _ all: [VersionFacts], _ forgotten: Forgotten, condemned: Set<Digest>, packs listed: [Digest: ObjectInfo],
-    tables: PackTables, atOnce: Int
+    _ all: [VersionFacts], _ forgotten: Forgotten, _ annotations: Annotations, condemned: Set<Digest>,
+    packs listed: [Digest: ObjectInfo], tables: PackTables, atOnce: Int
   ) async throws {
     let newest = all.last { $0.isComplete }?.sequence ?? 0
     // The newest one stays whatever a tombstone says: with nothing after it, it is the backup.
     let standing = Dictionary(
-      grouping: all.filter { $0.isComplete && ($0.sequence == newest || !forgotten.contains($0)) },
+      grouping: all.filter {
+        $0.isComplete && (annotations.isPinned($0.id) || ($0.sequence == newest || !forgotten.contains($0)))
+      },
       by: { Place(sequence: $0.sequence, id: $0.id) })
     let partials = all.filter { !$0.isComplete && $0.sequence > newest }.map { [$0] }
     let kept = try await bounded(Array(standing.values) + partials, atOnce: atOnce) { revisions in
@@ -72,11 +76,12 @@ struct LiveSet: Sendable {
 
   private static func incomplete(_ facts: VersionFacts) -> RepositoryError {
     let name = facts.version?.database ?? ""
+    let id = facts.id.hex.prefix(12)
     return RepositoryError(
       .incomplete,
-      "version \(facts.sequence) of '\(name)' (\(facts.id.hex.prefix(12))) is not whole: packs that it needs are not listed",
+      "version \(facts.sequence) of '\(name)' (\(id)) is not whole: packs that it needs are not listed",
       hint:
-        "A push that was cut leaves such a version; push '\(name)' again, then `sealift forget \(facts.id.hex.prefix(12))`. If it was whole before, find out first who took packs away."
+        "A push that was cut leaves such a version; push '\(name)' again, then `sealift forget \(id)` (`sealift unpin \(id)` first if it is pinned). If it was whole before, find out first who took packs away."
     )
   }
 }
