@@ -189,4 +189,6 @@ MUTANTS = [
            "{ !opened.contains($0) }", "{ !MUTANT && !opened.contains($0) }", (r"OperationsTests\.Pinned", "OperationsTests")),
     mutant("pins are for lists only", "Repositories/Pruning/LiveSet.swift",
            "annotations.isPinned($0.id) || ", "!MUTANT && annotations.isPinned($0.id) || ", (r"OperationsTests\.Pinned", "OperationsTests")),
+    mutant("only the highest revision may be whole", "Repositories/Chains/Completeness.swift",
+           "[version] + history.revisions(below: version) {", "[version] + (MUTANT ? [] : history.revisions(below: version)) {", (r"OperationsTests\.DanglingRevision", "OperationsTests")),
 ]

@@ -5,7 +5,7 @@ import Storage
 
 /// One version on its way from one repository to another: restored and proved, then sealed as a push would.
 struct CopiedVersion {
-  private let facts: VersionFacts
+  private let found: VersionLookup.Found
   private let summary: VersionSummary
   private let compressionLevel: Int
   private let origin: VersionLookup
@@ -14,10 +14,10 @@ struct CopiedVersion {
 
   /// - Parameter summary: with the tags and the note that it has now.
   init(
-    _ facts: VersionFacts, _ summary: VersionSummary, _ compressionLevel: Int, _ origin: VersionLookup,
+    _ found: VersionLookup.Found, _ summary: VersionSummary, _ compressionLevel: Int, _ origin: VersionLookup,
     _ place: ScratchPlace, _ world: World
   ) {
-    self.facts = facts
+    self.found = found
     self.summary = summary
     self.compressionLevel = compressionLevel
     self.origin = origin
@@ -27,7 +27,7 @@ struct CopiedVersion {
 
   /// - Returns: the copy, when it is acknowledged.
   func copy(to destination: CopyDestination, fork: UInt32) async throws -> VersionSummary {
-    let manifest = try await origin.repository.readManifest(facts.name, state: origin.state)
+    let manifest = try await origin.manifest(of: found)
     let reader = try await VersionReader(
       manifest, repository: origin.repository, state: origin.state, tables: place.path)
     let core = reader.core
@@ -55,7 +55,7 @@ struct CopiedVersion {
     draft.lateRows = { remarks.rows }
     draft.lateStore = { remarks.store }
     draft.lateCapture = { remarks.capture }
-    draft.origin = remarks.origin ?? .init(repository: origin.repository.id, version: facts.id)
+    draft.origin = remarks.origin ?? .init(repository: origin.repository.id, version: found.facts.id)
     draft.demand = { members in try Self.demand(members, core) }
     let total = core.members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
     // A copy whose manifest was on its way when the last run was cut has just come to be there.

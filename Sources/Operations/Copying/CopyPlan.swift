@@ -7,6 +7,7 @@ struct CopyPlan {
     /// The fork number that its database was pushed with.
     let fork: UInt32
     let versions: [VersionFacts]
+    let history: ChainHistory
     let annotations: Annotations
   }
 
@@ -40,7 +41,7 @@ struct CopyPlan {
         Chain(
           fork: CopyLanes.fork(
             of: history.chain, host: version.host, database: version.database, origin.repository.keys.keyring),
-          versions: versions, annotations: try await origin.annotations(of: history)))
+          versions: versions, history: history, annotations: try await origin.annotations(of: history)))
     }
     let found = Set(databases.map { $0[1] })
     for name in request.databases where !found.contains(name) {

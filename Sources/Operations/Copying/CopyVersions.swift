@@ -89,7 +89,8 @@ package struct CopyVersions: Sendable {
           copied.version = there
         } else {
           let level = request.compressionLevels[summary.database] ?? 1
-          let version = CopiedVersion(facts, summary, level, origin, place, world)
+          let found = VersionLookup.Found(facts: facts, history: chain.history)
+          let version = CopiedVersion(found, summary, level, origin, place, world)
           copied.version = try await version.copy(to: destination, fork: chain.fork)
           copied.wasThere = false
         }

@@ -82,6 +82,7 @@ struct DrillChains {
       hint: "Drill all of them with --all-hosts, or name versions with --versions.")
   }
 
+  /// - Returns: the revision that a reader takes.
   func choose(
     among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
   ) async throws -> VersionFacts {
@@ -110,19 +111,20 @@ struct DrillChains {
         .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
         hint: "To take the last one that can be read, name it by its id: \(newest.facts.id.hex.prefix(12)).")
     }
-    return newest.facts
+    return try await repository.readable(newest.facts, in: newest.end, state: fresh)
   }
 
   private func any(of database: Database, _ pick: @Sendable (Int) -> Int) async throws -> VersionFacts {
-    var all: [VersionFacts] = []
+    var all: [(facts: VersionFacts, history: ChainHistory)] = []
     for chain in database.chains {
       let history = try await repository.history(
         of: chain.listing, state: fresh, tombstones: tombstones[chain.listing.chain.hex] ?? .empty,
         notes: notes[chain.listing.chain.hex] ?? .empty)
-      all += history.versions.filter { !history.isForgotten($0) }
+      all += history.versions.filter { !history.isForgotten($0) }.map { ($0, history) }
     }
     guard !all.isEmpty else { throw Self.nothing(of: database) }
-    return all[pick(all.count)]
+    let picked = all[pick(all.count)]
+    return try await repository.readable(picked.facts, in: picked.history, state: fresh)
   }
 
   private static func nothing(of database: Database) -> RepositoryError {

@@ -7,6 +7,7 @@ import Storage
 struct DrillSubjects {
   struct Subject: Sendable {
     let database: String
+    /// Of the revision that a reader takes.
     let facts: VersionFacts
   }
 
@@ -38,7 +39,8 @@ struct DrillSubjects {
       do {
         let found = try await lookup.find(selector)
         try await demandFresh(found, selector, lookup.repository, world)
-        subjects.chosen.append(Subject(database: found.facts.version?.database ?? "", facts: found.facts))
+        let facts = try await lookup.repository.readable(found.facts, in: found.history, state: lookup.state)
+        subjects.chosen.append(Subject(database: facts.version?.database ?? "", facts: facts))
       } catch {
         let problem = OperationError(error, doing: "drilling \(selector.text) at \(target.name)")
         if problem.kind == .cancelled { throw problem }

@@ -189,7 +189,7 @@ package struct ForgetVersions: Sendable {
     let summaries = counting.compactMap {
       VersionSummary($0, target: lookup.targetName, annotations: annotations)
     }
-    var soundness = try await Soundness(of: counting, summaries, history.chain, lookup)
+    var soundness = try await Soundness(of: counting, summaries, history, lookup)
     let plan: RetentionPlan
     switch wish {
     case .rules(let rules):

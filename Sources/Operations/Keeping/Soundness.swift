@@ -6,6 +6,7 @@ import Storage
 /// there costs reading its manifest, and most of those that go need no look.
 struct Soundness {
   private let facts: [String: VersionFacts]
+  private let history: ChainHistory
   private let completeness: Completeness
   private let concurrency: Int
   private var versions: [RetentionPlan.Version]
@@ -15,11 +16,12 @@ struct Soundness {
   ///   - counting: the versions that are not forgotten.
   ///   - summaries: of the same.
   init(
-    of counting: [VersionFacts], _ summaries: [VersionSummary], _ chain: ChainID, _ lookup: VersionLookup
+    of counting: [VersionFacts], _ summaries: [VersionSummary], _ history: ChainHistory, _ lookup: VersionLookup
   ) async throws {
+    self.history = history
     facts = Dictionary(counting.map { ($0.id.hex, $0) }) { first, _ in first }
     versions = summaries.map(RetentionPlan.Version.init)
-    completeness = try await Completeness(lookup.repository, chain: chain, state: lookup.state)
+    completeness = try await Completeness(lookup.repository, chain: history.chain, state: lookup.state)
     concurrency = lookup.repository.store.traits.concurrency
   }
 
@@ -32,7 +34,9 @@ struct Soundness {
       let plan = make(versions)
       let open = looking(plan).filter { !seen.contains($0) }.compactMap { facts[$0] }
       guard !open.isEmpty else { return plan }
-      let found = try await bounded(open, atOnce: concurrency) { [completeness] in try await completeness.look(at: $0) }
+      let found = try await bounded(open, atOnce: concurrency) { [completeness, history] in
+        try await completeness.look(at: $0, in: history)
+      }
       for (fact, finding) in zip(open, found) { note(finding, of: fact) }
     }
   }

@@ -34,6 +34,11 @@ package struct ChainHistory: Sendable {
   package var unreadable: [VersionName] { reader.unreadable }
   package var newest: VersionFacts? { versions.last }
 
+  /// The lower revisions of a version, the highest first.
+  func revisions(below version: VersionFacts) -> [VersionFacts] {
+    superseded.filter { $0.id == version.id && $0.revision < version.revision }
+  }
+
   /// It is still there until a prune, but does not count any more.
   package func isForgotten(_ version: VersionFacts) -> Bool { forgotten.contains(version) }
 }

@@ -31,6 +31,19 @@ package struct Completeness: Sendable {
     }
     return presence.holds(packs) && !presence.condemns(version.digest) ? .whole : .condemned
   }
+
+  /// The same of a version wherever it can be read: the best that any of its revisions is.
+  package func look(at version: VersionFacts, in history: ChainHistory) async throws -> Finding {
+    var best = Finding.incomplete
+    for revision in [version] + history.revisions(below: version) {
+      switch try await look(at: revision) {
+      case .whole: return .whole
+      case .condemned: best = .condemned
+      case .incomplete: continue
+      }
+    }
+    return best
+  }
 }
 
 extension Repository {
@@ -39,7 +52,7 @@ extension Repository {
   package func readable(_ version: VersionFacts, in history: ChainHistory, state: StateFolder?) async throws
     -> VersionFacts
   {
-    let older = history.superseded.filter { $0.id == version.id && $0.revision < version.revision }
+    let older = history.revisions(below: version)
     guard !older.isEmpty else { return version }
     let sizes = try await packSizes(of: version.chain)
     for revision in [version] + older {

@@ -69,7 +69,10 @@ package struct ChainCheck: Sendable {
     checked.database = history.newest?.version?.database
     checked.host = history.newest?.version?.host
     checked.problems = try await problems(of: history, listed)
-    let counting = (history.versions + history.displaced).filter { !history.isForgotten($0) }
+    var counting = (history.versions + history.displaced).filter { !history.isForgotten($0) }
+    for index in counting.indices {
+      counting[index] = try await repository.readable(counting[index], in: history, state: nil)
+    }
     checked.forgotten = history.versions.count + history.displaced.count - counting.count
     let mark = try HighWaterMark.read(chain, in: state)
     let missing = MissingVersions(
