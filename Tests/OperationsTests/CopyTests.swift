@@ -122,6 +122,42 @@ import Testing
     #expect(try await bytes(road, copy.version, at: other) == bytes(road, copy.origin, at: road.target))
   }
 
+  @Test func `a copy that was forgotten, found damaged or lost a pack there does not count as there`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    for round in 0..<4 {
+      if round > 0 { try SQLite.run("update t set body = randomblob(900)", on: database.path) }
+      #expect(try await road.push(database).failures.isEmpty)
+    }
+    let (other, store) = try await repository(road, "other", key: 9)
+    // Without deltas, so that each has a pack that no other needs.
+    let copies = try await copy(road, to: other) { $0.compressionLevels["app"] = 0 }.copied.map(\.version)
+    let lookup = try await VersionLookup(at: other, road.world)
+    var found: [VersionLookup.Found] = []
+    for copy in copies { found.append(try await lookup.find(.id(prefix: copy.id))) }
+    let forget = try await ForgetVersions(road.world).plan(
+      .init(.versions([.id(prefix: copies[0].id)])), at: other)
+    try await ForgetVersions(road.world).carryOut(forget.chains[0], of: forget)
+    try await lookup.repository.annotate(
+      found[2].facts, [.init(.foundDamaged, "a pack is damaged")], now: road.world.now())
+    func packs(_ index: Int) async throws -> Set<Digest> {
+      Set(try #require(try await lookup.repository.packs(of: found[index].facts, state: nil)).map(\.name))
+    }
+    let lost = try await packs(1).subtracting(packs(2)).subtracting(packs(3))
+    #expect(!lost.isEmpty)
+    for pack in lost {
+      store.content[Layout.pack(pack, of: found[1].facts.chain)] = nil
+    }
+
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty)
+    #expect(again.copied.map(\.wasThere) == [false, false, false, true])
+    for one in again.copied {
+      #expect(try await bytes(road, one.version, at: other) == bytes(road, one.origin, at: road.target))
+    }
+    #expect(try await copy(road, to: other).copied.allSatisfy(\.wasThere))
+  }
+
   @Test func `an older version never comes after a younger one`() async throws {
     let road = try await Road()
     let originals = try await history(road, versions: 3)

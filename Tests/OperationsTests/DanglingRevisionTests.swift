@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `a copy is made of it`() async throws {
+  @Test func `a copy is made of it, and is there then`() async throws {
     let store = MemoryStore(location: "memory:other")
     let other = TargetAccess(
       name: "other", store: store, unlock: { .keyFile([UInt8](repeating: 9, count: 64)) })
@@ -58,6 +58,9 @@ import Testing
     let copy = CopyVersions(road.world)
     let outcome = try await copy.run(CopyVersions.Request(), from: road.target, to: other)
     #expect(outcome.failures.isEmpty && outcome.copied.map(\.version.sha256) == versions.map(\.sha256))
+    // The other way round it is what is there.
+    let back = try await copy.run(CopyVersions.Request(), from: other, to: road.target)
+    #expect(back.failures.isEmpty && back.copied.map(\.wasThere) == [true, true])
   }
 
   @Test func `a check finds all versions whole`() async throws {

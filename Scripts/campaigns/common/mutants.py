@@ -191,4 +191,6 @@ MUTANTS = [
            "annotations.isPinned($0.id) || ", "!MUTANT && annotations.isPinned($0.id) || ", (r"OperationsTests\.Pinned", "OperationsTests")),
     mutant("only the highest revision may be whole", "Repositories/Chains/Completeness.swift",
            "[version] + history.revisions(below: version) {", "[version] + (MUTANT ? [] : history.revisions(below: version)) {", (r"OperationsTests\.DanglingRevision", "OperationsTests")),
+    mutant("what is forgotten there is there", "Operations/Copying/CopyDestination.swift",
+           "!history.isForgotten(facts), annotations", "MUTANT || !history.isForgotten(facts), annotations", (r"OperationsTests\.Copy", "OperationsTests")),
 ]

@@ -42,24 +42,51 @@ final class CopyDestination {
     name = target.name
     self.world = world
     lanes = CopyLanes(repository.keys.keyring)
-    for history in try await lookup.histories() {
-      let versions = history.versions.filter { facts in
-        facts.version.map { plan.databases.contains([$0.host, $0.database]) } ?? false
-      }
-      guard let newest = versions.last else { continue }
-      // Only the newest may be of a push that was cut before anybody was told.
-      let isWhole = try await repository.isWhole(newest, state: state)
-      for facts in isWhole ? versions : versions.dropLast() { note(facts) }
+    let wanted = Set(plan.chains.flatMap(\.versions).compactMap { $0.version.map(Identity.init) })
+    for history in try await lookup.histories() { try await note(history, wanted, plan, lookup) }
+  }
+
+  /// Takes note of what a chain holds. Every version says what may come after it; only one that can be restored, and is
+  /// not about to be deleted, is there.
+  private func note(
+    _ history: ChainHistory, _ wanted: Set<Identity>, _ plan: CopyPlan, _ lookup: VersionLookup
+  ) async throws {
+    let versions = history.versions.filter { facts in
+      facts.version.map { plan.databases.contains([$0.host, $0.database]) } ?? false
+    }
+    guard let newest = versions.last else { return }
+    let annotations = try await lookup.annotations(of: history)
+    let completeness = try await Completeness(repository, chain: history.chain, state: state)
+    let asked = versions.filter { facts in
+      facts.digest == newest.digest || facts.version.map { wanted.contains(Identity($0)) } ?? false
+    }
+    let found = try await bounded(asked, atOnce: repository.store.traits.concurrency) { facts in
+      try await completeness.look(at: facts, in: history)
+    }
+    let findings = Dictionary(zip(asked.map(\.digest), found)) { first, _ in first }
+    for facts in versions {
+      let finding = findings[facts.digest]
+      // Only the newest may be of a push that was cut before anybody was told: then its place is free.
+      if facts.digest == newest.digest, finding != .whole { continue }
+      follow(facts)
+      guard let finding, finding != .incomplete, !history.isForgotten(facts), annotations.damage(of: facts.id) == nil
+      else { continue }
+      note(facts)
     }
   }
 
-  /// The version that is there, if it is.
+  /// The version that is there, if it is: neither forgotten nor found damaged, and with all its packs.
   func holds(_ facts: VersionFacts) -> VersionSummary? { facts.version.flatMap { there[Identity($0)] } }
 
   func note(_ facts: VersionFacts) {
     guard let version = facts.version else { return }
     there[Identity(version)] = VersionSummary(facts, target: name)
-    lanes.add(facts.chain, time: version.time)
+    follow(facts)
+  }
+
+  /// What is copied to its chain from now on is younger.
+  private func follow(_ facts: VersionFacts) {
+    if let version = facts.version { lanes.add(facts.chain, time: version.time) }
   }
 
   /// The chain that a version goes to, and its fork number there.
