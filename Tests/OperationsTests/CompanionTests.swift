@@ -386,6 +386,50 @@ import Testing
     }
   }
 
+  // MARK: Links to what is named
+
+  private func members(_ road: Road) async throws -> [String] {
+    try await ListVersions(road.world).show(.latest(database: "app"), at: road.target).members.map(\.path)
+  }
+
+  @Test(arguments: [true, false], [Int?.none, 0]) func `a companion that is a link is kept as what it leads to`(
+    isAbsolute: Bool, held: Int?
+  ) async throws {
+    let road = try await Road()
+    try write(road, "elsewhere/real/a", "content")
+    symlink("a", road.scratch.file("elsewhere/real/link"))
+    symlink("elsewhere/real", road.scratch.file("att"))
+    let source = try source(road, Companion(isAbsolute ? road.scratch.file("att") : "att"))
+    let outcome = try await push(road, source, held: held) { _ in }
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    // What lies in it is not followed.
+    #expect(try await members(road) == ["app.db", "att", "att/a", "att/link"])
+    _ = try await pull(road)
+    #expect(
+      try FolderPicture(road.scratch.file("out.db.companions/att"))
+        == FolderPicture(
+          road.scratch.file("elsewhere/real")))
+  }
+
+  @Test func `links on the way to a companion are followed`() async throws {
+    let road = try await Road()
+    try write(road, "data/srv/att/a")
+    symlink("data/srv", road.scratch.file("srv"))
+    _ = try await road.push(try source(road, Companion(road.scratch.file("srv/att")), Companion("srv/att/a")))
+    #expect(try await members(road) == ["app.db", "att", "att/a", "srv/att/a"])
+  }
+
+  @Test func `a companion that leads nowhere is missing, one that leads to the database stays a link`() async throws {
+    let road = try await Road()
+    symlink("unmounted", road.scratch.file("att"))
+    symlink("app.db", road.scratch.file("alias"))
+    let outcome = try await road.push(try source(road, Companion("att"), Companion("alias")))
+    #expect(outcome.pushed.first?.beside?.capture.events == [.init(what: "missing", count: 1, paths: ["att"])])
+    #expect(try await members(road) == ["app.db", "alias"])
+    let shown = try await ListVersions(road.world).show(.latest(database: "app"), at: road.target)
+    #expect(shown.members.last?.kind == "link")
+  }
+
   // MARK: Missing
 
   @Test func `a companion that was never there is told, one that is gone is worth an exit status`() async throws {

@@ -164,6 +164,8 @@ MUTANTS = [
            "guard version.id.hex.hasPrefix(idPrefix) else {", "guard MUTANT || version.id.hex.hasPrefix(idPrefix) else {", COMMANDS),
     mutant("what came meanwhile is copied", "Operations/Companions/CompanionCapture.swift",
            "all.isSettled = !joined.keepsEarlier && ", "all.isSettled = (MUTANT || !joined.keepsEarlier) && ", (r"OperationsTests\.Companion", "OperationsTests")),
+    mutant("a link stands for what it leads to", "Operations/Companions/CompanionPlace.swift",
+           "guard let real, let name", "guard !MUTANT, let real, let name", (r"OperationsTests\.Companion", "OperationsTests")),
     # What may be found, and who may stand in the way.
     mutant("an older one will do", "Operations/VersionLookup.swift",
            "if case .notLater = selector { try", "if !MUTANT, case .notLater = selector { try", CHAINS),

@@ -39,7 +39,7 @@ actor CompanionCapture {
 
   /// - Throws: `CancellationError`.
   init(_ database: DatabaseSource, _ hooks: CompanionHooks) throws {
-    let real = Self.realPath(database.path) ?? database.path
+    let real = CompanionPlace.resolved(database.path) ?? database.path
     let roots = Self.roots(of: database, at: real)
     self.database = database
     self.hooks = hooks
@@ -49,21 +49,17 @@ actor CompanionCapture {
     digest = roots.isEmpty ? nil : before.digest
   }
 
-  private static func realPath(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
-
   /// The companions that are asked for, and the folder where Core Data would have put external files, if that is there.
   private static func roots(of database: DatabaseSource, at real: String) -> [CompanionRoot] {
     let folder = RestoredFile.folder(of: real)
     let support = database.externalData ? SupportFolder.name(of: real) : nil
     var roots = database.companions.map { companion in
-      CompanionRoot(
-        folder: companion.isAbsolute ? "/" : folder, components: companion.components,
-        memberPath: companion.memberPath, exclude: ExcludePatterns(companion.exclude), isAsked: true,
-        isSupport: support.map { MemberPath.isSame($0, companion.memberPath) } ?? false)
+      let place = CompanionPlace(of: companion, beside: real)
+      return CompanionRoot(
+        folder: place.folder, components: place.components, memberPath: companion.memberPath,
+        exclude: ExcludePatterns(companion.exclude), isAsked: true,
+        isSupport: support.map { MemberPath.isSame($0, companion.memberPath) } ?? false,
+        mayBeLink: place.leadsToDatabase)
     }
     var status = stat()
     if let support, !roots.contains(where: \.isSupport), lstat("\(folder)/\(support)", &status) == 0 {
@@ -72,7 +68,7 @@ actor CompanionCapture {
       roots.append(
         CompanionRoot(
           folder: folder, components: [support], memberPath: support, exclude: ExcludePatterns([]), leaving: named,
-          isAsked: false, isSupport: true))
+          isAsked: false, isSupport: true, mayBeLink: true))
     }
     return roots
   }

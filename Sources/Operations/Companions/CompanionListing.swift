@@ -3,7 +3,7 @@ import Sealing
 
 /// One of the companions of a database: where it is, and what it is called inside a version.
 struct CompanionRoot: Sendable {
-  /// Absolute.
+  /// Absolute. Of a companion that was named, where the links of its path lead: see `CompanionPlace`.
   let folder: String
   /// Below it.
   let components: [String]
@@ -15,9 +15,12 @@ struct CompanionRoot: Sendable {
   let isAsked: Bool
   /// The folder of a Core Data store's external files.
   let isSupport: Bool
+  /// It is kept as a link where it is one. Else that is a link that leads nowhere: the companion is missing.
+  let mayBeLink: Bool
 }
 
-/// All that comes with a database at one moment, found without following a link and without opening a file.
+/// All that comes with a database at one moment, found without following a link below the companions that are named,
+/// and without opening a file.
 struct CompanionListing: Sendable {
   /// Ascending by the bytes of the paths.
   private(set) var entries: [CompanionEntry] = []
@@ -100,9 +103,7 @@ struct CompanionListing: Sendable {
       }
       switch status.st_mode & S_IFMT {
       case S_IFREG: add(place, .file, status)
-      case S_IFLNK:
-        guard let target = place.parent.linkTarget(place.name) else { return note(.unreadable, place.path) }
-        add(place, .link(target: target), status)
+      case S_IFLNK: addLink(place, status)
       case S_IFDIR: try visitFolder(place)
       default: note(.skipped, place.path)
       }
@@ -132,9 +133,20 @@ struct CompanionListing: Sendable {
     }
 
     private mutating func visitSwapped(_ place: Place) throws {
-      guard let status = place.parent.status(place.name), status.st_mode & S_IFMT == S_IFLNK,
-        let target = place.parent.linkTarget(place.name)
-      else { return note(.vanished, place.path) }
+      guard let status = place.parent.status(place.name), status.st_mode & S_IFMT == S_IFLNK else {
+        return note(.vanished, place.path)
+      }
+      addLink(place, status)
+    }
+
+    /// What stands for the whole companion is not kept as a link only: nothing of its content would be in the version.
+    private mutating func addLink(_ place: Place, _ status: stat) {
+      guard !place.below.isEmpty || place.root.mayBeLink else {
+        var end = Glibc.stat()
+        if fstatat(place.parent.descriptor, place.name, &end, 0) == 0 { errno = ENOENT }
+        return noteUnopened(place.root)
+      }
+      guard let target = place.parent.linkTarget(place.name) else { return note(.unreadable, place.path) }
       add(place, .link(target: target), status)
     }
 

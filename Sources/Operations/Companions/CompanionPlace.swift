@@ -1,0 +1,35 @@
+import Glibc
+
+/// Where a companion is that somebody named: at the end of the links of its path, which are that person's own. They are
+/// followed once; what is swapped for a link afterwards, and every link below, is not followed.
+struct CompanionPlace {
+  /// Absolute.
+  let folder: String
+  /// Below it.
+  let components: [String]
+  /// It is another name of the database or of a side file. Those are never opened as files are: closing one would end the
+  /// locks that SQLite holds in this process.
+  let leadsToDatabase: Bool
+
+  /// - Parameter database: its real path.
+  init(of companion: Companion, beside database: String) {
+    let named = (companion.isAbsolute ? "/" : RestoredFile.folder(of: database), companion.components)
+    let path = "\(named.0 == "/" ? "" : named.0)/\(named.1.joined(separator: "/"))"
+    let real = Self.resolved(path)
+    leadsToDatabase = ([""] + SideFiles.endings).contains { MemberPath.isSame(real ?? "", database + $0) }
+    guard let real, let name = MemberPath.components(real).last, !leadsToDatabase else {
+      // As far as it can be gone without following anything: it is missing, or cannot be looked at.
+      (folder, components) = named
+      return
+    }
+    folder = RestoredFile.folder(of: real)
+    components = [name]
+  }
+
+  /// `nil`, and `errno`, when nothing is there.
+  static func resolved(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+}
