@@ -15,7 +15,8 @@ extension Repository {
   /// ```
   ///
   /// Who reads meanwhile sees the old content or the new, never half of each. The version is fetched and verified to the
-  /// last byte before anything is changed; cancelling the task leaves the old content.
+  /// last byte before anything is changed; cancelling the task leaves the old content. Companion files of the version come
+  /// to lie in `FILE.companions`; what stands there is moved aside, to a name that ends in `.before-` and the time.
   /// - Parameters:
   ///   - version: as in ``pull(_:to:expecting:progress:)``.
   ///   - path: of the database, which has to be there.

@@ -166,6 +166,8 @@ MUTANTS = [
            "all.isSettled = !joined.keepsEarlier && ", "all.isSettled = (MUTANT || !joined.keepsEarlier) && ", (r"OperationsTests\.Companion", "OperationsTests")),
     mutant("a link stands for what it leads to", "Operations/Companions/CompanionPlace.swift",
            "guard let real, let name", "guard !MUTANT, let real, let name", (r"OperationsTests\.Companion", "OperationsTests")),
+    mutant("every place is home", "Operations/Restoring/Restore.swift",
+           "MemberPath.isSame(home, real)", "MUTANT || MemberPath.isSame(home, real)", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
     # What may be found, and who may stand in the way.
     mutant("an older one will do", "Operations/VersionLookup.swift",
            "if case .notLater = selector { try", "if !MUTANT, case .notLater = selector { try", CHAINS),

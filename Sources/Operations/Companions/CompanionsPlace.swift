@@ -1,11 +1,19 @@
 import Glibc
 
-/// Puts restored companions where an application looks for them: into the folder of its database, under their own names;
-/// the folder of a Core Data store's external files under the name that belongs to the database's.
+/// Puts restored companions beside the database that they belong to.
 struct CompanionsPlace: Sendable {
+  /// The folder of a Core Data store's external files gets the name that belongs to the database's in either.
+  enum Layout: Sendable {
+    /// Where an application looks for them: in the folder of its database, under their own names.
+    case inPlace
+    /// All in `FILE.companions`.
+    case apart
+  }
+
   /// The path that the database has, or is about to get.
   private let database: String
   private let staged: StagedCompanions
+  private let layout: Layout
 
   /// What was done, and how to undo it.
   package struct Placed: Sendable {
@@ -21,20 +29,26 @@ struct CompanionsPlace: Sendable {
     fileprivate init(_ time: String) { self.time = time }
   }
 
-  init(_ staged: StagedCompanions, beside database: String) {
+  init(_ staged: StagedCompanions, beside database: String, _ layout: Layout = .inPlace) {
     self.staged = staged
     self.database = database
+    self.layout = layout
   }
 
   /// What would stand where, by member.
-  var places: [(member: String, path: String)] {
-    Self.places(staged.tops, support: staged.supportFolder, beside: database)
+  var places: [Place] { Self.places(staged.tops, support: staged.supportFolder, beside: database, layout) }
+
+  /// - Returns: `member` is `nil` for all that has no place of its own: it comes last.
+  static func places(
+    _ tops: [String], support: String?, beside database: String, _ layout: Layout
+  ) -> [Place] {
+    let (folder, apart) = (RestoredFile.folder(of: database), StagedCompanions.places(beside: database))
+    let own = tops.filter { layout == .inPlace || $0 == support }
+    return own.map { top in (top, top == support ? apart.support : "\(folder)/\(top)") }
+      + (own.count == tops.count ? [] : [(nil, apart.folder)])
   }
 
-  static func places(_ tops: [String], support: String?, beside database: String) -> [(member: String, path: String)] {
-    let folder = RestoredFile.folder(of: database)
-    return tops.map { top in (top, "\(folder)/\(top == support ? SupportFolder.name(of: database) : top)") }
-  }
+  typealias Place = (member: String?, path: String)
 
   /// What is in the way.
   var existing: [String] { places.map(\.path).filter(Self.stands) }
@@ -50,14 +64,15 @@ struct CompanionsPlace: Sendable {
   ///   - time: as it is written into that name.
   ///   - resuming: a restore that was killed has moved things aside at that time already. What it put in their place is
   ///     moved away, and what it moved aside stays where it is.
+  ///   - goesAlong: the database's own undo takes `FILE.companions` along (`SetAside.goesAlong`).
   /// - Throws: `.usage` for what is in the way.
-  func put(replacing: Bool, time: String, resuming: Bool = false) throws -> Placed {
+  func put(replacing: Bool, time: String, resuming: Bool = false, goesAlong: Bool = false) throws -> Placed {
     try demandOwnPlaces()
     if !replacing, let first = existing.first { try StagedCompanions.demandFree(first) }
     var placed = Placed(time)
     do {
       for (member, path) in places {
-        try makeParents(of: member)
+        if let member { try makeParents(of: member) }
         try moveAside(path, resuming: resuming, &placed)
         try staged.move(member, to: path)
         placed.made.append(path)
@@ -71,7 +86,7 @@ struct CompanionsPlace: Sendable {
       told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
       throw told
     }
-    placed.undo = undo(placed)
+    placed.undo = undo(placed, leaving: goesAlong ? StagedCompanions.places(beside: database).folder : nil)
     staged.discard()
     return placed
   }
@@ -82,14 +97,14 @@ struct CompanionsPlace: Sendable {
     for place in places where !taken.insert(MemberPath.key(place.path)).inserted {
       throw OperationError(
         .usage, code: "companionInTheWay",
-        "the companion '\(place.member)' would take the place of something else that is restored: \(place.path)",
+        "the companion '\(place.member ?? "")' would take the place of something else that is restored: \(place.path)",
         hint: "Restore to a new file with --to FILE: companions come to lie in FILE.companions then.")
     }
   }
 
-  private func undo(_ placed: Placed) -> [String] {
+  private func undo(_ placed: Placed, leaving left: String?) -> [String] {
     let aside = Dictionary(placed.movedAside.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
-    return placed.made.map { path in
+    return placed.made.filter { $0 != left }.map { path in
       let (here, away) = (shellQuoted(path), shellQuoted("\(path).undone-\(placed.time)"))
       guard let old = aside[path].map(shellQuoted) else {
         return "{ [ -e \(away) ] || [ -L \(away) ] || mv -nT -- \(here) \(away); }"
@@ -141,7 +156,9 @@ struct CompanionsPlace: Sendable {
     for component in MemberPath.components(member).dropLast() {
       mkdirat(folder.descriptor, component, 0o755)
       guard let next = folder.folder(component) else {
-        throw OperationError.fileSystem("'\(component)' on the way to '\(member)' is no folder", errno)
+        var error = OperationError.fileSystem("'\(component)' on the way to '\(member)' is no folder", errno)
+        error.hint = "Restore to a new file with --to FILE: companions come to lie in FILE.companions then."
+        throw error
       }
       folder = next
     }

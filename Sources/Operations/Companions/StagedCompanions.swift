@@ -69,15 +69,19 @@ final class StagedCompanions: Sendable {
   /// Where a member stands until it is named.
   func path(of member: String) -> String { "\(tree.path)/\(member)" }
 
+  /// There is more than the folder of a Core Data store's external files.
+  var hasOthers: Bool { tops.contains { $0 != supportFolder } }
+
   /// Opens the content of a member.
   func open(_ member: String) throws -> RestoredMember { try tree.open(member, O_RDONLY) }
 
   /// Gives a top its place, without replacing anything. Parents of the place are there.
+  /// - Parameter top: `nil` is all that has not been moved.
   /// - Throws: `.usage` when something stands there.
-  func move(_ top: String, to place: String) throws {
-    let source = path(of: top)
+  func move(_ top: String?, to place: String) throws {
+    let source = top.map(path(of:)) ?? tree.path
     var status = stat()
-    guard lstat(source, &status) == 0 else { throw OperationError.fileSystem("cannot find '\(top)'", errno) }
+    guard lstat(source, &status) == 0 else { throw OperationError.fileSystem("cannot find \(source)", errno) }
     try Self.demandFree(place)
     guard status.st_mode & S_IFMT == S_IFDIR else {
       guard link(source, place) == 0 || (errno != EEXIST && rename(source, place) == 0) else {
@@ -88,7 +92,7 @@ final class StagedCompanions: Sendable {
     }
     // Moving a folder writes to it. The empty one that is replaced is ours, and refuses what came to be there meanwhile.
     guard let handle = FolderHandle(itself: source) else {
-      throw OperationError.fileSystem("cannot open '\(top)'", errno)
+      throw OperationError.fileSystem("cannot open \(source)", errno)
     }
     fchmod(handle.descriptor, 0o700)
     guard mkdir(place, 0o700) == 0 else { throw OperationError.fileSystem("cannot name \(place)", errno) }
@@ -173,11 +177,8 @@ extension StagedCompanions {
         try move(supportFolder, to: places.support)
         published.supportFolder = places.support
       }
-      if tops.contains(where: { $0 != supportFolder }) {
-        try Self.demandFree(places.folder)
-        guard mkdir(places.folder, 0o700) == 0, rename(tree.path, places.folder) == 0 else {
-          throw OperationError.fileSystem("cannot name \(places.folder)", errno)
-        }
+      if hasOthers {
+        try move(nil, to: places.folder)
         published.folder = places.folder
       } else {
         discard()

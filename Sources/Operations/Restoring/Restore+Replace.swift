@@ -58,7 +58,7 @@ extension Restore {
       world.reporter.notice(
         "going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
       var aside = SetAside(path, time: time, continuing: earlier)
-      try aside.takeAlong()
+      try aside.takeAlong(time)
       try demandNobody(aside, [])
       return (aside, true)
     case .notBegun(let earlier): SetAside.removeSecondNames(earlier, of: path)

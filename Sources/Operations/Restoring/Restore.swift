@@ -30,6 +30,8 @@ package struct Restore: Sendable {
     package var keepsUndo = true
     /// A head code that the chain must contain.
     package var expect: String?
+    /// Where databases are by the configuration: a file that is named may be one of them.
+    package var configured: [String: String] = [:]
     /// How long a live restore waits for locks.
     package var busyTimeout: Duration = .seconds(30)
 
@@ -38,9 +40,21 @@ package struct Restore: Sendable {
       self.mode = mode
     }
 
-    /// What comes with the database goes to where an application looks for it, unless a new file was named.
-    var putsCompanionsInPlace: Bool {
-      if mode == .new, case .file = place { false } else { true }
+    /// What comes with the database goes to where an application looks for it. Beside any other file stand companions of
+    /// somebody else: those of the database that the version is of, perhaps.
+    /// - Parameter path: of the restored database.
+    func putsCompanionsInPlace(of database: String, at path: String) -> Bool {
+      switch place {
+      case .origin, .home: true
+      case .file:
+        if let known = configured[database], let home = try? Restore.realPlace(of: known),
+          let real = try? Restore.realPlace(of: path)
+        {
+          MemberPath.isSame(home, real)
+        } else {
+          false
+        }
+      }
     }
   }
 

@@ -3,7 +3,7 @@ import Sealing
 import Storage
 
 /// What comes with a version, put where a restore wants it: into its own places beside a database that is restored to
-/// where it is used, else into `FILE.companions` beside a new file.
+/// where it is used, else into `FILE.companions` beside a file that was named.
 ///
 /// First all of it is fetched and proved, under no name yet; then it is put, at once, when the restore is about to succeed.
 final class RestoreBeside: Sendable {
@@ -14,7 +14,7 @@ final class RestoreBeside: Sendable {
 
   private let path: String
   private let mode: Restore.Mode
-  private let isInPlace: Bool
+  private let layout: CompanionsPlace.Layout
   private let staged: StagedCompanions?
   private let done = Locked(Done())
 
@@ -25,10 +25,11 @@ final class RestoreBeside: Sendable {
   ) async throws {
     self.path = path
     mode = request.mode
-    isInPlace = request.putsCompanionsInPlace
+    layout = found.layout(of: request, at: path)
     try found.demandRoom(for: request, beside: path)
     let count = Counter()
-    staged = try await StagedCompanions.restore(reader, beside: path) { [reporter = restore.world.reporter] bytes in
+    staged = try await StagedCompanions.restore(reader, beside: path) {
+      [reporter = restore.world.reporter] bytes in
       reporter.progress(
         Progress(
           .fetching, subject: found.summary.database, bytesDone: found.summary.size + count.add(bytes), bytesTotal: nil)
@@ -43,11 +44,11 @@ final class RestoreBeside: Sendable {
   func put(_ time: String, resuming: Bool = false) throws {
     guard let staged else { return }
     try done.withLock { done in
-      if isInPlace {
-        done.placed = try CompanionsPlace(staged, beside: path)
-          .put(replacing: mode != .new, time: time, resuming: resuming)
-      } else {
+      if mode == .new, layout == .apart {
         done.published = try staged.publish(beside: path)
+      } else {
+        done.placed = try CompanionsPlace(staged, beside: path, layout)
+          .put(replacing: mode != .new, time: time, resuming: resuming, goesAlong: mode == .replace)
       }
     }
   }
@@ -58,7 +59,7 @@ final class RestoreBeside: Sendable {
     let done = done.withLock { $0 }
     done.published?.discard()
     if let staged, let placed = done.placed {
-      CompanionsPlace(staged, beside: path).takeBack(placed, keeping: mode == .live)
+      CompanionsPlace(staged, beside: path, layout).takeBack(placed, keeping: mode == .live)
     }
   }
 
@@ -71,28 +72,35 @@ final class RestoreBeside: Sendable {
     outcome.pulled.companionsFolder = done.published?.folder
     outcome.pulled.supportFolder = done.published?.supportFolder
     guard let placed = done.placed else { return }
-    outcome.companions = placed.made
+    if layout == .apart, let staged {
+      let places = StagedCompanions.places(beside: path)
+      outcome.pulled.companionsFolder = staged.hasOthers ? places.folder : nil
+      outcome.pulled.supportFolder = staged.supportFolder == nil ? nil : places.support
+    } else {
+      outcome.companions = placed.made
+    }
     outcome.moved += placed.movedAside.map { Restore.Move(from: $0.from, to: $0.to) }
-    outcome.undo = ([outcome.undo].compactMap { $0 } + placed.undo).joined(separator: " && ")
+    let undo = [outcome.undo].compactMap { $0 } + placed.undo
+    outcome.undo = undo.isEmpty ? nil : undo.joined(separator: " && ")
   }
 }
 
 extension FoundVersion {
   /// Where what comes with the database would stand.
-  func companionPlaces(of request: Restore.Request, beside path: String) -> [String] {
+  func companionPlaces(of request: Restore.Request, beside path: String) -> [CompanionsPlace.Place] {
     let support = manifest.body.remarks.store?.supportFolder ?? ""
     let tops = StagedCompanions.tops(of: companions)
     let supportTop = tops.first { MemberPath.isSame($0, support) }
-    guard !request.putsCompanionsInPlace else {
-      return CompanionsPlace.places(tops, support: supportTop, beside: path).map(\.path)
-    }
-    let places = StagedCompanions.places(beside: path)
-    return (supportTop == nil ? [] : [places.support]) + (tops.contains { $0 != supportTop } ? [places.folder] : [])
+    return CompanionsPlace.places(tops, support: supportTop, beside: path, layout(of: request, at: path))
+  }
+
+  func layout(of request: Restore.Request, at path: String) -> CompanionsPlace.Layout {
+    request.putsCompanionsInPlace(of: summary.database, at: path) ? .inPlace : .apart
   }
 
   /// - Throws: `.usage` when something stands there that is not to be replaced.
   func demandRoom(for request: Restore.Request, beside path: String) throws {
     guard request.mode == .new else { return }
-    for place in companionPlaces(of: request, beside: path) { try StagedCompanions.demandFree(place) }
+    for place in companionPlaces(of: request, beside: path) { try StagedCompanions.demandFree(place.path) }
   }
 }

@@ -75,7 +75,8 @@ package struct RestorePreview: Sendable {
       }
       undoCopy = request.keepsUndo ? SetAside.freeName(real, time) : nil
     }
-    for place in found.companionPlaces(of: request, beside: real) where CompanionsPlace.stands(place) {
+    for place in found.companionPlaces(of: request, beside: real).map(\.path) where CompanionsPlace.stands(place) {
+      guard !moves.contains(where: { $0.from == place }) else { continue }
       moves.append(Restore.Move(from: place, to: "\(place).before-\(time)"))
     }
     lookAtSpace()

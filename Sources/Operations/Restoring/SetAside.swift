@@ -87,10 +87,14 @@ struct SetAside {
   }
 
   /// Finishes what a restore that was killed began: the database has its other name, its side files get theirs.
-  mutating func takeAlong() throws {
+  /// - Parameter now: as in file names.
+  mutating func takeAlong(_ now: String) throws {
     for move in plan where move.from != database {
       if FileIdentity(at: move.from) == FileIdentity(at: move.to) {
         guard unlink(move.from) == 0 else { throw failure("cannot move \(move.from)", errno) }
+      } else if Self.goesAlong.contains(where: { move.from == database + $0 }), FileIdentity(at: move.to) != nil {
+        // The old one is away already: this is what that restore had put in its place.
+        try Self.rename(Move(from: move.from, to: "\(move.from).undone-\(now)"))
       } else {
         try Self.rename(move)
       }

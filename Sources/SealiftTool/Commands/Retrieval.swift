@@ -70,6 +70,7 @@ struct Retrieval {
     let source = try Source(version, session)
     var (request, selector) = (asked, source.selector)
     request.expect = options.expect
+    request.configured = source.configuration.paths
     if let path {
       let file: String
       (selector, file) = asked.mode == .new ? try await source.destination(path) : (selector, Paths.absolute(path))

@@ -37,8 +37,13 @@ import Testing
 
     func run(_ mode: Restore.Mode, _ place: Restore.Place? = nil) async throws -> Restore.Outcome {
       let place = place ?? .origin(["app": path])
-      return try await restore.run(
-        .latest(database: "app"), from: road.target, Restore.Request(place: place, mode: mode))
+      return try await restore.run(.latest(database: "app"), from: road.target, request(mode, place))
+    }
+
+    func request(_ mode: Restore.Mode, _ place: Restore.Place) -> Restore.Request {
+      var request = Restore.Request(place: place, mode: mode)
+      request.configured = ["app": path]
+      return request
     }
   }
 
@@ -83,7 +88,7 @@ import Testing
     let other = home.road.scratch.file("att")
     try FileManager.default.removeItem(atPath: other)
     try FileManager.default.copyItem(atPath: home.path, toPath: other)
-    let error = await #expect(throws: OperationError.self) { try await home.run(.live, .file(other)) }
+    let error = await #expect(throws: OperationError.self) { try await home.run(.live, .home(other)) }
     #expect(error?.code == "companionInTheWay")
     #expect(try fileBytes(other) == (try fileBytes(home.path)))
     // The copy of the old content had its name already, and is of no use any more.
@@ -100,6 +105,52 @@ import Testing
     let outcome = try await home.run(.new)
     #expect(outcome.companions == [home.road.scratch.file("att")] && outcome.pulled.companionsFolder == nil)
     #expect(try home.attached() == "pushed" && FileManager.default.fileExists(atPath: home.path))
+  }
+
+  /// A version tried beside the running application, twice: its own attachments are none of that.
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `beside another file, what comes with the configured database stays`(mode: Restore.Mode) async throws {
+    let home = try await Home()
+    let staging = home.road.scratch.file("staging.db")
+    _ = try await home.run(.new, .file(staging))
+    try writeFile(staging + ".companions/att/a", Array("tried".utf8))
+    let outcome = try await home.run(mode, .file(staging))
+    #expect(try home.attached() == "changed since")
+    #expect(!home.road.files(in: home.road.scratch.path).contains { $0.hasPrefix("att.") })
+    #expect(try home.attached("staging.db.companions/att") == "pushed")
+    #expect(outcome.companions.isEmpty && outcome.pulled.companionsFolder == staging + ".companions")
+    let aside = try #require(outcome.moved.first { $0.from == staging + ".companions" }?.to)
+    #expect(String(decoding: try fileBytes("\(aside)/att/a"), as: UTF8.self) == "tried")
+    let undo = try #require(outcome.undo)
+    #expect(system(undo) == 0)
+    #expect(try home.attached("staging.db.companions/att") == "tried")
+    #expect(try home.attached() == "changed since")
+  }
+
+  @Test func `the configured file that is named is its own place, also behind a link`() async throws {
+    let home = try await Home()
+    let link = home.road.scratch.file("link.db")
+    try #require(symlink("app.db", link) == 0)
+    let request = home.request(.replace, .file(link))
+    let preview = try await home.restore.preview(.latest(database: "app"), from: home.road.target, request)
+    #expect(preview.moves.contains { $0.from.hasSuffix("/att") })
+    let outcome = try await home.restore.run(.latest(database: "app"), from: home.road.target, request)
+    #expect(try outcome.companions.count == 1 && home.attached() == "pushed")
+  }
+
+  /// Killed when the new companions had their name, and the new database had none.
+  @Test func `a replace that was killed behind FILE.companions goes on`() async throws {
+    let home = try await Home()
+    let staging = home.road.scratch.file("staging.db")
+    _ = try await home.run(.new, .file(staging))
+    let aside = staging + ".before-20200101T000000Z"
+    try ReplaceIntent(database: staging).note(aside)
+    for ending in ["", ".companions"] { try #require(rename(staging + ending, aside + ending) == 0) }
+    try #require(mkdir(staging + ".companions", 0o700) == 0)
+    let outcome = try await home.run(.replace, .file(staging))
+    #expect(try home.attached("staging.db.companions/att") == "pushed")
+    #expect(outcome.moved.map(\.to) == [aside, aside + ".companions"])
+    #expect(home.road.files(in: home.road.scratch.path).contains { $0.hasPrefix("staging.db.companions.undone-") })
   }
 
   @Test func `beside a new file that was named, it stands under that name`() async throws {
