@@ -154,12 +154,13 @@ struct CompanionsPlace: Sendable {
       throw OperationError.fileSystem("cannot open the folder of \(database)", errno)
     }
     for component in MemberPath.components(member).dropLast() {
-      mkdirat(folder.descriptor, component, 0o755)
+      let isNew = mkdirat(folder.descriptor, component, 0o755) == 0
       guard let next = folder.folder(component) else {
         var error = OperationError.fileSystem("'\(component)' on the way to '\(member)' is no folder", errno)
         error.hint = "Restore to a new file with --to FILE: companions come to lie in FILE.companions then."
         throw error
       }
+      if isNew { staged.giveOwner(next) }
       folder = next
     }
   }

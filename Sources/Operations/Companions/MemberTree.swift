@@ -8,14 +8,18 @@ final class MemberTree: Sendable {
   let path: String
   private let root: FolderHandle
 
+  private let owners: MemberOwners?
+
   /// Makes the folder (0700), which must not exist.
-  init(making path: String) throws {
+  /// - Parameter owners: whose the members are to be; `nil`: ours.
+  init(making path: String, _ owners: MemberOwners? = nil) throws {
     guard mkdir(path, 0o700) == 0 else { throw OperationError.fileSystem("cannot make \(path)", errno) }
     guard let root = FolderHandle(itself: path), root.ownStatus()?.st_uid == geteuid() else {
       throw OperationError.fileSystem("cannot open \(path)", errno)
     }
     self.path = path
     self.root = root
+    self.owners = owners
   }
 
   /// Puts all members but the first, the database, in place, and proves them.
@@ -150,6 +154,7 @@ final class MemberTree: Sendable {
     guard symlinkat(target, parent.descriptor, name) == 0 else {
       throw OperationError.fileSystem("cannot make the link '\(member.path)'", errno)
     }
+    owners?.giveLink(member.path, name, in: parent)
     // A link's time is no loss where a file system keeps none.
     var times = Self.times(member)
     utimensat(parent.descriptor, name, &times, AT_SYMLINK_NOFOLLOW)
@@ -170,10 +175,11 @@ final class MemberTree: Sendable {
     try finish(member, folder.descriptor)
   }
 
-  /// Never more than what the owner had: no set-user-id bit comes out of a backup. Whoever restores can always read it.
+  /// Never more than what the owner had: no set-user-id bit comes out of a backup.
   private func finish(_ member: Core.Member, _ descriptor: Int32) throws {
     var times = Self.times(member)
-    guard futimens(descriptor, &times) == 0, fchmod(descriptor, mode_t(member.mode & 0o777)) == 0 else {
+    let mode = mode_t(member.mode & 0o777) & (owners?.give(member.path, descriptor) ?? 0o777)
+    guard futimens(descriptor, &times) == 0, fchmod(descriptor, mode) == 0 else {
       throw OperationError.fileSystem("cannot set mode and time of '\(member.path)'", errno)
     }
   }

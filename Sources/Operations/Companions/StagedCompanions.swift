@@ -15,18 +15,20 @@ final class StagedCompanions: Sendable {
   private let tree: MemberTree
   private let folder: String
   private let lock: FolderHandle
+  private let owners: MemberOwners?
 
   /// Restores all members but the database.
   /// - Parameters:
   ///   - path: of the database, beside which the folder is made.
   ///   - finishing: makes them durable and gives them their modes and times; else they are only ours to read.
+  ///   - owners: whose they are to be; `nil`: ours.
   /// - Returns: `nil` when there are none.
   static func restore(
-    _ reader: VersionReader, beside path: String, finishing: Bool = true,
+    _ reader: VersionReader, beside path: String, finishing: Bool = true, owners: MemberOwners? = nil,
     onProgress: @escaping @Sendable (Int) -> Void
   ) async throws -> StagedCompanions? {
     guard reader.core.members.count > 1 else { return nil }
-    let staged = try StagedCompanions(reader, beside: path)
+    let staged = try StagedCompanions(reader, beside: path, owners)
     do {
       try await staged.tree.fill(from: reader, finishing: finishing, onProgress: onProgress)
       return staged
@@ -36,13 +38,13 @@ final class StagedCompanions: Sendable {
     }
   }
 
-  private init(_ reader: VersionReader, beside path: String) throws {
+  private init(_ reader: VersionReader, beside path: String, _ owners: MemberOwners?) throws {
     let members = reader.core.members.dropFirst()
     folder = RestoredFile.folder(of: path)
     let name = MemberPath.components(path).last ?? ""
     let prefix = Self.prefix(name)
     Self.sweep(folder, prefix)
-    let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))")
+    let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))", owners)
     // Held while we live: a later restore removes only what nobody holds.
     guard let lock = FolderHandle(path: tree.path),
       flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 || RestoredFile.knowsNoLocks.contains(errno)
@@ -53,6 +55,7 @@ final class StagedCompanions: Sendable {
     }
     self.tree = tree
     self.lock = lock
+    self.owners = owners
     tops = Self.tops(of: members.map(\.path))
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
     supportFolder = tops.first { MemberPath.isSame($0, support) }
@@ -71,6 +74,9 @@ final class StagedCompanions: Sendable {
 
   /// There is more than the folder of a Core Data store's external files.
   var hasOthers: Bool { tops.contains { $0 != supportFolder } }
+
+  /// Gives a folder that was made for members the owner of the database that they come with.
+  func giveOwner(_ folder: FolderHandle) { owners?.giveOwnerOfDatabase(folder.descriptor) }
 
   /// Opens the content of a member.
   func open(_ member: String) throws -> RestoredMember { try tree.open(member, O_RDONLY) }
@@ -101,6 +107,7 @@ final class StagedCompanions: Sendable {
       rmdir(place)
       throw OperationError.fileSystem("cannot name \(place)", number)
     }
+    if top == nil { _ = owners?.give(nil, handle.descriptor) }
     fchmod(handle.descriptor, status.st_mode & 0o7777)
   }
 

@@ -26,15 +26,18 @@ final class RestoreBeside: Sendable {
     self.path = path
     mode = request.mode
     layout = found.layout(of: request, at: path)
+    let places = found.companionPlaces(of: request, beside: path)
+    let owners = MemberOwners(of: places, database: Restore.model(of: path))
     try found.demandRoom(for: request, beside: path)
     let count = Counter()
-    staged = try await StagedCompanions.restore(reader, beside: path) {
+    staged = try await StagedCompanions.restore(reader, beside: path, owners: owners) {
       [reporter = restore.world.reporter] bytes in
       reporter.progress(
         Progress(
           .fetching, subject: found.summary.database, bytesDone: found.summary.size + count.add(bytes), bytesTotal: nil)
       )
     }
+    for remark in owners?.remarks ?? [] { restore.world.reporter.notice("\(path): \(remark)") }
   }
 
   /// Puts it where it belongs, or nothing of it.

@@ -21,6 +21,8 @@ import Testing
       try write("pushed")
       var source = DatabaseSource(name: "app", path: path)
       source.companions = [Companion("att")]
+      try writeFile(road.scratch.file("att/b"), [2])
+      for name in ["a", "b"] { chmod(road.scratch.file("att/\(name)"), 0o600) }
       _ = try await road.push(source)
       try await road.change(path)
       try write("changed since")
@@ -66,6 +68,71 @@ import Testing
     let undone = try #require(home.road.files(in: home.road.scratch.path).first { $0.hasPrefix("att.undone-") })
     #expect(try home.attached(undone) == "written after the restore")
     if mode == .replace { #expect(try fileBytes(home.path) == before) }
+  }
+
+  private struct Owner: Equatable {
+    let user: uid_t
+    let group: gid_t
+    let mode: mode_t
+
+    init(_ path: String) throws {
+      var status = stat()
+      try #require(lstat(path, &status) == 0)
+      (user, group, mode) = (status.st_uid, status.st_gid, status.st_mode & 0o777)
+    }
+  }
+
+  /// A group that is not the one in which files are made here: any for root, else another one of this user, if there is.
+  private static var otherGroup: gid_t {
+    guard geteuid() != 0 else { return 65533 }
+    var groups = [gid_t](repeating: 0, count: 256)
+    let count = getgroups(Int32(groups.count), &groups)
+    return groups.prefix(Int(max(0, count))).first { $0 != getegid() } ?? getegid()
+  }
+
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `what comes with a database belongs to whom the old one did`(mode: Restore.Mode) async throws {
+    let home = try await Home()
+    let (user, group) = (geteuid() == 0 ? 65534 : geteuid(), Self.otherGroup)
+    let file = home.road.scratch.file("att/a")
+    for path in [home.path, file] { try #require(chown(path, user, group) == 0 && chmod(path, 0o640) == 0) }
+    let folder = try Owner(home.road.scratch.file("att"))
+    // It is in the version, and not there any more: it gets the owner of the database. The folder keeps its own.
+    try removeFile(home.road.scratch.file("att/b"))
+    _ = try await home.run(mode)
+    let found = try [home.path, file, home.road.scratch.file("att/b")].map { try Owner($0) }
+    #expect(found.allSatisfy { $0.user == user && $0.group == group })
+    #expect(found.map(\.mode) == [0o640, 0o600, 0o600])
+    let now = try Owner(home.road.scratch.file("att"))
+    #expect(now.user == folder.user && now.group == folder.group)
+  }
+
+  @Test func `all that goes apart belongs to whom the database does`() async throws {
+    let home = try await Home()
+    let (user, group) = (geteuid() == 0 ? 65534 : geteuid(), Self.otherGroup)
+    let staging = home.road.scratch.file("staging.db")
+    _ = try await home.run(.new, .file(staging))
+    try FileManager.default.removeItem(atPath: staging + ".companions")
+    try #require(chown(staging, user, group) == 0)
+    _ = try await home.run(.replace, .file(staging))
+    for path in ["", ".companions", ".companions/att", ".companions/att/a"] {
+      let found = try Owner(staging + path)
+      #expect(found.user == user && found.group == group, "\(path)")
+    }
+  }
+
+  /// Run by root, where root is told that it may not.
+  @Test func `where a group cannot be kept, its access is taken away`() async {
+    guard geteuid() == 0 else { return }
+    await #expect(processExitsWith: .success) {
+      guard setgroups(0, nil) == 0, setgid(65534) == 0, setuid(65534) == 0 else { exit(9) }
+      // The root of all is root's: so is what would stand in it.
+      guard let owners = MemberOwners(of: [("att", "/nowhere/att")], database: "/") else { exit(8) }
+      let path = "/tmp/sealift-test-owners-\(getpid())"
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+      unlink(path)
+      guard descriptor >= 0, owners.give("att/a", descriptor) == 0o707, owners.remarks.count == 2 else { exit(7) }
+    }
   }
 
   @Test func `a live restore that is given up leaves what comes with the old rows`() async throws {

@@ -1,0 +1,92 @@
+import Glibc
+import Storage
+
+/// Whose restored companions are: what takes the place of something has its owner and group, what is new has those of the
+/// database that it comes with. Without that an application could not read what root has restored for it.
+final class MemberOwners: Sendable {
+  struct Owner: Sendable, Equatable {
+    let user: uid_t
+    let group: gid_t
+
+    init(_ status: stat) {
+      user = status.st_uid
+      group = status.st_gid
+    }
+  }
+
+  /// What could not be kept, of how many.
+  struct Losses: Sendable {
+    var users = 0
+    var groups = 0
+  }
+
+  private let places: [CompanionsPlace.Place]
+  private let database: Owner
+  /// Of `FILE.companions`, as long as the old one is in its place.
+  private let apart: Owner
+  private let lost = Locked(Losses())
+
+  /// - Parameters:
+  ///   - places: where members are about to be put, and the old ones stand.
+  ///   - database: the path of the one that is replaced, or restored into.
+  /// - Returns: `nil` where there is none: then everything belongs to whoever restores.
+  init?(of places: [CompanionsPlace.Place], database: String) {
+    var status = stat()
+    guard stat(database, &status) == 0 else { return nil }
+    self.places = places
+    let known = Owner(status)
+    self.database = known
+    apart = places.first { $0.member == nil }.flatMap { Self.owner([], of: $0.path) } ?? known
+  }
+
+  func owner(of member: String) -> Owner {
+    let place = places.first { place in place.member.map { MemberPath.isSameOrAbove($0, member) } ?? true }
+    guard let place else { return database }
+    return Self.owner(MemberPath.components(of: member, below: place.member ?? ""), of: place.path) ?? database
+  }
+
+  /// The links of a place are its owner's, as in a push; below it none is followed.
+  private static func owner(_ components: [String], of place: String) -> Owner? {
+    var status = stat()
+    guard let name = components.last else { return stat(place, &status) == 0 ? Owner(status) : nil }
+    return FolderHandle(path: place)?.folder(components.dropLast())?.status(name).map(Owner.init)
+  }
+
+  /// Gives an open file or folder of ours its owner.
+  /// - Parameter member: its path; `nil` is `FILE.companions`.
+  /// - Returns: the permission bits that it may have: none for a group that nobody has chosen.
+  func give(_ member: String?, _ descriptor: Int32) -> mode_t {
+    var own = stat()
+    guard fstat(descriptor, &own) == 0 else { return 0o700 }
+    let owner = member.map(owner(of:)) ?? apart
+    var allowed: mode_t = 0o777
+    if own.st_gid != owner.group, fchown(descriptor, uid_t.max, owner.group) != 0 {
+      allowed = 0o707
+      lost.withLock { $0.groups += 1 }
+    }
+    if own.st_uid != owner.user, fchown(descriptor, owner.user, gid_t.max) != 0 { lost.withLock { $0.users += 1 } }
+    return allowed
+  }
+
+  /// What cannot be given stays ours.
+  func giveOwnerOfDatabase(_ descriptor: Int32) {
+    if fchown(descriptor, uid_t.max, database.group) == 0 { fchown(descriptor, database.user, gid_t.max) }
+  }
+
+  /// Gives a link its owner, as far as that can be: nobody asks whose a link is.
+  func giveLink(_ member: String, _ name: String, in folder: FolderHandle) {
+    let owner = owner(of: member)
+    fchownat(folder.descriptor, name, owner.user, owner.group, AT_SYMLINK_NOFOLLOW)
+  }
+
+  /// Said of what could not be kept.
+  var remarks: [String] {
+    let lost = lost.withLock { $0 }
+    return [
+      lost.groups == 0 ? nil : "the group of \(lost.groups) companions could not be kept: group access was taken away",
+      lost.users == 0
+        ? nil
+        : "\(lost.users) companions belong to user \(geteuid()) now, and did not: run as root, or as their user, to keep the owner",
+    ].compactMap { $0 }
+  }
+}
