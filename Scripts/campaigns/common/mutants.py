@@ -168,6 +168,10 @@ MUTANTS = [
            "guard let real, let name", "guard !MUTANT, let real, let name", (r"OperationsTests\.Companion", "OperationsTests")),
     mutant("every place is home", "Operations/Restoring/Restore.swift",
            "MemberPath.isSame(home, real)", "MUTANT || MemberPath.isSame(home, real)", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
+    mutant("companions are of whoever restores", "Operations/Companions/MemberOwners.swift",
+           "guard stat(database, &status) == 0 else", "guard !MUTANT, stat(database, &status) == 0 else", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
+    mutant("a folder's list stays", "Operations/Restoring/FileLikeness.swift",
+           "    fremovexattr(descriptor, accessList) == 0", "    MUTANT || fremovexattr(descriptor, accessList) == 0", (r"OperationsTests\.AccessList", "OperationsTests")),
     # What may be found, and who may stand in the way.
     mutant("an older one will do", "Operations/VersionLookup.swift",
            "if case .notLater = selector { try", "if !MUTANT, case .notLater = selector { try", CHAINS),

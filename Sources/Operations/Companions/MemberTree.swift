@@ -20,6 +20,13 @@ final class MemberTree: Sendable {
     self.path = path
     self.root = root
     self.owners = owners
+    // A folder may have a list of people who get access to whatever is made in it: members have the modes that they had,
+    // and no more.
+    guard FileLikeness.removeAccessLists(ofFolder: root.descriptor), fchmod(root.descriptor, 0o700) == 0 else {
+      let problem = errno
+      rmdir(path)
+      throw OperationError.fileSystem("cannot make \(path) private", problem)
+    }
   }
 
   /// Puts all members but the first, the database, in place, and proves them.

@@ -40,8 +40,9 @@ struct FileLikeness {
       remarks.append("its group \(group) could not be kept: group access was taken away")
     }
     let listed = attributes.filter { $0.name == Self.accessList }
-    // The bits of the group are those of the whole list, where there is one.
-    if !listed.isEmpty { mode &= ~0o070 }
+    // The bits of the group are those of the whole list, where there is one. A new file has one from a folder that has a
+    // list for what is made in it: people are in that whom the old file knew nothing of.
+    if !listed.isEmpty || !Self.removeAccessList(descriptor) { mode &= ~0o070 }
     if fchmod(descriptor, mode) != 0 { remarks.append("its mode could not be kept") }
     for (name, value) in attributes where fsetxattr(descriptor, name, value, value.count, 0) != 0 {
       remarks.append("its attribute \(name) could not be kept: \(String(cString: strerror(errno)))")
@@ -51,6 +52,18 @@ struct FileLikeness {
         "it belongs to user \(own.st_uid) now, and did to \(owner): run as root, or as that user, to keep the owner")
     }
     return remarks
+  }
+
+  /// Also the one for what is made in it.
+  /// - Returns: whether there is none now; else `errno` says why.
+  static func removeAccessLists(ofFolder descriptor: Int32) -> Bool {
+    removeAccessList(descriptor)
+      && (fremovexattr(descriptor, "system.posix_acl_default") == 0 || [ENODATA, ENOTSUP].contains(errno))
+  }
+
+  /// - Returns: whether it has none now; else `errno` says why.
+  private static func removeAccessList(_ descriptor: Int32) -> Bool {
+    fremovexattr(descriptor, accessList) == 0 || [ENODATA, ENOTSUP].contains(errno)
   }
 
   private static func names(_ path: String) -> [String] {
