@@ -29,6 +29,9 @@ package struct LiveRestore: Sendable {
   package var busyTimeout: Duration
   /// How often another process may write between the copy of the old content and our lock, before we give up.
   package var attempts = 20
+  /// Called when every page but the last is written, which is committed with the others right after it. What it throws ends
+  /// the restore, with the old content intact.
+  package var beforeCommit: @Sendable () throws -> Void = {}
   /// Called in that gap; for tests.
   var betweenCopyAndLock: @Sendable () throws -> Void = {}
 
@@ -165,7 +168,7 @@ private final class LiveRestoreRun {
       guard try changeMark(isWAL) == state else { return nil }
     }
     try undoKept()
-    try backup.finish { done, total in
+    try backup.finish(beforeLastPage: request.beforeCommit) { done, total in
       try watch.check()
       try progress(.writing, done, total)
     }
@@ -221,19 +224,20 @@ private final class Backup {
     return pageCount
   }
 
-  /// Copies all, and commits.
-  func finish(stepDone: (Int, Int) throws -> Void) throws {
+  /// Copies all, and commits: SQLite does that in the step that copies the last page.
+  func finish(beforeLastPage: () throws -> Void = {}, stepDone: (Int, Int) throws -> Void) throws {
     try stepDone(0, pageCount)
-    while true {
-      let code = sqlite3_backup_step(handle, 64)
-      if code == SQLITE_DONE { break }
-      try demand(code)
-      try stepDone(pageCount - Int(UInt32(bitPattern: sqlite3_backup_remaining(handle))), pageCount)
+    while remaining > 1 {
+      try demand(sqlite3_backup_step(handle, Int32(min(64, remaining - 1))))
+      try stepDone(pageCount - remaining, pageCount)
     }
+    try beforeLastPage()
+    try demand(sqlite3_backup_step(handle, -1))
     isOver = true
     try demand(sqlite3_backup_finish(handle))
   }
 
+  private var remaining: Int { Int(UInt32(bitPattern: sqlite3_backup_remaining(handle))) }
   private var pageCount: Int { Int(UInt32(bitPattern: sqlite3_backup_pagecount(handle))) }
 
   private func demand(_ code: Int32) throws(SQLiteFailure) {

@@ -172,6 +172,10 @@ MUTANTS = [
            "guard stat(database, &status) == 0 else", "guard !MUTANT, stat(database, &status) == 0 else", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
     mutant("a folder's list stays", "Operations/Restoring/FileLikeness.swift",
            "    fremovexattr(descriptor, accessList) == 0", "    MUTANT || fremovexattr(descriptor, accessList) == 0", (r"OperationsTests\.AccessList", "OperationsTests")),
+    mutant("no note of what was moved", "Operations/Restoring/LiveCrossing.swift",
+           "if !aside.isEmpty {", "if !MUTANT, !aside.isEmpty {", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
+    mutant("rolled back for certain", "Operations/Restoring/LiveCrossing.swift",
+           "|| isUntouched else", "|| isUntouched || MUTANT else", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
     # What may be found, and who may stand in the way.
     mutant("an older one will do", "Operations/VersionLookup.swift",
            "if case .notLater = selector { try", "if !MUTANT, case .notLater = selector { try", CHAINS),

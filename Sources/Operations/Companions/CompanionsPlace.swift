@@ -53,6 +53,8 @@ struct CompanionsPlace: Sendable {
   /// What is in the way.
   var existing: [String] { places.map(\.path).filter(Self.stands) }
 
+  static func aside(_ path: String, _ time: String) -> String { "\(path).before-\(time)" }
+
   static func stands(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
@@ -134,7 +136,7 @@ struct CompanionsPlace: Sendable {
   }
 
   private func moveAside(_ path: String, resuming: Bool, _ placed: inout Placed) throws {
-    let aside = "\(path).before-\(placed.time)"
+    let aside = Self.aside(path, placed.time)
     if resuming, Self.stands(aside) {
       if Self.stands(path), rename(path, "\(path).undone-\(Times.compact(UInt64(max(0, time(nil))) * 1000))") != 0 {
         throw OperationError.fileSystem("cannot move \(path) away", errno)

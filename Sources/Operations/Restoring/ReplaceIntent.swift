@@ -13,10 +13,10 @@ struct ReplaceIntent {
   private var path: String { Self.path(of: database) }
 
   /// Never taken for a leftover: it stays until the matter is settled.
-  static func path(of database: String) -> String {
+  static func path(of database: String, _ mode: String = "replace") -> String {
     let name = MemberPath.components(database).last ?? ""
     let short = name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))
-    return "\(RestoredFile.folder(of: database))/.\(short).sealift.replace"
+    return "\(RestoredFile.folder(of: database))/.\(short).sealift.\(mode)"
   }
 
   /// The path that the old database has, or was to get; `nil` when no restore is unfinished.

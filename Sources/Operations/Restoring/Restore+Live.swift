@@ -15,17 +15,15 @@ extension Restore {
       defer { undo?.discard() }
       let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
       defer { beside.discard() }
+      let crossing = LiveCrossing(into: path, beside, undo)
       do {
-        let done = try await write(spooled.file.temporaryPath, into: path, found.summary, undo, beside, request)
+        let done = try await write(spooled.file.temporaryPath, into: path, found.summary, undo, crossing, request)
+        crossing.end()
         if done.pages < done.pagesBefore {
           world.reporter.notice("\(path) has \(done.pages) pages now, and had \(done.pagesBefore)")
         }
       } catch {
-        if Self.isUntouched(after: error) {
-          beside.takeBack()
-          undo?.withdraw()
-        }
-        throw error
+        throw crossing.givenUp(after: error, isUntouched: Self.isUntouched(after: error))
       }
       var pulled = pull.outcome(found, spooled, path)
       // SQLite counts its transactions in the first page.
@@ -37,8 +35,8 @@ extension Restore {
     }
   }
 
-  /// The transaction was surely rolled back, or never begun: then a copy of the old content is of no use, and what comes
-  /// with the old rows belongs to them.
+  /// The transaction was surely rolled back, also where it was about to be committed: then a copy of the old content is of
+  /// no use, and what comes with the old rows belongs to them.
   private static func isUntouched(after error: any Error) -> Bool {
     if error is OperationError { return true }
     return switch (error as? SnapshotError)?.code {
@@ -65,20 +63,18 @@ extension Restore {
   }
 
   private func write(
-    _ image: String, into path: String, _ version: VersionSummary, _ undo: RestoredFile?, _ beside: RestoreBeside,
+    _ image: String, into path: String, _ version: VersionSummary, _ undo: RestoredFile?, _ crossing: LiveCrossing,
     _ request: Request
   ) async throws -> LiveRestore.Outcome {
-    let live = LiveRestore(
+    var live = LiveRestore(
       image: image, database: path, undo: undo?.temporaryPath, busyTimeout: request.busyTimeout)
     let (reporter, pageSize) = (world.reporter, max(1, version.pageSize))
     let time = Times.compact(world.now())
+    live.beforeCommit = { [onLive] in try crossing.cross(time) { try onLive(.moved) } }
     return try await live.run(
-      undoKept: {
-        // Nobody else can write now: files and rows change together, as far as that can be.
-        try undo?.publish()
-        try beside.put(time)
-      },
-      progress: { stage, done, total in
+      undoKept: { try undo?.publish() },
+      progress: { [onLive] stage, done, total in
+        if stage == .writing, done > 0 { try onLive(.writing) }
         reporter.progress(
           Progress(
             stage == .keeping ? .keeping : .restoring, subject: version.database, bytesDone: done * pageSize,

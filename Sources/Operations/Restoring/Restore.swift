@@ -76,8 +76,17 @@ package struct Restore: Sendable {
     package var undo: String?
   }
 
+  /// In a live restore; for tests that let it die there.
+  enum LiveMoment: Sendable {
+    /// Some pages are written.
+    case writing
+    /// All pages are written and the companions are in their places: only the commit is left.
+    case moved
+  }
+
   package var pull: Pull
   var world: World { pull.world }
+  var onLive: @Sendable (LiveMoment) throws -> Void = { _ in }
 
   package init(_ pull: Pull) { self.pull = pull }
 
@@ -107,12 +116,15 @@ package struct Restore: Sendable {
   func restore(_ found: FoundVersion, _ request: Request) async throws -> Outcome {
     try demandSense(request, found)
     let path = try path(of: found, request)
+    let unfinished = LiveIntent(database: (try? Self.realPlace(of: path)) ?? path)
+    if let remark = unfinished.remark { world.reporter.notice(remark) }
     let outcome =
       switch request.mode {
       case .new: try await hinting(path) { try await restoreNew(found, at: path, request) }
       case .replace: try await replace(found, at: try Self.realPlace(of: path), request)
       case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request)
       }
+    try? unfinished.remove()
     if let caution = found.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
     return outcome
   }

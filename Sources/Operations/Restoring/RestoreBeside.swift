@@ -40,6 +40,12 @@ final class RestoreBeside: Sendable {
     for remark in owners?.remarks ?? [] { restore.world.reporter.notice("\(path): \(remark)") }
   }
 
+  /// The paths that what stands in its places will get.
+  func aside(at time: String) -> [String] {
+    guard let staged else { return [] }
+    return CompanionsPlace(staged, beside: path, layout).existing.map { CompanionsPlace.aside($0, time) }
+  }
+
   /// Puts it where it belongs, or nothing of it.
   /// - Parameters:
   ///   - time: as in the names of what is moved aside.

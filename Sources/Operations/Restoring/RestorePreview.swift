@@ -77,7 +77,7 @@ package struct RestorePreview: Sendable {
     }
     for place in found.companionPlaces(of: request, beside: real).map(\.path) where CompanionsPlace.stands(place) {
       guard !moves.contains(where: { $0.from == place }) else { continue }
-      moves.append(Restore.Move(from: place, to: "\(place).before-\(time)"))
+      moves.append(Restore.Move(from: place, to: CompanionsPlace.aside(place, time)))
     }
     lookAtSpace()
   }

@@ -11,7 +11,7 @@ import Testing
   private struct Home {
     let road: Road
     let path: String
-    let restore: Restore
+    var restore: Restore
 
     /// A database with a folder of attachments is pushed; then both change.
     init() async throws {
@@ -150,6 +150,70 @@ import Testing
       home.road.files(in: home.road.scratch.path).allSatisfy { !$0.contains(".before-") && !$0.contains(".sealift") })
   }
 
+  private struct Stop: Error {}
+
+  /// An error that says nothing of what became of the transaction.
+  @Test(arguments: [Restore.LiveMoment.writing, .moved])
+  func `a live restore that fails before its commit leaves the old files with the old rows`(
+    last: Restore.LiveMoment
+  ) async throws {
+    var home = try await Home()
+    let rows = try TestDatabase(home.path).dump()
+    let (before, attachment) = (Locked<[String]>([]), home.road.scratch.file("att/a"))
+    home.restore.onLive = { moment in
+      before.withLock { $0.append(String(decoding: (try? fileBytes(attachment)) ?? [], as: UTF8.self)) }
+      if moment == last { throw Stop() }
+    }
+    _ = await #expect(throws: (any Error).self) { try await home.run(.live) }
+    // Not before the last page.
+    #expect(before.withLock { $0 } == (last == .writing ? ["changed since"] : ["changed since", "pushed"]))
+    #expect(try home.attached() == "changed since" && TestDatabase(home.path).dump() == rows)
+    let names = home.road.files(in: home.road.scratch.path)
+    #expect(names.allSatisfy { !$0.contains(".before-") && !$0.contains(".sealift") }, "\(names)")
+  }
+
+  @Test func `killed at the commit: the next restore says where the old files are`() async throws {
+    var home = try await Home()
+    let frozen = try Scratch()
+    let (folder, copy) = (home.road.scratch.path, frozen.path)
+    home.restore.onLive = { moment in
+      guard moment == .moved else { return }
+      // As it would be found after a kill.
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name != "state" {
+        try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(copy)/\(name)")
+      }
+    }
+    let outcome = try await home.run(.live)
+    #expect(!home.road.files(in: folder).contains { $0.contains(".sealift") })
+    let aside = try #require(outcome.moved.first?.to.dropFirst(folder.utf8.count))
+    let undo = try #require(outcome.undoCopy?.dropFirst(folder.utf8.count))
+    #expect(String(decoding: try fileBytes(copy + aside + "/a"), as: UTF8.self) == "changed since")
+
+    var world = home.road.world
+    world.now = { UInt64(time(nil) + 60) * 1000 }
+    let again = Restore(Pull(world))
+    let request = Restore.Request(place: .home(frozen.file("app.db")), mode: .live)
+    let second = try await again.run(.latest(database: "app"), from: home.road.target, request)
+    let said = home.road.notices.said.withLock { $0 }.filter { $0.contains("did not end") }
+    #expect(said.count == 1 && said[0].contains(copy + aside) && said[0].contains(copy + undo), "\(said)")
+    #expect(second.moved.first?.to != copy + aside)
+    #expect(String(decoding: try fileBytes(copy + aside + "/a"), as: UTF8.self) == "changed since")
+    #expect(!home.road.files(in: copy).contains { $0.contains(".sealift") })
+  }
+
+  @Test func `what is not known to be rolled back is named, and nothing of it is taken back`() async throws {
+    let home = try await Home()
+    let staged = try await RestoreBeside(
+      staged: home.restore, from: home.road.target, home.request(.live, .home(home.path)))
+    let crossing = LiveCrossing(into: home.path, staged, nil)
+    try crossing.cross("T") {}
+    let error = crossing.givenUp(after: Stop(), isUntouched: false) as? OperationError
+    let aside = home.road.scratch.file("att.before-T")
+    #expect(error?.message.contains("not known") == true && error?.message.contains(aside) == true)
+    #expect(LiveIntent(database: home.path).left == [aside])
+    #expect(try home.attached() == "pushed")
+  }
+
   @Test func `a companion never takes the place of the database`() async throws {
     let home = try await Home()
     let other = home.road.scratch.file("att")
@@ -227,5 +291,16 @@ import Testing
     #expect(outcome.pulled.companionsFolder == other + ".companions" && outcome.companions.isEmpty)
     #expect(try home.attached("other.db.companions/att") == "pushed")
     #expect(try home.attached() == "changed since")
+  }
+}
+
+extension RestoreBeside {
+  /// What comes with the newest version, fetched.
+  fileprivate convenience init(
+    staged restore: Restore, from target: TargetAccess, _ request: Restore.Request
+  ) async throws {
+    let found = try await FoundVersion.find(.latest(database: "app"), at: target, restore.world, expect: nil)
+    let path = try restore.path(of: found, request)
+    try await self.init(found, try await found.reader(tables: nil), beside: path, restore, request)
   }
 }

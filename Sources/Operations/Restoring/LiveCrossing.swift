@@ -1,0 +1,70 @@
+import Glibc
+import Storage
+
+/// The instant of a live restore in which files and rows change: when all pages are written, and right before they are
+/// committed. What fails before that leaves the old files with the old rows.
+final class LiveCrossing: Sendable {
+  private struct State {
+    /// Paths that what stood in the way of the new files has now.
+    var aside: [String] = []
+    /// It can happen at any time from now on that the new rows are there.
+    var isCommitting = false
+  }
+
+  private let intent: LiveIntent
+  /// What restores that were killed have left: named until one has ended.
+  private let earlier: [String]
+  private let beside: RestoreBeside
+  private let undo: RestoredFile?
+  private let state = Locked(State())
+
+  /// - Parameter undo: a copy of the old content.
+  init(into database: String, _ beside: RestoreBeside, _ undo: RestoredFile?) {
+    intent = LiveIntent(database: database)
+    earlier = intent.left
+    self.beside = beside
+    self.undo = undo
+  }
+
+  /// Everything but the rows.
+  /// - Parameters:
+  ///   - time: as in file names.
+  ///   - hasMoved: called when the new files are in their places.
+  func cross(_ time: String, hasMoved: () throws -> Void) throws {
+    let aside = beside.aside(at: time)
+    if !aside.isEmpty { try intent.note(earlier + aside + [undo?.path].compactMap { $0 }) }
+    state.withLock { $0.aside = aside }
+    try beside.put(time)
+    try hasMoved()
+    state.withLock { $0.isCommitting = true }
+  }
+
+  func end() { try? intent.remove() }
+
+  /// - Parameter isUntouched: the transaction was rolled back, if there was one.
+  /// - Returns: the error, with what a person has to know in order to go on.
+  func givenUp(after error: any Error, isUntouched: Bool) -> any Error {
+    let state = state.withLock { $0 }
+    guard !state.isCommitting || isUntouched else { return unsure(error, state.aside) }
+    beside.takeBack()
+    undo?.withdraw()
+    let left = state.aside.filter(CompanionsPlace.stands)
+    guard left.isEmpty else {
+      var told = OperationError(error)
+      told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
+      return told
+    }
+    try? intent.note(earlier)
+    return error
+  }
+
+  private func unsure(_ error: any Error, _ aside: [String]) -> OperationError {
+    let old = ([undo?.path].compactMap { $0 } + aside).filter(CompanionsPlace.stands)
+    var told = OperationError(error)
+    told.message += "; it is not known whether the new content is there"
+    guard !old.isEmpty else { return told }
+    told.message += ", and the old one is \(old.joined(separator: ", "))"
+    told.hint = "Restore again with --live, so that rows and files are of one version; or put the old ones back."
+    return told
+  }
+}

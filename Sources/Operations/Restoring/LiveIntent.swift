@@ -1,0 +1,50 @@
+import FoundationEssentials
+import Glibc
+import Repositories
+import Sealing
+
+/// What a live restore is about to move aside, written beside the database before it is moved, and removed when the
+/// transaction has ended: whoever comes after one that was killed in between learns where the old files are. SQLite takes
+/// back the rows of such a one; nobody takes back the files.
+///
+/// Paths from the database's folder on, each ended by a zero byte.
+struct LiveIntent {
+  /// The database's real path.
+  let database: String
+  private var path: String { ReplaceIntent.path(of: database, "live") }
+  private var folder: String { RestoredFile.folder(of: database) }
+
+  /// Absolute paths: what was moved aside, and the copy of the old content, as far as they are there.
+  var left: [String] {
+    let bytes = (try? StateFiles.read(path, limit: 1 << 20)) ?? nil
+    return (bytes ?? []).split(separator: 0).map { "\(folder)/\(String(decoding: $0, as: UTF8.self))" }
+      .filter(CompanionsPlace.stands)
+  }
+
+  /// Durable when it returns.
+  /// - Parameter paths: below the database's folder. None is no note.
+  func note(_ paths: [String]) throws {
+    guard !paths.isEmpty else { return try remove() }
+    let start = folder == "/" ? 1 : folder.utf8.count + 1
+    let bytes = paths.reduce(into: [UInt8]()) { bytes, path in
+      bytes += path.utf8.dropFirst(start)
+      bytes.append(0)
+    }
+    try RestoredFile.write(bytes, to: path, of: database)
+  }
+
+  func remove() throws {
+    guard unlink(path) == 0 || errno == ENOENT else {
+      throw OperationError.fileSystem("cannot remove \(path)", errno)
+    }
+  }
+
+  /// Said before another restore of the database begins; `nil` when there is nothing to say.
+  var remark: String? {
+    let left = left
+    guard !left.isEmpty else { return nil }
+    return
+      "an earlier live restore of \(database) did not end: its rows are the old ones or the new ones, and what was there "
+      + "before is \(left.joined(separator: ", "))"
+  }
+}
