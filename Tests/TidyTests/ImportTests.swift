@@ -17,6 +17,15 @@ import Testing
     }
   }
 
+  /// A mount that does not answer, which has nothing to do with us, would hang us.
+  @Test func `nobody waits for all the disks of the machine`() throws {
+    let call = #/(?:^|[^\w.]|Glibc\.)sync\s*\(\s*\)/#
+    for path in try SourceTree.files(below: "Sources", suffix: ".swift") {
+      let text = SourceText(try SourceTree.text(path))
+      #expect(text.lines.allSatisfy { $0.firstMatch(of: call) == nil }, "\(path) must call syncfs")
+    }
+  }
+
   @Test func `the table names every module there is, and none else`() throws {
     let folders = try SourceTree.entries(in: "Sources").filter { SourceTree.isFolder("Sources/\($0)") }
     #expect(Set(folders) == Set(Fences.allowed.keys).union(Fences.systemLibraries))

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Repositories
 import Sealing
@@ -58,7 +59,8 @@ final class MemberTree: Sendable {
 
   /// Makes all of it durable: what is many is asked for at once, and then, one by one, whether it went well.
   private func synchronize(_ members: [Core.Member]) throws {
-    sync()
+    // Of this file system only: another one that does not answer is none of our business.
+    guard syncfs(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
     for member in members {
       if member.file != nil { try open(member.path, O_RDONLY).synchronize() }
       if member.content == .folder {
