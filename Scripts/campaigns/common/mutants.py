@@ -176,6 +176,8 @@ MUTANTS = [
            "if !aside.isEmpty {", "if !MUTANT, !aside.isEmpty {", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
     mutant("rolled back for certain", "Operations/Restoring/LiveCrossing.swift",
            "|| isUntouched else", "|| isUntouched || MUTANT else", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
+    mutant("every table of processes is whole", "Operations/Restoring/ProcessTable.swift",
+           "namespace == Self.firstNamespace &&", "(MUTANT || namespace == Self.firstNamespace) &&", (r"OperationsTests\.Replace", "OperationsTests")),
     # What may be found, and who may stand in the way.
     mutant("an older one will do", "Operations/VersionLookup.swift",
            "if case .notLater = selector { try", "if !MUTANT, case .notLater = selector { try", CHAINS),

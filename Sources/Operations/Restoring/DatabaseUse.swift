@@ -22,10 +22,11 @@ package struct DatabaseUse: Sendable {
   /// - Parameters:
   ///   - path: the database's real path.
   ///   - own: descriptors of this process that do not count, nor do locks of which nobody can tell whose they are.
-  init(of path: String, ignoring own: Set<Int32> = []) {
+  ///   - namespace: see `ProcessTable`.
+  init(of path: String, ignoring own: Set<Int32> = [], namespace: UInt64? = ProcessTable.ownNamespace) {
     var files: [String: FileIdentity] = [:]
     for ending in SideFiles.present(of: path) { files[path + ending] = FileIdentity(at: path + ending) }
-    let table = ProcessTable(holding: files, ignoring: own)
+    let table = ProcessTable(holding: files, ignoring: own, namespace: namespace)
     holders = table.holders.map { Holder(pid: $0.pid, command: $0.command, files: $0.files) }
     seesAll = table.isWhole
     unseen = table.unseen.map { Holder(pid: $0.pid, command: $0.command, files: []) }
@@ -62,7 +63,8 @@ package struct DatabaseUse: Sendable {
   /// What could not be looked at; `nil` when everything could.
   package var remark: String? {
     guard seesAll else {
-      return "the process table does not show all processes: one of them may have the database open without a lock"
+      return
+        "the process table does not show all processes, as in a container: one of them may have the database open without a lock"
     }
     guard let first = unseen.first else { return nil }
     let others = unseen.count == 1 ? "" : ", and \(unseen.count - 1) more"

@@ -17,11 +17,16 @@ struct ProcessTable {
   let isWhole: Bool
 
   /// Looks for who has any of these files open.
-  /// - Parameter ignoring: descriptors of this process that do not count.
-  init(holding files: [String: FileIdentity], ignoring own: Set<Int32> = []) {
+  /// - Parameters:
+  ///   - ignoring: descriptors of this process that do not count.
+  ///   - namespace: which processes there are for us; injected by tests.
+  init(
+    holding files: [String: FileIdentity], ignoring own: Set<Int32> = [],
+    namespace: UInt64? = ProcessTable.ownNamespace
+  ) {
     let wanted = Dictionary(files.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     let pids = (folderEntries("/proc") ?? []).compactMap { Int32($0) }.sorted()
-    isWhole = pids.contains(getpid()) && !Self.hidesOthers
+    isWhole = namespace == Self.firstNamespace && pids.contains(getpid()) && !Self.hidesOthers
     for pid in pids {
       guard let open = Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : []) else {
         if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
@@ -31,6 +36,16 @@ struct ProcessTable {
       guard !found.isEmpty else { continue }
       holders.append(Holder(pid: pid, command: Self.command(of: pid) ?? "?", files: found.sorted()))
     }
+  }
+
+  /// The number of the machine's own table of processes, in every Linux (PROC_PID_INIT_INO). A container has one of its
+  /// own, which shows nothing of what runs beside it, on the same files perhaps.
+  static let firstNamespace: UInt64 = 0xEFFF_FFFC
+
+  /// `nil` when it cannot be told.
+  static var ownNamespace: UInt64? {
+    var status = stat()
+    return stat("/proc/self/ns/pid", &status) == 0 ? UInt64(status.st_ino) : nil
   }
 
   /// `/proc` can be mounted so that it shows a user's own processes only.

@@ -81,6 +81,30 @@ import Testing
     #expect(!FileLocks.seize(descriptor))
   }
 
+  @Test(arguments: [nil, 4_026_532_201] as [UInt64?])
+  func `a container does not see all processes, and says so`(namespace: UInt64?) async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 1)
+    let remark = DatabaseUse(of: path, namespace: namespace).remark
+    #expect(remark?.contains("does not show all processes, as in a container") == true)
+    let first = DatabaseUse(of: path, namespace: ProcessTable.firstNamespace).remark
+    #expect(first?.contains("does not show all processes") != true)
+    #expect(DatabaseUse(of: path).seesAll == (ProcessTable.ownNamespace == ProcessTable.firstNamespace))
+  }
+
+  /// Run by root, in the name of nobody: processes of root cannot be looked into.
+  @Test func `whoever may not look into all processes is told of one`() async {
+    guard geteuid() == 0 else { return }
+    await #expect(processExitsWith: .success) {
+      guard setgroups(0, nil) == 0, setgid(65534) == 0, setuid(65534) == 0 else { exit(9) }
+      let remark = DatabaseUse(of: "/etc/passwd", namespace: ProcessTable.firstNamespace).remark
+      guard let remark, remark.contains("could not be looked into (") || remark.contains("does not show") else {
+        exit(8)
+      }
+      guard remark.contains("one of them may have the database open without a lock") else { exit(7) }
+    }
+  }
+
   @Test func `whoever comes while the files are moved finds a locked database`() async throws {
     let home = try await RestoreRoad(wal: false)
     let descriptor = open(home.path, O_RDWR | O_CLOEXEC)
