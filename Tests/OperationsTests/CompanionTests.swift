@@ -185,6 +185,34 @@ import Testing
     #expect(try await isTaken())
   }
 
+  @Test func `a file that is dated in the future proves as much as any other`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    setTime(road.scratch.file("att/a"), 4_102_444_800_000)
+    let source = try source(road, Companion("att"))
+    var status = stat()
+    try #require(stat(road.scratch.file("att/a"), &status) == 0)
+    let (changed, isSettled) = (FileStatus(status).changed, Locked<[Bool]>([]))
+    _ = try await push(road, source) { push in
+      push.take = { [take = push.take] in
+        let snapshot = try await take($0, $1)
+        for seconds in [1, 3] {
+          var hooks = CompanionHooks()
+          hooks.now = { changed + Int64(seconds) * 1_000_000_000 }
+          let captured = try await CompanionCapture(source, hooks).members(with: snapshot)
+          isSettled.withLock { $0.append(captured.isSettled) }
+        }
+        return snapshot
+      }
+    }
+    #expect(isSettled.withLock { $0 } == [false, true])
+    // Nor does anybody wait for it: it was touched an hour ago, whatever it says of itself.
+    let hour: Int64 = 3_600_000_000_000
+    #expect(FileStatus(status).age(at: changed + hour) == hour)
+    status.st_ctim = status.st_mtim
+    #expect(FileStatus(status).age(at: changed) > hour)
+  }
+
   // MARK: Others at work
 
   private func push(

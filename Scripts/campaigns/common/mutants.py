@@ -178,6 +178,8 @@ MUTANTS = [
            "|| isUntouched else", "|| isUntouched || MUTANT else", (r"OperationsTests\.RestoreBeside", "OperationsTests")),
     mutant("every table of processes is whole", "Operations/Restoring/ProcessTable.swift",
            "namespace == Self.firstNamespace &&", "(MUTANT || namespace == Self.firstNamespace) &&", (r"OperationsTests\.Replace", "OperationsTests")),
+    mutant("the future never settles", "Operations/Companions/CompanionEntry.swift",
+           "{ min(abs(now - modified), abs(now - changed)) }", "{ MUTANT ? max(0, now - max(modified, changed)) : min(abs(now - modified), abs(now - changed)) }", (r"OperationsTests\.Companion", "OperationsTests")),
     # What may be found, and who may stand in the way.
     mutant("an older one will do", "Operations/VersionLookup.swift",
            "if case .notLater = selector { try", "if !MUTANT, case .notLater = selector { try", CHAINS),

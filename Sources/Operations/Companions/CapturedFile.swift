@@ -19,7 +19,7 @@ final class CapturedFile: CompanionFile {
   init(_ held: HeldFiles.Held, path: String, _ hooks: CompanionHooks, _ events: CaptureEvents) throws {
     var status = try Self.status(held, path, events)
     // Written within the grain of its times, it could be written again without a trace.
-    if FileStatus.now() - status.touched < FileStatus.grain {
+    if status.age(at: FileStatus.now()) < FileStatus.grain {
       usleep(UInt32(FileStatus.grain / 1000))
       status = try Self.status(held, path, events)
     }
@@ -94,6 +94,8 @@ package struct CompanionHooks: Sendable {
   package var reading: @Sendable (String) -> Void = { _ in }
   /// All is listed, and held, before the snapshot.
   package var listed: @Sendable () -> Void = {}
+  /// The clock of files' times.
+  package var now: @Sendable () -> Int64 = { FileStatus.now() }
   /// So many files are held open, at most.
   package var mostHeld: Int?
 

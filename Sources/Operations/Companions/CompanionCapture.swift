@@ -94,8 +94,8 @@ actor CompanionCapture {
   func members(with snapshot: Snapshot) async throws -> Captured {
     if let captured, captured.image == snapshot.path { return captured.all }
     let after = try CompanionListing(of: roots, beside: realPath, opening: hooks.opening)
-    let wait = after.touched + FileStatus.grain - FileStatus.now()
-    if wait > 0, wait <= FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(wait)) }
+    let age = after.age(at: hooks.now())
+    if age < FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(FileStatus.grain - age)) }
     for event in after.events { events.note(event.event, event.path) }
     let joined = JoinedListing(before, after, held: held, snapshotBegan: snapshot.takenAt)
     for path in joined.vanished { events.note(.vanished, path) }
@@ -120,7 +120,7 @@ actor CompanionCapture {
         facts, support: support, isLookedFor: database.externalData || support != nil, entries.map(\.entry))
     }
     all.digest = roots.isEmpty ? nil : after.digest
-    all.isSettled = !joined.keepsEarlier && after.touched <= FileStatus.now() - 2_000_000_000
+    all.isSettled = !joined.keepsEarlier && after.age(at: hooks.now()) >= 2_000_000_000
     captured = (snapshot.path, all)
     return all
   }

@@ -41,8 +41,10 @@ struct FileStatus: Sendable, Equatable {
 
   /// Milliseconds since 1970 UTC.
   var modifiedMilliseconds: UInt64 { UInt64(max(0, modified) / 1_000_000) }
-  /// When it was touched last.
-  var touched: Int64 { max(modified, changed) }
+  /// Nanoseconds since it was touched last: as long as somebody would have had to write to it without a trace. A write
+  /// sets times to the time that it is, so one in the future, set by hand or by a clock that was wrong, is as far from that
+  /// as one in the past.
+  func age(at now: Int64) -> Int64 { min(abs(now - modified), abs(now - changed)) }
 
   private static func nanoseconds(_ time: timespec) -> Int64 {
     // Some file systems keep times that nanoseconds in 64 bits cannot tell.

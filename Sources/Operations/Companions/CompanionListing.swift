@@ -180,6 +180,6 @@ struct CompanionListing: Sendable {
     return digest.finish()
   }
 
-  /// When anything in it was touched last, in nanoseconds since 1970.
-  var touched: Int64 { entries.reduce(0) { max($0, $1.status.touched) } }
+  /// Nanoseconds since anything in it was touched last.
+  func age(at now: Int64) -> Int64 { entries.reduce(.max) { min($0, $1.status.age(at: now)) } }
 }
