@@ -54,6 +54,14 @@ import Testing
     #expect(pulled.status == 0 && pulled.error.contains("persistent history"))
     #expect(try names(in: home.program.file(".Moved_SUPPORT/_EXTERNAL_DATA")) == store.files.keys.sorted())
 
+    // To its own place only where the configuration has the database.
+    let placed = try await home("restore", "app:latest", "--to", home.program.file("app.db"), "--replace")
+    #expect(placed.status == 0 && placed.error.contains("with it: \(home.program.file("att"))"), "\(placed.error)")
+    let staging = home.program.file("staging.db")
+    let apart = try await home("restore", "app:latest", "--to", staging, "--replace")
+    #expect(apart.status == 0 && apart.error.contains("its companion files are in \(staging).companions"))
+    #expect(!apart.error.contains("with it: "))
+
     // A companion that an earlier version has is gone: safe, and not all of it.
     try removeFile(home.program.file("att"))
     let gone = try await home("push", "app")
