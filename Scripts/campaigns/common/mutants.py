@@ -76,6 +76,12 @@ MUTANTS = [
            "let needed = try await packsNeeded(in: view, without: gone)", "let needed = try await MUTANT ? view.live.packs : packsNeeded(in: view, without: gone)", PRUNING),
     mutant("the mark is not asked", "Repositories/Pruning/ChainView.swift",
            "let mark = try HighWaterMark.read(chain, in: state)", "let mark = try MUTANT ? nil : HighWaterMark.read(chain, in: state)", PRUNING),
+    mutant("known manifests are not asked for", "Repositories/Pruning/ChainView.swift",
+           "let absent = manifests.subtracting", "let absent = (MUTANT ? [] : manifests).subtracting", PRUNING),
+    mutant("own words are not asked for", "Repositories/Pruning/ChainView.swift",
+           "try demandWords(words, in: notes)", "if !MUTANT { try demandWords(words, in: notes) }", PRUNING),
+    mutant("a short listing makes forget", "Repositories/Chains/FactsSource.swift",
+           "unlisted(in: listing).filter { !isExplained($0) }", "unlisted(in: listing).filter { !MUTANT && !isExplained($0) }", PRUNING),
     # What may be taken back, and what is kept.
     mutant("taken back unseen", "Repositories/Chains/Unforgetting.swift",
            "guard presence.holds(packs) else { throw", "guard MUTANT || presence.holds(packs) else { throw", KEEPING),

@@ -141,10 +141,12 @@ extension Repository {
 
   /// Says something of a version. What was said before stays; the later word counts.
   /// - Parameter now: milliseconds since 1970 UTC.
-  package func annotate(_ version: VersionFacts, _ items: [Annotation.Item], now: UInt64) async throws {
+  /// - Returns: the annotation's name.
+  @discardableResult
+  package func annotate(_ version: VersionFacts, _ items: [Annotation.Item], now: UInt64) async throws -> Digest {
     let annotation = Annotation(
       chain: version.chain, sequence: version.sequence, coreHash: version.id, time: now, items: items)
-    try await putRecord(.annotation, annotation.encode(), below: Layout.annotations(of: version.chain))
+    return try await putRecord(.annotation, annotation.encode(), below: Layout.annotations(of: version.chain))
   }
 
   /// Seals a record and stores it under its name.

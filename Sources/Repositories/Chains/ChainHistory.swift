@@ -52,8 +52,12 @@ extension Repository {
     of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil, notes: RecordListing? = nil
   ) async throws -> ChainHistory {
     async let forgotten = self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
-    let reader = HistoryReader(chain: listing.chain, try await facts(of: listing, state: state))
-    let history = reader.finish(isWhole: true, forgotten: try await forgotten)
+    let source = FactsSource(self, listing.chain, state)
+    let read = try await source.read(listing.versions, keep: false)
+    let known = try await forgotten
+    source.replace(by: read, of: listing) { known.contains($0) }
+    let reader = HistoryReader(chain: listing.chain, read)
+    let history = reader.finish(isWhole: true, forgotten: known)
     if let rest = try await whatIsLeft(of: listing, without: reader.gone) {
       return try await self.history(of: rest, state: state)
     }

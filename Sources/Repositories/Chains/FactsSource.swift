@@ -32,6 +32,29 @@ struct FactsSource: Sendable {
     }
   }
 
+  /// Keeps what was read of the whole chain for the next time. What the listing does not show leaves the list when
+  /// something explains where it went: a listing that came up short must not take this machine's knowledge along.
+  func replace(by read: [ReadFacts], of listing: ChainListing, isExplained: (VersionFacts) -> Bool) {
+    guard let state, let kept else { return }
+    let facts = read.compactMap { try? $0.result.get() }
+    let fresh = facts.filter { kept.facts[$0.name] == nil }
+    let all = facts + unlisted(in: listing).filter { !isExplained($0) }
+    guard !fresh.isEmpty || kept.facts.count > all.count else { return }
+    let sorted = all.count > facts.count ? all.sorted { ($0.sequence, $0.revision) < ($1.sequence, $1.revision) } : all
+    guard kept.replace(by: sorted, random: repository.random) else { return }
+    // What the list says now need not be kept a second time; the newest is what the next push reads whole.
+    for facts in fresh where facts.sequence < listing.highestSequence { state.drop(facts.digest.hex) }
+  }
+
+  /// Complete manifests that this machine knows and that a listing does not show.
+  func unlisted(in listing: ChainListing) -> [VersionFacts] {
+    guard let kept else { return [] }
+    let listed = Set(listing.versions)
+    return kept.facts.values.filter { facts in
+      facts.isComplete && !listed.contains(facts.name) && (try? checked(facts).get()) != nil
+    }
+  }
+
   /// Keeps what was read of a part of the chain when that was much: the next reader is spared it. What is not at the
   /// target any more leaves the list when the whole chain is read.
   func remember(_ read: [ReadFacts]) {
@@ -53,19 +76,6 @@ struct FactsSource: Sendable {
 }
 
 extension Repository {
-  /// Reads what all manifests of a chain say, and keeps it for the next time.
-  func facts(of listing: ChainListing, state: StateFolder?) async throws -> [ReadFacts] {
-    let source = FactsSource(self, listing.chain, state)
-    let read = try await source.read(listing.versions, keep: false)
-    guard let state, let kept = source.kept else { return read }
-    let facts = read.compactMap { try? $0.result.get() }
-    let fresh = facts.filter { kept.facts[$0.name] == nil }
-    guard !fresh.isEmpty || kept.facts.count > facts.count, kept.replace(by: facts, random: random) else { return read }
-    // What the list says now need not be kept a second time; the newest is what the next push reads whole.
-    for facts in fresh where facts.sequence < listing.highestSequence { state.drop(facts.digest.hex) }
-    return read
-  }
-
   /// What cannot be read is a problem of that manifest; what the target refuses or a person interrupts is an error.
   func readable<Value: Sendable>(
     _ name: VersionName, _ read: @Sendable () async throws -> Value

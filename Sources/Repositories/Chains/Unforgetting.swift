@@ -21,20 +21,33 @@ extension Repository {
     let before = try await Presence(self, chain: version.chain, state: state)
     guard before.holds(packs) else { throw Self.taken(version, before.lists(packs)) }
 
-    if !tombstones.isEmpty { try await annotate(version, [Annotation.Item(unforget: tombstones)], now: now) }
+    var word: Digest?
+    if !tombstones.isEmpty { word = try await annotate(version, [Annotation.Item(unforget: tombstones)], now: now) }
     var safe = manifest
     for _ in 0..<Self.republications {
       let presence = try await Presence(self, chain: version.chain, state: state)
       // No tombstone in its place: another machine may have taken the version back meanwhile, and been told that it is safe.
       guard presence.holds(packs) else { throw Self.taken(version, presence.lists(packs)) }
       let listing = try await versionListing(of: version.chain)
-      if listing.versions.contains(safe.name), !presence.condemns(safe.name.digest) { return safe.facts }
+      if listing.versions.contains(safe.name), !presence.condemns(safe.name.digest) {
+        try note(word, safe, instead: manifest, state)
+        return safe.facts
+      }
       let highest = listing.revisions(of: version.sequence).map(\.revision).max() ?? 0
       safe = try await republish(manifest, revision: max(highest, safe.name.revision) + 1, state: state)
     }
     throw RepositoryError(
       .conflict, "prunes took the manifest of version \(version.sequence) away again and again",
       hint: "Let the prune that is running end, then run the same command again.")
+  }
+
+  /// Before anybody is told: no prune of this machine may take a listing for whole that leaves one of them out.
+  private func note(
+    _ word: Digest?, _ safe: StoredManifest, instead first: StoredManifest, _ state: StateFolder?
+  ) throws(RepositoryError) {
+    guard let state else { return }
+    if let word { try OwnWords.add(annotation: word, of: safe.name.chain, in: state) }
+    if safe.name != first.name { try OwnWords.add(safe, in: state) }
   }
 
   /// How often a manifest is written anew because prunes are about to delete it.

@@ -90,7 +90,10 @@ struct ChainLook: Sendable {
     // Packs last: those of a version that has just been completed are there.
     let packs = try await packList()
 
-    let manifests = try await manifests(in: versions)
+    let listing = ChainListing(chain: chain, objects: versions)
+    let source = FactsSource(repository, chain, state)
+    let read = try await source.read(listing.versions, keep: false)
+    let manifests = try manifests(read)
     let annotations = try await repository.everyAnnotation(
       of: chain, listed: RecordListing(objects: notes), state: state)
     let forgotten = try await repository.forgotten(
@@ -98,18 +101,26 @@ struct ChainLook: Sendable {
     try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
+    let named: Set<Digest> = touched.reduce(into: []) { $0.formUnion($1.record.packs) }
+    source.replace(by: read, of: listing) { forgotten.contains($0) || named.contains($0.digest) }
+    let words = OwnWords(of: chain, in: state)
+    let own = manifests.filter { words.manifests[$0.digest] != nil }
+    let missing = source.unlisted(in: listing).filter { facts in
+      !forgotten.contains(facts) && !own.contains { $0.id == facts.id && $0.revision >= facts.revision }
+    }
+    try demandKnown(Set(words.manifests.keys).union(missing.map(\.digest)), in: listing, named, words)
+    try demandWords(words, in: notes)
+    words.forget(manifests: named)
     let live = try await LiveSet(
-      manifests, forgotten, annotations, condemned: touched.reduce(into: []) { $0.formUnion($1.record.packs) },
-      packs: packs, tables: tables, atOnce: repository.store.traits.concurrency)
+      manifests, forgotten, annotations, condemned: named, packs: packs, tables: tables,
+      atOnce: repository.store.traits.concurrency)
     return ChainView(
       chain: chain, manifests: manifests, forgotten: forgotten, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live)
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known.
-  private func manifests(in objects: [ObjectInfo]) async throws -> [VersionFacts] {
-    let listing = ChainListing(chain: chain, objects: objects)
-    let read = try await repository.facts(of: listing, state: state)
+  private func manifests(_ read: [ReadFacts]) throws -> [VersionFacts] {
     let facts = try read.map { try $0.result.get() }
     return facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
   }
@@ -128,6 +139,38 @@ struct ChainLook: Sendable {
       "version \(lost.annotation.sequence) of chain \(chain.hex.prefix(12)) is missing, and it was taken back from being forgotten",
       hint:
         "The listing was short, or a prune was quicker than `sealift unforget`. Nothing was deleted; if it is gone for good, remove \(lost.name.objectName) by hand."
+    )
+  }
+
+  /// A manifest that this machine knows, and that no tombstone and no later repair of its own explains, is either listed
+  /// or named by a record: a prune that deletes one stores its record first, and records stay for ever. Without it a lower
+  /// revision, which may be damaged, would pass for the version.
+  private func demandKnown(
+    _ manifests: Set<Digest>, in listing: ChainListing, _ condemned: Set<Digest>, _ words: OwnWords
+  ) throws {
+    let absent = manifests.subtracting(listing.versions.map(\.digest)).subtracting(condemned)
+    guard let lost = absent.min(by: { $0.hex < $1.hex }) else { return }
+    let files = ["\(state.path)/\(chain.hex)/versions"] + (words.manifests[lost] != nil ? [words.path(lost)] : [])
+    throw RepositoryError(
+      .hole,
+      "a manifest of chain \(chain.hex.prefix(12)) that this machine has seen (\(lost.hex.prefix(12))) is not listed, and no prune named it",
+      hint:
+        "The listing was short, or the target lost it. Nothing was deleted; run `sealift check`, and to accept the loss: rm \(files.map { "'\($0)'" }.joined(separator: " "))"
+    )
+  }
+
+  /// Nobody deletes an annotation.
+  private func demandWords(_ words: OwnWords, in notes: [ObjectInfo]) throws {
+    let prefix = Layout.annotations(of: chain)
+    let listed = notes.compactMap { info in
+      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0.digest : nil }
+    }
+    guard let lost = words.annotations.subtracting(listed).min(by: { $0.hex < $1.hex }) else { return }
+    throw RepositoryError(
+      .hole,
+      "a word of this machine that takes a version of chain \(chain.hex.prefix(12)) back (\(lost.hex.prefix(12))) is not listed",
+      hint:
+        "The listing was short, or the target lost it. Nothing was deleted; `sealift unforget` says it again, and `rm '\(words.path(lost))'` accepts the loss."
     )
   }
 

@@ -68,7 +68,9 @@ package struct VersionRewrite: Sendable {
         draft(manifest, core, members), loader.known, next: next, revision: revision, &stored)
       presence = try await Presence(repository, chain: chain, state: state)
       // A prune may be about to delete the manifest itself.
-      if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) { return }
+      if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) {
+        return try OwnWords.add(written.manifest, in: state)
+      }
       next = written.nextPackNumber
       revision += 1
     }
