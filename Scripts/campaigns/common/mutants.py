@@ -82,6 +82,8 @@ MUTANTS = [
            "try demandWords(words, in: notes)", "if !MUTANT { try demandWords(words, in: notes) }", PRUNING),
     mutant("a short listing makes forget", "Repositories/Chains/FactsSource.swift",
            "unlisted(in: listing).filter { !isExplained($0) }", "unlisted(in: listing).filter { !MUTANT && !isExplained($0) }", PRUNING),
+    mutant("the pause by the record's clock only", "Repositories/Pruning/ChainPrune.swift",
+           "&& hasRested(named, in: view, seen, now)", "&& (MUTANT || hasRested(named, in: view, seen, now))", PRUNING),
     # What may be taken back, and what is kept.
     mutant("taken back unseen", "Repositories/Chains/Unforgetting.swift",
            "guard presence.holds(packs) else { throw", "guard MUTANT || presence.holds(packs) else { throw", KEEPING),

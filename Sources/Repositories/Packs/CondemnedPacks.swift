@@ -5,6 +5,8 @@ import Storage
 package struct NamedCondemnedRecord: Sendable {
   let name: RecordName
   let record: CondemnedRecord
+  /// When it was stored, in seconds since 1970 by the store's own clock; `nil` where it does not tell.
+  let stored: Int?
 }
 
 extension Repository {
@@ -21,11 +23,12 @@ extension Repository {
   /// - Throws: `.damaged` when a whole record is not authentic: somebody meddles with the target.
   func condemnedRecords(of chain: ChainID, state: StateFolder?) async throws -> [NamedCondemnedRecord] {
     let prefix = Layout.condemned(of: chain)
-    let names = try await store.list(prefix: prefix).compactMap { info in
-      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil }
+    let listed = try await store.list(prefix: prefix).compactMap { info in
+      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? (name: $0, stored: info.stored) : nil }
     }
-    return try await bounded(names, atOnce: store.traits.concurrency) { name in
-      NamedCondemnedRecord(name: name, record: try await self.condemnedRecord(name, of: chain, state: state))
+    return try await bounded(listed, atOnce: store.traits.concurrency) { name, stored in
+      NamedCondemnedRecord(
+        name: name, record: try await self.condemnedRecord(name, of: chain, state: state), stored: stored)
     }
   }
 

@@ -33,7 +33,9 @@ struct ChainPrune {
     if policy.dryRun { return try await forecast(first, candidates) }
 
     var outcome = PrunedChain(first)
+    noteSeen(first.condemned.map(\.name.digest), in: first)
     let own = try await condemn(candidates)
+    noteSeen(own, in: first)
     outcome.condemned = .init(candidates)
     let mayDelete = !own.isEmpty && !policy.twoRuns || !unwanted(in: first, ripe(in: first)).isEmpty
     guard mayDelete else {
@@ -74,15 +76,40 @@ struct ChainPrune {
   private func ripe(in view: ChainView) -> Set<Digest> {
     let now = policy.now()
     let newest = view.newest?.version?.time ?? 0
-    return names(in: view) { time in
-      !policy.twoRuns || (time < newest && now >= time && now - time >= policy.pause)
+    let seen = SeenRecords(of: chain, in: state)
+    return names(in: view) { named in
+      guard policy.twoRuns else { return true }
+      let time = named.record.time
+      return time < newest && isLongAgo(time, now) && hasRested(named, in: view, seen, now)
     }
+  }
+
+  private func isLongAgo(_ time: UInt64, _ now: UInt64) -> Bool { now >= time && now - time >= policy.pause }
+
+  /// Whether the pause has gone by on a clock that did not write the record's time: the store's own, or else this
+  /// machine's since it saw the record first. The one that wrote it may have been years behind.
+  private func hasRested(
+    _ named: NamedCondemnedRecord, in view: ChainView, _ seen: SeenRecords, _ now: UInt64
+  ) -> Bool {
+    if let stored = named.stored, let latest = view.storeTime {
+      let (passed, isNonsense) = latest.subtractingReportingOverflow(stored)
+      return !isNonsense && passed >= Int(clamping: policy.pause / 1000)
+    }
+    return seen[named.name.digest].map { isLongAgo($0, now) } ?? false
+  }
+
+  /// Nothing is noted by a clock that is behind the newest version: it has been set wrong.
+  private func noteSeen(_ records: some Sequence<Digest>, in view: ChainView) {
+    let now = policy.now()
+    guard policy.twoRuns, now >= view.newest?.version?.time ?? 0 else { return }
+    var seen = SeenRecords(of: chain, in: state)
+    seen.note(records, at: now)
   }
 
   private func allCondemned(in view: ChainView) -> Set<Digest> { names(in: view) { _ in true } }
 
-  private func names(in view: ChainView, ofRecordsWhere isMeant: (UInt64) -> Bool) -> Set<Digest> {
-    view.condemned.filter { isMeant($0.record.time) }.reduce(into: []) { $0.formUnion($1.record.packs) }
+  private func names(in view: ChainView, ofRecordsWhere isMeant: (NamedCondemnedRecord) -> Bool) -> Set<Digest> {
+    view.condemned.filter(isMeant).reduce(into: []) { $0.formUnion($1.record.packs) }
   }
 
   /// What these names stand for, as far as it is there and nothing alive needs it.

@@ -15,6 +15,9 @@ struct ChainView: Sendable {
   /// Tombstones, annotations and condemned records: nobody ever deletes one.
   let records: Set<ObjectName>
   let live: LiveSet
+  /// When the newest object of all that was listed was stored, in seconds since 1970 by the store's own clock; `nil` where
+  /// it does not tell.
+  let storeTime: Int?
 
   var newest: VersionFacts? { manifests.last { $0.isComplete } }
 
@@ -116,7 +119,9 @@ struct ChainLook: Sendable {
       atOnce: repository.store.traits.concurrency)
     return ChainView(
       chain: chain, manifests: manifests, forgotten: forgotten, condemned: condemned, packs: packs,
-      records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live)
+      records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
+      storeTime: ((versions + tombstones + notes + packs.values).compactMap(\.stored) + touched.compactMap(\.stored))
+        .max())
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known.

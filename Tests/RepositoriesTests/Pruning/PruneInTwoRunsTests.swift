@@ -35,6 +35,46 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// A machine that boots in 1970 condemns; a minute later its clock is set.
+  @Test func `a clock that was years behind does not skip the pause`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    #expect(try await home.prune(twoRuns: true, now: 1).condemned.objects == 4)
+    #expect(try await home.prune(twoRuns: true, now: 3_600_000).freed.objects == 0)
+    for now in [soon, soon + day - 1] {
+      #expect(try await home.prune(twoRuns: true, now: now).freed.objects == 0)
+    }
+    #expect(home.count(below: "packs/") == 3)
+    #expect(try await home.prune(twoRuns: true, now: soon + day).freed.objects == 4)
+    try await home.expectAllSafe()
+  }
+
+  /// Where the store tells times, its clock counts, whatever this machine believes.
+  @Test func `the pause goes by on the store's clock too`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    let clock = Locked(1000)
+    let stored = Locked<[ObjectName: Int]>([:])
+    let timed = StagedStore(home.home.store) {
+      $0.listed = { _, listed async throws(StoreError) in
+        listed.map { info in
+          let time = stored.withLock { stored in
+            if stored[info.name] == nil { stored[info.name] = clock.withLock { $0 } }
+            return stored[info.name]
+          }
+          return ObjectInfo(name: info.name, size: info.size, stored: time)
+        }
+      }
+    }
+    try await home.prune(at: timed, twoRuns: true, now: 1)
+    for (seconds, freed) in [(1060, 0), (1000 + 86_399, 0), (1060 + 86_400, 4)] {
+      clock.withLock { $0 = seconds }
+      try await home.push()
+      #expect(try await home.prune(at: timed, twoRuns: true, now: PruneHome.now).freed.objects == freed)
+    }
+    try await home.expectAllSafe()
+  }
+
   @Test func `one run takes what an earlier one condemned`() async throws {
     let home = try await PruneHome(versions: 3)
     try await home.forget(1...2)
