@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Repositories
 import Sealing
+package import Snapshots
 package import Storage
 
 /// What `sealift doctor` saw of a target: that its listings show what was stored before they began. A prune may then
@@ -17,8 +18,16 @@ package struct ListingProof: Codable, Sendable {
   private var time: UInt64
 
   /// Whether a target lists at once, by its nature or because it was seen.
-  package static func holds(for target: TargetAccess, _ world: World) -> Bool {
-    if target.store.traits.listsAtOnce { return true }
+  ///
+  /// A folder does on a disk of this machine. On any other one, such as NFS, SMB or sshfs, what another machine stored may
+  /// be seen late, and `doctor` cannot tell: it sees its own writing only.
+  /// - Parameter kind: of file system that a path lies on.
+  package static func holds(
+    for target: TargetAccess, _ world: World, kind: (_ path: String) -> FileSystemKind = FileSystemKind.of(path:)
+  ) -> Bool {
+    let traits = target.store.traits
+    if let folder = traits.folder { return traits.listsAtOnce && kind(folder).isOfThisMachine }
+    if traits.listsAtOnce { return true }
     guard let bytes = try? StateFiles.read(path(of: target, world)),
       let proof = try? JSONDecoder().decode(Self.self, from: Data(bytes))
     else { return false }

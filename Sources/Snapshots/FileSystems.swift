@@ -81,6 +81,9 @@ package enum FileSystemKind: Sendable, Hashable {
   }
 
   package var locksCanBeTrusted: Bool { reason == nil }
+
+  /// Nobody writes to it but through the kernel of this machine.
+  package var isOfThisMachine: Bool { reason == nil }
 }
 
 /// All of a file whose size the system does not say beforehand, as below `/proc`; empty when it cannot be read.

@@ -56,15 +56,18 @@ package struct StoreTraits: Sendable {
   package var listsAtOnce: Bool
   /// To ask costs next to nothing, and what is mounted there may change at any time.
   package var isLocal: Bool
+  /// Where the objects are files that this machine sees: the absolute path of their folder.
+  package var folder: String?
 
   /// - Parameter identity: where the location does not say it all.
   package init(
     location: String, identity: String? = nil, concurrency: Int, conditionalPut: Bool, listsAtOnce: Bool = false,
-    isLocal: Bool = false
+    isLocal: Bool = false, folder: String? = nil
   ) {
     self.location = location
     self.identity = identity ?? location
     self.isLocal = isLocal
+    self.folder = folder
     self.concurrency = concurrency
     self.conditionalPut = conditionalPut
     self.listsAtOnce = listsAtOnce

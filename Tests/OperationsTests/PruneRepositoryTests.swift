@@ -1,4 +1,6 @@
+import Backends
 import Repositories
+import Snapshots
 import TestKit
 import Testing
 
@@ -66,6 +68,26 @@ import Testing
     #expect(outcome.chains.isEmpty && outcome.problems.count == 2)
     #expect(outcome.problems.allSatisfy { $0.kind == .verificationFailed && $0.code == "rolledBack" })
     for name in names { #expect(road.store.content[name] != nil) }
+  }
+
+  /// A file system of several machines caches its folders; what doctor sees of it is its own writing.
+  @Test func `a folder lists at once on a disk of this machine only`() async throws {
+    let road = try await Road()
+    let secret = UnlockSecret.keyFile([UInt8](repeating: 3, count: 64))
+    let folder = TargetAccess(name: "disk", store: try FolderStore(path: road.scratch.path), unlock: { secret })
+    let kinds: [(FileSystemKind, Bool)] = [
+      (.local("ext4"), true), (.local(nil), true), (.overlay, true), (.fuse("gocryptfs"), true), (.nfs, false),
+      (.smb, false), (.fuse("sshfs"), false), (.fuse("davfs"), false), (.shared("9p"), false),
+      (.cluster("ceph"), false),
+    ]
+    for isProved in [false, true] {
+      for (kind, holds) in kinds {
+        #expect(ListingProof.holds(for: folder, road.world, kind: { _ in kind }) == holds, "\(kind)")
+      }
+      if !isProved { try ListingProof.note([], of: folder, road.world) }
+    }
+    // What is no folder is not asked where it lies.
+    #expect(!ListingProof.holds(for: road.target, road.world, kind: { _ in .local(nil) }))
   }
 
   @Test func `two runs, unless the target was seen to list at once`() async throws {

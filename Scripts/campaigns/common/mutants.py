@@ -84,6 +84,8 @@ MUTANTS = [
            "unlisted(in: listing).filter { !isExplained($0) }", "unlisted(in: listing).filter { !MUTANT && !isExplained($0) }", PRUNING),
     mutant("the pause by the record's clock only", "Repositories/Pruning/ChainPrune.swift",
            "&& hasRested(named, in: view, seen, now)", "&& (MUTANT || hasRested(named, in: view, seen, now))", PRUNING),
+    mutant("folders of other machines list at once", "Operations/ListingProof.swift",
+           "traits.listsAtOnce && kind(folder).isOfThisMachine", "traits.listsAtOnce && (MUTANT || kind(folder).isOfThisMachine)", COMMANDS),
     # What may be taken back, and what is kept.
     mutant("taken back unseen", "Repositories/Chains/Unforgetting.swift",
            "guard presence.holds(packs) else { throw", "guard MUTANT || presence.holds(packs) else { throw", KEEPING),

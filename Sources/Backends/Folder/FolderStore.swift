@@ -21,7 +21,8 @@ package struct FolderStore: ObjectStore {
   package init(path: String, create: Bool = false) throws(StoreError) {
     root = path
     traits = StoreTraits(
-      location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true, isLocal: true)
+      location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true, isLocal: true,
+      folder: path)
     if create { try Self.make(path) }
     _ = try OpenFolder.target(path)
     if let refusal = PlantedEntry.refusal(on: path) { throw .planted(refusal) }
