@@ -50,6 +50,8 @@ package struct PruneRepository: Sendable {
     package var runs: Runs
     /// In the order of databases and hosts.
     package var chains: [Chain]
+    /// What uploads that were killed had left, and is not at the target any more.
+    package var leftovers = Amount(objects: 0, bytes: 0)
     /// Chains in which nothing was deleted because of a doubt, and objects that could not be deleted.
     package var problems: [OperationError]
   }
@@ -65,12 +67,14 @@ package struct PruneRepository: Sendable {
       var policy = PrunePolicy(twoRuns: runs == .two, now: world.now)
       policy.minAge = request.minAge
       policy.dryRun = request.dryRun
-      let listings = ChainListing.byChain(try await repository.store.list(prefix: Layout.versions))
+      let versions = try await repository.store.list(prefix: Layout.versions)
+      let listings = ChainListing.byChain(versions)
       var outcome = Outcome(runs: runs, chains: [], problems: [])
       outcome.problems += vanished(listings, state).map { OperationError($0, doing: target.name) }
       for listing in try await chosen(listings, request.databases, repository, state, target) {
         try await prune(listing.chain, policy, repository, state, target, &outcome)
       }
+      try await sweepLeftovers(policy, repository, versions, target, &outcome)
       outcome.chains.sort { ($0.database, $0.host, $0.chain) < ($1.database, $1.host, $1.chain) }
       state.tidy()
       return outcome
@@ -98,6 +102,21 @@ package struct PruneRepository: Sendable {
     } catch {
       outcome.problems.append(
         OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) was not pruned"))
+    }
+  }
+
+  private func sweepLeftovers(
+    _ policy: PrunePolicy, _ repository: Repository, _ versions: [ObjectInfo], _ target: TargetAccess,
+    _ outcome: inout Outcome
+  ) async throws {
+    do {
+      let leftovers = try await Leftovers(below: repository.store, policy, versions: versions)
+      outcome.leftovers = .init(leftovers.freed)
+      guard let first = leftovers.failures.first else { return }
+      outcome.problems.append(
+        OperationError(first, doing: "\(target.name): \(leftovers.failures.count) leftovers of uploads stay"))
+    } catch let error as StoreError where error.code != .cancelled {
+      outcome.problems.append(OperationError(error, doing: "\(target.name): leftovers of uploads were not looked for"))
     }
   }
 

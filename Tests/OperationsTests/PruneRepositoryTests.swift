@@ -1,4 +1,5 @@
 import Backends
+import Glibc
 import Repositories
 import Snapshots
 import TestKit
@@ -68,6 +69,45 @@ import Testing
     #expect(outcome.chains.isEmpty && outcome.problems.count == 2)
     #expect(outcome.problems.allSatisfy { $0.kind == .verificationFailed && $0.code == "rolledBack" })
     for name in names { #expect(road.store.content[name] != nil) }
+  }
+
+  @Test func `what killed uploads left in tmp is deleted when it is old`() async throws {
+    let scratch = try Scratch()
+    let target = scratch.file("target")
+    let road = try await Road()
+    let secret = UnlockSecret.keyFile([UInt8](repeating: 3, count: 64))
+    let disk = TargetAccess(name: "disk", store: try FolderStore(path: target, create: true), unlock: { secret })
+    _ = try await Initialize(road.world).run(at: disk, ifMissing: false)
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 9))
+    _ = try await Push(road.world).run(Push.Request(database: database, targets: [disk]))
+
+    let (old, young, foreign) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba987654321", "notes.txt")
+    for name in [old, young, foreign] { try writeFile("\(target)/tmp/\(name)", [1, 2, 3]) }
+    let day = 86_400
+    for (name, age) in [(old, day + 60), (young, day - 60), (foreign, 9 * day)] {
+      var times = [timespec](repeating: timespec(tv_sec: time(nil) - age, tv_nsec: 0), count: 2)
+      #expect(utimensat(AT_FDCWD, "\(target)/tmp/\(name)", &times, 0) == 0)
+    }
+    var request = PruneRepository.Request()
+    request.dryRun = true
+    let prune = PruneRepository(road.world)
+    #expect(try await prune.run(request, at: disk).leftovers == .init(objects: 1, bytes: 3))
+    #expect(access("\(target)/tmp/\(old)", F_OK) == 0)
+    request.dryRun = false
+    // A clock that runs ahead makes nothing older than the store says, nor one that is behind.
+    for (shift, freed) in [(-9 * day, 0), (900 * day, 1), (900 * day, 0)] {
+      var world = road.world
+      let now = Int(road.world.now()) + shift * 1000
+      world.now = { UInt64(now) }
+      #expect(try await PruneRepository(world).run(request, at: disk).leftovers.objects == freed)
+    }
+    #expect(access("\(target)/tmp/\(old)", F_OK) != 0)
+    for name in [young, foreign] { #expect(access("\(target)/tmp/\(name)", F_OK) == 0) }
+    // An upload may be under way, whatever the least age.
+    request.minAge = 0
+    try writeFile("\(target)/tmp/\(old)", [1])
+    #expect(try await prune.run(request, at: disk).leftovers == .init(objects: 1, bytes: 3))
+    #expect(access("\(target)/tmp/\(old)", F_OK) == 0 && access("\(target)/tmp/\(young)", F_OK) != 0)
   }
 
   /// A file system of several machines caches its folders; what doctor sees of it is its own writing.

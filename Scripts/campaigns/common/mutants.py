@@ -86,6 +86,8 @@ MUTANTS = [
            "&& hasRested(named, in: view, seen, now)", "&& (MUTANT || hasRested(named, in: view, seen, now))", PRUNING),
     mutant("folders of other machines list at once", "Operations/ListingProof.swift",
            "traits.listsAtOnce && kind(folder).isOfThisMachine", "traits.listsAtOnce && (MUTANT || kind(folder).isOfThisMachine)", COMMANDS),
+    mutant("leftovers of any age go", "Repositories/Pruning/Leftovers.swift",
+           "stored <= before.partialValue else", "MUTANT || stored <= before.partialValue else", COMMANDS),
     # What may be taken back, and what is kept.
     mutant("taken back unseen", "Repositories/Chains/Unforgetting.swift",
            "guard presence.holds(packs) else { throw", "guard MUTANT || presence.holds(packs) else { throw", KEEPING),

@@ -7,7 +7,7 @@ struct PruneCommand: SealiftCommand {
     commandName: "prune",
     abstract: "Delete at the targets what no version needs any more.",
     discussion: """
-      What forgotten versions and pushes that were cut left behind. Pushes may run meanwhile, on any machine. Where a \
+      What forgotten versions and pushes that were cut left behind, also in tmp/. Pushes may run meanwhile, on any machine. Where a \
       target's listings may be late, one run condemns and another one, a day and a version later, deletes; `sealift \
       doctor` finds out. Where anything is in doubt, nothing is deleted.
 
@@ -86,6 +86,12 @@ struct PruneCommand: SealiftCommand {
       let what = parts.isEmpty ? "nothing to delete" : parts.joined(separator: "; ")
       try terminal.result("\(name): \(printable(chain.database)) of \(printable(chain.host)): \(what)")
       if let reason = chain.retainedBecause { terminal.notice("\(pruning.target): \(reason)") }
+    }
+    let leftovers = pruning.outcome.leftovers
+    if leftovers.objects > 0 {
+      try terminal.result(
+        "\(name): \(dryRun ? "would free" : "freed") \(leftovers.objects) leftovers of uploads, \(ByteCount.text(leftovers.bytes))"
+      )
     }
     if pruning.outcome.chains.isEmpty, pruning.outcome.problems.isEmpty {
       terminal.notice("\(pruning.target): no versions")

@@ -5,7 +5,7 @@ extension Documents {
     let targets = prunings.map { pruning in
       Json.object([
         ("target", .string(pruning.target)), ("runs", .string(pruning.outcome.runs.rawValue)),
-        ("chains", .array(pruning.outcome.chains.map(chain))),
+        ("chains", .array(pruning.outcome.chains.map(chain))), ("leftovers", amount(pruning.outcome.leftovers)),
       ])
     }
     let problems = prunings.flatMap { pruning in
