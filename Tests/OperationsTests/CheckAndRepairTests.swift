@@ -201,6 +201,96 @@ import Testing
     #expect(error?.kind == .usage)
   }
 
+  /// A page of a proxy in the place of one answer.
+  private final class MaintainedStore: ObjectStore {
+    let base: MemoryStore
+    let prefix: String
+    private let asked = Locked(0)
+    var answers: Int { asked.withLock { $0 } }
+    private let place: Int
+    var isSpoilt: Bool { answers > place }
+    var traits: StoreTraits { base.traits }
+
+    /// - Parameter place: which answer, from 0.
+    init(_ base: MemoryStore, spoiling prefix: String, place: Int = 0) {
+      (self.base, self.prefix, self.place) = (base, prefix, place)
+    }
+
+    func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+      let bytes = try await base.get(name, range: range)
+      guard name.text.hasPrefix(prefix) else { return bytes }
+      let number = asked.withLock { asked in
+        defer { asked += 1 }
+        return asked
+      }
+      guard number == place else { return bytes }
+      let page = Array("<html><body>Back in five minutes.</body></html>".utf8)
+      return range == nil ? page : (0..<bytes.count).map { page[$0 % page.count] }
+    }
+    func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+      try await base.put(body, at: name, ifAbsent: ifAbsent)
+    }
+    func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+    func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+    func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+  }
+
+  @Test(arguments: ["packs/", "versions/", "notes/"]) func `one bad answer is no damage`(prefix: String) async throws {
+    let (road, database, versions, _) = try await pushed()
+    _ = try await AnnotateVersions(road.world).run(.note("n"), of: .id(prefix: versions[0].id), at: road.target)
+    let before = road.store.content
+    let counting = MaintainedStore(road.store, spoiling: prefix, place: .max)
+    var counted = road.target
+    counted.store = counting
+    #expect(try await CheckRepository(road.world).run(at: counted, databases: [], .all).isSound)
+    // The last answer that a check of everything gets of packs is a pack read whole.
+    let places = [(CheckRepository.Reading.structure, 0), (.all, 0), (.all, counting.answers - 1)]
+    for (reading, place) in places {
+      let store = MaintainedStore(road.store, spoiling: prefix, place: place)
+      var target = road.target
+      target.store = store
+      let found = try await CheckRepository(road.world).run(at: target, databases: [], reading)
+      #expect(store.isSpoilt)
+      #expect(found.isSound && found.findings.filter(\.isDamage).isEmpty && found.harmed.isEmpty, "\(found.findings)")
+    }
+    let store = MaintainedStore(road.store, spoiling: prefix)
+    var target = road.target
+    target.store = store
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: target)
+    #expect(store.isSpoilt && repaired.isWhole && repaired.saved.isEmpty)
+    #expect(road.store.content == before)
+  }
+
+  /// Of packs that are not read whole only what others rest on is fetched, and that has no hash of its own.
+  @Test(arguments: [1, 2]) func `one bad answer to a part of a check is no damage`(part: Int) async throws {
+    let (road, _, _, _) = try await pushed()
+    var place = 0
+    while true {
+      let store = MaintainedStore(road.store, spoiling: "packs/", place: place)
+      var target = road.target
+      target.store = store
+      let found = try await CheckRepository(road.world).run(at: target, databases: [], .part(part, of: 2))
+      #expect(found.isSound, "\(found.findings)")
+      guard store.isSpoilt else { break }
+      place += 1
+    }
+  }
+
+  @Test func `one bad answer fails no drill`() async throws {
+    let (road, _, _, _) = try await pushed()
+    let counting = MaintainedStore(road.store, spoiling: "packs/", place: .max)
+    var counted = road.target
+    counted.store = counting
+    #expect(try await Drill(road.world).run(Drill.Request(), at: counted).drilled.map(\.findings) == [[]])
+    for place in 0..<counting.answers {
+      var target = road.target
+      let store = MaintainedStore(road.store, spoiling: "packs/", place: place)
+      target.store = store
+      let outcome = try await Drill(road.world).run(Drill.Request(), at: target)
+      #expect(store.isSpoilt && outcome.failures.isEmpty && outcome.drilled.map(\.findings) == [[]])
+    }
+  }
+
   @Test func `a repository whose file is gone is opened by its slots, checked and repaired`() async throws {
     let (road, database, versions, _) = try await pushed()
     let file = try #require(road.store.content.keys.first { $0.text.hasPrefix("repo/") })

@@ -88,6 +88,8 @@ MUTANTS = [
            "traits.listsAtOnce && kind(folder).isOfThisMachine", "traits.listsAtOnce && (MUTANT || kind(folder).isOfThisMachine)", COMMANDS),
     mutant("leftovers of any age go", "Repositories/Pruning/Leftovers.swift",
            "stored <= before.partialValue else", "MUTANT || stored <= before.partialValue else", COMMANDS),
+    mutant("the first bad answer is believed", "Repositories/Checking/PackReading.swift",
+           "return first.finding == nil ? first", "return MUTANT || first.finding == nil ? first", COMMANDS),
     # What may be taken back, and what is kept.
     mutant("taken back unseen", "Repositories/Chains/Unforgetting.swift",
            "guard presence.holds(packs) else { throw", "guard MUTANT || presence.holds(packs) else { throw", KEEPING),

@@ -23,7 +23,16 @@ struct DrillRestoration {
 
   /// - Throws: what says nothing of the version: no network, no space, `.cancelled`, a query that must not be run.
   ///   Content that is damaged, or not there, is a finding.
+  ///   Restored once more before that: one bad answer of a server says nothing of the version.
   func prove(_ trial: Drill.Trial) async throws -> DrillProof {
+    do {
+      return try await restored(trial)
+    } catch let error where Self.isDamage(error) {
+      return try await provedAgain(trial)
+    }
+  }
+
+  private func provedAgain(_ trial: Drill.Trial) async throws -> DrillProof {
     do {
       return try await restored(trial)
     } catch let error where Self.isDamage(error) {

@@ -38,16 +38,24 @@ struct ManifestsLook: Sendable {
     }
     let names = ChainListing(chain: chain, objects: listed).versions
     let read = try await bounded(names, atOnce: repository.store.traits.concurrency) { name in
-      let read = try await repository.readable(name) {
-        let bytes = try await repository.store.get(name.objectName, range: nil)
-        return (manifest: try repository.openManifest(bytes, name: name), bytes: bytes)
-      }
+      let read = try await Self.read(name, repository)
+      // One bad answer says nothing of the object: the second one counts.
+      if case .failure = read { return try await Self.read(name, repository).held(in: spool) }
       return try read.held(in: spool)
     }
     for (name, result) in zip(names, read) {
       if let manifest = try? result.get() { held[name] = manifest }
     }
     results = zip(names, read).map { ($0, $1.map(\.facts)) }
+  }
+
+  private static func read(
+    _ name: VersionName, _ repository: Repository
+  ) async throws -> Result<(manifest: StoredManifest, bytes: [UInt8]), RepositoryError> {
+    try await repository.readable(name) {
+      let bytes = try await repository.store.get(name.objectName, range: nil)
+      return (manifest: try repository.openManifest(bytes, name: name), bytes: bytes)
+    }
   }
 
   var unreadable: [VersionName] {

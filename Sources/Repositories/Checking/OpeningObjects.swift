@@ -26,7 +26,7 @@ struct OpeningObjects {
     {
       unknown += 1
     }
-    let bytes = try await repository.store.present(name.objectName)
+    let bytes = try await present(name.objectName) { $0 == expected }
     guard bytes != expected else { return }
     lacksFile = true
     let hint = "`sealift repair` stores it anew."
@@ -64,7 +64,7 @@ struct OpeningObjects {
         broken.append((name, .cut))
         continue
       }
-      guard let bytes = try await repository.store.present(name.objectName), isAuthentic(bytes, name) else {
+      guard let bytes = try await present(name.objectName, { isAuthentic($0, name) }), isAuthentic(bytes, name) else {
         broken.append((name, .damaged))
         continue
       }
@@ -85,6 +85,12 @@ struct OpeningObjects {
       let other = Self.twin(of: names[0]).objectName
       note(CheckFinding(other, .missing, "\(Self.title(names[0].prefix)) has only one copy", hint: Self.hint))
     }
+  }
+
+  /// Asks once more when the bytes are not what they should be: one bad answer says nothing of the object.
+  private func present(_ name: ObjectName, _ isWhole: ([UInt8]) -> Bool) async throws -> [UInt8]? {
+    let bytes = try await repository.store.present(name)
+    return bytes.map(isWhole) == true ? bytes : try await repository.store.present(name)
   }
 
   private func isAuthentic(_ bytes: [UInt8], _ name: NumberedName) -> Bool {

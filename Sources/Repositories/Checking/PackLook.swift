@@ -13,10 +13,20 @@ struct PackLook: Sendable {
   private(set) var nodes: [Int: Int] = [:]
   private(set) var finding: CheckFinding?
 
+  /// Asks once more before it finds anything wrong: one bad answer says nothing of the pack.
   /// - Parameter size: as listed; `nil` when it is not.
   /// - Throws: `StoreError`, `.stateFolder`. What is wrong with the pack is a finding.
   init(
     _ entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: CheckSpool
+  ) async throws {
+    try await self.init(once: entry, size: size, chain: chain, repository: repository, spool: spool)
+    guard finding != nil else { return }
+    let again = try await repository.store.head(Layout.pack(entry.name, of: chain))?.size
+    self = try await PackLook(once: entry, size: again, chain: chain, repository: repository, spool: spool)
+  }
+
+  private init(
+    once entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: CheckSpool
   ) async throws {
     self.entry = entry
     let name = Layout.pack(entry.name, of: chain)

@@ -83,7 +83,14 @@ struct PackReading: Sendable {
     var finding: CheckFinding?
   }
 
+  /// Asks once more before anything is called damaged: a page of a proxy, or an answer that came garbled, says nothing of
+  /// the pack. The second answer counts.
   private func fetch(_ job: ReadingPlan.Job, _ onProgress: (Int) -> Void) async throws -> Fetched {
+    let first = try await fetchOnce(job, onProgress)
+    return first.finding == nil ? first : try await fetchOnce(job) { _ in }
+  }
+
+  private func fetchOnce(_ job: ReadingPlan.Job, _ onProgress: (Int) -> Void) async throws -> Fetched {
     var fetched = Fetched(job: job)
     if let manifest = job.manifest {
       let opened = try manifest.open(in: spool, repository)
@@ -162,12 +169,26 @@ struct PackReading: Sendable {
       try settle(wanted, of: fetched.job.object)
       return finding
     }
-    for level in levels(of: wanted, directory) {
-      let problems = try await decode(level, directory, fetched)
-      if finding == nil, let problem = problems.first { finding = self.finding(problem, fetched.job) }
+    var problem = try await decode(wanted, directory, fetched)
+    // Parts have no hash of their own: only here it shows that they came garbled.
+    if problem != nil, finding == nil, !fetched.job.isWhole {
+      let again = try await fetchOnce(fetched.job) { _ in }
+      finding = again.finding
+      if let directory = again.directory { problem = try await decode(wanted, directory, again) }
     }
+    if finding == nil, let problem { finding = self.finding(problem, fetched.job) }
     try settle(wanted, of: fetched.job.object)
     return finding
+  }
+
+  /// - Returns: what is wrong with the first frame that is damaged, if any.
+  private func decode(_ wanted: [Int], _ directory: Directory, _ fetched: Fetched) async throws -> String? {
+    var problem: String?
+    for level in levels(of: wanted, directory) {
+      let problems = try await decodeLevel(level, directory, fetched)
+      problem = problem ?? problems.first
+    }
+    return problem
   }
 
   private func finding(_ problem: String, _ job: ReadingPlan.Job) -> CheckFinding {
@@ -189,7 +210,7 @@ struct PackReading: Sendable {
     return levels
   }
 
-  private func decode(_ indices: [Int], _ directory: Directory, _ fetched: Fetched) async throws -> [String] {
+  private func decodeLevel(_ indices: [Int], _ directory: Directory, _ fetched: Fetched) async throws -> [String] {
     let next = Locked(0)
     return try await withThrowingTaskGroup(of: [String].self) { group in
       for _ in 0..<min(Self.workers, indices.count) {
