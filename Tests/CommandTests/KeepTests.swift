@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TestKit
 import Testing
 
@@ -93,6 +94,35 @@ import Testing
     #expect(try await home.push().unchanged == true)
     try home.change()
     #expect(try await home.push().head.hasPrefix("5-"))
+  }
+
+  @Test func `a version whose manifest is gone is given up by word only`() async throws {
+    struct Given: Decodable {
+      struct Chain: Decodable {
+        struct Place: Decodable { var first, last: UInt64 }
+        var database: String
+        var lost: [Place]
+      }
+      var chains: [Chain]
+      var dryRun: Bool
+    }
+    let (home, versions) = try await home(versions: 3)
+    let nothing = try await home("forget", "--lost")
+    #expect(nothing.status == 0 && nothing.output.isEmpty && nothing.error.contains("nothing is lost"))
+    let manifest = try #require(home.program.files(below: "target/versions").first { $0.contains("/000000000002-") })
+    try FileManager.default.removeItem(atPath: home.program.file("target/versions/\(manifest)"))
+    let refused = try await home("forget", "app", "--keep-last", "1")
+    #expect(refused.status == 13 && refused.error.contains("sealift forget --lost"))
+    #expect(try await home("forget", "--lost", "--keep-last", "1").status == 2)
+    let said = try decoded(Given.self, try await home.must("forget", "--lost", "-n", "--json"))
+    #expect(said.dryRun && said.chains.map(\.database) == ["app"])
+    #expect(said.chains[0].lost.map(\.first) == [2] && said.chains[0].lost.map(\.last) == [2])
+    #expect(try await home.must("forget", "--lost", "app") == "disk: app of web-1: gave up version 2\n")
+    try await home.must("forget", "app", "--keep-last", "1")
+    try await home.must("prune", "--min-age", "0s")
+    #expect(try await listed(home) == [versions[2].id])
+    try await home.must("pull", "latest", "-o", home.program.file("again.db"))
+    #expect(try home.content("again.db") == home.content("app.db"))
   }
 
   @Test func `each database's own rules stand in the configuration`() async throws {

@@ -90,6 +90,10 @@ MUTANTS = [
            "stored <= before.partialValue else", "MUTANT || stored <= before.partialValue else", COMMANDS),
     mutant("the first bad answer is believed", "Repositories/Checking/PackReading.swift",
            "return first.finding == nil ? first", "return MUTANT || first.finding == nil ? first", COMMANDS),
+    mutant("lost by one look", "Repositories/Chains/LostVersions.swift",
+           "guard let bytes = try await store.present(name.objectName) else", "guard !MUTANT, let bytes = try await store.present(name.objectName) else", COMMANDS),
+    mutant("taken back and unreadable", "Repositories/Chains/Forgotten.swift",
+           "tombstone.ranges.cover(sequence) && !takenBack", "tombstone.ranges.cover(sequence) && MUTANT || tombstone.ranges.cover(sequence) && !takenBack", PRUNING),
     # What may be taken back, and what is kept.
     mutant("taken back unseen", "Repositories/Chains/Unforgetting.swift",
            "guard presence.holds(packs) else { throw", "guard MUTANT || presence.holds(packs) else { throw", KEEPING),

@@ -46,6 +46,9 @@ struct FactsSource: Sendable {
     for facts in fresh where facts.sequence < listing.highestSequence { state.drop(facts.digest.hex) }
   }
 
+  /// Every complete manifest that this machine knows.
+  var known: [VersionName] { kept?.facts.values.filter(\.isComplete).map(\.name) ?? [] }
+
   /// Complete manifests that this machine knows and that a listing does not show.
   func unlisted(in listing: ChainListing) -> [VersionFacts] {
     guard let kept else { return [] }
@@ -90,7 +93,9 @@ extension Repository {
       return .failure(
         RepositoryError(
           .damaged, "the manifest of version \(name.sequence) cannot be read: \(error)",
-          hint: "Other versions are not harmed by it; `sealift list` shows them.", cause: error))
+          hint:
+            "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` gives it up.",
+          cause: error))
     }
   }
 }

@@ -21,6 +21,14 @@ package struct Forgotten: Sendable {
 
   package func contains(_ version: VersionFacts) -> Bool { !tombstones(covering: version).isEmpty }
 
+  /// Whatever version stood at this place was forgotten, also one whose manifest cannot be read: none that the tombstone
+  /// covers was taken back.
+  func isGivenUp(_ sequence: UInt64) -> Bool {
+    tombstones.contains { tombstone in
+      tombstone.ranges.cover(sequence) && !takenBack.values.contains { $0.contains(tombstone.name) }
+    }
+  }
+
   /// The names of the tombstones by which a version is forgotten.
   package func tombstones(covering version: VersionFacts) -> [Digest] {
     tombstones(covering: version.sequence, version.id)

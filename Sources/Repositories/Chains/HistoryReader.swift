@@ -20,10 +20,14 @@ struct HistoryReader: Sendable {
     Set(broken.lazy.filter { ($0.problem.cause as? StoreError)?.code == .notFound }.map(\.name))
   }
 
-  /// What is wrong with them; one whose version was written anew since does not matter any more.
-  private var problems: [RepositoryError] {
-    broken.filter { name, _ in
-      !(bySequence[name.sequence] ?? []).contains { $0.isComplete && $0.revision > name.revision }
+  /// What is wrong with them; one whose version was written anew since does not matter any more, nor one that is spoilt
+  /// and was forgotten.
+  private func problems(_ forgotten: Forgotten) -> [RepositoryError] {
+    let newest = complete.map(\.sequence).max() ?? 0
+    let gone = gone
+    return broken.filter { name, _ in
+      !(name.sequence < newest && !gone.contains(name) && forgotten.isGivenUp(name.sequence))
+        && !(bySequence[name.sequence] ?? []).contains { $0.isComplete && $0.revision > name.revision }
     }.map(\.problem)
   }
 
@@ -46,7 +50,7 @@ struct HistoryReader: Sendable {
     return ChainHistory(
       chain: chain, reader: self, isWhole: isWhole, versions: versions, displaced: displaced,
       superseded: superseded.sorted { $0.revision > $1.revision }, forgotten: forgotten,
-      problems: problems + forks + links)
+      problems: problems(forgotten) + forks + links)
   }
 
   /// What does not fit from a version on that is known already, which the first one must continue or be.
@@ -54,7 +58,7 @@ struct HistoryReader: Sendable {
     var later = self
     later.bySequence = bySequence.filter { $0.key >= sequence }
     let (versions, _, forks) = later.ordered()
-    return problems + forks + later.brokenLinks(between: versions, tombstones, after: (sequence, hash))
+    return problems(.nothing) + forks + later.brokenLinks(between: versions, tombstones, after: (sequence, hash))
   }
 
   private func ordered() -> (versions: [VersionFacts], displaced: [VersionFacts], forks: [RepositoryError]) {
@@ -114,7 +118,9 @@ struct HistoryReader: Sendable {
           RepositoryError(
             .hole,
             "versions \(expected.sequence) to \(sequence - 1) of '\(core.database)' are missing and were not forgotten",
-            hint: "Somebody without the key deleted them, or the target lost them; what is listed is still whole."))
+            hint:
+              "Somebody without the key deleted them, or the target lost them; what is listed is still whole. `sealift repair` brings back what it can, and `sealift forget --lost` gives the rest up."
+          ))
       } else if let hash = expected.hash, hash != core.previous {
         problems.append(broken(at: sequence, core))
       }

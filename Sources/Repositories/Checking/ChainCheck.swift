@@ -107,6 +107,7 @@ package struct ChainCheck: Sendable {
   private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {
     func isSuperseded(_ name: VersionName) -> Bool {
       history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
+        || name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
     }
     let hint = "`sealift repair` writes what can be had of its version anew."
     let broken = manifests.unreadable.map { name in

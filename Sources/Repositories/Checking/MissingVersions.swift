@@ -49,7 +49,7 @@ struct MissingVersions {
   }
 
   /// What none of these ranges covers, from 1 on.
-  private static func gaps(upTo highest: UInt64, between ranges: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
+  static func gaps(upTo highest: UInt64, between ranges: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
     var gaps: [ClosedRange<UInt64>] = []
     var next: UInt64 = 1
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where next <= highest {

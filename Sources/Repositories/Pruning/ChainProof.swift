@@ -66,7 +66,7 @@ struct ChainProof {
     throw RepositoryError(
       .hole, "version \(place) of chain \(chain.hex.prefix(12)) is missing and was not forgotten",
       hint:
-        "Somebody without the key deleted it, the target lost it, or the listing was short. Nothing was deleted; `sealift check` says what is still whole."
+        "Somebody without the key deleted it, the target lost it, or the listing was short. Nothing was deleted; `sealift check` says what is still whole, `sealift repair` brings back what it can, and `sealift forget --lost` gives the rest up."
     )
   }
 }

@@ -58,7 +58,7 @@ struct ChainPrune {
   /// leave it alone.
   private func candidates(in view: ChainView) -> [ObjectInfo] {
     let condemned = allCondemned(in: view)
-    let manifests = view.live.dead.filter { !condemned.contains($0.digest) }.map(\.object)
+    let manifests = view.deadManifests.filter { !$0.isAmong(condemned) }
     let packs = view.packs.filter { name, info in
       !condemned.contains(name) && !view.live.packs.contains(name) && isOld(info)
     }
@@ -114,7 +114,7 @@ struct ChainPrune {
 
   /// What these names stand for, as far as it is there and nothing alive needs it.
   private func unwanted(in view: ChainView, _ names: Set<Digest>) -> [ObjectInfo] {
-    view.live.dead.filter { names.contains($0.digest) }.map(\.object)
+    view.deadManifests.filter { $0.isAmong(names) }
       + view.packs.filter { names.contains($0.key) && !view.live.packs.contains($0.key) }.map(\.value)
   }
 
@@ -144,13 +144,13 @@ struct ChainPrune {
   /// Manifests first, then packs that no manifest needs that is still there: whatever comes between, no manifest is left
   /// without its packs.
   private func sweep(_ view: ChainView, named: Set<Digest>, _ outcome: inout PrunedChain) async throws {
-    let manifests = view.live.dead.filter { named.contains($0.digest) }
-    var refused = try await delete(manifests.map(\.object))
-    let gone = Set(manifests.filter { refused[$0.name.objectName] == nil }.map(\.digest))
+    let manifests = view.deadManifests.filter { $0.isAmong(named) }
+    var refused = try await delete(manifests)
+    let gone = Set(manifests.filter { refused[$0.name] == nil }.compactMap(\.digest))
     let needed = try await packsNeeded(in: view, without: gone)
     let packs = view.packs.filter { named.contains($0.key) && !needed.contains($0.key) }.map(\.value)
     refused.merge(try await delete(packs)) { first, _ in first }
-    try await count(view, manifests.map(\.object) + packs, refused, &outcome)
+    try await count(view, manifests + packs, refused, &outcome)
   }
 
   private func packsNeeded(in view: ChainView, without gone: Set<Digest>) async throws -> Set<Digest> {
@@ -214,13 +214,18 @@ struct ChainPrune {
   }
 }
 
-extension VersionFacts {
-  fileprivate var object: ObjectInfo { ObjectInfo(name: name.objectName, size: length) }
+extension ChainView {
+  /// The objects of manifests that count no more.
+  fileprivate var deadManifests: [ObjectInfo] {
+    (live.dead.map(\.name) + ruined).map { ObjectInfo(name: $0.objectName, size: $0.length) }
+  }
 }
 
 extension ObjectInfo {
   /// The hash that ends the name of a pack or a manifest.
   fileprivate var digest: Digest? { name.lastComponent.split(separator: "-").last.flatMap(Layout.digest) }
+
+  fileprivate func isAmong(_ names: Set<Digest>) -> Bool { digest.map(names.contains) ?? false }
 }
 
 extension Repository {

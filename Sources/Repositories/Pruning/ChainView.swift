@@ -7,6 +7,8 @@ struct ChainView: Sendable {
   let chain: ChainID
   /// All that are whole objects, partial ones included, by sequence and revision.
   let manifests: [VersionFacts]
+  /// Manifests that cannot be read, of versions that were forgotten.
+  let ruined: [VersionName]
   let forgotten: Forgotten
   /// The records that were there before the manifests were listed.
   let condemned: [NamedCondemnedRecord]
@@ -96,11 +98,11 @@ struct ChainLook: Sendable {
     let listing = ChainListing(chain: chain, objects: versions)
     let source = FactsSource(repository, chain, state)
     let read = try await source.read(listing.versions, keep: false)
-    let manifests = try manifests(read)
     let annotations = try await repository.everyAnnotation(
       of: chain, listed: RecordListing(objects: notes), state: state)
     let forgotten = try await repository.forgotten(
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
+    let (manifests, ruined) = try manifests(read, forgotten)
     try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
@@ -118,16 +120,26 @@ struct ChainLook: Sendable {
       manifests, forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
     return ChainView(
-      chain: chain, manifests: manifests, forgotten: forgotten, condemned: condemned, packs: packs,
+      chain: chain, manifests: manifests, ruined: ruined, forgotten: forgotten, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
       storeTime: ((versions + tombstones + notes + packs.values).compactMap(\.stored) + touched.compactMap(\.stored))
         .max())
   }
 
-  /// - Throws: for the first that cannot be read: what it needs is not known.
-  private func manifests(_ read: [ReadFacts]) throws -> [VersionFacts] {
-    let facts = try read.map { try $0.result.get() }
-    return facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+  /// - Throws: for the first that cannot be read: what it needs is not known. But where all that stood at its place was
+  ///   forgotten, and the chain goes on, nobody needs that.
+  private func manifests(
+    _ read: [ReadFacts], _ forgotten: Forgotten
+  ) throws -> (facts: [VersionFacts], ruined: [VersionName]) {
+    let facts = read.compactMap { try? $0.result.get() }
+    let newest = facts.filter(\.isComplete).map(\.sequence).max() ?? 0
+    var ruined: [VersionName] = []
+    for (name, result) in read {
+      guard case .failure(let problem) = result else { continue }
+      guard name.sequence < newest, forgotten.isGivenUp(name.sequence) else { throw problem }
+      ruined.append(name)
+    }
+    return (facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }, ruined)
   }
 
   /// The absence of a version that was taken back is explained by no tombstone, unless it was forgotten once more.

@@ -18,6 +18,12 @@ struct Forget: SealiftCommand {
         sealift forget --dry-run
         sealift forget app --keep-last 7 --keep-daily 14 --keep-tag before-upgrade
         sealift --target nas forget 9c06ab3f
+
+      Where a target lost the manifest of a version, and `sealift repair` cannot bring it back, nothing of that database is \
+      forgotten or pruned until --lost gives it up: nobody could tell the gap from a listing that came up short.
+
+        sealift forget --lost --dry-run
+        sealift forget --lost app
       """)
 
   @Argument(help: ArgumentHelp("Databases, or, without rules, ids of versions.", valueName: "name|version"))
@@ -28,6 +34,9 @@ struct Forget: SealiftCommand {
   @Flag(help: "Also databases that other hosts pushed.")
   var allHosts = false
 
+  @Flag(help: "Give up versions whose manifests the target lost or spoilt.")
+  var lost = false
+
   @Flag(name: [.long, .customShort("n")], help: "Say what would go, and why the rest stays; change nothing.")
   var dryRun = false
 
@@ -36,6 +45,7 @@ struct Forget: SealiftCommand {
   func perform(in session: Session) async throws -> ExitStatus {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
+    if lost { return try await giveUp(in: session, configuration, targets) }
     let wish = try ForgetWish(arguments, keep.rules, configuration)
     let chosen = wish.isByID ? [try targets.one()] : try targets.all()
     let forget = ForgetVersions(try session.world(configuration))
@@ -46,6 +56,51 @@ struct Forget: SealiftCommand {
       try await report.run(request, forget, at: target, targets, session.terminal)
     }
     return try report.end(session.terminal)
+  }
+}
+
+extension Forget {
+  /// - Throws: `.usage` where rules are given too.
+  private func giveUp(
+    in session: Session, _ configuration: Configuration, _ targets: Targets
+  ) async throws -> ExitStatus {
+    guard keep.rules == nil else {
+      throw OperationError(
+        .usage, "--lost and rules exclude each other", hint: "Give up what is lost first, then forget by rules.")
+    }
+    var request = ForgetLost.Request()
+    (request.named, request.allHosts, request.dryRun) = (arguments, allHosts, dryRun)
+    let forget = ForgetLost(try session.world(configuration))
+    var tries = Tries<ForgetLost.Outcome>()
+    for target in try targets.all() {
+      try await tries.attempt(target.name, session.terminal) { [request] in
+        try await forget.run(request, at: try targets.access(target))
+      }
+    }
+    let outcomes = tries.done.map(\.outcome)
+    if session.options.json {
+      try session.terminal.result(Documents.lost(outcomes, dryRun: dryRun, notices: session.terminal.notices))
+    } else {
+      for line in outcomes.flatMap({ Self.lines($0, dryRun: dryRun) }) { try session.terminal.result(printable(line)) }
+      if outcomes.allSatisfy({ $0.chains.isEmpty && $0.problems.isEmpty }) {
+        session.terminal.notice("nothing is lost that was not forgotten")
+      }
+    }
+    let status = try tries.status("targets", session.terminal)
+    let problems = outcomes.flatMap(\.problems)
+    for problem in problems { session.terminal.tell(problem) }
+    guard let first = problems.first, status == .success else { return status }
+    session.terminal.tellDocument(first)
+    return outcomes.allSatisfy(\.chains.isEmpty) ? ExitStatus(first.kind) : .partlyDone
+  }
+
+  static func lines(_ outcome: ForgetLost.Outcome, dryRun: Bool) -> [String] {
+    outcome.chains.map { chain in
+      let places = chain.lost.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
+      let versions = chain.lost.count == 1 && chain.lost[0].count == 1 ? "version" : "versions"
+      return
+        "\(outcome.target): \(chain.database) of \(chain.host): \(dryRun ? "would give up" : "gave up") \(versions) \(places.joined(separator: ", "))"
+    }
   }
 }
 

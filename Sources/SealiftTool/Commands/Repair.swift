@@ -56,7 +56,7 @@ struct Repair: SealiftCommand {
     throw OperationError(
       .verificationFailed, code: "notAllSaved", Self.summary(broken),
       hint: broken.elsewhere.isEmpty
-        ? "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects."
+        ? "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects. Versions whose manifests are gone are given up with `sealift forget --lost`."
         : "Run `sealift repair` on the machine that pushes those databases too: it may still have what is missing.")
   }
 

@@ -23,6 +23,34 @@ extension Documents {
     ])
   }
 
+  static func lost(_ outcomes: [ForgetLost.Outcome], dryRun: Bool, notices: [String]) -> Json {
+    let chains = outcomes.flatMap { outcome in
+      outcome.chains.map { chain in
+        let lost = chain.lost.map { range in
+          Json.object([
+            ("first", .number(Int(clamping: range.lowerBound))), ("last", .number(Int(clamping: range.upperBound))),
+          ])
+        }
+        return Json.object([
+          ("target", .string(outcome.target)), ("database", .string(chain.database)), ("host", .string(chain.host)),
+          ("lost", .array(lost)),
+        ])
+      }
+    }
+    let failures = outcomes.flatMap { outcome in
+      outcome.problems.map { problem in
+        Json.object([
+          ("target", .string(outcome.target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
+          ("hint", .optional(problem.hint)),
+        ])
+      }
+    }
+    return .object([
+      ("chains", .array(chains)), ("failures", .array(failures)), ("dryRun", .bool(dryRun)),
+      ("notices", .strings(notices)),
+    ])
+  }
+
   static func versions(_ versions: [VersionSummary], notices: [String]) -> Json {
     .object([("versions", .array(versions.map(version))), ("notices", .strings(notices))])
   }

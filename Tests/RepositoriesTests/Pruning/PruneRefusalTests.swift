@@ -69,13 +69,36 @@ import Testing
     try await home.expectRefusal([.forked])
   }
 
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(arguments: [2, 3, 4] as [UInt64])
   func `a manifest that cannot be read`(sequence: UInt64) async throws {
     let home = try await PruneHome(versions: 4)
     let name = try name(home, sequence)
     try await home.forget(1...1)
     home.home.forgetState()
     home.home.store.content[name]?[300] ^= 1
+    try await home.expectRefusal([.damaged])
+  }
+
+  /// What a forgotten version needs nobody has to know: it is deleted as any other.
+  @Test func `a manifest that cannot be read, of a version that was forgotten`() async throws {
+    let home = try await chain()
+    let name = try #require(home.names.filter { $0.hasPrefix("versions/") }.min())
+    home.home.forgetState()
+    home.home.store.content[Layout.known(name)]?[300] ^= 1
+    let said = try await home.prune(dryRun: true)
+    let pruned = try await home.prune()
+    #expect(pruned.freed.objects == 2 && said.freed == pruned.freed && !home.names.contains(name))
+    try await home.expectAllSafe()
+  }
+
+  /// Taken back, it counts, and so does all that only it can tell of.
+  @Test func `a manifest that cannot be read, of a version that was taken back`() async throws {
+    let home = try await PruneHome(versions: 4)
+    let taken = try #require(home.safe.withLock { $0[1] })
+    let tombstone = try await home.forget(1...2)
+    #expect(try await home.unforget(taken, from: tombstone))
+    home.home.forgetState()
+    home.home.store.content[taken.name.objectName]?[300] ^= 1
     try await home.expectRefusal([.damaged])
   }
 

@@ -1,0 +1,79 @@
+import Repositories
+import Sealing
+
+/// `sealift forget --lost`: gives versions up whose manifests the target lost or spoilt. Until a person says so, such a gap
+/// keeps every rule and every prune from the chain: nobody can tell it from a listing that came up short.
+package struct ForgetLost: Sendable {
+  package struct Request: Sendable {
+    /// Only databases of these names; all when empty.
+    package var named: [String] = []
+    /// Also databases that other hosts pushed.
+    package var allHosts = false
+    package var dryRun = false
+
+    package init() {}
+  }
+
+  package struct Outcome: Sendable {
+    /// Of one chain, what was given up, or would be.
+    package struct Chain: Sendable {
+      package var database: String
+      package var host: String
+      /// Places in the chain.
+      package var lost: [ClosedRange<UInt64>]
+
+      package init(database: String, host: String, lost: [ClosedRange<UInt64>]) {
+        (self.database, self.host, self.lost) = (database, host, lost)
+      }
+    }
+
+    package var target: String
+    package var chains: [Chain] = []
+    /// Chains that were left alone, because something about them is in doubt.
+    package var problems: [OperationError] = []
+
+    package init(target: String) { self.target = target }
+  }
+
+  package var world: World
+  package init(_ world: World) { self.world = world }
+
+  package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
+    do {
+      let lookup = try await VersionLookup(at: target, world)
+      var outcome = Outcome(target: target.name)
+      var found: Set<String> = []
+      for history in try await lookup.histories() {
+        guard let version = history.newest?.version, request.allHosts || version.host == HostName.known(world),
+          request.named.isEmpty || request.named.contains(version.database)
+        else { continue }
+        found.insert(version.database)
+        try await giveUp(history.chain, of: version, request, lookup, &outcome)
+      }
+      if let missing = request.named.first(where: { !found.contains($0) }) {
+        throw RepositoryError(
+          .noSuchVersion, "this host has no versions of '\(missing)' there",
+          hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
+      }
+      return outcome
+    } catch {
+      throw OperationError(error, doing: "giving versions up at \(target.name)")
+    }
+  }
+
+  private func giveUp(
+    _ chain: ChainID, of version: VersionFacts.Version, _ request: Request, _ lookup: VersionLookup,
+    _ outcome: inout Outcome
+  ) async throws {
+    do {
+      let lost = try await lookup.repository.lostVersions(of: chain, state: lookup.state)
+      guard !lost.isEmpty else { return }
+      if !request.dryRun { try await lookup.repository.giveUp(lost, of: chain, now: world.now()) }
+      outcome.chains.append(
+        .init(database: version.database, host: version.host, lost: lost.map { $0.first...$0.last }))
+    } catch let error as RepositoryError {
+      outcome.problems.append(
+        OperationError(error, doing: "giving versions of '\(version.database)' up at \(outcome.target)"))
+    }
+  }
+}

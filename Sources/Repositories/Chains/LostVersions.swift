@@ -1,0 +1,83 @@
+package import Sealing
+import Storage
+
+extension ChainHistory {
+  /// Places of the chain, before its newest version, whose manifests are gone or cannot be read, though nobody forgot what
+  /// stood there: as a tombstone says it, with the hashes that keep the chain whole across them. The version behind a gap
+  /// says what stood at its end.
+  ///
+  /// A place of which nothing says that is left out.
+  var lost: [Tombstone.Range] {
+    guard isWhole, let newest = newest?.sequence, newest > 1 else { return [] }
+    let readable = Set(versions.map(\.sequence))
+    let explained = readable.map { $0...$0 } + forgotten.ranges.map { $0.first...$0.last }
+    let ruined = Set(unreadable.map(\.sequence)).filter { sequence in
+      sequence < newest && !readable.contains(sequence) && forgotten.ranges.cover(sequence)
+        && !forgotten.isGivenUp(sequence)
+    }
+    let gaps = MissingVersions.gaps(upTo: newest - 1, between: explained) + ruined.map { $0...$0 }
+    return Self.joined(gaps).compactMap { gap in
+      guard let before = hash(before: gap.lowerBound), let last = hash(at: gap.upperBound) else { return nil }
+      return Tombstone.Range(
+        first: gap.lowerBound, last: gap.upperBound, previousOfFirst: before, coreHashOfLast: last)
+    }
+  }
+
+  private static func joined(_ gaps: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
+    gaps.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { joined, gap in
+      if let last = joined.last, last.upperBound + 1 == gap.lowerBound {
+        joined[joined.count - 1] = last.lowerBound...gap.upperBound
+      } else {
+        joined.append(gap)
+      }
+    }
+  }
+
+  /// What the version at a place that is lost was called: what comes behind it says so.
+  private func hash(at sequence: UInt64) -> Digest? {
+    if let next = versions.first(where: { $0.sequence == sequence + 1 }) { return next.version?.previous }
+    return forgotten.ranges.first { $0.first == sequence + 1 }?.previousOfFirst
+  }
+
+  private func hash(before sequence: UInt64) -> Digest? {
+    guard sequence > 1 else { return .zero }
+    if let version = versions.first(where: { $0.sequence == sequence - 1 }) { return version.id }
+    return forgotten.ranges.first { $0.last == sequence - 1 }?.coreHashOfLast
+  }
+}
+
+extension Repository {
+  /// The lost versions of a chain, as two looks at the target show them: nothing that is kept here is believed.
+  /// - Throws: `.forked`; `.conflict` when one look shows more than the other, or a manifest that this machine knows is
+  ///   there and was not listed; `StoreError`.
+  package func lostVersions(of chain: ChainID, state: StateFolder) async throws -> [Tombstone.Range] {
+    let first = try await lostNow(chain)
+    guard !first.isEmpty else { return [] }
+    guard try await lostNow(chain) == first else { throw Self.unsteady(chain) }
+    for name in FactsSource(self, chain, state).known.filter({ first.cover($0.sequence) }) {
+      // There and readable after all: a listing was short.
+      guard let bytes = try await store.present(name.objectName) else { continue }
+      if (try? openManifest(bytes, name: name)) != nil { throw Self.unsteady(chain) }
+    }
+    return first
+  }
+
+  /// Gives lost versions up: a tombstone takes their place, and the chain counts as whole again. A manifest that turns up
+  /// later is that of a forgotten version.
+  /// - Parameter now: milliseconds since 1970 UTC.
+  package func giveUp(_ lost: [Tombstone.Range], of chain: ChainID, now: UInt64) async throws {
+    try await putTombstone(over: lost, of: chain, now: now)
+  }
+
+  private func lostNow(_ chain: ChainID) async throws -> [Tombstone.Range] {
+    let history = try await history(of: try await versionListing(of: chain))
+    if let fork = history.problems.first(where: { $0.code == .forked }) { throw fork }
+    return history.lost
+  }
+
+  private static func unsteady(_ chain: ChainID) -> RepositoryError {
+    RepositoryError(
+      .conflict, "the target shows now more, now less of chain \(chain.hex.prefix(12))",
+      hint: "Nothing was given up. Run `sealift doctor`, and try again when its listings can be relied on.")
+  }
+}

@@ -1,0 +1,114 @@
+import Repositories
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// A manifest that the target lost or spoilt keeps rules and prunes from its chain until a person gives it up.
+@Suite struct ForgetLostTests {
+  /// Hides one object from listings; it is there when it is asked for.
+  private final class ShortStore: ObjectStore {
+    let base: MemoryStore
+    let hidden: ObjectName
+    var traits: StoreTraits { base.traits }
+
+    init(_ base: MemoryStore, hiding hidden: ObjectName) { (self.base, self.hidden) = (base, hidden) }
+
+    func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+      try await base.put(body, at: name, ifAbsent: ifAbsent)
+    }
+    func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+      try await base.get(name, range: range)
+    }
+    func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+    func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+      try await base.list(prefix: prefix).filter { $0.name != hidden }
+    }
+    func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+  }
+
+  private func prune(_ world: World, _ shelf: Shelf) async throws -> PruneRepository.Outcome {
+    var request = PruneRepository.Request()
+    (request.minAge, request.runs) = (0, .one)
+    return try await PruneRepository(world).run(request, at: shelf.road.target)
+  }
+
+  private func rules(_ world: World, _ shelf: Shelf) async throws -> (ForgetVersions, ForgetVersions.Plan) {
+    let forget = ForgetVersions(world)
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    return (forget, try await forget.plan(request, at: shelf.road.target))
+  }
+
+  @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
+  func `what is lost is given up, and everything goes on`(isSpoilt: Bool, isKnown: Bool) async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    _ = try await shelf.listed()
+    let elsewhere = try Scratch()
+    var world = shelf.world
+    if !isKnown { world.stateFolder = elsewhere.file("state") }
+    let name = versions[1].name.objectName
+    if isSpoilt { shelf.road.store.content[name]?[300] ^= 1 } else { shelf.road.store.content[name] = nil }
+    let before = shelf.road.store.content
+    if !isKnown {
+      let repaired = try await RepairRepository(world).run(.init(databases: []), at: shelf.road.target)
+      #expect(repaired.elsewhere.map(\.sequence) == [2] && shelf.road.store.content == before)
+      #expect(try await rules(world, shelf).1.refusals.count == 1)
+    }
+    if !isKnown || !isSpoilt { #expect(try await prune(world, shelf).problems.count == 1) }
+    #expect(shelf.road.store.content == before)
+
+    var request = ForgetLost.Request()
+    request.dryRun = true
+    let told = try await ForgetLost(world).run(request, at: shelf.road.target)
+    #expect(told.problems.isEmpty && told.chains.map(\.lost) == [[2...2]] && shelf.road.store.content == before)
+    request.dryRun = false
+    request.named = ["app"]
+    #expect(try await ForgetLost(world).run(request, at: shelf.road.target).chains.map(\.lost) == [[2...2]])
+    #expect(shelf.road.store.content.count == before.count + 1)
+    #expect(try await ForgetLost(world).run(request, at: shelf.road.target).chains.isEmpty)
+
+    let found = try await CheckRepository(world).run(at: shelf.road.target, databases: [], .all)
+    #expect(found.isSound, "\(found.findings)")
+    let (forget, plan) = try await rules(world, shelf)
+    #expect(plan.refusals.isEmpty)
+    for chain in plan.chains { try await forget.carryOut(chain, of: plan) }
+    let pruned = try await prune(world, shelf)
+    #expect(pruned.problems.isEmpty, "\(pruned.problems)")
+    let left = Set(shelf.road.store.content.keys.filter { $0.text.hasPrefix("versions/") })
+    #expect(left == [versions[3].name.objectName])
+    #expect(shelf.road.store.content.keys.count { $0.text.hasPrefix("packs/") } == 1)
+    let path = shelf.road.scratch.file("again")
+    _ = try await Pull(world).run(.id(prefix: versions[3].id.hex), from: shelf.road.target, to: .file(path))
+    var random = SeededRandom(4)
+    #expect(try fileBytes(path) == random.bytes(80_000))
+  }
+
+  @Test func `nothing is given up that a listing only left out, nor the newest version, nor twice`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    _ = try await shelf.listed()
+    var target = shelf.road.target
+    target.store = ShortStore(shelf.road.store, hiding: versions[1].name.objectName)
+    let before = shelf.road.store.content
+    let refused = try await ForgetLost(shelf.world).run(ForgetLost.Request(), at: target)
+    #expect(refused.chains.isEmpty && refused.problems.map(\.code) == ["conflict"])
+    #expect(shelf.road.store.content == before)
+
+    shelf.road.store.content[versions[3].name.objectName] = nil
+    shelf.road.store.content[versions[0].name.objectName] = nil
+    let scratch = try Scratch()
+    var world = shelf.world
+    world.stateFolder = scratch.file("state")
+    let outcome = try await ForgetLost(world).run(ForgetLost.Request(), at: shelf.road.target)
+    #expect(outcome.chains.map(\.lost) == [[1...1]] && outcome.problems.isEmpty)
+    var request = ForgetLost.Request()
+    request.named = ["nobody"]
+    let error = await #expect(throws: OperationError.self) {
+      try await ForgetLost(world).run(request, at: shelf.road.target)
+    }
+    #expect(error?.kind == .noSuchVersion)
+  }
+}
