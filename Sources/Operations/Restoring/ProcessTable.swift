@@ -28,11 +28,17 @@ struct ProcessTable {
     let pids = (folderEntries("/proc") ?? []).compactMap { Int32($0) }.sorted()
     isWhole = namespace == Self.firstNamespace && pids.contains(getpid()) && !Self.hidesOthers
     for pid in pids {
-      guard let open = Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : []) else {
+      func look() -> Set<String>? {
+        Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : []).map { $0.union(Self.mapped(by: pid, wanted)) }
+      }
+      guard var found = look() else {
         if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
         continue
       }
-      let found = open.union(Self.mapped(by: pid, wanted))
+      for _ in 0..<50 where !found.isEmpty && Self.isBeingStarted(pid) {
+        usleep(20_000)
+        found = look() ?? []
+      }
       guard !found.isEmpty else { continue }
       holders.append(Holder(pid: pid, command: Self.command(of: pid) ?? "?", files: found.sorted()))
     }
@@ -46,6 +52,19 @@ struct ProcessTable {
   static var ownNamespace: UInt64? {
     var status = stat()
     return stat("/proc/self/ns/pid", &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+
+  /// Whether it is a child of this process that does not run a program of its own yet: until then it has what we have open.
+  /// One that stays so, as workers of a server do that was forked, counts in the end.
+  private static func isBeingStarted(_ pid: Int32) -> Bool {
+    // 4711 (name, which may hold anything) S 4242 …
+    let text = systemText("/proc/\(pid)/stat") ?? ""
+    guard let end = text.lastIndex(of: ")"),
+      text[end...].split(separator: " ").dropFirst(2).first.flatMap({ Int32($0) }) == getpid()
+    else { return false }
+    var (own, other) = (stat(), stat())
+    return stat("/proc/self/exe", &own) == 0 && stat("/proc/\(pid)/exe", &other) == 0
+      && FileIdentity(own) == FileIdentity(other)
   }
 
   /// `/proc` can be mounted so that it shows a user's own processes only.
