@@ -107,20 +107,25 @@ package struct ChainCheck: Sendable {
   private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {
     func isSuperseded(_ name: VersionName) -> Bool {
       history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
-        || name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
     }
-    let hint = "`sealift repair` writes what can be had of its version anew."
+    func hint(_ name: VersionName) -> String? {
+      if isSuperseded(name) { return nil }
+      let isGivenUp = name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
+      return isGivenUp
+        ? "Its version was forgotten: `sealift prune` deletes it."
+        : "`sealift repair` writes what can be had of its version anew."
+    }
     let broken = manifests.unreadable.map { name in
       let problem = manifests.problem(of: name)
       return CheckFinding(
         name.objectName, isSuperseded(name) ? .spare : .damaged,
-        problem.map { "\($0.message)" } ?? "a manifest cannot be read", hint: isSuperseded(name) ? nil : hint)
+        problem.map { "\($0.message)" } ?? "a manifest cannot be read", hint: hint(name))
     }
     let cut = manifests.cut.map { name, size in
       CheckFinding(
         name.objectName, isSuperseded(name) ? .spare : .cut,
         "a manifest has \(size) bytes instead of \(name.length): it was cut, or its push never ended",
-        hint: isSuperseded(name) ? nil : hint)
+        hint: hint(name))
     }
     return broken + cut
   }
