@@ -23,10 +23,12 @@ struct DrillRestoration {
 
   /// - Throws: what says nothing of the version: no network, no space, `.cancelled`, a query that must not be run.
   ///   Content that is damaged, or not there, is a finding.
-  ///   Restored once more before that: one bad answer of a server says nothing of the version.
+  ///   Restored once more before that: one bad answer of a server, or one read that this machine's disk failed and SQLite
+  ///   took for a malformed page, says nothing of the version.
   func prove(_ trial: Drill.Trial) async throws -> DrillProof {
     do {
-      return try await restored(trial)
+      let proof = try await restored(trial)
+      return proof.damage == nil ? proof : try await provedAgain(trial)
     } catch let error where Self.isDamage(error) {
       return try await provedAgain(trial)
     }
