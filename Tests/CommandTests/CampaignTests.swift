@@ -5,7 +5,9 @@ import Testing
 /// The campaigns of Scripts/campaigns, at the size that CI has time for. They take minutes and need strace and servers:
 /// Scripts/test says so by SEALIFT_CAMPAIGNS.
 @Suite(.serialized, .enabled(if: Environment.value("SEALIFT_CAMPAIGNS") != nil)) struct CampaignTests {
-  private func campaign(_ name: String, _ arguments: String...) async throws {
+  private func campaign(_ name: String, _ arguments: String...) async throws { try await campaign(name, arguments) }
+
+  private func campaign(_ name: String, _ arguments: [String]) async throws {
     let python = Environment.value("SEALIFT_PYTHON") ?? "/usr/bin/python3"
     let binary = try #require(Environment.value("SEALIFT_BINARY"), "Scripts/test names the program in SEALIFT_BINARY")
     let result = try await run(
@@ -29,11 +31,15 @@ import Testing
 
   @Test func `whatever the network does to a request, what comes back is right or refused`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
-    try await campaign("wire", "--targets", targets, "--names", "ceph", "--cuts", "6")
+    func stories(_ names: String...) -> [String] { names.flatMap { ["--only", $0] } }
     try await campaign(
-      "wire", "--targets", targets, "--names", "apache-basic", "--cuts", "4", "--only", "cuts", "--only", "lost",
-      "--only",
-      "again", "--only", "ranges")
+      "wire",
+      ["--targets", targets, "--names", "ceph", "--cuts", "6"]
+        + stories("cuts", "lost", "again", "statuses", "bodies", "keeping", "expired"))
+    try await campaign(
+      "wire",
+      ["--targets", targets, "--names", "apache-basic", "--cuts", "4"]
+        + stories("cuts", "lost", "again", "ranges"))
   }
 
   @Test func `a snapshot is one committed state, whatever writers do meanwhile`() async throws {

@@ -81,6 +81,22 @@ class Line(Desk):
             os.unlink(path)
         return result.returncode == 0
 
+    def keep(self, fault):
+        """Forgets the oldest version and prunes, through the proxy; whether both came to their end. What was not to go is there."""
+        while len(self.acknowledged) < 3:
+            self.change(40)
+            self.acknowledge()
+        oldest = next(iter(self.acknowledged))
+        self.proxy.begin(fault)
+        results = [self.run("--target", "t", *words) for words in (["forget", oldest], ["prune", "--min-age", "0s", "--one-run"])]
+        self.proxy.fault = None
+        for result in results:
+            self.demand_clear(result)
+        del self.acknowledged[oldest]
+        for version in (next(iter(self.acknowledged)), list(self.acknowledged)[-1]):
+            self.check(version)
+        return all(result.returncode == 0 for result in results)
+
     @staticmethod
     def demand_clear(result):
         if result.returncode not in STATUSES:

@@ -3,10 +3,22 @@
 
     rows.py CAMPAIGN FAULT HOW COUNT ASSERTED RESULT COMMAND SIZE       for campaigns that are no Python
 """
-import json, os, subprocess, sys, time
+import json, os, shlex, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+STAND_INS = {"--binary": "PROGRAM", "--targets": "TARGETS.JSON"}
 FOLDER = os.environ.get("SEALIFT_RELIABILITY", f"{ROOT}/.build/reliability")
+
+
+def command():
+    """What does it again: the command that runs now, without places of this machine."""
+    words, told = iter(sys.argv[1:]), [f"Scripts/campaigns/{os.path.basename(sys.argv[0])}"]
+    for word in words:
+        told.append(word)
+        if word in STAND_INS:
+            next(words)
+            told.append(STAND_INS[word])
+    return shlex.join(told)
 
 
 def tell(campaign, fault, how, count, asserted, result, command, **more):
