@@ -53,6 +53,7 @@ func check(_ connection: Connection, by pragma: String, _ watch: Watch) throws -
 private func outcome(_ connection: Connection, _ sql: String, _ watch: Watch) throws -> CheckOutcome? {
   do throws(SQLiteFailure) {
     let lines = try connection.rows(sql, limit: 100)
+    if let failure = SQLiteFailure(failedReadIn: lines) { throw failure }
     return lines == ["ok"] ? .ok : .damaged(lines)
   } catch {
     if let refusal = watch.refusal { throw refusal }

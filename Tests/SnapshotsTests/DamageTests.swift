@@ -1,7 +1,9 @@
+import CSQLite
 import Glibc
-import Snapshots
 import TestKit
 import Testing
+
+@testable import Snapshots
 
 /// A damaged database is better kept than lost: its pages are copied as they are, and it is said.
 @Suite struct DamageTests {
@@ -116,5 +118,16 @@ import Testing
 
   private func number(_ bytes: [UInt8], _ offset: Int) -> Int {
     bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  @Test func `a read that the disk failed is no damage`() {
+    for line in [
+      "*** in database main ***\nPage 70: unable to get the page. error code=8458",
+      "*** in database main ***\nTree 5 page 3: btreeInitPage() returns error code 266",
+    ] {
+      #expect(SQLiteFailure(failedReadIn: ["row 3 missing from index i", line])?.primary == SQLITE_IOERR)
+    }
+    #expect(SQLiteFailure(failedReadIn: ["Tree 5 page 3: btreeInitPage() returns error code 11", "ok"]) == nil)
+    #expect(SQLiteFailure(failedReadIn: ["NULL value in t.code", "wrong # of entries in index code 10"]) == nil)
   }
 }
