@@ -32,6 +32,7 @@ package final class Spool: @unchecked Sendable {
       }
       return Spool(path: folder, lock: lock)
     } catch {
+      unlink("\(folder)/lock")
       rmdir(folder)
       throw error
     }
@@ -41,7 +42,8 @@ package final class Spool: @unchecked Sendable {
   package func remove() {
     guard !removal.isRaised else { return }
     removal.raise()
-    try? FileManager.default.removeItem(atPath: path)
+    // It is a plain copy of a database: one failed call must not leave it until the next run.
+    for _ in 1...3 where access(path, F_OK) == 0 { try? FileManager.default.removeItem(atPath: path) }
     unlock(lock)
   }
 
