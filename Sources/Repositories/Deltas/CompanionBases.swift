@@ -76,7 +76,9 @@ package final class CompanionBases: Sendable {
   }
 
   /// Whether a file that was pushed whole will be a base: then it must lie where later versions can refer to it.
-  var hasNewBases: Bool { pushed.withLock { $0.values.contains { $0.copied != nil && $0.inDeltas == 0 } } }
+  var hasNewBases: Bool {
+    pushed.withLock { $0.values.contains { $0.copied != nil && $0.inWholeFrames > 0 && $0.inDeltas == 0 } }
+  }
 
   /// After the version was acknowledged: takes new bases in, and lets go of those whose files are gone.
   /// - Parameters:
