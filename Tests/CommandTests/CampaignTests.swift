@@ -21,7 +21,10 @@ import Testing
   }
 
   @Test func `killed at any call, an acknowledged version restores and nothing is torn`() async throws {
-    try await campaign("kill-points", "--push", "200", "--restore", "100", "--in-place", "40", "--others", "12")
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign(
+      "kill-points", "--push", "200", "--restore", "100", "--in-place", "40", "--others", "12", "--targets", targets,
+      "--names", "ceph", "--network", "3")
   }
 
   @Test func `whatever call fails, nothing is acknowledged that is not there, and nothing is left behind`() async throws

@@ -23,14 +23,10 @@ class Desk:
         self.binary, self.folder = os.path.abspath(binary), folder
         self.random = random.Random(seed)
         self.database = f"{folder}/app.db"
-        self.target = f"file://{folder}/target"
-        os.makedirs(f"{folder}/target")
+        os.makedirs(folder)
         self.write_secret(f"{folder}/key", self.random.randbytes(64))
-        self.configure({"host": "desk", "stateFolder": f"{folder}/state",
-                        "targets": {"t": {"url": self.target, "keyFile": f"{folder}/key"}},
-                        "databases": {"app": {"path": self.database}}})
+        self.begin_anew()
         self.must("init")
-        self.acknowledged = {}
         # While this connection lives, nobody is the last to close: the -wal keeps content that is not checkpointed.
         self.keeper = sqlite3.connect(self.database, check_same_thread=False)
         self.keeper.execute("pragma journal_mode=wal")
@@ -39,6 +35,20 @@ class Desk:
         for _ in range(versions):
             self.acknowledge()
             self.change(120)
+
+    def begin_anew(self):
+        """A target where nothing is yet, and a machine that knows of none."""
+        shutil.rmtree(f"{self.folder}/state", ignore_errors=True)
+        self.acknowledged = {}
+        self.configure({"host": "desk", "stateFolder": f"{self.folder}/state",
+                        "targets": {"t": {"keyFile": f"{self.folder}/key"} | self.empty_target()},
+                        "databases": {"app": {"path": self.database}}})
+
+    def empty_target(self):
+        """What the configuration says of a target where nothing is."""
+        shutil.rmtree(f"{self.folder}/target", ignore_errors=True)
+        os.mkdir(f"{self.folder}/target")
+        return {"url": f"file://{self.folder}/target"}
 
     @staticmethod
     def write_secret(path, content):

@@ -4,6 +4,7 @@ import json, os, random, sqlite3, urllib.parse
 
 from common import wire
 from common.desk import Desk, Wrong, digest
+from common.far import entry
 
 STATUSES = {0, 1, 2, 3, 10, 11, 12, 13, 14, 15}
 
@@ -20,8 +21,8 @@ class Line(Desk):
         self.proxy, prefix = wire.Proxy(url.port), f"wire-{random.randrange(1 << 32):08x}"
         self.server, self.prefix = target, prefix
         self.configure({"host": "desk", "stateFolder": f"{folder}/state", "databases": {"app": {"path": self.database}},
-                        "targets": {"t": self.entry(target, url, self.proxy.port, prefix),
-                                    "clean": self.entry(target, url, url.port, prefix)}})
+                        "targets": {"t": {"keyFile": f"{folder}/key"} | entry(self, target, prefix, self.proxy.port),
+                                    "clean": {"keyFile": f"{folder}/key"} | entry(self, target, prefix)}})
         self.must("--target", "clean", "init")
         connection = sqlite3.connect(self.database)
         connection.execute("pragma journal_mode=wal")
@@ -29,17 +30,6 @@ class Line(Desk):
         connection.close()
         self.change(600)
         self.acknowledge()
-
-    def entry(self, target, url, port, prefix):
-        common = {"keyFile": f"{self.folder}/key"}
-        if target["kind"] == "s3":
-            self.write_secret(f"{self.folder}/secret-key", target["secretKey"].encode())
-            return common | {"url": f"s3://{target['bucket']}/{prefix}", "endpoint": f"http://127.0.0.1:{port}",
-                             "region": target["region"], "style": "path", "accessKeyId": target["accessKey"],
-                             "secretKeyFile": f"{self.folder}/secret-key"}
-        self.write_secret(f"{self.folder}/password", target["password"].encode())
-        return common | {"url": f"webdav://127.0.0.1:{port}{url.path}/{prefix}", "user": target["user"],
-                         "passwordFile": f"{self.folder}/password"}
 
     def acknowledge(self):
         version = json.loads(self.must("--target", "clean", "push", "app", "--json").splitlines()[-1])["versions"][0]
