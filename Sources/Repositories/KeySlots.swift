@@ -68,6 +68,8 @@ package struct KeySlots: Sendable {
     }
     for name in try await names() where name.digest == entry.name.digest {
       try await repository.store.delete(name.objectName)
+      // Whoever has that key opens the repository as long as the slot is there.
+      try await repository.store.demandGone(name.objectName)
     }
     return entry
   }

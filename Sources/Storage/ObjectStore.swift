@@ -74,6 +74,17 @@ package struct StoreTraits: Sendable {
   }
 }
 
+extension ObjectStore {
+  /// - Throws: `.badAnswer` when an object that was deleted is still there; it may be gone in a while.
+  package func demandGone(_ name: ObjectName) async throws(StoreError) {
+    guard try await head(name) != nil else { return }
+    throw StoreError(
+      .badAnswer, "\(traits.location) said that \(name) is deleted, and has it still",
+      hint: "Do the same again in a while. If that does not help, look for a proxy or a portal on the way.",
+      retry: .later(after: nil))
+  }
+}
+
 /// An object as a listing shows it.
 package struct ObjectInfo: Sendable, Hashable {
   package var name: ObjectName

@@ -73,6 +73,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [(200, true, false), (200, false, true), (204, true, true), (404, true, true)])
+  func `a deletion that only a portal confirmed is none`(_ status: Int, _ isThere: Bool, _ isDeleted: Bool) async throws
+  {
+    try await withServer { request in
+      switch request.method {
+      case "DELETE": .status(status, [:], "<html>Welcome to our hotel</html>")
+      case "HEAD": isThere ? .status(200, ["Content-Length": "1"]) : .status(404)
+      default: .status(200, [:], Self.listing([]))
+      }
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { try await store.delete(name) }
+      #expect(error?.code == (isDeleted ? nil : .badAnswer))
+    }
+  }
+
   @Test func `an object that is shorter at the server than what was sent is not stored`() async throws {
     try await withServer { request in
       request.method == "HEAD" ? .status(200, ["Content-Length": "2"]) : .status(200)

@@ -181,6 +181,15 @@ import Testing
     }
   }
 
+  @Test(arguments: [(200, true), (202, true), (204, false)])
+  func `a deletion that is only promised is looked after`(_ status: Int, _ isDoubted: Bool) async throws {
+    try await withServer(Self.server(size: 2) { _ in .status(status) }) { server in
+      let store = try store(server)
+      let error = await storeError { try await store.delete(name) }
+      #expect(error?.code == (isDoubted ? .badAnswer : nil))
+    }
+  }
+
   @Test func `a MOVE that finds the same bytes there is a success, and other bytes are not`() async throws {
     for content in ["123", "124"] {
       let replies = Self.server { request in

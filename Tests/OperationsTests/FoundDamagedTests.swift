@@ -51,8 +51,9 @@ import Testing
     func remember() throws {
       let object = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.max())
       let memory = SourceMemory(
-        signature: try SourceSignature.read(database.path), companions: nil, repository: "", chain: "",
-        object: object.text, version: versions[1], seenAt: road.world.now())
+        signature: try SourceSignature.read(database.path), companions: nil, repository: "",
+        chain: String(object.text.split(separator: "/")[1]), object: object.text, version: versions[1],
+        seenAt: road.world.now())
       memory.write(SourceMemory.path(road.world, database, host: "host", store: road.store.traits.identity))
     }
 
@@ -108,6 +109,39 @@ import Testing
     #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [false])
     try await spoilt.demandWholePush()
     #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+  }
+
+  @Test func `a push builds on nothing that a drill on another machine could not restore`() async throws {
+    let spoilt = try await Spoilt()
+    let scratch = try Scratch()
+    try spoilt.remember()
+    let elsewhere = Drill(spoilt.road.withoutState(scratch))
+    #expect(try await elsewhere.run(Drill.Request(), at: spoilt.road.target).drilled.map(\.hasPassed) == [false])
+    // Nothing changed here, and the target was asked a while ago.
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+    var request = Push.Request(database: spoilt.database, targets: [spoilt.road.target])
+    request.verifyRemoteEvery = 0
+    let pushed = try #require(try await Push(spoilt.road.world).run(request).pushed.first)
+    #expect(!pushed.unchanged && pushed.version.sequence == 3)
+    spoilt.road.store.content[spoilt.pack] = nil
+    #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [true])
+  }
+
+  @Test func `a drill that another machine passed lets an unchanged database be`() async throws {
+    let spoilt = try await Spoilt()
+    let scratch = try Scratch()
+    spoilt.flip()
+    try spoilt.remember()
+    let elsewhere = Drill(spoilt.road.withoutState(scratch))
+    #expect(try await elsewhere.run(Drill.Request(), at: spoilt.road.target).drilled.map(\.hasPassed) == [true])
+    var request = Push.Request(database: spoilt.database, targets: [spoilt.road.target])
+    request.verifyRemoteEvery = 0
+    #expect(try await Push(spoilt.road.world).run(request).pushed.map(\.unchanged) == [true])
+    // What was read once is not read again: no key is needed.
+    let locked = TargetAccess(
+      name: "memory", store: spoilt.road.store, unlock: { throw OperationError(.wrongKey, "asked for a key") })
+    request.targets = [locked]
+    #expect(try await Push(spoilt.road.world).run(request).pushed.map(\.unchanged) == [true])
   }
 
   @Test func `what a later drill restores is built on again`() async throws {

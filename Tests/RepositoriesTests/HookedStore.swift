@@ -9,14 +9,16 @@ final class HookedStore: ObjectStore {
   private let base: MemoryStore
   private let beforePut: Hook
   private let beforeGet: Hook
+  private let ignoresDeletions: Bool
 
   init(
     _ base: MemoryStore, beforePut: @escaping Hook = { _ async throws(StoreError) in },
-    beforeGet: @escaping Hook = { _ async throws(StoreError) in }
+    beforeGet: @escaping Hook = { _ async throws(StoreError) in }, ignoresDeletions: Bool = false
   ) {
     self.base = base
     self.beforePut = beforePut
     self.beforeGet = beforeGet
+    self.ignoresDeletions = ignoresDeletions
     traits = base.traits
   }
 
@@ -32,5 +34,7 @@ final class HookedStore: ObjectStore {
 
   func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
   func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
-  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+  func delete(_ name: ObjectName) async throws(StoreError) {
+    if !ignoresDeletions { try await base.delete(name) }
+  }
 }

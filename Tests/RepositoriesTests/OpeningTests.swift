@@ -92,6 +92,16 @@ import Testing
     #expect(error?.code == .slotNeeded)
   }
 
+  @Test func `a slot that is deleted in words only is not said to be gone`() async throws {
+    let home = try await Home()
+    let other = try await KeySlots(of: home.repository).add(
+      .keyFile([UInt8](repeating: 5, count: 32)), current: Home.secret, cost: .least, now: 1)
+    let store = HookedStore(home.store, ignoresDeletions: true)
+    let slots = KeySlots(of: try await Repository.open(at: store, with: Home.secret))
+    let error = await #expect(throws: StoreError.self) { try await slots.remove(other.id, force: false) }
+    #expect(error?.code == .badAnswer)
+  }
+
   @Test func `a slot that lies there twice is tried once`() async throws {
     let home = try await Home()
     let gets = Locked(0)

@@ -163,29 +163,6 @@ package struct Push: Sendable {
     return waiting
   }
 
-  /// By `stat` alone; once in a while one listing proves that the version is still there.
-  private func unchanged(
-    _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
-    at target: TargetAccess
-  ) async -> VersionSummary? {
-    let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
-    guard var memory = SourceMemory.read(path), memory.signature == signature,
-      memory.companions == capture.digest?.hex
-    else { return nil }
-    let now = world.now()
-    // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
-    let isFresh = now >= memory.seenAt && now - memory.seenAt < request.verifyRemoteEvery
-    if isFresh, !target.store.traits.isLocal { return memory.version }
-    guard let listed = try? await target.store.list(prefix: memory.object),
-      listed.contains(where: { $0.name.text == memory.object && VersionName($0.name)?.length == $0.size })
-    else { return nil }
-    if !isFresh {
-      memory.seenAt = now
-      memory.write(path)
-    }
-    return memory.version
-  }
-
   private func seal(
     _ copy: PushCopy, _ capture: CompanionCapture, for target: TargetAccess, _ deltas: DeltaPlan, _ request: Request,
     _ host: String, _ outcome: inout Outcome

@@ -16,6 +16,8 @@ struct SourceMemory: Codable, Sendable {
   var version: VersionSummary
   /// When the target last showed that object: milliseconds since 1970 UTC.
   var seenAt: UInt64
+  /// What the names of the chain's annotations came to then; none of those says that the version is damaged.
+  var annotations: String?
 
   /// One file for each database, target and way of taking it.
   /// - Parameter store: the identity of the target's store.

@@ -5,6 +5,8 @@ package import Storage
 package struct RecordListing: Sendable {
   let objects: [ObjectInfo]
 
+  package init(objects: [ObjectInfo]) { self.objects = objects }
+
   package static let empty = RecordListing(objects: [])
 
   /// Of the objects that have the length that their name says, in the order of their hashes.

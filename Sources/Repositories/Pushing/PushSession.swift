@@ -21,7 +21,7 @@ package struct PushSession: ~Copyable {
   /// Packs of a push that was cut: no version holds them yet, so partial manifests go on protecting them.
   private var resumed: [PackEntry]
   private var nextPackNumber: UInt32
-  /// A drill on this machine could not restore the newest version: nothing of it is taken for there.
+  /// The newest version was found damaged, by a drill on this machine or by anyone: nothing of it is taken for there.
   private let newestIsDoubted: Bool
   /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
   private var newestIsWhole: Bool
@@ -62,6 +62,7 @@ package struct PushSession: ~Copyable {
     async let versions = repository.store.list(prefix: Layout.versions(of: chain))
     async let presence = Presence(repository, chain: chain, state: state)
     async let tombstones = repository.tombstones(of: chain, state: state)
+    async let annotations = repository.annotations(of: chain, state: state)
     let listing = ChainListing(chain: chain, objects: try await versions)
     let history = try await repository.newest(of: listing, state: state)
     let mark = try HighWaterMark.read(chain, in: state)
@@ -75,7 +76,9 @@ package struct PushSession: ~Copyable {
     let newest = end.history.newest
     let isSpared = newest.map { !present.condemns($0.name.digest) } ?? true
     let doubted = DoubtedVersions(of: chain, in: state)
-    let isDoubted = newest.map { doubted.contains($0.id) } ?? false
+    // Who may not read what was said later can push all the same.
+    let said = (try? await annotations) ?? .none
+    let isDoubted = newest.map { doubted.contains($0.id) || said.damage(of: $0.id) != nil } ?? false
     let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
     let accepted = Set(loader.known.entries.keys)
     for partial in end.history.partials { _ = try await loader.add(versionIn: partial) }

@@ -1,0 +1,52 @@
+import Repositories
+import Sealing
+import Snapshots
+import Storage
+
+extension Push {
+  /// The version that a target has of a database that did not change since: found by `stat` alone.
+  ///
+  /// Once in a while two listings prove that the version is still there, and that nobody said anything of it since; what
+  /// was said is read, because it may be that a drill on another machine could not restore it.
+  func unchanged(
+    _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
+    at target: TargetAccess
+  ) async -> VersionSummary? {
+    let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
+    guard var memory = SourceMemory.read(path), memory.signature == signature,
+      memory.companions == capture.digest?.hex
+    else { return nil }
+    let now = world.now()
+    // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
+    let isFresh = now >= memory.seenAt && now - memory.seenAt < request.verifyRemoteEvery
+    if isFresh, !target.store.traits.isLocal { return memory.version }
+    guard let listed = try? await target.store.list(prefix: memory.object),
+      listed.contains(where: { $0.name.text == memory.object && VersionName($0.name)?.length == $0.size })
+    else { return nil }
+    if !isFresh {
+      guard let annotations = await harmlessAnnotations(of: memory, at: target) else { return nil }
+      memory.annotations = annotations
+      memory.seenAt = now
+      memory.write(path)
+    }
+    return memory.version
+  }
+
+  /// What the names of a chain's annotations come to; `nil` when one of them says that the version is damaged, or when
+  /// that cannot be known.
+  private func harmlessAnnotations(of memory: SourceMemory, at target: TargetAccess) async -> String? {
+    guard let chain = ChainID(hex: memory.chain),
+      let listed = try? await target.store.list(prefix: Layout.annotations(of: chain))
+    else { return nil }
+    let names = Digest.sha256(of: Array(listed.map(\.name.text).sorted().joined(separator: "\n").utf8)).hex
+    if names == memory.annotations || listed.isEmpty { return names }
+    guard let version = Hex.decode(memory.version.id).flatMap({ Digest($0) }),
+      let repository = try? await target.open(world),
+      let state = try? StateFolder(world.stateFolder, repository: repository.id),
+      let said = try? await repository.annotations(
+        of: chain, listed: RecordListing(objects: listed), state: state),
+      said.damage(of: version) == nil
+    else { return nil }
+    return names
+  }
+}
