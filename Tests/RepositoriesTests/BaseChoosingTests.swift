@@ -93,6 +93,16 @@ import Testing
     #expect(read() == nil)
   }
 
+  /// Whoever looks for a sample goes on until a free place: a table without one was never written by us.
+  @Test(arguments: [0xFF, 1] as [UInt8]) func `a table without free places is no table`(byte: UInt8) throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/samples"
+    try SampleTable(pages: 1000, pageSize: 4096, in: scratch.path).write(to: path)
+    let bytes = try #require(try StateFiles.read(path))
+    try StateFiles.write(bytes[..<16] + [UInt8](repeating: byte, count: bytes.count - 16), to: path)
+    #expect(SampleTable.read(from: path, pages: 1000, pageSize: 4096, in: scratch.path) == nil)
+  }
+
   private func samples(of page: [UInt8]) -> Set<UInt32> {
     var found: Set<UInt32> = []
     page.withUnsafeBytes { PageSampler(distance: 512).samples(of: $0) { found.insert($0) } }

@@ -30,7 +30,7 @@ final class BaseFolder {
       return nil
     }
     let bytes = try? StateFiles.read("\(path)/record.json")
-    record = bytes.flatMap { try? JSONDecoder().decode(BaseRecord.self, from: Data($0)) }
+    record = bytes.flatMap(BaseRecord.init(json:))
     companions = limit > 0 ? CompanionBaseFolder("\(path)/companions", limit: limit) : nil
   }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Repositories
 
 /// What the bases of a database cost, and by that when new ones pay: levels, not chains (`Docs/Decisions/0005`).
@@ -55,5 +56,23 @@ struct BaseRecord: Codable, Equatable, Sendable {
       record.firstLeafCost = record.firstLeafCost ?? base.cost
     }
     return record
+  }
+}
+
+extension BaseRecord {
+  /// Far beyond any database, and far from where sums and products of such numbers end.
+  private static let bearable = 0...1 << 56
+
+  /// As it lies beside the images; `nil` when it is no record, or has figures that no push has written.
+  init?(json: [UInt8]) {
+    guard let record = try? JSONDecoder().decode(Self.self, from: Data(json)),
+      record.figures.allSatisfy(Self.bearable.contains)
+    else { return nil }
+    self = record
+  }
+
+  private var figures: [Int] {
+    let bases = [anchor, middle].compactMap { $0 }.flatMap { [$0.length, $0.cost, $0.decoded] }
+    return bases + [pageSize, firstMiddleCost ?? 0, excessOfMiddles, firstLeafCost ?? 0, excessOfLeaves]
   }
 }

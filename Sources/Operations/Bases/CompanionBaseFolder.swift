@@ -19,9 +19,9 @@ struct CompanionBaseFolder {
     self.path = path
     self.limit = limit
     let bytes = try? StateFiles.read("\(path)/record.json")
-    let accounts = bytes.flatMap { try? JSONDecoder().decode([String: CompanionBases.Account].self, from: Data($0)) }
-    bases = CompanionBases(in: path, accounts: accounts ?? [:])
-    tidy(accounts ?? [:])
+    let accounts = CompanionBases.accounts(json: bytes ?? [])
+    bases = CompanionBases(in: path, accounts: accounts)
+    tidy(accounts)
   }
 
   /// Takes note of a version that was acknowledged.

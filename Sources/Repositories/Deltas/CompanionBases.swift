@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 package import Sealing
 import Storage
@@ -21,6 +22,14 @@ package final class CompanionBases: Sendable {
     var excess = 0
 
     var pays: Bool { excess < whole }
+
+    /// Far beyond any file, and far from where sums end.
+    private static let bearable = -1 << 56...1 << 56
+
+    /// Whether a push may have written this.
+    var isSensible: Bool {
+      CompanionBases.lengths.contains(length) && [whole, firstDelta ?? 0, excess].allSatisfy(Self.bearable.contains)
+    }
   }
 
   /// What a push stored of a file.
@@ -43,8 +52,17 @@ package final class CompanionBases: Sendable {
     self.accounts = accounts
   }
 
+  /// The accounts as they lie in a file, but for those that no push has written: a disk may give back anything, and what
+  /// has these names is read and removed.
+  package static func accounts(json: [UInt8]) -> [String: Account] {
+    let all = (try? JSONDecoder().decode([String: Account].self, from: Data(json))) ?? [:]
+    return all.filter { isName($0.key) && $0.value.isSensible }
+  }
+
   /// What stands for a path here.
   static func name(of path: String) -> String { String(Digest.sha256(of: Array(path.utf8)).hex.prefix(32)) }
+
+  private static func isName(_ text: String) -> Bool { Hex.decode(text)?.count == 16 }
 
   /// Forgets what a push stored that came to nothing.
   func begin() { pushed.withLock { $0 = [:] } }

@@ -38,9 +38,12 @@ final class SampleTable: @unchecked Sendable {
   /// The tags of one page.
   func samples(of page: UnsafeRawBufferPointer, _ each: (UInt32) -> Void) { sampler.samples(of: page, each) }
 
+  /// A quarter stays free: searches end there.
+  private var mostUsed: Int { slots.count * 3 / 4 }
+
   /// Notes a sample; the first page with it stays. A full table takes no more.
   func insert(_ tag: UInt32, page: Int) {
-    guard used < slots.count * 3 / 4 else { return }
+    guard used < mostUsed else { return }
     let index = place(of: tag)
     guard slots[index] == 0 else { return }
     slots[index] = UInt64(tag) << 32 | UInt64(page + 1)
@@ -90,7 +93,9 @@ final class SampleTable: @unchecked Sendable {
       bytes.withUnsafeBytes {
         UnsafeMutableRawBufferPointer(slots).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[headLength...]))
       }
+      table.used = slots.count { $0 != 0 }
     }
-    return table
+    // A search ends at a free slot; a disk may give back a table without one.
+    return table.used <= table.mostUsed ? table : nil
   }
 }
