@@ -96,6 +96,13 @@ let package = Package(
       name: "SimulatorTests",
       dependencies: ["ProtocolModel", "Simulator", .product(name: "Subprocess", package: "swift-subprocess")],
       swiftSettings: house),
+    // What Scripts/campaigns/fuzz feeds with libFuzzer; the suite feeds the same parsers without it.
+    .testTarget(
+      name: "FuzzingTests",
+      dependencies: [
+        "Backends", "Operations", "Repositories", "Sealing", "SealiftTool", "Snapshots", "Storage", "TestKit",
+      ],
+      path: "Tests/Fuzzing", exclude: ["LibFuzzer.swift"], swiftSettings: house),
     .testTarget(
       name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
       swiftSettings: house),

@@ -1,16 +1,22 @@
-import Glibc
-
 @testable import Backends
 @testable import Sealing
 @testable import Snapshots
 @testable import Storage
 
-/// Every parser of what a server, a repository or a file may send, by name. Each must refuse or read, never crash, hang or
-/// take memory beyond its input's kind; what it reads and can write must come out as the same bytes.
-let parsers: [String: @Sendable ([UInt8]) -> Void] = [
+typealias Parser = @Sendable ([UInt8]) -> Void
+
+/// Every parser of what a server, a repository, a file or a person may give us, by name. Each must refuse or read, never
+/// crash, hang or take memory beyond its input's kind; what it reads and can write must come out as the same bytes.
+let parsers: [String: Parser] = [bodyParsers, serverParsers, sealedParsers, nameParsers, textParsers, stateParsers]
+  .reduce(into: [:]) { all, some in all.merge(some) { _, _ in fatalError("two parsers have one name") } }
+
+/// What lies inside a sealed object, behind its encryption: whoever holds the key can write anything there.
+let bodyParsers: [String: Parser] = [
+  // Kind, where the directory begins (4 bytes), directory.
   "directory": { bytes in
-    guard let kind = bytes.first.flatMap({ ObjectKind(rawValue: $0 % 7 + 1) }) else { return }
-    _ = try? Directory(decoding: Array(bytes.dropFirst()), kind: kind, end: 1 << 20)
+    guard bytes.count > 5, let kind = ObjectKind(rawValue: bytes[0] % 7 + 1) else { return }
+    let end = bytes[1..<5].reduce(0) { $0 << 8 | Int($1) }
+    _ = try? Directory(decoding: Array(bytes[5...]), kind: kind, end: end)
   },
   "manifest": { bytes in
     guard let body = try? ManifestBody(decoding: bytes), body.encode() != bytes else { return }
@@ -60,8 +66,9 @@ let parsers: [String: @Sendable ([UInt8]) -> Void] = [
     _ = try? Header.decode(bytes[...])
   },
   "facts": { bytes in
-    guard let chain = ChainID(Array(repeating: 7, count: 16)) else { return }
-    _ = try? VersionFacts.decode(bytes, of: chain)
+    guard let facts = try? VersionFacts.decode(bytes, of: Known.chain) else { return }
+    demand(
+      (try? VersionFacts.decode(VersionFacts.encode(facts), of: Known.chain)) == facts, "facts are written otherwise")
   },
   "cells": { bytes in
     guard bytes.count > 2 else { return }
@@ -83,6 +90,10 @@ let parsers: [String: @Sendable ([UInt8]) -> Void] = [
         Array(bytes.dropFirst()), codec: codec, lengths, prefix: codec.hasPrefix ? prefix : nil)
     }
   },
+]
+
+/// What a server answers, and the beginning of a file that is said to be a database.
+let serverParsers: [String: Parser] = [
   "s3": { bytes in
     _ = try? S3ListingPage(bytes)
     _ = S3Refusal(bytes)
@@ -95,34 +106,34 @@ let parsers: [String: @Sendable ([UInt8]) -> Void] = [
   },
   "headers": { bytes in
     let text = String(decoding: bytes, as: UTF8.self)
-    _ = HTTPTime.seconds(text)
-    _ = ContentRange(text)
+    // A date is read again as itself: its seconds are within the years that it may have.
+    if let seconds = HTTPTime.seconds(text) {
+      demand(HTTPTime.secondsOfISO(HTTPTime.iso(seconds)) == seconds, "a date")
+    }
+    _ = HTTPTime.secondsOfISO(text)
+    let answer = HTTPResponse(
+      status: 206, headers: [("retry-after", text), ("content-range", text)], body: Array(bytes.prefix(10)))
+    if let wait = HTTPTime.retryAfter(answer, now: 1_795_176_000) { demand(wait >= .zero, "a wait below zero") }
+    if let range = ContentRange(text) { demand(range.bytes.lowerBound >= 0, "a range before the beginning") }
+    if let name = ObjectName("packs/a") { _ = try? answer.part(0..<10, of: name) }
     _ = PercentEncoding.decode(text)
+    _ = PercentEncoding.decode(text, plusIsSpace: true)
     _ = try? WebAddress(text)
-    _ = ObjectName(text)
   },
   "database": { bytes in
-    _ = DatabaseHeader(bytes)
+    guard let header = DatabaseHeader(bytes) else {
+      _ = ForeignFormat(beginningOf: bytes)
+      return
+    }
+    _ = (header.pageSize, header.pageCount, header.isWAL, header.reservedBytes, header.isNoise)
+    _ = (header.firstFreelistTrunk, header.freelistCount, header.encoding)
+  },
+  "property-list": { bytes in
+    guard let list = PropertyList(binary: bytes) else { return }
+    _ = (list["NSStoreType"]?.text, list["NSStoreModelVersionHashes"]?.entries.count, list.elements.count)
   },
 ]
 
 func demand(_ holds: Bool, _ what: String) {
   if !holds { fatalError(what) }
-}
-
-private let parser: @Sendable ([UInt8]) -> Void = {
-  let name = getenv("SEALIFT_FUZZ").map { String(cString: $0) } ?? ""
-  guard let parser = parsers[name] else {
-    print(parsers.keys.sorted().joined(separator: "\n"))
-    // libFuzzer ends the process without writing what is buffered.
-    fflush(nil)
-    exit(2)
-  }
-  return parser
-}()
-
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  parser(Array(UnsafeBufferPointer(start: start, count: count)))
-  return 0
 }
