@@ -166,6 +166,7 @@ import Testing
       #expect(second?.hint?.contains("caFile") == true)
       #expect(second?.retry == .never)
     }
+    Fault.credentials.met(2, "TLS that is none")
   }
 
   @Test func `an upload limit is kept by each transfer`() async throws {
@@ -204,6 +205,7 @@ import Testing
       guard proxy.requests.count == 1, direct.requests.count == 1 else { exit(6) }
       guard !(proxy.requests + direct.requests).contains(where: { $0.headers["authorization"] != nil }) else { exit(7) }
     }
+    Fault.credentials.met(2, "proxy or netrc file")
   }
 
   @Test func `times in answers are understood, and nothing else`() {

@@ -57,6 +57,7 @@ import Testing
       }
       #expect(thief.connections == 0)
     }
+    Fault.credentials.met(30, "redirect")
   }
 
   @Test(arguments: ["InternalError", "SlowDown"])

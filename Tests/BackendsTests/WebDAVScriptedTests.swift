@@ -80,6 +80,7 @@ import Testing
       #expect(error?.code == .badAnswer)
       #expect(server.requests.count == 1)
     }
+    Fault.hostileNames.met("href")
   }
 
   @Test(arguments: [
@@ -150,6 +151,7 @@ import Testing
       }
       #expect(thief.connections == 0)
     }
+    Fault.credentials.met(4, "redirect")
   }
 
   @Test func `an object goes to tmp, is measured, and then gets its name`() async throws {
@@ -294,6 +296,7 @@ import Testing
     let response = HTTPResponse(status: 401, headers: [], body: [], offered: .basic)
     let error = WebDAVErrors(configuration: remote, now: 0).error(response, "x")
     #expect(error.hint?.contains("webdavs://") == true)
+    Fault.credentials.met(4, "login")
   }
 
   @Test func `a server that asks for Digest never sees the password`() async throws {
@@ -309,6 +312,7 @@ import Testing
       #expect(
         !server.requests.contains { "\($0.headers)".contains("Basic") || "\($0.headers)".contains(Self.password) })
     }
+    Fault.credentials.met("login")
   }
 
   @Test(arguments: ["http://ali:open-sesame@host/dav", "//ali:open-sesame@host/dav", "ali:open-sesame@host?x#y"])
@@ -319,6 +323,7 @@ import Testing
     let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x could not be read")
     #expect(error.code == .redirected && "\(error)".contains("host"))
     #expect(!"\(error) \(error.hint ?? "")".contains("open-sesame"))
+    Fault.credentials.met("redirect")
   }
 
   private static let meanings: [(Int, StoreError.Code, Bool)] = [

@@ -62,5 +62,6 @@ import Testing
     #expect(refused?.kind == .verificationFailed)
     try await road.change(source)
     #expect(try await road.push(database).failures.first?.error.code == "rolledBack")
+    Fault.wentBack.met("end cut off")
   }
 }

@@ -32,6 +32,7 @@ import Testing
     #expect(
       road.files(in: road.scratch.path).filter { $0.hasPrefix("out.db") || $0.hasPrefix(".out") } == ["out.db" + suffix]
     )
+    Fault.sideFiles.met("destination with \(suffix.isEmpty ? "a file" : suffix)")
   }
 
   @Test func `every object flipped or missing is noticed, and nothing is left behind`() async throws {
@@ -102,6 +103,7 @@ import Testing
       }
       #expect(error?.kind == .verificationFailed)
     }
+    Fault.wentBack.met(2, "head code of another chain")
   }
 
   @Test func `versions are found by id, name and time`() async throws {

@@ -22,6 +22,7 @@ import Testing
       try animal.make(at: path)
       try await pen.prove(
         path, "\(animal)", needsApplicationCode: animal.needsApplicationCode, question: GeneratedDatabase.question)
+      Fault.zoo.met("generated")
     }
   }
 
@@ -32,6 +33,7 @@ import Testing
     let path = pen.road.scratch.file("\(kind).db")
     try kind.make(at: path)
     try await pen.prove(path, "\(kind)", needsApplicationCode: kind.needsApplicationCode)
+    Fault.zoo.met("chosen kind")
   }
 
   @Test(arguments: [
@@ -43,6 +45,7 @@ import Testing
     let path = pen.road.scratch.file(name)
     try GeneratedDatabase(77).make(at: path)
     try await pen.prove(path, name, needsApplicationCode: false)
+    Fault.zoo.met("odd name")
   }
 
   @Test func `the generated ones are of every kind`() {
@@ -126,6 +129,7 @@ import Testing
         }
         #expect(
           error?.kind == .sourceUnreadable && error?.code == refusal.code, "\(refusal.what): \(error?.code ?? "")")
+        Fault.zoo.met("refused")
         #expect(error?.message.contains(path) == true, "\(refusal.what)")
       }
     }
@@ -158,6 +162,7 @@ import Testing
       let restored = road.scratch.file("restored.db")
       _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(restored))
       #expect(try fileBytes(restored) == bytes, "\(one.what)")
+      Fault.zoo.met("damaged")
     }
   }
 
@@ -169,6 +174,7 @@ import Testing
     let paths = try await real.make(in: pen.road.scratch)
     #expect(!paths.isEmpty)
     for path in paths { try await pen.prove(path, path, needsApplicationCode: false) }
+    Fault.zoo.met(paths.count, "of a real program")
   }
 }
 

@@ -90,6 +90,7 @@ import Testing
     let found = try await end(home)
     #expect(found.fetched == [4, 4, 9])
     #expect(found.history.problems.map(\.code) == [.forked])
+    Fault.wentBack.met("fork")
   }
 
   /// The mark is at 4 of 12; what the target shows beyond it must continue it.
@@ -104,6 +105,7 @@ import Testing
       try await home.repository.checkFreshness(of: listing, history: history, state: state)
     }
     #expect(error?.code == .forked)
+    Fault.wentBack.met("fork")
   }
 
   @Test func `a version that does not continue the one before it is told`() async throws {
@@ -120,6 +122,7 @@ import Testing
     let history = try await home.repository.history(of: listing, state: nil)
     #expect(history.versions.map(\.sequence) == [1, 2, 3])
     #expect(!history.problems.isEmpty)
+    Fault.wentBack.met("fork")
   }
 
   @Test(arguments: ["whole", "hole", "replaced", "seen is gone", "older is gone"])
@@ -161,5 +164,6 @@ import Testing
     default:
       #expect(try await end(home, current).fetched.filter { $0 < 4 }.isEmpty)
     }
+    Fault.wentBack.met("chain, \(what)")
   }
 }

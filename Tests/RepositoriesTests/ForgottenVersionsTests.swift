@@ -39,6 +39,7 @@ import Testing
     try forget(home, 2, 2, after: .sha256(of: [7]), endingIn: versions[1].id)
     home.store.content[versions[1].name.objectName] = nil
     #expect(try await problems(home) == [.forked])
+    Fault.wentBack.met("fork")
   }
 
   @Test func `a version that cannot be read is damaged, not missing`() async throws {
@@ -47,5 +48,6 @@ import Testing
     #expect(try await problems(home) == [.damaged])
     home.store.content[versions[1].name.objectName] = nil
     #expect(try await problems(home) == [.hole])
+    Fault.wentBack.met("hole")
   }
 }

@@ -45,6 +45,7 @@ import Testing
     #expect(error?.code == .rolledBack)
     home.forgetState()
     try await open(home, home.state)
+    Fault.wentBack.met("older keyring")
   }
 
   @Test func `an old keyring under a higher number is an old keyring`() async throws {
@@ -57,6 +58,7 @@ import Testing
     home.store.content[name.objectName] = old
     let error = await #expect(throws: RepositoryError.self) { try await open(home, state) }
     #expect(error?.code == .rolledBack)
+    Fault.wentBack.met("older keyring")
   }
 
   @Test func `a keyring that lost a cut is an old keyring`() async throws {
@@ -68,6 +70,7 @@ import Testing
     try await rotate(home, to: 2)
     let error = await #expect(throws: RepositoryError.self) { try await open(home, state) }
     #expect(error?.code == .rolledBack)
+    Fault.wentBack.met("older keyring")
   }
 
   @Test func `a memory that cannot be read counts as none`() async throws {

@@ -31,6 +31,7 @@ import Testing
     try first.repository.checkPlace(in: state)
     // Somewhere else it is welcome.
     try await home("another place").repository.checkPlace(in: state)
+    Fault.wentBack.met("another repository")
   }
 
   @Test func `what the hint says makes it welcome, and the first one stays so`() async throws {

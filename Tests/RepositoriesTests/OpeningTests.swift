@@ -51,6 +51,27 @@ import Testing
         .keyFile([UInt8](repeating: 5, count: 32)), current: secret, cost: .least, now: 1)
     }
     #expect(error?.code == .conflict)
+    Fault.slots.met(2, "planted slot")
+  }
+
+  @Test func `among thousands of planted slots the right one is found soon`() async throws {
+    let home = try await Home()
+    let count = Environment.value("SEALIFT_CAMPAIGNS") == nil ? 1000 : 10_000
+    for number in 0..<count {
+      var junk = try KeySlot.seal(
+        master: MasterKey([UInt8](repeating: 1, count: 32)), secret: .keyFile([UInt8](repeating: 9, count: 32)),
+        repository: home.repository.id, cost: .least, createdAt: UInt64(number), random: systemRandom)
+      // Some are whole and open to another key, some are cut in their seal, some are noise.
+      if number % 3 == 1 { junk[100] ^= 1 }
+      if number % 3 == 2 { junk = home.noise(KeySlot.length, seed: UInt64(number)) }
+      let name = NumberedName(
+        prefix: Layout.slots, number: UInt64(number + 10), length: junk.count, digest: .sha256(of: junk))
+      home.store.content[name.objectName] = junk
+    }
+    let start = ContinuousClock.now
+    #expect(try await Repository.open(at: home.store, with: Home.secret).slot.number < 10)
+    #expect(ContinuousClock.now - start < .seconds(60))
+    Fault.slots.met(count, "planted slot")
   }
 
   @Test(arguments: [Layout.slots, Layout.keyrings, Layout.configurations])

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Sealing
@@ -27,6 +28,25 @@ import Testing
   func `A path that leaves its folder is refused`(path: String) {
     let members = Samples.members + [member(path, .folder)]
     #expect(failure { _ = try Core(decoding: core(members: members).encode()) } == .malformed)
+  }
+
+  @Test func `Of hostile paths only those are taken that stay in their folder`() throws {
+    var refused = 0
+    for path in HostilePaths.all {
+      // Longer ones than a text of the format may be cannot be written.
+      guard path.utf8.count < 60_000 else { continue }
+      let members = Samples.members + [member(path, .folder)]
+      if failure({ _ = try Core(decoding: core(members: members).encode()) }) != nil {
+        refused += 1
+      } else {
+        // What a kernel does with them: a component at a time, below the folder.
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        try #require(!path.hasPrefix("/") && !path.contains("\0") && !parts.contains("..") && !parts.contains("."))
+        try #require(!parts.contains(""))
+      }
+      Fault.hostileNames.met("path of a member")
+    }
+    #expect(refused > 60)
   }
 
   @Test(arguments: ["a", "...", ".a", "a..", "a b/ü/\u{1F600}", "C:\\x", String(repeating: "a", count: 4096)])

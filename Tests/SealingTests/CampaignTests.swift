@@ -12,6 +12,7 @@ import Testing
     var campaign = Campaign(seed: UInt64(target.bytes.count))
     campaign.alter(target)
     #expect(campaign.accepted.isEmpty, "\(campaign.accepted.prefix(3))")
+    Fault.altered.met(campaign.refused, target.name)
     print("campaign: \(target.name): \(campaign.refused) refused, \(campaign.accepted.count) accepted")
   }
 
@@ -97,6 +98,7 @@ import Testing
       }
     }
     #expect(campaign.accepted.isEmpty && campaign.refused > 190, "\(campaign.accepted)")
+    Fault.altered.met(campaign.refused, "slot of a passphrase")
     print("campaign: slot of a passphrase: \(campaign.refused) refused, \(campaign.accepted.count) accepted")
   }
 
@@ -154,6 +156,7 @@ import Testing
       }
     }
     #expect(campaign.accepted.isEmpty, "\(campaign.accepted)")
+    Fault.replayed.met(campaign.refused, "kind, repository, epoch, key, name")
     print("campaign: replays: \(campaign.refused) refused, \(campaign.accepted.count) accepted")
   }
 
@@ -218,6 +221,7 @@ import Testing
       }
     }
     #expect(campaign.accepted.isEmpty, "\(campaign.accepted)")
+    Fault.replayed.met(campaign.refused, "swap or splice")
     print("campaign: swaps and splices: \(campaign.refused) refused, \(campaign.accepted.count) accepted")
   }
 

@@ -36,6 +36,7 @@ import Testing
     }
     #expect(keys.count == objects)
     #expect(pairs.count == objects * (Self.framesPerObject + 1))
+    Fault.nonces.met(pairs.count, "pairs with a generator that is \(stuck ? "stuck" : "sound")")
     print("nonces: \(pairs.count) pairs of \(objects) objects, generator \(stuck ? "stuck" : "sound"), no repeat")
   }
 

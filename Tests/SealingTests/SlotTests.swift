@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Sealing
@@ -23,6 +24,7 @@ import Testing
     #expect(failure { _ = try KeySlot.open(slot, secret: secret, repository: Fixed.otherRepository) } == .damaged)
     let description = try KeySlot.describe(slot)
     #expect(description.createdAt == Fixed.time && description.repository == Fixed.repository)
+    Fault.slots.met(5, "other secret or repository")
   }
 
   @Test func `Cost outside the limits is refused before any work, by both sides`() throws {
@@ -42,6 +44,29 @@ import Testing
             random: Fixed.stuckRandom)
         } == .malformed)
     }
+    Fault.slots.met(14, "absurd cost")
+  }
+
+  /// Only `describe` is asked: what it takes would be derived.
+  @Test func `Of all costs that a slot can ask for, only bearable ones are taken`() throws {
+    let slot = try Samples.slot(.passphrase([1]))
+    let some = [0, 1, 8, 14, 15, 16, 17, 20, 21, 31, 63, 64, 127, 128, 255] as [UInt8]
+    let all = Campaign.isFull ? Array(UInt8.min ... .max) : some
+    var cases = 0
+    for logN in all {
+      for r in all {
+        for p in some {
+          var other = slot
+          other.replaceSubrange(10..<13, with: [logN, r, p])
+          cases += 1
+          guard let cost = (try? KeySlot.describe(other))?.cost else { continue }
+          // scrypt needs 128 bytes times N times r: 2 GiB at the very most.
+          try #require(cost.logN <= 20 && cost.logN >= 15 && (1...16).contains(cost.r) && (1...4).contains(cost.p))
+        }
+      }
+    }
+    #expect(cases >= 3000)
+    Fault.slots.met(cases, "cost")
   }
 
   @Test func `Short key files and recovery keys of wrong length are refused`() {

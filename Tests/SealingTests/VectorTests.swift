@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestKit
 import Testing
 
 @testable import Sealing
@@ -13,6 +14,7 @@ import Testing
     } else {
       let expected = try #require(Vector.failures[vector.expect])
       #expect(failure { _ = try vector.read() } == expected)
+      Fault.replayed.met("hostile vector")
     }
   }
 

@@ -14,6 +14,7 @@ import Testing
     #expect(error?.hint?.contains("--allow-recovery") == true)
     #expect(try SourceBytes(desk.source) == before)
     #expect(before.files["-journal"] != nil)
+    Fault.sideFiles.met("source with a hot journal")
   }
 
   @Test(arguments: SnapshotMethod.allCases)
@@ -29,6 +30,7 @@ import Testing
     #expect(try contents(ofImage: snapshot.path) == untouched.contents())
     #expect(snapshot.source == (try SourceSignature.read(desk.source)), "the signature is that of the recovered file")
     #expect(access(desk.source + "-journal", F_OK) != 0)
+    Fault.sideFiles.met("source with a hot journal")
   }
 
   @Test(arguments: [SampleDatabase.walWithContent, .walWithoutShm, .walWithStaleShm])
@@ -41,6 +43,7 @@ import Testing
     _ = try await takeSnapshot(request)
     #expect(try SourceBytes(desk.source) == before)
     #expect(before.files["-wal"]?.isEmpty == false)
+    Fault.sideFiles.met("source with a -wal")
   }
 
   /// A journal alone is not hot: its header may be zeroed (journal_mode=PERSIST), or empty (TRUNCATE).
@@ -55,5 +58,6 @@ import Testing
     let snapshot = try await desk.take(method)
     #expect(snapshot.check == .ok)
     #expect(try SourceBytes(desk.source) == before)
+    Fault.sideFiles.met("source with a journal that is finished with")
   }
 }

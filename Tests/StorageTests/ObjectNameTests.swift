@@ -1,4 +1,5 @@
 import Storage
+import TestKit
 import Testing
 
 @Suite struct ObjectNameTests {
@@ -9,7 +10,10 @@ import Testing
     "", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", ".hidden", "a/.b", "A", "ä", "a b", "a%2fb", "a\\b",
     "a\u{0}", "a\n", "a?", "a#", String(repeating: "x", count: 201), String(repeating: "x/", count: 450) + "x",
   ])
-  func `these are none`(_ text: String) { #expect(ObjectName(text) == nil) }
+  func `these are none`(_ text: String) {
+    #expect(ObjectName(text) == nil)
+    Fault.hostileNames.met("name of an object")
+  }
 
   @Test func `the last component and the order are those of bytes`() {
     #expect(ObjectName("a/b/c")?.lastComponent == "c")
