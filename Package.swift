@@ -90,7 +90,7 @@ let package = Package(
       name: "ProtocolModel", path: "Tests/ProtocolModel", exclude: ["README.md"], swiftSettings: house),
     // Seeded worlds of hosts, network and target around the real code: Scripts/campaigns/simulate builds and runs it.
     .executableTarget(
-      name: "Simulator", dependencies: ["Repositories", "Sealing", "Storage"], path: "Tests/Simulator",
+      name: "Simulator", dependencies: ["Operations", "Repositories", "Sealing", "Storage"], path: "Tests/Simulator",
       swiftSettings: house),
     .testTarget(
       name: "SimulatorTests",

@@ -9,7 +9,7 @@ extension TargetAccess {
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(with secret: UnlockSecret, _ world: World, lackingFile: Bool = false) async throws -> Repository {
     let repository = try await Repository.open(
-      at: store, with: try secret.slotSecret(), lackingFile: lackingFile)
+      at: store, with: try secret.slotSecret(), random: world.random, lackingFile: lackingFile)
     try repository.checkPlace(in: world.stateFolder)
     try repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: repository.id))
     if repository.lacksFile, !lackingFile {

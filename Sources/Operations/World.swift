@@ -1,3 +1,4 @@
+package import Sealing
 package import Storage
 
 /// What an operation needs of the machine it runs on. Nothing below reads the environment, the clock or the home
@@ -11,6 +12,8 @@ package struct World: Sendable {
   package var now: @Sendable () -> UInt64
   /// Bytes that the plain images of all databases that are kept for deltas may take in one folder.
   package var baseLimit = 20 << 30
+  /// What keys and salts are drawn from.
+  package var random: RandomSource = systemRandom
   /// Where progress and remarks go.
   package var reporter: any Reporter
 

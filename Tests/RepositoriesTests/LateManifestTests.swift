@@ -67,6 +67,23 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// A listing that is late. Nobody was told of a version yet, so there is no mark either.
+  @Test func `a chain that is not shown up to it is not begun anew`() async throws {
+    let home = try await PruneHome(versions: 0)
+    try await failedPush(home, home.image(50)).deliver()
+    let second = try await failedPush(home, home.image(51))
+    #expect(VersionName(second.names[0])?.sequence == 2)
+    let stored = home.home.store.content
+    home.home.store.content = stored.filter { !$0.key.text.hasPrefix(Layout.versions) }
+    let failure = await #expect(throws: RepositoryError.self) { try await home.push(home.image(52)) }
+    #expect(failure?.code == .rolledBack)
+    home.home.store.content.merge(stored) { now, _ in now }
+    second.deliver()
+    try await home.push(home.image(53))
+    #expect(try await history(of: home).problems.isEmpty)
+    try await home.expectAllSafe()
+  }
+
   @Test func `it fails again and again, and arrives then`() async throws {
     let home = try await PruneHome(versions: 1)
     let late = try await failedPush(home, home.image(50))

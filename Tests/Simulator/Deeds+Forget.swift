@@ -1,52 +1,68 @@
+import Operations
 import Repositories
 import Sealing
 import Storage
 
-/// Forgetting and taking back, with the program's own words; what may go is decided here, by the rules of
-/// `Docs/Decisions/0012`.
+/// Forgetting and taking back, as the program's own operations do it.
 extension Simulation {
-  func forget(
-    _ session: Session, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
-  ) async throws {
-    let history = try await history(of: chain, repository, state)
-    guard history.problems.isEmpty else { return }
-    let found = try await wholeness(of: history, repository, state)
-    let chosen = found.broken.isEmpty ? found.older.filter { _ in dice.once(in: 2) } : found.broken
-    // Nothing goes while something that was promised seems to be cut: it is looked again another time.
-    guard !chosen.isEmpty, !found.broken.contains(where: { promise(of: $0)?.isForgotten == false }) else { return }
-    for version in chosen { release(version.id) }
-    note("\(session.name) forgets versions \(chosen.map(\.sequence))")
-    try await repository.forget(chosen, now: clock(of: session.host))
-  }
+  /// What the pushes of some versions tag them with, and what rules keep.
+  static let tag = "keep"
 
-  struct Wholeness {
-    /// Versions older than one that is whole, which always stays.
-    var older: [VersionFacts] = []
-    /// Those of them that are not whole: no rule may leave them behind.
-    var broken: [VersionFacts] = []
-    /// Not whole, and nothing newer is.
-    var open: [VersionFacts] = []
-  }
-
-  /// Of what was not forgotten.
-  func wholeness(
-    of history: ChainHistory, _ repository: Repository, _ state: StateFolder?
-  ) async throws -> Wholeness {
-    let completeness = try await Completeness(repository, chain: history.chain, state: state)
-    var found = Wholeness()
-    var isNewerWhole = false
-    for version in history.versions.reversed() where !history.isForgotten(version) {
-      let finding = try await completeness.look(at: repository.readable(version, in: history, state: state))
-      if isNewerWhole {
-        found.older.append(version)
-        if finding == .incomplete { found.broken.append(version) }
-      } else if finding == .whole {
-        isNewerWhole = true
-      } else if finding == .incomplete {
-        found.open.append(version)
-      }
+  func forget(_ session: Session) async throws {
+    let operation = ForgetVersions(world(of: session))
+    let before = Standing(self)
+    guard let wish = wish(session) else { return }
+    let plan = try await operation.plan(wish.request, at: access(session))
+    for refusal in plan.refusals {
+      tally.refusedForgets += 1
+      note("\(session.name) leaves a chain alone: \(refusal.message)")
+      await judge(refusal, session)
     }
-    return found
+    for chain in plan.chains where !chain.plan.going.isEmpty {
+      demandRight(chain, wish.rules, before, session)
+      try await carryOut(chain, of: plan, operation, session)
+      guard !session.isDead else { return }
+    }
+  }
+
+  private func carryOut(
+    _ chain: ForgetVersions.ChainPlan, of plan: ForgetVersions.Plan, _ operation: ForgetVersions, _ session: Session
+  ) async throws {
+    let going = chain.plan.going.compactMap { Hex.decode($0.version.id).flatMap { Digest($0) } }
+    let pinned = going.filter { pins.contains($0) }.map { (id: $0, unpinnings: pins.unpinnings(of: $0)) }
+    for id in going { release(id) }
+    note("\(session.name)s versions \(chain.plan.going.map(\.version.sequence)) of \(chain.host)")
+    try await operation.carryOut(chain, of: plan)
+    guard !session.isDead, !profile.isVague else { return }
+    // A pin that stood before the tombstone did is seen behind it, and the tombstone taken back.
+    for (id, unpinnings) in pinned where pins.contains(id) && pins.unpinnings(of: id) == unpinnings { recall(id) }
+  }
+
+  private struct Wish {
+    let request: ForgetVersions.Request
+    var rules: RetentionRules?
+  }
+
+  private func wish(_ session: Session) -> Wish? {
+    if dice.once(in: 4) {
+      guard let promise = anyPromise(of: session.owner, where: { !$0.isForgotten }) else { return nil }
+      return Wish(request: .init(.versions([.id(prefix: promise.id.hex)])))
+    }
+    let rules = rules()
+    var request = ForgetVersions.Request(.rulesForAll(rules))
+    request.allHosts = !dice.once(in: 3)
+    return Wish(request: request, rules: rules)
+  }
+
+  private func rules() -> RetentionRules {
+    var rules = RetentionRules()
+    switch dice.below(4) {
+    case 0: rules.daily = 1 + dice.below(3)
+    case 1: rules.within = UInt64(1 + dice.below(48)) * 3_600_000
+    default: rules.last = 1 + dice.below(3)
+    }
+    if dice.once(in: 2) { rules.tags = [Self.tag] }
+    return rules
   }
 
   func unforget(
@@ -57,14 +73,19 @@ extension Simulation {
     guard !forgotten.isEmpty else { return }
     let version = forgotten[dice.below(forgotten.count)]
     let tombstones = history.forgotten.tombstones(covering: version)
-    let annotations = try await repository.annotations(of: chain, state: state)
-    note("\(session.name) takes version \(version.sequence) back")
+    note("\(session.name)s version \(version.sequence)")
     unfinished[chain.hex, default: 0] += 1
-    _ = try await repository.unforget(
-      version, from: tombstones, now: annotations.time(for: version.id, now: clock(of: session.host)), state: state)
+    takings[version.id, default: 0] += 1
+    session.tombstones = nil
+    do {
+      _ = try await UnforgetVersions(world(of: session)).run(.id(prefix: version.id.hex), at: access(session))
+    } catch {
+      if !session.isDead, !session.hasSpoken { unfinished[chain.hex, default: 0] -= 1 }
+      throw error
+    }
     guard !session.isDead else { return }
     unfinished[chain.hex, default: 0] -= 1
-    takeBack(version.id, tombstones)
+    takeBack(version.id, tombstones.filter { session.tombstones?.contains($0) ?? false })
   }
 
   /// From now on a version may go.
@@ -73,10 +94,20 @@ extension Simulation {
     markForgotten(id)
   }
 
-  /// A version counts again, if no tombstone of it is left, or on its way, that was not taken back.
+  /// Who released it has taken that back himself.
+  private func recall(_ id: Digest) {
+    tombstonesOf[id, default: 0] -= 1
+    countAgain(id)
+  }
+
   private func takeBack(_ id: Digest, _ tombstones: [Digest]) {
     takenBack[id, default: []].formUnion(tombstones)
-    guard takenBack[id]?.count == tombstonesOf[id] else { return }
+    countAgain(id)
+  }
+
+  /// A version counts again, if no tombstone of it is left, or on its way, that was not taken back.
+  private func countAgain(_ id: Digest) {
+    guard !isReleased(id) else { return }
     for index in promises.indices where promises[index].id == id && promises[index].isForgotten {
       promises[index].isForgotten = false
       tally.takenBack += 1

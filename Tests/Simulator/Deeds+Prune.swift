@@ -31,7 +31,7 @@ extension Simulation {
       if isSaved { tally.repairs += 1 }
     } catch {
       // A prune may take what somebody repairs, once it was forgotten; nothing else.
-      if promise(of: version)?.isForgotten == false { throw error }
+      if isDemanded(version) { throw error }
     }
   }
 
@@ -44,11 +44,13 @@ extension Simulation {
         let history = try await self.history(of: chain, repository, state)
         guard history.displaced.isEmpty else { return nil }
         let found = try await self.wholeness(of: history, repository, state)
-        if let lost = found.broken.first(where: { self.promise(of: $0)?.isForgotten == false }) {
+        if let lost = found.broken.first(where: { self.isDemanded($0) }) {
           return "version \(lost.sequence) was promised and is not whole"
         }
         for version in found.broken { self.release(version.id) }
         if !found.broken.isEmpty { try await repository.forget(found.broken, now: self.now) }
+        let annotations = try await repository.annotations(of: chain, state: state)
+        guard !found.broken.contains(where: { annotations.isPinned($0.id) }) else { return nil }
         // A push that was cut last of all; a word that a version counts again, of which a prune took a part.
         guard found.open.isEmpty, self.unfinished[chain.hex, default: 0] == 0 else { return nil }
         var policy = PrunePolicy(twoRuns: false, now: { self.now + 400 * PrunePolicy.day })
@@ -62,5 +64,34 @@ extension Simulation {
       }
       if let refusal { throw fail("in the end, a prune of the chain \(chain.hex.prefix(12)) refuses: \(refusal)") }
     }
+  }
+}
+
+extension Simulation {
+  struct Wholeness {
+    /// Not whole, though a newer one is: no rule may leave them behind.
+    var broken: [VersionFacts] = []
+    /// Not whole, and nothing newer is.
+    var open: [VersionFacts] = []
+  }
+
+  /// Of what was not forgotten, or is pinned.
+  private func wholeness(
+    of history: ChainHistory, _ repository: Repository, _ state: StateFolder?
+  ) async throws -> Wholeness {
+    let completeness = try await Completeness(repository, chain: history.chain, state: state)
+    let annotations = try await repository.annotations(of: history.chain, state: state)
+    var found = Wholeness()
+    var isNewerWhole = false
+    for version in history.versions.reversed()
+    where !history.isForgotten(version) || annotations.isPinned(version.id) {
+      let finding = try await completeness.look(at: repository.readable(version, in: history, state: state))
+      if finding == .incomplete {
+        if isNewerWhole { found.broken.append(version) } else { found.open.append(version) }
+      } else if finding == .whole {
+        isNewerWhole = true
+      }
+    }
+    return found
   }
 }

@@ -1,20 +1,27 @@
+import Operations
 import Repositories
 import Sealing
 import Storage
 
 /// What a host does in one run of the program.
 enum Deed: String {
-  case push, restore, forget, unforget, prune, repair
+  case push, restore, forget, unforget, prune, repair, pin, unpin, mark, giveUp
 
-  static func choose(_ dice: inout Dice, _ profile: Profile) -> Deed {
-    switch dice.below(24) {
-    case 0, 1: .restore
-    case 2, 3, 4, 5: profile.prunes ? .forget : .push
-    case 6, 7, 8, 9, 10: profile.prunes ? .prune : .push
-    case 11, 12, 13: profile.prunes ? .unforget : .push
-    case 14: .repair
-    default: .push
-    }
+  static func choose(_ dice: inout Dice, _ profile: Profile, isLost: Bool) -> Deed {
+    let deed: Deed =
+      switch dice.below(28) {
+      case 0, 1: .restore
+      case 2, 3, 4, 5, 6: .forget
+      case 7, 8, 9, 10, 11: .prune
+      case 12, 13: .unforget
+      case 14: .repair
+      case 15, 16: .pin
+      case 17: .unpin
+      case 18: .mark
+      case 19, 20: isLost ? .giveUp : .push
+      default: .push
+      }
+    return profile.prunes || deed == .restore || deed == .repair ? deed : .push
   }
 }
 
@@ -28,10 +35,14 @@ extension Simulation {
       switch deed {
       case .push: try await push(session, repository, chain, state)
       case .restore: try await restore(session, repository, chain, state)
-      case .forget: try await forget(session, repository, chain, state)
+      case .forget: try await forget(session)
       case .unforget: try await unforget(session, repository, chain, state)
       case .prune: try await prune(session, repository, chain, state)
       case .repair: try await repair(session, repository, chain, state)
+      case .pin: try await pin(session)
+      case .unpin: try await unpin(session)
+      case .mark: try await mark(session, repository, chain, state)
+      case .giveUp: try await giveUp(session)
       }
       if !session.isDead { note("\(session.name) ends") }
     } catch {
@@ -54,6 +65,19 @@ extension Simulation {
     let began = now
     host.work(&dice)
     let image = host.image
+    let (result, sequence) = try await push(image, of: host, repository, chain, state)
+    guard !session.isDead else { return }
+    // A dead push leaves revisions too; those of this one were put while it ran.
+    let revisions = target.names(Layout.versions(of: chain)).compactMap { VersionName($0) }.filter {
+      $0.sequence == sequence && (stored[$0.objectName] ?? 0) >= began
+    }
+    if profile.packsPerPartial > 1, revisions.count > 1 { tally.conflicts += 1 }
+    promise(result.manifest, chain, image)
+  }
+
+  private func push(
+    _ image: [UInt8], of host: Host, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
+  ) async throws -> (result: PushSession.Result, sequence: UInt64) {
     var policy = PushSession.Policy(now: { self.clock(of: host) })
     policy.packsPerPartial = profile.packsPerPartial
     var push = try await PushSession(repository, chain: chain, state: state, policy: policy)
@@ -64,15 +88,26 @@ extension Simulation {
       read: { Array(image[$0]) })
     let draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: time, host: host.identity,
-      database: host.database, method: .pages, flags: [], members: [member], tags: [], note: "", compressionLevel: 1)
-    let result = try await push.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in })
-    guard !session.isDead else { return }
-    // A dead push leaves revisions too; those of this one were put while it ran.
-    let revisions = target.names(Layout.versions(of: chain)).compactMap { VersionName($0) }.filter {
-      $0.sequence == place.sequence && (stored[$0.objectName] ?? 0) >= began
+      database: host.database, method: .pages, flags: [], members: [member], tags: dice.once(in: 8) ? [Self.tag] : [], note: "", compressionLevel: 1)
+    return (try await push.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in }), place.sequence)
+  }
+
+  /// What was there before anything went wrong: a few versions of every host.
+  func playPast() throws {
+    for host in hosts {
+      for _ in 0..<dice.below(4) {
+        host.work(&dice)
+        let image = host.image
+        try straight { repository in
+          let chain = self.chain(of: host, in: repository)
+          self.lines[chain.hex] = host.line
+          let state = try StateFolder(host.state, repository: repository.id)
+          let (result, _) = try await self.push(image, of: host, repository, chain, state)
+          self.promise(result.manifest, chain, image)
+        }
+        now += UInt64(dice.below(40 * 3_600_000))
+      }
     }
-    if profile.packsPerPartial > 1, revisions.count > 1 { tally.conflicts += 1 }
-    promise(result.manifest, chain, image)
   }
 
   private func restore(
@@ -89,53 +124,7 @@ extension Simulation {
       if content != promise.image { fail("\(session.name) restored something else as version \(version.sequence)") }
     } catch {
       // A prune may take what somebody reads, once it was forgotten; nothing else.
-      if promise(of: version)?.isForgotten == false { throw error }
-    }
-  }
-
-  /// Whether an error is one that may be: what the network did, a prune that was faster, a fork that there is.
-  private func judge(_ error: any Error, _ session: Session) async {
-    switch error {
-    case let error as StoreError where error.code != .notFound: return
-    // What was listed may be gone when it is read, if another prune runs.
-    case is StoreError where session.deed != Deed.push.rawValue: return
-    case let error as RepositoryError where error.code == .conflict: return
-    // What others delete meanwhile looks like a loss, and a prune that cannot tell refuses (`pruneInTheEnd`).
-    case let error as RepositoryError where session.deed == Deed.prune.rawValue && Self.doubts.contains(error.code):
-      return
-    case let error as RepositoryError where session.deed == Deed.unforget.rawValue && error.code == .incomplete: return
-    case let error as RepositoryError where error.code == .forked:
-      guard await isForked(session) else { break }
-      guard session.deed == Deed.push.rawValue else { return }
-      tally.forks += 1
-      session.host.fork += 1
-      return
-    default: break
-    }
-    fail("\(session.name) failed for no good reason: \(Self.words(error))")
-  }
-
-  private static let doubts: Set<RepositoryError.Code> = [.hole, .incomplete, .damaged]
-
-  /// Two versions claim one place, and that two machines pushed as one is true.
-  private func isForked(_ session: Session) async -> Bool {
-    guard let repository = try? await openStraight() else { return false }
-    let chain = chain(of: session.owner, in: repository)
-    guard mayFork(chain), let history = try? await history(of: chain, repository) else { return false }
-    return !history.displaced.isEmpty
-  }
-
-  /// Some machine was cloned, or lost what it knew of this chain: for the target it is another one since.
-  func mayFork(_ chain: ChainID) -> Bool {
-    guard let line = lines[chain.hex] else { return true }
-    return beginners.contains(line) || hosts.filter { $0.identity == line.identity }.count > 1
-  }
-
-  static func words(_ error: any Error) -> String {
-    switch error {
-    case let error as RepositoryError: "\(error.code.rawValue), \(error.message)"
-    case let error as StoreError: "\(error.code.rawValue), \(error.message)"
-    default: "\(error)"
+      if isDemanded(version) { throw error }
     }
   }
 }

@@ -8,8 +8,11 @@ struct Promise {
   let sequence: UInt64
   let id: Digest
   let image: [UInt8]
+  let isTagged: Bool
   /// From the moment somebody began to say so.
   var isForgotten = false
+  /// The target lost its manifest: nobody can keep it any more.
+  var isLost = false
 }
 
 extension Simulation {
@@ -17,12 +20,22 @@ extension Simulation {
     guard !promises.contains(where: { $0.id == manifest.id }) else { return }
     tally.acknowledged += 1
     note("acknowledged \(manifest.id.hex.prefix(12)), version \(manifest.name.sequence)")
-    promises.append(Promise(chain: chain, sequence: manifest.name.sequence, id: manifest.id, image: image))
+    promises.append(
+      Promise(
+        chain: chain, sequence: manifest.name.sequence, id: manifest.id, image: image,
+        isTagged: !manifest.facts.tags.isEmpty))
     // Its manifest was listed before its push had ended, and somebody let it go for a newer version.
     if isReleased(manifest.id) { markForgotten(manifest.id) }
   }
 
   func promise(of version: VersionFacts) -> Promise? { promises.first { $0.id == version.id } }
+
+  /// It must restore: somebody was told that it is safe, and nobody let it go, or it is pinned.
+  func isDemanded(_ promise: Promise) -> Bool {
+    !promise.isLost && (!promise.isForgotten || pins.contains(promise.id))
+  }
+
+  func isDemanded(_ version: VersionFacts) -> Bool { promise(of: version).map(isDemanded) ?? false }
 
   func history(
     of chain: ChainID, _ repository: Repository, _ state: StateFolder? = nil
@@ -59,13 +72,13 @@ extension Simulation {
 
   /// One promise, drawn by lot, is called in.
   func checkOne() throws {
-    let open = promises.indices.filter { !promises[$0].isForgotten }
+    let open = promises.indices.filter { isDemanded(promises[$0]) }
     guard !open.isEmpty else { return }
     try check([promises[open[dice.below(open.count)]]])
   }
 
   func checkEverything() throws {
-    try check(promises.filter { !$0.isForgotten })
+    try check(promises.filter(isDemanded))
     let chains = Set(promises.map(\.chain.hex)).sorted()
     for chain in chains.compactMap(ChainID.init(hex:)) {
       let history = try straight { try await self.history(of: chain, $0) }
@@ -79,9 +92,16 @@ extension Simulation {
   }
 
   private func check(_ wanted: [Promise]) throws {
+    var histories: [String: ChainHistory] = [:]
     for promise in wanted {
       do {
-        let content = try straight { try await self.restored(promise, $0) }
+        let known = histories[promise.chain.hex]
+        let (history, content) = try straight { repository in
+          let history =
+            if let known { known } else { try await self.history(of: promise.chain, repository) }
+          return (history, try await self.restored(promise, from: history, repository))
+        }
+        histories[promise.chain.hex] = history
         tally.restores += 1
         if content != promise.image { throw fail("LOST: version \(promise.sequence) restores to something else") }
       } catch is Stopped {
@@ -93,12 +113,13 @@ extension Simulation {
     }
   }
 
-  private func restored(_ promise: Promise, _ repository: Repository) async throws -> [UInt8] {
-    let history = try await history(of: promise.chain, repository)
+  private func restored(
+    _ promise: Promise, from history: ChainHistory, _ repository: Repository
+  ) async throws -> [UInt8] {
     guard let version = (history.versions + history.displaced).first(where: { $0.id == promise.id }) else {
       throw RepositoryError(.noSuchVersion, "it is not listed")
     }
-    if history.isForgotten(version) {
+    if history.isForgotten(version), !pins.contains(promise.id) {
       throw RepositoryError(.noSuchVersion, "it counts as forgotten, and nobody forgot it")
     }
     return try await read(version, in: history, from: repository)

@@ -7,12 +7,13 @@ import Storage
 extension Simulation {
   func playScene() throws {
     let host = hosts[dice.below(hosts.count)]
-    switch dice.below(6) {
+    switch dice.below(8) {
     case 0: rollBack(host)
     case 1: try tamper(host, "cuts the tail", [.rolledBack, .forked]) { sequence, newest in sequence == newest }
     case 2: try punchHole(host)
     case 3: clone(host)
     case 4: loseState(of: host)
+    case 5, 6: try loseManifest(host)
     default: now += UInt64(dice.below(72) * 3_600_000)
     }
     if let earlier, dice.once(in: 3) { try putBack(earlier, host) }
@@ -37,7 +38,7 @@ extension Simulation {
   private func tamper(
     _ host: Host, _ words: String, _ codes: [RepositoryError.Code], _ isTaken: (UInt64, UInt64) -> Bool
   ) throws {
-    guard let chain = try marked(host) else { return }
+    guard let chain = try marked(host), lost[chain.hex] == nil else { return }
     let names = target.names(Layout.versions(of: chain)).compactMap { VersionName($0) }
     guard let newest = names.map(\.sequence).max() else { return }
     try withTaken(Set(names.filter { isTaken($0.sequence, newest) }.map(\.objectName)), host, words, codes)
@@ -82,7 +83,8 @@ extension Simulation {
     let isGone = try straight { repository in
       let chain = self.chain(of: host, in: repository)
       let history = try await self.history(of: chain, repository)
-      return !(history.versions + history.displaced).contains { $0.id.hex == mark.id }
+      return self.lost[chain.hex] == nil
+        && !(history.versions + history.displaced).contains { $0.id.hex == mark.id }
     }
     note("the target \(words): \(names.count) objects")
     defer { target.objects.merge(kept) { new, _ in new } }
@@ -125,5 +127,5 @@ extension Simulation {
 }
 
 extension [Tombstone.Range] {
-  fileprivate func explains(_ sequence: UInt64) -> Bool { contains { $0.first <= sequence && sequence <= $0.last } }
+  func explains(_ sequence: UInt64) -> Bool { contains { $0.first <= sequence && sequence <= $0.last } }
 }

@@ -1,4 +1,5 @@
 import Repositories
+import Sealing
 import Storage
 
 /// One run of the program on one host: a push, a prune, a restore. A crash ends it in the middle.
@@ -12,6 +13,12 @@ final class Session: @unchecked Sendable {
   var goesStraight = true
   var isDead = false
   var hasEnded = false
+  /// A listing left something out and did not say so.
+  var isMisled = false
+  /// The tombstones that its first listing of them showed.
+  var tombstones: Set<Digest>?
+  /// It began to store an annotation.
+  var hasSpoken = false
 
   init(number: Int, host: Host, owner: Host, deed: String) {
     self.number = number
@@ -29,6 +36,8 @@ struct Parked {
   let request: Request
   /// Of a listing that has begun: what was there then.
   var listed: [ObjectName: Int]?
+  /// It shows just that: the target as it was before.
+  var isLate = false
   /// It is not answered before that step, as long as there is anything else to answer.
   var wakes = 0
   let resume: (Result<Answer, StoreError>) -> Void

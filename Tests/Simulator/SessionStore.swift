@@ -40,12 +40,12 @@ final class SessionStore: ObjectStore, @unchecked Sendable {
   private static func notFound(_ name: ObjectName) -> StoreError { StoreError(.notFound, "there is no \(name)") }
 
   private func ask(_ request: Request) async throws(StoreError) -> Answer {
-    guard let session, !session.goesStraight else { return simulation.answerStraight(request) }
+    guard let session, !session.goesStraight, !request.isOfOpening else { return simulation.answerStraight(request) }
     return try await simulation.wait(request, session).get()
   }
 }
 
-enum Request {
+enum Request: Sendable {
   case put(ObjectName, [UInt8])
   case get(ObjectName)
   case list(String)

@@ -1,9 +1,10 @@
+import Operations
 import Repositories
 import Sealing
 import Storage
 
-/// A small world: hosts that push, forget, prune, repair and restore at one target, a network that loses, repeats and delays, machines
-/// that die. One seed decides everything that happens in it.
+/// A small world: hosts that push, forget, pin, prune, repair and restore at one target, a network that loses, repeats and
+/// delays, listings that cannot be relied on, machines that die. One seed decides everything that happens in it.
 final class Simulation: @unchecked Sendable {
   struct Stopped: Error {}
 
@@ -20,6 +21,17 @@ final class Simulation: @unchecked Sendable {
   /// How many tombstones of a version somebody began to store, and the names of those that do not count any more.
   var tombstonesOf: [Digest: Int] = [:]
   var takenBack: [Digest: Set<Digest>] = [:]
+  /// Versions of which somebody was told that they are pinned, and nobody has begun to take that back.
+  var pins = Pins()
+  /// Versions of which somebody began to say that they are damaged, and of those the ones where it is said.
+  var marks: Set<Digest> = []
+  var saidDamaged: Set<Digest> = []
+  /// By chain, the versions whose manifests the target lost.
+  var lost: [String: Set<UInt64>] = [:]
+  /// What listings that are late show: by name, every change so far.
+  var changes: [ObjectName: [Change]] = [:]
+  /// By version: how often somebody began to take it back.
+  var takings: [Digest: Int] = [:]
   /// By chain: so often somebody began to take a version back and did not come to an end.
   var unfinished: [String: Int] = [:]
   /// Whose chain it is, by its id.
@@ -39,6 +51,7 @@ final class Simulation: @unchecked Sendable {
   private var sessions = 0
   private var deedsLeft: Int
   private var sealingDice: Dice
+  private var opened: Repository?
 
   init(seed: UInt64, stem: [ObjectName: [UInt8]], root: String, isTold: Bool) {
     self.seed = seed
@@ -63,6 +76,9 @@ final class Simulation: @unchecked Sendable {
 
   /// - Throws: `Stopped` when something happened that must not; `violation` says what.
   func run() throws {
+    // It holds this simulation, and so on round.
+    defer { opened = nil }
+    try playPast()
     while true {
       try settle()
       tally.steps += 1
@@ -72,6 +88,7 @@ final class Simulation: @unchecked Sendable {
       if isQuiet, dice.once(in: 5) { try playScene() } else { try happen() }
     }
     while !target.late.isEmpty { deliverLate() }
+    try giveUpInTheEnd()
     try checkEverything()
     try pruneInTheEnd()
     try checkEverything()
@@ -110,7 +127,7 @@ final class Simulation: @unchecked Sendable {
       favoured = sessions
       return
     }
-    let deed = Deed.choose(&dice, profile)
+    let deed = Deed.choose(&dice, profile, isLost: !lost.isEmpty)
     // Everybody prunes everybody's chain, and may do so while its own host pushes to it.
     start(deed, on: host, owner: deed == .push ? host : hosts[dice.below(hosts.count)])
   }
@@ -173,6 +190,7 @@ final class Simulation: @unchecked Sendable {
   /// Parks a request until its turn comes.
   func wait(_ request: Request, _ session: Session) async -> Result<Answer, StoreError> {
     guard !session.isDead else { return .failure(Self.dead) }
+    if case .put(let name, _) = request, name.text.hasPrefix(Layout.allAnnotations) { session.hasSpoken = true }
     return await withUnsafeContinuation { continuation in
       let sleeps = request.isDecisive && dice.once(in: profile.sleep)
       let wakes = sleeps ? tally.steps + 20 + dice.below(150) : 0
@@ -195,20 +213,20 @@ final class Simulation: @unchecked Sendable {
 
   private func answer(_ call: Parked) {
     let name = "\(call.session.name): \(call.request.words)"
+    if profile.pace > 0 { now += UInt64(dice.below(profile.pace)) }
     if case .pause(let until) = call.request {
       now = max(now, until)
       return call.resume(.success(.done))
     }
-    if call.listed == nil, dice.once(in: profile.fault) { return meetFault(call, name) }
+    // Of a listing the beginning or the rest.
+    if dice.once(in: profile.fault) { return meetFault(call, name) }
     switch call.request {
     case .list(let prefix):
       guard let before = call.listed else {
-        var begun = call
-        begun.listed = sizes(prefix)
-        parked.append(begun)
+        parked.append(begun(call, prefix))
         return note("\(name), begins")
       }
-      let infos = listed(before, sizes(prefix))
+      let infos = listed(before, prefix, call)
       note("\(name): \(infos.count)")
       call.resume(.success(.infos(infos)))
     default:
@@ -219,24 +237,8 @@ final class Simulation: @unchecked Sendable {
     }
   }
 
-  private func info(_ name: ObjectName, _ size: Int) -> ObjectInfo {
-    ObjectInfo(name: name, size: size, stored: stored[name].map { Int($0 / 1000) })
-  }
-
-  private func sizes(_ prefix: String) -> [ObjectName: Int] {
-    target.objects.filter { $0.key.text.hasPrefix(prefix) }.mapValues(\.count)
-  }
-
-  /// Certain is only what was there all the time; in any order.
-  private func listed(_ before: [ObjectName: Int], _ after: [ObjectName: Int]) -> [ObjectInfo] {
-    var infos: [ObjectInfo] = []
-    for name in Set(before.keys).union(after.keys).sorted() {
-      guard let size = after[name] ?? before[name] else { continue }
-      if before[name] == nil || after[name] == nil, dice.once(in: 2) { continue }
-      infos.append(info(name, size))
-    }
-    infos.shuffle(using: &dice)
-    return infos
+  func info(_ name: ObjectName, _ size: Int) -> ObjectInfo {
+    ObjectInfo(name: name, size: size, stored: profile.tellsTimes ? stored[name].map { Int($0 / 1000) } : nil)
   }
 
   /// The sender learns of a failure. Whether anything was done, and when, is another matter.
@@ -256,6 +258,7 @@ final class Simulation: @unchecked Sendable {
 
   private func apply(_ effect: Target.Late) {
     if case .put(let name, _) = effect, stored[name] == nil { stored[name] = now }
+    if profile.lateness > 0 { remember(effect) }
     target.apply(effect)
   }
 
@@ -270,8 +273,8 @@ final class Simulation: @unchecked Sendable {
     return Stopped()
   }
 
-  /// The repository as a session sees it, opened without a fault.
-  func open(_ session: Session) async throws -> Repository {
+  /// The target as a session sees it, with the program's own patience.
+  func store(of session: Session) -> RetryingStore {
     var policy = RetryingStore.Policy()
     policy.tries = profile.tries
     let clock = StoreClock(now: { .milliseconds(Int64(self.now)) }) { duration in
@@ -279,20 +282,45 @@ final class Simulation: @unchecked Sendable {
       let until = self.now + UInt64(seconds) * 1000 + UInt64(attoseconds / 1_000_000_000_000_000)
       _ = await self.wait(.pause(until: until), session)
     }
-    let store = RetryingStore(SessionStore(self, session), policy: policy, clock: clock) { 0.5 }
+    return RetryingStore(SessionStore(self, session), policy: policy, clock: clock) { 0.5 }
+  }
+
+  /// The repository as a session sees it, opened without a fault.
+  func open(_ session: Session) async throws -> Repository {
     session.goesStraight = true
     defer { session.goesStraight = false }
-    return try await Repository.open(at: store, with: Stem.secret, random: random)
+    return try await Repository.open(at: store(of: session), with: Stem.secret, random: random)
+  }
+
+  /// What the program's operations need of a host, and of the target as this session sees it.
+  func world(of session: Session) -> World {
+    let host = session.host
+    var world = World(
+      stateFolder: host.state, host: host.identity, now: { self.clock(of: host) }, reporter: Silence())
+    world.random = random
+    return world
+  }
+
+  func access(_ session: Session) -> TargetAccess {
+    TargetAccess(name: "target", store: store(of: session)) { .keyFile(Stem.keyFile) }
   }
 
   var random: RandomSource { { count throws(SealError) in self.sealingDice.bytes(count) } }
 
   /// The simulation's own look at the target: true, at once, and seen by nobody.
   func openStraight() async throws -> Repository {
-    try await Repository.open(at: SessionStore(self, nil), with: Stem.secret, random: random)
+    if let opened { return opened }
+    let repository = try await Repository.open(at: SessionStore(self, nil), with: Stem.secret, random: random)
+    opened = repository
+    return repository
   }
 
   func clock(of host: Host) -> UInt64 { UInt64(Int(now) + host.skew) }
+}
+
+struct Silence: Reporter {
+  func progress(_ progress: Progress) {}
+  func notice(_ text: String) {}
 }
 
 extension Request {
@@ -304,6 +332,17 @@ extension Request {
     case .delete: true
     case .get, .pause: false
     }
+  }
+
+  /// Comes before the deed itself.
+  var isOfOpening: Bool {
+    let text: String
+    switch self {
+    case .put(let name, _), .get(let name), .delete(let name): text = name.text
+    case .list(let prefix): text = prefix
+    case .pause: return false
+    }
+    return [Layout.repositories, Layout.slots, Layout.keyrings, Layout.configurations].contains { text.hasPrefix($0) }
   }
 
   /// What it does to the target.

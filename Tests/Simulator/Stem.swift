@@ -4,7 +4,8 @@ import Storage
 
 /// A repository without a version, made once: every run begins with a copy of it.
 enum Stem {
-  static let secret = SlotSecret.keyFile([UInt8](repeating: 7, count: 32))
+  static let keyFile = [UInt8](repeating: 7, count: 32)
+  static let secret = SlotSecret.keyFile(keyFile)
 
   static func make(root: String) throws -> [ObjectName: [UInt8]] {
     let simulation = Simulation(seed: 0, stem: [:], root: root, isTold: false)

@@ -38,6 +38,7 @@ extension ChainEnd {
   ///   - presence: of the chain's packs.
   ///   - now: milliseconds since 1970 UTC.
   /// - Returns: where the chain ends then.
+  /// - Throws: also `.rolledBack` where not even the version that it was to continue is shown.
   func settled(
     _ repository: Repository, _ presence: Presence, state: StateFolder, now: UInt64
   ) async throws -> ChainEnd {
@@ -46,6 +47,7 @@ extension ChainEnd {
       let manifest = try? repository.openManifest(attempt.bytes, name: attempt.name), let core = manifest.core,
       isOpen(attempt, core, id: manifest.id)
     else { return self }
+    guard core.sequence <= next.sequence else { throw cut(before: core.sequence, state) }
     if !attempt.isGivenUp, !presence.condemns(attempt.name.digest),
       let packs = try await repository.packs(of: manifest, state: state), presence.holds(packs)
     {
@@ -63,12 +65,22 @@ extension ChainEnd {
     return ChainEnd(listing: listing, history: history, mark: mark, forgotten: forgotten + [range])
   }
 
-  /// Whether the chain ends just before the attempt; or with it, though it was given up and its tombstone did not arrive.
+  /// Whether the chain ends before the attempt; or with it, though it was given up and its tombstone did not arrive.
   private func isOpen(_ attempt: ManifestAttempt, _ core: Core, id: Digest) -> Bool {
     let isForgotten = forgotten.contains { $0.last == core.sequence && $0.coreHashOfLast == id }
     guard !isForgotten else { return false }
     if listing.versions.contains(attempt.name) { return attempt.isGivenUp && history.newest?.id == id }
-    return next == (core.sequence, core.previous)
+    return core.sequence > next.sequence || next == (core.sequence, core.previous)
+  }
+
+  /// The attempt was to continue a version that is not listed: the same place must not be taken twice.
+  private func cut(before sequence: UInt64, _ state: StateFolder) -> RepositoryError {
+    RepositoryError(
+      .rolledBack,
+      "the target shows nothing from version \(next.sequence) on, but this machine has tried to store version \(sequence)",
+      hint:
+        "Its listing may be late: push again a while later. If the versions before it are gone, find out by whom; to accept the loss: rm '\(state.path)/\(listing.chain.hex)/attempt'"
+    )
   }
 
   private func hasArrived(_ attempt: ManifestAttempt, _ repository: Repository) async throws -> Bool {
