@@ -88,7 +88,8 @@ extension Simulation {
       read: { Array(image[$0]) })
     let draft = VersionDraft(
       chain: chain, sequence: place.sequence, previous: place.previous, time: time, host: host.identity,
-      database: host.database, method: .pages, flags: [], members: [member], tags: dice.once(in: 8) ? [Self.tag] : [], note: "", compressionLevel: 1)
+      database: host.database, method: .pages, flags: [], members: [member], tags: dice.once(in: 8) ? [Self.tag] : [],
+      note: "", compressionLevel: 1)
     return (try await push.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in }), place.sequence)
   }
 

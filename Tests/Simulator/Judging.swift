@@ -52,16 +52,18 @@ extension Simulation {
 
   /// Listings that cannot be relied on, or a version that the target did lose.
   private func hasReasonToDoubt(_ session: Session) -> Bool {
-    profile.isVague || lost.contains { chain, _ in
-      session.deed == Deed.forget.rawValue || lines[chain]?.identity == session.owner.identity
-    }
+    profile.isVague
+      || lost.contains { chain, _ in
+        session.deed == Deed.forget.rawValue || lines[chain]?.identity == session.owner.identity
+      }
   }
 
   /// Two versions claim one place, and that two machines pushed as one is true.
   private func isForked(_ session: Session) async -> Bool {
     guard let repository = try? await openStraight() else { return false }
     let isAboutAll = [.forget, .giveUp].contains(Deed(rawValue: session.deed))
-    let chains = isAboutAll ? lines.keys.sorted().compactMap(ChainID.init(hex:)) : [chain(of: session.owner, in: repository)]
+    let chains =
+      isAboutAll ? lines.keys.sorted().compactMap(ChainID.init(hex:)) : [chain(of: session.owner, in: repository)]
     for chain in chains where mayFork(chain) {
       guard let history = try? await history(of: chain, repository) else { return false }
       if !history.displaced.isEmpty { return true }

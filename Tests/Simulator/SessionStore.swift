@@ -1,3 +1,4 @@
+import Repositories
 import Storage
 
 /// The target as one session of one host sees it: every request waits until the simulation lets it go on.
@@ -76,4 +77,45 @@ enum Answer: Sendable {
   case bytes([UInt8])
   case absent
   case infos([ObjectInfo])
+}
+
+extension Request {
+  /// The requests that the protocol's order is about.
+  var isDecisive: Bool {
+    switch self {
+    case .put(let name, _): name.text.hasPrefix("versions/") || name.text.hasPrefix("gone/")
+    case .list(let prefix): prefix.hasPrefix("gone/") || prefix.hasPrefix("packs/")
+    case .delete: true
+    case .get, .pause: false
+    }
+  }
+
+  /// Comes before the deed itself.
+  var isOfOpening: Bool {
+    let text: String
+    switch self {
+    case .put(let name, _), .get(let name), .delete(let name): text = name.text
+    case .list(let prefix): text = prefix
+    case .pause: return false
+    }
+    return [Layout.repositories, Layout.slots, Layout.keyrings, Layout.configurations].contains { text.hasPrefix($0) }
+  }
+
+  /// What it does to the target.
+  var effect: Target.Late? {
+    switch self {
+    case .put(let name, let bytes): .put(name, bytes)
+    case .delete(let name): .delete(name)
+    case .get, .list, .pause: nil
+    }
+  }
+}
+
+extension Target.Late {
+  var words: String {
+    switch self {
+    case .put(let name, _): "put \(Request.short(name.text))"
+    case .delete(let name): "delete \(Request.short(name.text))"
+    }
+  }
 }

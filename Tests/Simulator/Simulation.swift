@@ -1,4 +1,3 @@
-import Operations
 import Repositories
 import Sealing
 import Storage
@@ -50,8 +49,8 @@ final class Simulation: @unchecked Sendable {
   private var favoured = 0
   private var sessions = 0
   private var deedsLeft: Int
-  private var sealingDice: Dice
-  private var opened: Repository?
+  var sealingDice: Dice
+  var opened: Repository?
 
   init(seed: UInt64, stem: [ObjectName: [UInt8]], root: String, isTold: Bool) {
     self.seed = seed
@@ -273,93 +272,5 @@ final class Simulation: @unchecked Sendable {
     return Stopped()
   }
 
-  /// The target as a session sees it, with the program's own patience.
-  func store(of session: Session) -> RetryingStore {
-    var policy = RetryingStore.Policy()
-    policy.tries = profile.tries
-    let clock = StoreClock(now: { .milliseconds(Int64(self.now)) }) { duration in
-      let (seconds, attoseconds) = duration.components
-      let until = self.now + UInt64(seconds) * 1000 + UInt64(attoseconds / 1_000_000_000_000_000)
-      _ = await self.wait(.pause(until: until), session)
-    }
-    return RetryingStore(SessionStore(self, session), policy: policy, clock: clock) { 0.5 }
-  }
-
-  /// The repository as a session sees it, opened without a fault.
-  func open(_ session: Session) async throws -> Repository {
-    session.goesStraight = true
-    defer { session.goesStraight = false }
-    return try await Repository.open(at: store(of: session), with: Stem.secret, random: random)
-  }
-
-  /// What the program's operations need of a host, and of the target as this session sees it.
-  func world(of session: Session) -> World {
-    let host = session.host
-    var world = World(
-      stateFolder: host.state, host: host.identity, now: { self.clock(of: host) }, reporter: Silence())
-    world.random = random
-    return world
-  }
-
-  func access(_ session: Session) -> TargetAccess {
-    TargetAccess(name: "target", store: store(of: session)) { .keyFile(Stem.keyFile) }
-  }
-
-  var random: RandomSource { { count throws(SealError) in self.sealingDice.bytes(count) } }
-
-  /// The simulation's own look at the target: true, at once, and seen by nobody.
-  func openStraight() async throws -> Repository {
-    if let opened { return opened }
-    let repository = try await Repository.open(at: SessionStore(self, nil), with: Stem.secret, random: random)
-    opened = repository
-    return repository
-  }
-
   func clock(of host: Host) -> UInt64 { UInt64(Int(now) + host.skew) }
-}
-
-struct Silence: Reporter {
-  func progress(_ progress: Progress) {}
-  func notice(_ text: String) {}
-}
-
-extension Request {
-  /// The requests that the protocol's order is about.
-  var isDecisive: Bool {
-    switch self {
-    case .put(let name, _): name.text.hasPrefix("versions/") || name.text.hasPrefix("gone/")
-    case .list(let prefix): prefix.hasPrefix("gone/") || prefix.hasPrefix("packs/")
-    case .delete: true
-    case .get, .pause: false
-    }
-  }
-
-  /// Comes before the deed itself.
-  var isOfOpening: Bool {
-    let text: String
-    switch self {
-    case .put(let name, _), .get(let name), .delete(let name): text = name.text
-    case .list(let prefix): text = prefix
-    case .pause: return false
-    }
-    return [Layout.repositories, Layout.slots, Layout.keyrings, Layout.configurations].contains { text.hasPrefix($0) }
-  }
-
-  /// What it does to the target.
-  var effect: Target.Late? {
-    switch self {
-    case .put(let name, let bytes): .put(name, bytes)
-    case .delete(let name): .delete(name)
-    case .get, .list, .pause: nil
-    }
-  }
-}
-
-extension Target.Late {
-  var words: String {
-    switch self {
-    case .put(let name, _): "put \(Request.short(name.text))"
-    case .delete(let name): "delete \(Request.short(name.text))"
-    }
-  }
 }

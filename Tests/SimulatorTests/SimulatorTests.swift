@@ -25,6 +25,9 @@ import Testing
     // Worlds in which nothing happens would prove nothing.
     #expect(!ending.output.contains(" 0 versions acknowledged"))
     #expect(!ending.output.contains(" 0 crashes"))
+    for what in ["versions forgotten", "pins", "late listings", "cut listings", "doubled listings", "marks of damage"] {
+      #expect(!ending.output.contains(" 0 \(what)"))
+    }
   }
 
   @Test func `the same seed is the same world, within a process and beyond it`() async throws {
