@@ -32,6 +32,19 @@ import Testing
     try await campaign("errors", "--cases", "24")
   }
 
+  @Test func `when the power goes, what was acknowledged lasts, and nothing is torn`() async throws {
+    try await campaign("power", "--schedules", "4", "--only", "push", "--only", "restore", "--only", "key remove")
+    try await campaign("power", "--schedules", "4", "--only", "restore --live, rollback journal", "--only", "state")
+  }
+
+  @Test func `without a single fsync, lost power is noticed`() async throws {
+    try await campaign("power", "--schedules", "4", "--only", "push", "--only", "restore", "--without-fsync")
+  }
+
+  @Test func `a C library without memory makes an error, no crash`() async throws {
+    try await campaign("memory", "--cases", "3")
+  }
+
   @Test func `whatever the network does to a request, what comes back is right or refused`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
     func stories(_ names: String...) -> [String] { names.flatMap { ["--only", $0] } }
