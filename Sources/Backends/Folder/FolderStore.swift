@@ -81,7 +81,11 @@ package struct FolderStore: ObjectStore {
       guard let folder = try find(name.parents) else { return }
       let outcome = unlinkat(folder.descriptor, String(name.lastComponent), 0)
       let number = outcome == 0 ? 0 : errno
-      if number == 0 { return removeEmptied(name.parents) }
+      if number == 0 {
+        // A key that was removed must not open again when the power goes.
+        try folder.synchronize()
+        return removeEmptied(name.parents)
+      }
       // A folder is no object, so there is nothing to delete.
       if [ENOENT, EISDIR].contains(number) { return }
       throw .system(number, "\(name) could not be deleted")
