@@ -74,7 +74,8 @@ private final class TableCopyRun {
     try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil))
     try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
     try connection.demand(sqlite3_wal_autocheckpoint(connection.handle, 0))
-    for pragma in ["mmap_size=0", "synchronous=FULL", "foreign_keys=OFF", "ignore_check_constraints=ON"] {
+    // EXTRA: a journal that was removed stays removed when the power goes.
+    for pragma in ["mmap_size=0", "synchronous=EXTRA", "foreign_keys=OFF", "ignore_check_constraints=ON"] {
       try connection.execute("PRAGMA \(pragma)")
     }
     let attached = try Connection.encoding(of: request.image, watch)

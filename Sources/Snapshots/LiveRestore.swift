@@ -193,7 +193,9 @@ extension Connection {
     try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
     try demand(sqlite3_wal_autocheckpoint(handle, 0))
     try execute("PRAGMA mmap_size=0")
-    try execute("PRAGMA synchronous=FULL")
+    // FULL leaves it to luck whether a journal that was removed stays removed when the power goes: what was said to be
+    // restored would be rolled back, and after the file was cut to its new length, into nothing that SQLite can read.
+    try execute("PRAGMA synchronous=EXTRA")
   }
 }
 
