@@ -78,14 +78,29 @@ private struct SpoolHall {
 
   static func enter(_ stateFolder: String) throws(SnapshotError) -> SpoolHall {
     let path = "\(stateFolder)/spool"
-    for folder in [stateFolder, path] where mkdir(folder, 0o700) != 0 && errno != EEXIST {
-      throw spoolError("the folder \(folder) cannot be made", errno)
+    if mkdir(stateFolder, 0o700) == 0 {
+      // More than spools will be in it, and that must last when the power goes.
+      try synchronizeParent(of: stateFolder)
+    } else if errno != EEXIST {
+      throw spoolError("the folder \(stateFolder) cannot be made", errno)
+    }
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw spoolError("the folder \(path) cannot be made", errno)
     }
     try demandOwn(path, in: stateFolder)
     guard let lock = try lockFile("\(path)/\(lockName)", waiting: true) else {
       throw SnapshotError(.spool, "the folder \(path) cannot be locked")
     }
     return SpoolHall(path: path, lock: lock)
+  }
+
+  private static func synchronizeParent(of folder: String) throws(SnapshotError) {
+    let parent = folder.lastIndex(of: "/").map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
+    let descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor >= 0, fsync(descriptor) == 0 else {
+      throw spoolError("the name of the folder \(folder) cannot be made durable", errno)
+    }
   }
 
   /// A folder that another user put there first, or a link, is theirs: they could exchange what we put into it.

@@ -5,14 +5,17 @@ import Storage
 ///
 /// Nothing here is ever needed to restore: a lost or broken state file costs bytes or a remark, never a version.
 package enum StateFiles {
-  /// Makes the folder and its parents, 0700.
+  /// Makes the folder and its parents, 0700, with names that are durable.
   /// - Throws: `.stateFolder` when it cannot be made, or when another user was there first (`PlantedEntry`).
   package static func makeFolder(_ path: String) throws(RepositoryError) {
     var made = path.hasPrefix("/") ? "/" : "."
     for component in path.split(separator: "/", omittingEmptySubsequences: true) {
       let parent = made
       made += (made.hasSuffix("/") ? "" : "/") + component
-      if mkdir(made, 0o700) != 0, errno != EEXIST {
+      if mkdir(made, 0o700) == 0 {
+        // What is written durably in it is lost with its name.
+        try synchronizeFolder(of: made)
+      } else if errno != EEXIST {
         throw failure("cannot make the folder \(made)", errno)
       }
       if let refusal = PlantedEntry.refusal(of: made, in: parent, foldersToo: true) {
@@ -94,7 +97,7 @@ package enum StateFiles {
   package static func remove(_ path: String) { unlink(path) }
 
   private static func synchronizeFolder(of path: String) throws(RepositoryError) {
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
     defer { close(descriptor) }
