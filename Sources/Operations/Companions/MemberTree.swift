@@ -48,26 +48,19 @@ final class MemberTree: Sendable {
       members: members.map(\.offset), into: { try self.open(paths[$0], O_RDWR) }, onProgress: onProgress)
     for (_, member) in members { try makeLink(member) }
     guard finishing else { return }
-    try synchronize(members.map(\.element))
-    for (_, member) in members where member.file != nil { try finishFile(member) }
-    // The deepest first: times of a folder change with what is put in it, and one that is closed lets nobody in.
-    let folders = members.map(\.element).filter { $0.content == .folder }
-    for member in folders.sorted(by: { $1.path.utf8.lexicographicallyPrecedes($0.path.utf8) }) {
-      try finishFolder(member)
-    }
+    try finish(members.map(\.element))
   }
 
-  /// Makes all of it durable: what is many is asked for at once, and then, one by one, whether it went well.
-  private func synchronize(_ members: [Core.Member]) throws {
+  /// Gives modes and times, and makes all of it durable: what is many is asked for at once, and then, one by one, with what
+  /// it was given last, whether it went well.
+  private func finish(_ members: [Core.Member]) throws {
     // Of this file system only: another one that does not answer is none of our business.
     guard syncfs(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
-    for member in members {
-      if member.file != nil { try open(member.path, O_RDONLY).synchronize() }
-      if member.content == .folder {
-        guard let folder = try folder(MemberPath.components(member.path)[...], making: false),
-          fsync(folder.descriptor) == 0
-        else { throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno) }
-      }
+    for member in members where member.file != nil { try finishFile(member) }
+    // The deepest first: times of a folder change with what is put in it, and one that is closed lets nobody in.
+    let folders = members.filter { $0.content == .folder }
+    for member in folders.sorted(by: { $1.path.utf8.lexicographicallyPrecedes($0.path.utf8) }) {
+      try finishFolder(member)
     }
     guard fsync(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
   }
@@ -191,6 +184,7 @@ final class MemberTree: Sendable {
     guard futimens(descriptor, &times) == 0, fchmod(descriptor, mode) == 0 else {
       throw OperationError.fileSystem("cannot set mode and time of '\(member.path)'", errno)
     }
+    guard fsync(descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno) }
   }
 
   private static func times(_ member: Core.Member) -> [timespec] {

@@ -29,10 +29,6 @@ final class RestoredMember: MemberDestination {
     guard problem == 0 else { throw failure("cannot read", problem) }
   }
 
-  func synchronize() throws {
-    guard fsync(descriptor) == 0 else { throw failure("cannot make durable", errno) }
-  }
-
   private func failure(_ what: String, _ number: Int32) -> OperationError {
     .fileSystem("\(what) '\(path)'", number)
   }
