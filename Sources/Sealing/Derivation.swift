@@ -3,11 +3,10 @@ import COpenSSL
 /// HMAC-SHA-256 (RFC 2104).
 func hmac(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
   var output = [UInt8](repeating: 0, count: 32)
-  var length = 0
-  guard EVP_Q_mac(nil, "HMAC", nil, "SHA256", nil, key, key.count, message, message.count, &output, 32, &length) != nil
-  else {
-    preconditionFailure("OpenSSL has no HMAC-SHA-256")
-  }
+  var hash = sl_keyed_hash()
+  sl_keyed_hash_begin(&hash, key, key.count)
+  sl_keyed_hash_code(&hash, message, message.count, nil, 0, &output)
+  OPENSSL_cleanse(&hash, MemoryLayout<sl_keyed_hash>.size)
   return output
 }
 

@@ -27,39 +27,23 @@ package struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
 }
 
 /// SHA-256 over bytes as they come. One thread at a time.
+///
+/// Its state is here, not in memory that OpenSSL asks for: a digest that was not computed because there was none would be
+/// a wrong one.
 package final class RunningDigest {
-  private let context: OpaquePointer
+  private var state = SHA256_CTX()
 
-  package init() {
-    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex2(context, Algorithms.sha256, nil) == 1 else {
-      preconditionFailure("OpenSSL has no SHA-256")
-    }
-    self.context = context
-  }
+  package init() { SHA256_Init(&state) }
 
-  deinit { EVP_MD_CTX_free(context) }
-
-  package func update(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
+  package func update(_ bytes: UnsafeRawBufferPointer) { SHA256_Update(&state, bytes.baseAddress, bytes.count) }
 
   package func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
   /// The digest of everything so far; begins anew afterwards.
   package func finish() -> Digest {
     var output = [UInt8](repeating: 0, count: 32)
-    EVP_DigestFinal_ex(context, &output, nil)
-    EVP_DigestInit_ex2(context, Algorithms.sha256, nil)
+    SHA256_Final(&output, &state)
+    SHA256_Init(&state)
     return Digest(known: output)
-  }
-}
-
-/// Algorithms fetched once: fetching by name each time costs a tenth of the speed on pages.
-enum Algorithms {
-  nonisolated(unsafe) static let sha256: OpaquePointer = fetch(EVP_MD_fetch(nil, "SHA256", nil), "SHA-256")
-  nonisolated(unsafe) static let hmac: OpaquePointer = fetch(EVP_MAC_fetch(nil, "HMAC", nil), "HMAC")
-  nonisolated(unsafe) static let gcm: OpaquePointer = fetch(EVP_CIPHER_fetch(nil, "AES-256-GCM", nil), "AES-256-GCM")
-
-  private static func fetch(_ algorithm: OpaquePointer?, _ name: String) -> OpaquePointer {
-    guard let algorithm else { preconditionFailure("OpenSSL has no \(name)") }
-    return algorithm
   }
 }

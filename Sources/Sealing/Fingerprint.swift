@@ -28,36 +28,20 @@ package struct Fingerprint: Hashable, Sendable {
 
 /// Computes fingerprints with one key. Keeps the keyed state, so a page costs no set-up. One thread at a time.
 package final class Fingerprinter {
-  private let context: OpaquePointer
+  private var hash = sl_keyed_hash()
 
   package init(_ keys: SealingKeys) {
-    guard let context = EVP_MAC_CTX_new(Algorithms.hmac) else { preconditionFailure("out of memory") }
-    self.context = context
-    var digest = Array("SHA256".utf8CString)
-    var name = Array(OSSL_MAC_PARAM_DIGEST.utf8CString)
     let key = keys.keyring.fingerprintKey.bytes
-    let works = digest.withUnsafeMutableBufferPointer { digest in
-      name.withUnsafeMutableBufferPointer { name in
-        let parameters = [
-          OSSL_PARAM_construct_utf8_string(name.baseAddress, digest.baseAddress, 0), OSSL_PARAM_construct_end(),
-        ]
-        return EVP_MAC_init(context, key, key.count, parameters)
-      }
-    }
-    precondition(works == 1, "OpenSSL has no HMAC-SHA-256")
+    sl_keyed_hash_begin(&hash, key, key.count)
   }
 
-  deinit { EVP_MAC_CTX_free(context) }
+  deinit { OPENSSL_cleanse(&hash, MemoryLayout<sl_keyed_hash>.size) }
 
   package func fingerprint(_ type: UnitType, _ unit: UnsafeRawBufferPointer) -> Fingerprint {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { output in
       output[0] = type.rawValue
       for index in 0..<4 { output[1 + index] = UInt8(truncatingIfNeeded: unit.count >> (24 - 8 * index)) }
-      var count = 0
-      EVP_MAC_init(context, nil, 0, nil)
-      EVP_MAC_update(context, output.baseAddress, 5)
-      EVP_MAC_update(context, unit.bindMemory(to: UInt8.self).baseAddress, unit.count)
-      EVP_MAC_final(context, output.baseAddress, &count, 32)
+      sl_keyed_hash_code(&hash, output.baseAddress, 5, unit.baseAddress, unit.count, output.baseAddress)
       return Fingerprint(output)
     }
   }

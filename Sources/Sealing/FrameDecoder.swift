@@ -16,7 +16,7 @@ package final class FrameDecoder {
   ///   - prefix: the base units of a frame with prefix, joined; `nil` for others.
   ///   - proving: false for a caller that computes all fingerprints later, from where it put the units. Only they prove
   ///     that the prefix was the right one, and that nothing went wrong since the units were read.
-  /// - Throws: `.truncated`, `.damaged`, `.malformed`.
+  /// - Throws: `.truncated`, `.damaged`, `.malformed`, `.failed`.
   package func decode(
     _ sealed: ArraySlice<UInt8>, record: FrameRecord, index: Int, objectKeys: ObjectKeys, prefix: [UInt8]?,
     proving: Bool = true
@@ -53,15 +53,15 @@ package final class FrameDecoder {
       UInt32(index), final: false, plaintextLength: record.plaintextLength, codec: record.codec, frameID: record.frameID
     )
     guard
-      let payload = cipher(for: objectKeys).open(
+      let payload = try cipher(for: objectKeys).open(
         sealed, nonce: objectKeys.nonce(UInt32(index), final: false), additional: additional)
     else { throw SealError(.damaged, "frame \(index) is damaged or forged") }
     return payload
   }
 
-  private func cipher(for keys: ObjectKeys) -> AuthenticatedCipher {
+  private func cipher(for keys: ObjectKeys) throws(SealError) -> AuthenticatedCipher {
     if let cipher, cipher.key === keys.key { return cipher.cipher }
-    let made = keys.cipher()
+    let made = try keys.cipher()
     cipher = (keys.key, made)
     return made
   }

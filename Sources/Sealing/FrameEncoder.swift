@@ -7,7 +7,8 @@ package final class FrameEncoder {
   /// A delta that is not small at first is worth a harder look.
   private static let hardDeltaLevel: Int32 = 6
 
-  private let context: OpaquePointer
+  /// `nil` without memory for it: told when a frame needs it.
+  private let context: OpaquePointer?
   private let level: Int32
   /// What zstd writes into, so that a frame keeps no more memory than its payload needs.
   private let output: UnsafeMutableRawBufferPointer
@@ -19,13 +20,12 @@ package final class FrameEncoder {
 
   /// - Parameter level: zstd's; 0 stores everything as it is.
   package init(level: Int32) {
-    guard let context = ZSTD_createCCtx() else { preconditionFailure("out of memory") }
-    self.context = context
+    context = ZSTD_createCCtx()
     self.level = level
     let longest = max(CellForm.limit(pages: Limits.framePlaintext / 512, pageSize: 512), Limits.framePlaintext)
     output = .allocate(byteCount: ZSTD_compressBound(longest), alignment: 16)
     expanded = .allocate(byteCount: Limits.framePlaintext, alignment: 16)
-    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0)
+    if let context { ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0) }
   }
 
   deinit {
@@ -143,12 +143,13 @@ package final class FrameEncoder {
   private func compress(
     _ bytes: UnsafeRawBufferPointer, _ effort: Effort, prefix: UnsafeRawBufferPointer? = nil
   ) throws(SealError) -> Int {
+    guard let context else { throw .noMemory("zstd could not begin to compress") }
     ZSTD_CCtx_reset(context, ZSTD_reset_session_only)
     effort.set(context)
     // Raw content by definition of the call, also when it begins with a dictionary's magic.
     if let prefix { ZSTD_CCtx_refPrefix(context, prefix.baseAddress, prefix.count) }
     let result = ZSTD_compress2(context, output.baseAddress, output.count, bytes.baseAddress, bytes.count)
-    guard ZSTD_isError(result) == 0 else { throw SealError(.failed, "zstd could not compress") }
+    guard ZSTD_isError(result) == 0 else { throw .noMemory("zstd could not compress") }
     return result
   }
 

@@ -10,15 +10,15 @@ final class FrameExpander {
     var form: UnsafeRawBufferPointer?
   }
 
-  private let context: OpaquePointer
+  /// `nil` without memory for it: told when a frame needs it.
+  private let context: OpaquePointer?
   private var cellDecoder = CellFormDecoder()
   private var prefixForm = CellFormEncoder()
   private var form = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
   init() {
-    guard let context = ZSTD_createDCtx() else { preconditionFailure("out of memory") }
-    self.context = context
-    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Limits.windowLog)
+    context = ZSTD_createDCtx()
+    if let context { ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Limits.windowLog) }
   }
 
   deinit {
@@ -30,7 +30,7 @@ final class FrameExpander {
   /// - Parameters:
   ///   - prefix: `nil` for a frame that rests on nothing.
   ///   - output: as long as the units together; holds anything when this throws.
-  /// - Throws: `.malformed`.
+  /// - Throws: `.malformed`; `.failed` without memory.
   func expand(
     _ payload: UnsafeRawBufferPointer, codec: Codec, _ lengths: UnitLengths, prefix: Prefix?,
     into output: UnsafeMutableRawBufferPointer
@@ -92,10 +92,12 @@ final class FrameExpander {
     _ payload: UnsafeRawBufferPointer, prefix: UnsafeRawBufferPointer?, into output: UnsafeMutableRawBufferPointer
   ) throws(SealError) {
     _ = try contentLength(of: payload, within: output.count...output.count)
+    guard let context else { throw .noMemory("zstd could not begin to decompress") }
     // Raw content by definition of the call, also when it begins with a dictionary's magic.
     if let prefix { ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count) }
     let result = ZSTD_decompressDCtx(context, output.baseAddress, output.count, payload.baseAddress, payload.count)
     ZSTD_DCtx_reset(context, ZSTD_reset_session_only)
+    guard ZSTD_getErrorCode(result) != ZSTD_error_memory_allocation else { throw .noMemory("zstd could not decompress") }
     guard ZSTD_isError(result) == 0, result == output.count else {
       throw SealError(.malformed, "a compressed frame cannot be decompressed")
     }

@@ -99,7 +99,7 @@ package enum KeySlot {
       throw SealError(.wrongKey, "the key slot does not open with this key")
     }
     guard
-      let master = AuthenticatedCipher(key: wrappingKey).open(
+      let master = try AuthenticatedCipher(key: wrappingKey).open(
         slot[128...], nonce: [UInt8](repeating: 0, count: 12), additional: Array(slot[..<128]))
     else { throw SealError(.damaged, "the key slot is damaged") }
     return MasterKey(master)

@@ -21,12 +21,12 @@ package enum LocalSeal {
     return sealed
   }
 
-  /// - Returns: `nil` unless this repository sealed exactly these bytes for that purpose.
+  /// - Returns: `nil` unless this repository sealed exactly these bytes for that purpose, or without memory to tell.
   package static func open(_ sealed: [UInt8], purpose: String, keys: SealingKeys) -> [UInt8]? {
     guard sealed.count >= saltLength else { return nil }
     let salt = Array(sealed[..<saltLength])
     guard let key = key(purpose, salt, keys) else { return nil }
-    return AuthenticatedCipher(key: key).open(sealed[saltLength...], nonce: nonce, additional: salt)
+    return (try? AuthenticatedCipher(key: key).open(sealed[saltLength...], nonce: nonce, additional: salt)) ?? nil
   }
 
   private static func key(_ purpose: String, _ salt: [UInt8], _ keys: SealingKeys) -> SecretKey? {

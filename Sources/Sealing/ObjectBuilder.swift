@@ -36,7 +36,7 @@ package struct ObjectBuilder {
     let header = Header(
       kind: kind, epoch: epoch, repository: keys.repository, salt: try salt(over: parts + [last]))
     let objectKeys = ObjectKeys(header: header, kindKey: kindKey)
-    let cipher = objectKeys.cipher()
+    let cipher = try objectKeys.cipher()
 
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Header.length + parts.reduce(0) { $0 + $1.1.count + 16 } + directory.count + 20)

@@ -16,7 +16,7 @@ package struct ObjectKeys: Sendable {
     wipe(&material)
   }
 
-  func cipher() -> AuthenticatedCipher { AuthenticatedCipher(key: key) }
+  func cipher() throws(SealError) -> AuthenticatedCipher { try AuthenticatedCipher(key: key) }
 
   /// Final flag and index, so no nonce is used twice under the object's key and no frame can take another's place.
   func nonce(_ index: UInt32, final: Bool) -> [UInt8] {

@@ -64,7 +64,7 @@ package struct OpenedObject: Sendable {
   ) throws(SealError) -> Directory {
     let length = sealed.count - AuthenticatedCipher.tagLength
     guard length >= 0,
-      let plain = keys.cipher().open(
+      let plain = try keys.cipher().open(
         sealed, nonce: keys.nonce(ObjectKeys.directoryIndex, final: true),
         additional: ObjectKeys.directoryAdditionalData(plaintextLength: length))
     else { throw SealError(.damaged, "the directory of an object is damaged or forged") }

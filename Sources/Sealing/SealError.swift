@@ -23,5 +23,10 @@ package struct SealError: Error, CustomStringConvertible {
     self.cause = cause
   }
 
+  /// A library refused to work: it tells nothing of the bytes, and is no damage.
+  static func noMemory(_ message: String) -> SealError {
+    SealError(.failed, message, hint: "There may not be enough memory: make more available, and try again.")
+  }
+
   package var description: String { hint.map { "\(message)\nhint: \($0)" } ?? message }
 }

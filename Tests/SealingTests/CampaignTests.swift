@@ -187,7 +187,7 @@ import Testing
         }
         // The right bytes and keys, but one field of what was authenticated is another.
         let record = directories[place].frames[index]
-        let cipher = keys[place].cipher()
+        let cipher = try keys[place].cipher()
         for (name, number, final, length, codec, id) in [
           ("index", UInt32(index + 1), false, record.plaintextLength, record.codec, record.frameID),
           ("final", UInt32(index), true, record.plaintextLength, record.codec, record.frameID),
@@ -199,7 +199,7 @@ import Testing
             number, final: final, plaintextLength: length, codec: codec, frameID: id)
           let nonce = keys[place].nonce(UInt32(index), final: false)
           campaign.expectRefusal("another \(name)") {
-            guard cipher.open(bytes(place, index), nonce: nonce, additional: additional) != nil else {
+            guard try cipher.open(bytes(place, index), nonce: nonce, additional: additional) != nil else {
               throw SealError(.damaged, "refused")
             }
           }

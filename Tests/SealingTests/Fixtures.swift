@@ -140,7 +140,7 @@ struct Forge {
       keys.keyring.roots[epoch]!.bytes, salt: keys.repository.bytes, info: Array("sealift kind".utf8) + [start[10]],
       count: 32)
     let okm = hkdf(kindKey, salt: Array(start[32..<64]), info: Array("sealift object".utf8) + start, count: 76)
-    let cipher = AuthenticatedCipher(key: SecretKey(okm[..<32]))
+    let cipher = try AuthenticatedCipher(key: SecretKey(okm[..<32]))
     func nonce(_ index: UInt32, _ final: UInt8) -> [UInt8] {
       var mask = ByteWriter()
       mask.write([final, 0, 0, 0, 0, 0, 0, 0])

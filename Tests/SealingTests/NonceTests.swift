@@ -20,7 +20,7 @@ import Testing
       let derived = ObjectKeys(header: header, kindKey: try Fixed.keys.kindKey(.pack, epoch: header.epoch))
       keys.insert(derived.key.bytes)
       // That a frame opens with a pair proves that this is the pair it was sealed with.
-      let cipher = derived.cipher()
+      let cipher = try derived.cipher()
       let directory = try OpenedObject.open(sealed.bytes, kind: .pack, name: nil, keys: Fixed.keys).directory
       for (index, record) in directory.frames.enumerated() {
         let nonce = derived.nonce(UInt32(index), final: false)
@@ -28,7 +28,7 @@ import Testing
           UInt32(index), final: false, plaintextLength: record.plaintextLength, codec: record.codec,
           frameID: record.frameID)
         let range = record.offset..<record.offset + Int(record.sealedLength)
-        try #require(cipher.open(sealed.bytes[range], nonce: nonce, additional: additional) != nil)
+        try #require(try cipher.open(sealed.bytes[range], nonce: nonce, additional: additional) != nil)
         pairs.insert(pair(derived, nonce))
       }
       pairs.insert(pair(derived, derived.nonce(ObjectKeys.directoryIndex, final: true)))

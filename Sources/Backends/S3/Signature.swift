@@ -71,17 +71,19 @@ struct Signature {
 extension Signature {
   static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
-    let done = EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
-    precondition(done == 1, "libcrypto always has SHA-256")
+    var state = SHA256_CTX()
+    SHA256_Init(&state)
+    SHA256_Update(&state, bytes, bytes.count)
+    SHA256_Final(&digest, &state)
     return digest
   }
 
   static func mac(key: [UInt8], _ text: String) -> [UInt8] {
     var mac = [UInt8](repeating: 0, count: 32)
     let data = Array(text.utf8)
-    let done = EVP_Q_mac(
-      nil, "HMAC", nil, "SHA256", nil, key, key.count, data, data.count, &mac, mac.count, nil)
-    precondition(done != nil, "libcrypto always has HMAC-SHA256")
+    var hash = sl_keyed_hash()
+    sl_keyed_hash_begin(&hash, key, key.count)
+    sl_keyed_hash_code(&hash, data, data.count, nil, 0, &mac)
     return mac
   }
 
