@@ -17,14 +17,20 @@ extension OperationError {
       self.init(Self.kind(of: error.code), code: error.code.rawValue, error.message, hint: error.hint, cause: error)
     case let error as SealError:
       self.init(
-        error.code == .wrongKey ? .wrongKey : .verificationFailed, code: "\(error.code)", error.message,
-        hint: error.hint,
-        cause: error)
+        Self.kind(of: error.code), code: "\(error.code)", error.message, hint: error.hint, cause: error)
     case let error as RepositoryError:
       self.init(Self.kind(of: error.code), code: error.code.rawValue, error.message, hint: error.hint, cause: error)
     default: self.init(.failed, "\(error)", cause: error)
     }
     if let context, kind != .cancelled, !message.hasPrefix(context) { message = "\(context): \(message)" }
+  }
+
+  private static func kind(of code: SealError.Code) -> Kind {
+    switch code {
+    case .wrongKey: .wrongKey
+    case .damaged, .truncated, .malformed, .unsupported: .verificationFailed
+    case .failed: .failed
+    }
   }
 
   private static func kind(of code: SnapshotError.Code) -> Kind {

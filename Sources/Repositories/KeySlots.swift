@@ -80,11 +80,16 @@ package struct KeySlots: Sendable {
   ) async throws -> NumberedName {
     let name = try await RepositoryFiles.putTwice(bytes, below: Layout.slots, after: highest, at: store)
     let back = try await store.get(name.objectName, range: nil)
-    guard back == bytes, (try? KeySlot.open(back, secret: secret, repository: repository)) != nil else {
-      throw RepositoryError(
-        .damaged, "the key slot just written to \(store.traits.location) cannot be read back",
-        hint: "Run `sealift doctor` on this target.")
-    }
-    return name
+    do throws(SealError) {
+      if back == bytes {
+        _ = try KeySlot.open(back, secret: secret, repository: repository)
+        return name
+      }
+    } catch  where error.code == .failed {
+      throw error
+    } catch {}
+    throw RepositoryError(
+      .damaged, "the key slot just written to \(store.traits.location) cannot be read back",
+      hint: "Run `sealift doctor` on this target.")
   }
 }

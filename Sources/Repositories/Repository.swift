@@ -144,12 +144,19 @@ package struct Repository: Sendable {
     }
     // To try one costs a second, and memory. What asks for more than others comes last: who can write to the target could
     // have planted it.
+    var refusal: SealError?
     for slot in found.values.sorted(by: { ($0.work, $1.name.number) < ($1.work, $0.name.number) }) {
       // A slot of another secret, another repository or a damaged one is passed over: one must open.
-      if let master = try? KeySlot.open(slot.bytes, secret: secret, repository: repository) {
-        return (master, slot.name)
+      do throws(SealError) {
+        return (try KeySlot.open(slot.bytes, secret: secret, repository: repository), slot.name)
+      } catch  where error.code == .failed {
+        refusal = refusal ?? error
+      } catch {
+        continue
       }
     }
+    // Not tried is not wrong: a person would look for another key.
+    if let refusal { throw refusal }
     return nil
   }
 

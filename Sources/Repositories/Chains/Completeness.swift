@@ -81,7 +81,7 @@ extension Repository {
       return try await read()
     } catch let error as StoreError where error.code != .notFound {
       throw error
-    } catch is SealError {
+    } catch let error as SealError where error.isDamage {
       return nil
     } catch is StoreError {
       return nil

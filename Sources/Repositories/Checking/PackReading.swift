@@ -258,7 +258,7 @@ struct PackReading: Sendable {
       if plan.isBase(ordinal) { slots[ordinal] = try spool.add(plain).lowerBound }
       frames.setState(.proved, of: ordinal)
       return nil
-    } catch let error as SealError {
+    } catch let error as SealError where error.isDamage {
       frames.setState(.damaged, of: ordinal)
       return error.message
     }

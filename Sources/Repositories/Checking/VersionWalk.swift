@@ -106,7 +106,7 @@ struct VersionWalk {
       for (index, child) in branch.children.enumerated() {
         try descend(child, level: level - 1, units: min(below, units - index * below), &walk)
       }
-    } catch let error as SealError {
+    } catch let error as SealError where error.isDamage {
       note(error.message)
     }
   }

@@ -51,7 +51,7 @@ struct KnownPacksLoader {
   ) async throws -> Value? {
     do {
       return try await read()
-    } catch is SealError {
+    } catch let error as SealError where error.isDamage {
       return nil
     } catch let error as RepositoryError where error.code == .damaged {
       return nil
