@@ -18,7 +18,7 @@ final class CurlLoop: Sendable {
   }
 
   /// The multi handle: `curl_multi_wakeup` is the one call that other threads may make on it.
-  private struct Handle: @unchecked Sendable { let pointer: UnsafeMutableRawPointer }
+  private struct Handle: @unchecked Sendable { let pointer: UnsafeMutableRawPointer? }
 
   private static let globalSetUp: Void = { _ = curl_global_init(Int(CURL_GLOBAL_ALL)) }()
 
@@ -28,9 +28,13 @@ final class CurlLoop: Sendable {
 
   init(_ settings: HTTPSettings) {
     Self.globalSetUp
-    guard let pointer = curl_multi_init() else { fatalError("libcurl has no memory to start with") }
+    let pointer = curl_multi_init()
     multi = Handle(pointer: pointer)
     self.settings = settings
+    guard let pointer else {
+      inbox.withLock { $0.isStopped = true }
+      return
+    }
     sl_multi_set_long(pointer, CURLMOPT_MAXCONNECTS, settings.concurrency * 2)
     var thread = pthread_t()
     let failure = pthread_create(
@@ -40,8 +44,14 @@ final class CurlLoop: Sendable {
         Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
         return nil
       }, Unmanaged.passRetained(self).toOpaque())
-    guard failure == 0 else { fatalError("no thread could be started: \(String(cString: strerror(failure)))") }
-    pthread_detach(thread)
+    if failure == 0 {
+      pthread_detach(thread)
+    } else {
+      // Nobody will ever take anything out of the inbox.
+      Unmanaged.passUnretained(self).release()
+      inbox.withLock { $0.isStopped = true }
+      curl_multi_cleanup(pointer)
+    }
   }
 
   func nextNumber() -> Int {
@@ -51,7 +61,7 @@ final class CurlLoop: Sendable {
     }
   }
 
-  /// `false` when the loop has ended; then nothing will come of the transfer.
+  /// `false` when the loop has ended, or could not begin; then nothing will come of the transfer.
   func add(_ transfer: CurlTransfer) -> Bool { post(.add(transfer)) }
 
   /// Ends a transfer; one that is unknown or over is not minded.
@@ -71,7 +81,8 @@ final class CurlLoop: Sendable {
   }
 
   private func run() {
-    var work = CurlWork(multi: multi.pointer, settings: settings)
+    guard let pointer = multi.pointer else { return }
+    var work = CurlWork(multi: pointer, settings: settings)
     while true {
       let commands = inbox.withLock { inbox in
         let commands = inbox.commands

@@ -16,6 +16,8 @@ final class CurlTransfer: @unchecked Sendable {
   private var answer: [UInt8] = []
   private var isTooLarge = false
   private var headerList: UnsafeMutablePointer<curl_slist>?
+  /// Everything that needs memory could be set so far.
+  private var isReady = true
   private let detail = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   init(_ number: Int, _ request: HTTPRequest, _ continuation: CheckedContinuation<Outcome, Never>) {
@@ -55,10 +57,11 @@ final class CurlTransfer: @unchecked Sendable {
 extension CurlTransfer {
   /// Sets everything on a fresh handle. The handle points to this transfer, so the loop keeps it until the handle is
   /// released.
-  func configure(_ handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) {
-    sl_set_string(handle, CURLOPT_URL, request.url)
-    sl_set_string(handle, CURLOPT_USERAGENT, "sealift")
-    sl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+  /// - Returns: whether libcurl had the memory for all of it; else nothing may be sent.
+  func configure(_ handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) -> Bool {
+    set(handle, CURLOPT_URL, request.url)
+    set(handle, CURLOPT_USERAGENT, "sealift")
+    set(handle, CURLOPT_PROTOCOLS_STR, "http,https")
     sl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     // The path was signed as it is.
     sl_set_long(handle, CURLOPT_PATH_AS_IS, 1)
@@ -70,11 +73,16 @@ extension CurlTransfer {
     sl_set_long(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
     sl_set_pointer(handle, CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(detail))
     limit(handle, settings)
-    if let caFile = settings.caFile { sl_set_string(handle, CURLOPT_CAINFO, caFile) }
+    if let caFile = settings.caFile { set(handle, CURLOPT_CAINFO, caFile) }
     if let login = request.login { logIn(handle, login) }
     describeMethod(handle)
     listHeaders(handle)
     receive(handle)
+    return isReady
+  }
+
+  private func set(_ handle: UnsafeMutableRawPointer, _ option: CURLoption, _ text: String) {
+    isReady = sl_set_string(handle, option, text) == CURLE_OK && isReady
   }
 
   private func limit(_ handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) {
@@ -93,15 +101,15 @@ extension CurlTransfer {
     if login.schemes.contains(.basic) { schemes |= sl_auth_basic }
     if login.schemes.contains(.digest) { schemes |= sl_auth_digest }
     sl_set_long(handle, CURLOPT_HTTPAUTH, schemes)
-    sl_set_string(handle, CURLOPT_USERNAME, login.user)
-    sl_set_string(handle, CURLOPT_PASSWORD, login.password)
+    set(handle, CURLOPT_USERNAME, login.user)
+    set(handle, CURLOPT_PASSWORD, login.password)
   }
 
   private func describeMethod(_ handle: UnsafeMutableRawPointer) {
     switch request.method {
     case "GET": break
     case "HEAD": sl_set_long(handle, CURLOPT_NOBODY, 1)
-    default: sl_set_string(handle, CURLOPT_CUSTOMREQUEST, request.method)
+    default: set(handle, CURLOPT_CUSTOMREQUEST, request.method)
     }
     guard let body = request.body else { return }
     sl_set_long(handle, CURLOPT_UPLOAD, 1)
@@ -123,7 +131,9 @@ extension CurlTransfer {
   private func listHeaders(_ handle: UnsafeMutableRawPointer) {
     // Without "Expect: 100-continue", which costs a second where servers do not know it.
     for (name, value) in request.headers + [("Expect", "")] {
-      headerList = curl_slist_append(headerList, value.isEmpty ? "\(name):" : "\(name): \(value)")
+      let longer = curl_slist_append(headerList, value.isEmpty ? "\(name):" : "\(name): \(value)")
+      guard longer != nil else { return isReady = false }
+      headerList = longer
     }
     sl_set_list(handle, CURLOPT_HTTPHEADER, headerList)
   }

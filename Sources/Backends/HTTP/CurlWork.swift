@@ -36,7 +36,7 @@ struct CurlWork {
       start(transfer)
     }
     var active: Int32 = 0
-    curl_multi_perform(multi, &active)
+    if curl_multi_perform(multi, &active) != CURLM_OK { giveUp() }
     var finishedAny = false
     var left: Int32 = 0
     while let message = curl_multi_info_read(multi, &left) {
@@ -63,13 +63,25 @@ struct CurlWork {
     curl_multi_cleanup(multi)
   }
 
+  /// What is on the wire will not come to an end by itself.
+  private mutating func giveUp() {
+    for (handle, transfer) in running {
+      release(handle)
+      transfer.finish(.failure(.noMemory))
+    }
+  }
+
   private mutating func start(_ transfer: CurlTransfer) {
     guard let handle = spare.popLast() ?? curl_easy_init() else {
-      return transfer.finish(.failure(StoreError(.unavailable, "libcurl has no memory for another request")))
+      return transfer.finish(.failure(.noMemory))
     }
-    transfer.configure(handle, settings)
+    // What could not be set would make another request of it: a GET of what was to be deleted.
+    let isReady = transfer.configure(handle, settings)
     running[handle] = transfer
-    curl_multi_add_handle(multi, handle)
+    guard isReady, curl_multi_add_handle(multi, handle) == CURLM_OK else {
+      release(handle)
+      return transfer.finish(.failure(.noMemory))
+    }
   }
 
   private mutating func release(_ handle: UnsafeMutableRawPointer) {

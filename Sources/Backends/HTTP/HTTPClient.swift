@@ -20,7 +20,7 @@ final class HTTPClient: Sendable {
       await withCheckedContinuation { continuation in
         // If the task is cancelled after this look, the handler's command stands in the queue behind this one.
         guard !Task.isCancelled, loop.add(CurlTransfer(number, request, continuation)) else {
-          return continuation.resume(returning: .failure(.cancelled(request)))
+          return continuation.resume(returning: .failure(Task.isCancelled ? .cancelled(request) : .noMemory))
         }
       }
     } onCancel: {
@@ -31,6 +31,10 @@ final class HTTPClient: Sendable {
 }
 
 extension StoreError {
+  static let noMemory = StoreError(
+    .unavailable, "libcurl has no memory for another request",
+    hint: "Make more memory available, and try again.")
+
   static func cancelled(_ request: HTTPRequest) -> StoreError {
     StoreError(.cancelled, "the request to \(request.authority) was cancelled")
   }
