@@ -33,8 +33,8 @@ import Testing
   }
 
   @Test func `when the power goes, what was acknowledged lasts, and nothing is torn`() async throws {
-    try await campaign("power", "--schedules", "4", "--only", "push", "--only", "restore", "--only", "key remove")
-    try await campaign("power", "--schedules", "4", "--only", "restore --live, rollback journal", "--only", "state")
+    let stories = ["first push", "restore", "restore --live, rollback journal", "key remove", "state"]
+    try await campaign("power", ["--schedules", "4"] + stories.flatMap { ["--only", $0] })
   }
 
   @Test func `without a single fsync, lost power is noticed`() async throws {
