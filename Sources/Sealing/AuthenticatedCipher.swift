@@ -5,7 +5,8 @@ final class AuthenticatedCipher {
   static let tagLength = 16
 
   /// Fetched once: fetching by name each time costs a tenth of the speed on pages.
-  nonisolated(unsafe) private static let gcm: OpaquePointer? = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+  nonisolated(unsafe) private static let gcm: OpaquePointer? =
+    opensslIsReady() ? EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) : nil
 
   private let context: OpaquePointer
 
@@ -14,7 +15,9 @@ final class AuthenticatedCipher {
     guard let gcm = Self.gcm, let context = EVP_CIPHER_CTX_new() else { throw Self.refusal }
     self.context = context
     // Both directions set the same key schedule; the direction is chosen per message.
-    guard key.withBytes({ EVP_EncryptInit_ex2(context, gcm, $0.baseAddress, nil, nil) }) == 1 else { throw Self.refusal }
+    guard key.withBytes({ EVP_EncryptInit_ex2(context, gcm, $0.baseAddress, nil, nil) }) == 1 else {
+      throw Self.refusal
+    }
   }
 
   deinit { EVP_CIPHER_CTX_free(context) }

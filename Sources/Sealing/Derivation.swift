@@ -32,7 +32,8 @@ func scrypt(_ passphrase: [UInt8], salt: [UInt8], cost: SlotCost) throws(SealErr
   let memory = 128 * rounds * UInt64(cost.r) + (16 << 20)
   var output = [UInt8](repeating: 0, count: 32)
   let done = passphrase.withUnsafeBytes { bytes in
-    EVP_PBE_scrypt(
+    guard opensslIsReady() else { return Int32(0) }
+    return EVP_PBE_scrypt(
       bytes.bindMemory(to: CChar.self).baseAddress, passphrase.count, salt, salt.count, rounds, UInt64(cost.r),
       UInt64(cost.p), memory, &output, 32)
   }

@@ -97,7 +97,9 @@ final class FrameExpander {
     if let prefix { ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count) }
     let result = ZSTD_decompressDCtx(context, output.baseAddress, output.count, payload.baseAddress, payload.count)
     ZSTD_DCtx_reset(context, ZSTD_reset_session_only)
-    guard ZSTD_getErrorCode(result) != ZSTD_error_memory_allocation else { throw .noMemory("zstd could not decompress") }
+    guard ZSTD_getErrorCode(result) != ZSTD_error_memory_allocation else {
+      throw .noMemory("zstd could not decompress")
+    }
     guard ZSTD_isError(result) == 0, result == output.count else {
       throw SealError(.malformed, "a compressed frame cannot be decompressed")
     }

@@ -3,10 +3,14 @@ import COpenSSL
 /// Gives so many random bytes. A parameter everywhere, so that tests can give a generator that is stuck.
 package typealias RandomSource = @Sendable (Int) throws(SealError) -> [UInt8]
 
+/// Whether OpenSSL could begin at all. Where it had no memory for its own context, OpenSSL 3.0 crashes in whatever is
+/// asked of it next.
+func opensslIsReady() -> Bool { OSSL_LIB_CTX_get0_global_default() != nil }
+
 /// OpenSSL's generator, seeded by the kernel.
 @Sendable package func systemRandom(_ count: Int) throws(SealError) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: count)
-  guard RAND_bytes(&bytes, Int32(count)) == 1 else {
+  guard opensslIsReady(), RAND_bytes(&bytes, Int32(count)) == 1 else {
     throw SealError(.failed, "the system gave no random bytes", hint: "Nothing was sealed; try again.")
   }
   return bytes

@@ -30,10 +30,21 @@ struct StatePlace {
     for part in path.split(separator: "/") {
       let parent = made.isEmpty ? "/" : made
       made += "/\(part)"
-      if mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR, !Paths.isFolder(made) {
+      if mkdir(made, 0o700) == 0 {
+        try makeNamesDurable(in: parent)
+      } else if errno != EEXIST, errno != EISDIR, !Paths.isFolder(made) {
         throw refusal("cannot make the state folder \(made): \(String(cString: strerror(errno)))")
       }
       if let planted = PlantedEntry.refusal(of: made, in: parent, foldersToo: true) { throw refusal(planted) }
+    }
+  }
+
+  /// What is written durably in a folder is lost with its name.
+  private static func makeNamesDurable(in folder: String) throws {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor >= 0, fsync(descriptor) == 0 else {
+      throw refusal("cannot make durable what was made in \(folder): \(String(cString: strerror(errno)))")
     }
   }
 
