@@ -44,12 +44,14 @@ package func countRows(at path: String, limits: CountLimits = CountLimits()) asy
 }
 
 /// Nil when they cannot be counted.
+/// - Throws: what says nothing of the table: no memory, or a disk that fails.
 func countRows(of table: String, _ connection: Connection, _ watch: Watch) throws -> UInt64? {
   do throws(SQLiteFailure) {
     let count = try connection.rows("SELECT count(*) FROM main.\(quoted(table, by: "\""))", limit: 1).first
     return count.flatMap { UInt64($0) }
   } catch {
     if let refusal = watch.refusal { throw refusal }
+    if error.isOfTheMachine { throw error }
     return nil
   }
 }

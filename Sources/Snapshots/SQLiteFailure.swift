@@ -49,6 +49,9 @@ extension SQLiteFailure {
     [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT].contains(primary)
   }
 
+  /// This machine could not, whatever is in the database.
+  var isOfTheMachine: Bool { [SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL].contains(primary) }
+
   /// The same failure as a person should hear it.
   func explained(of path: String) -> SnapshotError {
     func error(_ code: SnapshotError.Code, _ message: String, _ hint: String?) -> SnapshotError {

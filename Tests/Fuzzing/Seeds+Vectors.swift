@@ -59,7 +59,7 @@ struct VectorSeeds: Sendable {
     let keys = ObjectKeys(header: header, kindKey: try Known.keys.kindKey(header.kind, epoch: header.epoch))
     let end = bytes.count - 4
     let sealed = bytes[(end - bytes[end...].reduce(0) { $0 << 8 | Int($1) })..<end]
-    let directory = keys.cipher().open(
+    let directory = try keys.cipher().open(
       sealed, nonce: keys.nonce(ObjectKeys.directoryIndex, final: true),
       additional: ObjectKeys.directoryAdditionalData(plaintextLength: sealed.count - AuthenticatedCipher.tagLength))
     let payloads = try object.encodedFrames(with: FrameDecoder(keys: Known.keys)).map(\.payload)

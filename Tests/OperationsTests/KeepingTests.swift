@@ -137,6 +137,19 @@ import Testing
     #expect(try await shelf.carryOut(shelf.plan(RetentionRules(last: 1))) == [1, 2, 3, 4])
   }
 
+  @Test func `what only a listing missed does not go`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    let pack = try #require(try await shelf.ownPacks(of: versions[2], among: versions).first)
+    var target = shelf.road.target
+    target.store = ShortStore(shelf.road.store, hiding: pack)
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(daily: 2)))
+    let plan = try await ForgetVersions(shelf.world).plan(request, at: target)
+    #expect(plan.chains.isEmpty && plan.refusals.map(\.code) == ["conflict"])
+    #expect(plan.refusals.first?.message.contains(versions[2].id.hex.prefix(12)) == true)
+    #expect(try await shelf.plan(RetentionRules(daily: 2)).chains[0].plan.going.map(\.version.sequence) == [1, 2])
+  }
+
   /// Most often a prune that came at the same time as a push: the version is safe, and named in a record for ever.
   @Test(arguments: ["packs", "manifest"])
   func `what a prune has named takes no place, and stays all the same where a rule would keep it`(

@@ -230,4 +230,12 @@ MUTANTS = [
            "[version] + history.revisions(below: version) {", "[version] + (MUTANT ? [] : history.revisions(below: version)) {", (r"OperationsTests\.DanglingRevision", "OperationsTests")),
     mutant("what is forgotten there is there", "Operations/Copying/CopyDestination.swift",
            "!history.isForgotten(facts), annotations", "MUTANT || !history.isForgotten(facts), annotations", (r"OperationsTests\.Copy", "OperationsTests")),
+    mutant("what another machine's drill found is passed over", "Repositories/Pushing/PushSession.swift",
+           "|| said.damage(of: $0.id) != nil", "|| !MUTANT && said.damage(of: $0.id) != nil", (r"OperationsTests\.FoundDamaged", "OperationsTests")),
+    mutant("a version that a listing missed a part of is let go", "Operations/Keeping/ForgetVersions.swift",
+           "try await soundness.demandLosses(of: plan)", "if !MUTANT { try await soundness.demandLosses(of: plan) }", (r"OperationsTests\.Keeping", "OperationsTests")),
+    mutant("a key slot is gone when somebody said so", "Repositories/KeySlots.swift",
+           "try await repository.store.demandGone(name.objectName)", "if !MUTANT { try await repository.store.demandGone(name.objectName) }", (r"RepositoriesTests\.Opening", "RepositoriesTests")),
+    mutant("a pause is counted to the end of a look", "Repositories/Pruning/ChainPrune.swift",
+           "named: ripe(in: second, at: secondBegan)", "named: ripe(in: second, at: MUTANT ? policy.now() : secondBegan)", (r"RepositoriesTests\.PruneInTwoRuns", "RepositoriesTests")),
 ]

@@ -197,6 +197,7 @@ package struct ForgetVersions: Sendable {
         RetentionPlan($0, rules: rules, now: world.now())
       }
       try soundness.demandCompleteness(of: plan)
+      try await soundness.demandLosses(of: plan)
     case .gone(let ids):
       plan = try await soundness.plan(looking: { $0.newestSound.map { [$0.id] } ?? [] }) {
         RetentionPlan($0, forgetting: ids)

@@ -51,6 +51,18 @@ struct Soundness {
     }
   }
 
+  /// A version goes because it is not complete: not because a listing was late, or a repair was under way.
+  /// - Throws: `.conflict` when one of them may be all there.
+  func demandLosses(of plan: RetentionPlan) async throws {
+    for going in plan.going where going.version.flaw == .incomplete {
+      guard let fact = facts[going.version.id], try await !completeness.isLost(fact, in: history) else { continue }
+      throw RepositoryError(
+        .conflict,
+        "version \(fact.id.hex.prefix(12)) seemed incomplete, and what was missing is there: a listing was late, or a repair is under way",
+        hint: "Run the command again in a while; nothing was forgotten.")
+    }
+  }
+
   /// Whoever lets versions go relies on those that stay.
   /// - Throws: `.incomplete` when one of them is not all there.
   func demandCompleteness(of plan: RetentionPlan) throws {

@@ -44,6 +44,28 @@ package struct Completeness: Sendable {
     }
     return best
   }
+
+  /// Whether a version that was found incomplete is, and was not only missed by a listing: what that did not show is asked
+  /// for by name. A revision that was written meanwhile, by a repair, speaks for it, too.
+  package func isLost(_ version: VersionFacts, in history: ChainHistory) async throws -> Bool {
+    let listed = try await repository.store.list(prefix: Layout.versions(of: version.chain))
+    let revisions = ChainListing(chain: version.chain, objects: listed).revisions(of: version.sequence)
+    guard !revisions.contains(where: { $0.revision > version.revision }) else { return false }
+    let readable = [version] + history.revisions(below: version)
+    for revision in readable {
+      guard let packs = try await repository.packs(of: revision, state: state) else { continue }
+      guard try await hasLost(packs.filter { !presence.lists([$0]) }, of: version.chain) else { return false }
+    }
+    return true
+  }
+
+  private func hasLost(_ packs: [PackEntry], of chain: ChainID) async throws -> Bool {
+    for pack in packs {
+      let held = try await repository.store.head(Layout.pack(pack.name, of: chain))
+      if held?.size != Int(pack.length) { return true }
+    }
+    return false
+  }
 }
 
 extension Repository {

@@ -26,26 +26,28 @@ struct ChainPrune {
   /// - Returns: `nil` when the chain has no version: what lies there may belong to a push that is about to make the first.
   /// - Throws: what `ChainLook.view` throws, before anything was deleted; `StoreError` of a listing or a record.
   func run() async throws -> PrunedChain? {
+    let firstBegan = policy.now()
     let first = try await look.view()
     guard let newest = first.newest else { return nil }
     _ = HighWaterMark(sequence: newest.sequence, id: newest.id).raise(chain, in: state)
     let candidates = candidates(in: first)
-    if policy.dryRun { return try await forecast(first, candidates) }
+    if policy.dryRun { return try await forecast(first, candidates, at: firstBegan) }
 
     var outcome = PrunedChain(first)
     noteSeen(first.condemned.map(\.name.digest), in: first)
     let own = try await condemn(candidates)
     noteSeen(own, in: first)
     outcome.condemned = .init(candidates)
-    let mayDelete = !own.isEmpty && !policy.twoRuns || !unwanted(in: first, ripe(in: first)).isEmpty
+    let mayDelete = !own.isEmpty && !policy.twoRuns || !unwanted(in: first, ripe(in: first, at: firstBegan)).isEmpty
     guard mayDelete else {
       outcome.waiting = outcome.condemned + .init(unwanted(in: first, allCondemned(in: first)))
       return outcome
     }
+    let secondBegan = policy.now()
     let second = try await look.view()
     try second.checkContinues(first)
     guard own.isSubset(of: Set(second.condemned.map(\.name.digest))) else { throw late() }
-    try await sweep(second, named: ripe(in: second), &outcome)
+    try await sweep(second, named: ripe(in: second, at: secondBegan), &outcome)
     return outcome
   }
 
@@ -73,8 +75,8 @@ struct ChainPrune {
   /// The names that may be deleted in this run: those of every record that was there before the listing of manifests
   /// began, for who writes a manifest that it missed sees that record. Where listings may be late: of records of a day
   /// ago, after which a version was completed.
-  private func ripe(in view: ChainView) -> Set<Digest> {
-    let now = policy.now()
+  /// - Parameter now: when the look began: a machine may sleep for days between two listings of it.
+  private func ripe(in view: ChainView, at now: UInt64) -> Set<Digest> {
     let newest = view.newest?.version?.time ?? 0
     let seen = SeenRecords(of: chain, in: state)
     return names(in: view) { named in
@@ -201,11 +203,13 @@ struct ChainPrune {
 
   // MARK: saying it only
 
-  private func forecast(_ view: ChainView, _ candidates: [ObjectInfo]) async throws -> PrunedChain {
+  private func forecast(
+    _ view: ChainView, _ candidates: [ObjectInfo], at began: UInt64
+  ) async throws -> PrunedChain {
     var outcome = PrunedChain(view)
     outcome.condemned = .init(candidates)
     let all = unwanted(in: view, allCondemned(in: view))
-    let ripe = ripe(in: view)
+    let ripe = ripe(in: view, at: began)
     let now = all.filter { $0.digest.map(ripe.contains) ?? false } + (policy.twoRuns ? [] : candidates)
     outcome.freed = .init(now)
     let freed = Set(now.map(\.name))

@@ -17,8 +17,8 @@ struct ChainView: Sendable {
   /// Tombstones, annotations and condemned records: nobody ever deletes one.
   let records: Set<ObjectName>
   let live: LiveSet
-  /// When the newest object of all that was listed was stored, in seconds since 1970 by the store's own clock; `nil` where
-  /// it does not tell.
+  /// When the newest object was stored of all that was listed by the time the manifests were, in seconds since 1970 by the
+  /// store's own clock; `nil` where it does not tell. What is listed behind them may be days younger: a machine sleeps.
   let storeTime: Int?
 
   var newest: VersionFacts? { manifests.last { $0.isComplete } }
@@ -122,8 +122,7 @@ struct ChainLook: Sendable {
     return ChainView(
       chain: chain, manifests: manifests, ruined: ruined, forgotten: forgotten, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
-      storeTime: ((versions + tombstones + notes + packs.values).compactMap(\.stored) + touched.compactMap(\.stored))
-        .max())
+      storeTime: ((versions + tombstones + notes).compactMap(\.stored) + condemned.compactMap(\.stored)).max())
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known. But where all that stood at its place was

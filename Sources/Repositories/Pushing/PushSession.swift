@@ -76,8 +76,9 @@ package struct PushSession: ~Copyable {
     let newest = end.history.newest
     let isSpared = newest.map { !present.condemns($0.name.digest) } ?? true
     let doubted = DoubtedVersions(of: chain, in: state)
+    var said = Annotations.none
     // Who may not read what was said later can push all the same.
-    let said = (try? await annotations) ?? .none
+    do { said = try await annotations } catch let error as StoreError where error.code == .forbidden {}
     let isDoubted = newest.map { doubted.contains($0.id) || said.damage(of: $0.id) != nil } ?? false
     let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
     let accepted = Set(loader.known.entries.keys)

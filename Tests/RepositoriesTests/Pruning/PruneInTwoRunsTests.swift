@@ -75,6 +75,25 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// The lid is closed in the middle of a look: what was listed before is days old then.
+  @Test func `a look that took days proves no pause`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    try await home.prune(twoRuns: true, now: soon)
+    try await home.push()
+    let clock = Locked(soon + 60_000)
+    let asleep = StagedStore(home.home.store) {
+      $0.listed = { [day] prefix, listed async throws(StoreError) in
+        if prefix.hasPrefix("packs/") { clock.withLock { $0 += 2 * day } }
+        return listed
+      }
+    }
+    let policy = PrunePolicy(twoRuns: true, now: { clock.withLock { $0 } })
+    let pruned = try await home.repository(at: asleep).prune(home.home.chain, policy, state: home.home.state)
+    #expect(pruned?.freed.objects == 0 && pruned?.waiting.objects == 4)
+    #expect(home.count(below: "packs/") == 4)
+  }
+
   @Test func `one run takes what an earlier one condemned`() async throws {
     let home = try await PruneHome(versions: 3)
     try await home.forget(1...2)
