@@ -1,7 +1,5 @@
 @testable import Backends
-@testable import Operations
 @testable import Repositories
-@testable import SealiftTool
 @testable import Sealing
 @testable import Snapshots
 @testable import Storage
@@ -31,36 +29,8 @@ let nameParsers: [String: Parser] = [
   }
 ]
 
-/// What a person or another program writes: the configuration, options, lists of the system.
+/// What a person or another program writes: places, lists of the system.
 let textParsers: [String: Parser] = [
-  "configuration": { bytes in
-    _ = try? JSONReader.read(bytes)
-    _ = try? Configuration(json: bytes, file: "sealift.json")
-  },
-  "selectors": { bytes in
-    let text = String(decoding: bytes, as: UTF8.self)
-    _ = try? VersionSelector(parsing: text)
-    _ = try? HeadCode(parsing: text)
-    if let time = Times.milliseconds(text) {
-      demand(Times.milliseconds(Times.text(time)) == time, "a time is written otherwise")
-    }
-    _ = try? RecoveryKey.parse(text)
-  },
-  "quantities": { bytes in
-    let text = String(decoding: bytes, as: UTF8.self)
-    for number in [ByteCount.parse(text), ByteCount.parseRate(text), TimeSpan.parse(text)] {
-      if let number { demand(number >= 0, "a quantity below zero") }
-    }
-    if let bytes = ByteCount.parse(text) { _ = ByteCount.text(bytes) }
-    _ = KeepRule.span(text)
-  },
-  "patterns": { bytes in
-    let lines = bytes.prefix(4096).split(separator: UInt8(ascii: "\n"), maxSplits: 1).map {
-      String(decoding: $0, as: UTF8.self)
-    }
-    guard lines.count == 2, !ExcludePatterns.isMistaken(lines[0]) else { return }
-    _ = ExcludePatterns([lines[0]]).excludes(MemberPath.components(lines[1])[...])
-  },
   "mounts": { bytes in
     let table = MountTable(parsing: String(decoding: bytes.prefix(8192), as: UTF8.self))
     _ = table.mount(holding: "/srv/data/app.db")

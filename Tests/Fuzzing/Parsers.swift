@@ -7,7 +7,7 @@ typealias Parser = @Sendable ([UInt8]) -> Void
 
 /// Every parser of what a server, a repository, a file or a person may give us, by name. Each must refuse or read, never
 /// crash, hang or take memory beyond its input's kind; what it reads and can write must come out as the same bytes.
-let parsers: [String: Parser] = [bodyParsers, serverParsers, sealedParsers, nameParsers, textParsers, stateParsers]
+let parsers: [String: Parser] = [bodyParsers, serverParsers, sealedParsers, nameParsers, textParsers, machineParsers]
   .reduce(into: [:]) { all, some in all.merge(some) { _, _ in fatalError("two parsers have one name") } }
 
 /// What lies inside a sealed object, behind its encryption: whoever holds the key can write anything there.
