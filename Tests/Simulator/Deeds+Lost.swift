@@ -67,6 +67,8 @@ extension Simulation {
       guard problem.code == .forked, mayFork(chain) else {
         throw fail("in the end, nobody can give up what the chain \(chain.hex.prefix(12)) lost: \(Self.words(problem))")
       }
+      // Of two lives of a chain it cannot be told which one the lost version belongs to: a person ends one of them first.
+      keepingHoles.insert(chain.hex)
     }
   }
 }

@@ -27,6 +27,8 @@ final class Simulation: @unchecked Sendable {
   var saidDamaged: Set<Digest> = []
   /// By chain, the versions whose manifests the target lost.
   var lost: [String: Set<UInt64>] = [:]
+  /// Chains, hexadecimal, of which nobody could give up in the end what was lost: they are forked.
+  var keepingHoles: Set<String> = []
   /// What listings that are late show: by name, every change so far.
   var changes: [ObjectName: [Change]] = [:]
   /// By version: how often somebody began to take it back.
