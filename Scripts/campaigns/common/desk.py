@@ -23,7 +23,7 @@ class Desk:
         self.binary, self.folder = os.path.abspath(binary), folder
         self.random = random.Random(seed)
         self.database = f"{folder}/app.db"
-        os.makedirs(folder)
+        os.makedirs(folder, exist_ok=True)
         self.write_secret(f"{folder}/key", self.random.randbytes(64))
         self.begin_anew()
         self.must("init")
@@ -48,7 +48,8 @@ class Desk:
         """What the configuration says of a target where nothing is."""
         shutil.rmtree(f"{self.folder}/target", ignore_errors=True)
         os.mkdir(f"{self.folder}/target")
-        return {"url": f"file://{self.folder}/target"}
+        self.target = f"file://{self.folder}/target"
+        return {"url": self.target}
 
     @staticmethod
     def write_secret(path, content):
