@@ -63,21 +63,31 @@ final class ScriptedServer: Sendable {
       }
       return Int(UInt16(bigEndian: pointer.pointee.sin_port))
     }
-    Self.detach { [listener] in
-      while case let connection = accept(listener, nil, nil), connection >= 0 {
-        // The thread that waits must not keep the server alive.
-        guard let server = Servers.find(listener) else { close(connection); break }
-        Self.detach { server.serve(connection) }
+    // The thread that waits must not keep the server alive.
+    Self.detach { [weak self] in
+      while let connection = Self.connection(to: listener) {
+        guard let self else { close(connection); break }
+        Self.detach { self.serve(connection) }
       }
       close(listener)
     }
-    Servers.add(self, listener)
   }
 
   /// Ends the server; connections that are open stay until their clients leave.
   func stop() {
+    // From here on the number may be another's: the thread that waits closes it.
     shutdown(listener, Int32(SHUT_RDWR))
-    Servers.remove(listener)
+  }
+
+  /// The next client; nil once the server was stopped.
+  private static func connection(to listener: Int32) -> Int32? {
+    while true {
+      let connection = accept(listener, nil, nil)
+      if connection >= 0 { return connection }
+      // A client that left again, a signal, or a moment in which other tests hold all descriptors: no end.
+      guard [EINTR, ECONNABORTED, EMFILE, ENFILE].contains(errno) else { return nil }
+      usleep(1_000)
+    }
   }
 
   var requests: [Request] { state.withLock { $0.requests } }
@@ -172,14 +182,6 @@ final class ScriptedServer: Sendable {
       }, Unmanaged.passRetained(Box(body)).toOpaque())
     pthread_detach(thread)
   }
-}
-
-/// The servers that have not been stopped.
-private enum Servers {
-  private static let all = Locked<[Int32: ScriptedServer]>([:])
-  static func add(_ server: ScriptedServer, _ listener: Int32) { all.withLock { $0[listener] = server } }
-  static func find(_ listener: Int32) -> ScriptedServer? { all.withLock { $0[listener] } }
-  static func remove(_ listener: Int32) { _ = all.withLock { $0.removeValue(forKey: listener) } }
 }
 
 /// Runs a test beside such a server and stops it afterwards.
