@@ -9,9 +9,12 @@ extension TargetAccess {
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(with secret: UnlockSecret, _ world: World, lackingFile: Bool = false) async throws -> Repository {
     let repository = try await Repository.open(
-      at: store, with: try secret.slotSecret(), random: world.random, lackingFile: lackingFile)
+      at: store, with: try secret.slotSecret(), random: world.random, state: world.stateFolder,
+      lackingFile: lackingFile)
+    let state = StateFolder(reading: world.stateFolder, repository: repository.id)
     try repository.checkPlace(in: world.stateFolder)
-    try repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: repository.id))
+    try repository.checkKeyring(in: state)
+    repository.rememberSlot(in: state)
     if repository.lacksFile, !lackingFile {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")
     }

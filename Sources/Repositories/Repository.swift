@@ -19,11 +19,13 @@ package struct Repository: Sendable {
   ///
   /// Where the repository file was lost and there are versions, the slots name the repository: 64 bytes must not stand
   /// between a machine that died and its versions.
-  /// - Parameter lackingFile: open one without a repository file also where there are no versions.
+  /// - Parameters:
+  ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first.
+  ///   - lackingFile: open one without a repository file also where there are no versions.
   /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`; `StoreError`.
   package static func open(
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
-    lackingFile: Bool = false
+    state: String? = nil, lackingFile: Bool = false
   ) async throws -> Repository {
     async let slotListing = store.list(prefix: Layout.slots)
     async let keyringListing = store.list(prefix: Layout.keyrings)
@@ -46,7 +48,9 @@ package struct Repository: Sendable {
     var seen = SlotsSeen()
     func open(_ candidates: [RepositoryID], lacksFile: Bool) async throws {
       for candidate in candidates {
-        guard let (master, slot) = try await openSlot(slots, with: secret, of: candidate, at: store, &seen)
+        let last = state.flatMap { SlotMemory(in: StateFolder(reading: $0, repository: candidate)).remembered }
+        guard
+          let (master, slot) = try await openSlot(slots, with: secret, of: candidate, last: last, at: store, &seen)
         else { continue }
         let (keyring, name) = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
         let keys = SealingKeys(repository: candidate, keyring: keyring)
@@ -126,10 +130,15 @@ package struct Repository: Sendable {
     var owners: Set<RepositoryID> = []
   }
 
+  /// - Parameter last: the slot that this machine opened last.
   private static func openSlot(
-    _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, at store: any ObjectStore,
-    _ seen: inout SlotsSeen
+    _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, last: Digest?,
+    at store: any ObjectStore, _ seen: inout SlotsSeen
   ) async throws -> (MasterKey, NumberedName)? {
+    if let opened = try await openLast(slots, last, with: secret, of: repository, at: store) {
+      seen.whole += 1
+      return opened
+    }
     // Each slot lies there twice.
     var found: [Digest: (name: NumberedName, bytes: [UInt8], work: Int)] = [:]
     for name in slots.sorted(by: { $0.number > $1.number })
@@ -157,6 +166,19 @@ package struct Repository: Sendable {
     }
     // Not tried is not wrong: a person would look for another key.
     if let refusal { throw refusal }
+    return nil
+  }
+
+  /// Opens the slot that opened last; `nil` where it is gone, damaged or opens with another secret.
+  private static func openLast(
+    _ slots: [NumberedName], _ last: Digest?, with secret: SlotSecret, of repository: RepositoryID,
+    at store: any ObjectStore
+  ) async throws -> (MasterKey, NumberedName)? {
+    for name in slots where name.digest == last && name.length == KeySlot.length {
+      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest
+      else { continue }
+      return (try? KeySlot.open(bytes, secret: secret, repository: repository)).map { ($0, name) }
+    }
     return nil
   }
 

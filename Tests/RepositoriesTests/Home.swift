@@ -33,6 +33,8 @@ final class Home: @unchecked Sendable {
     if let fresh = try? Scratch() { scratch = fresh }
   }
 
+  /// Where the state of all repositories lies.
+  var stateFolder: String { scratch.path }
   var state: StateFolder { get throws { try StateFolder(scratch.path, repository: repository.id) } }
 
   func noise(_ count: Int, seed: UInt64) -> [UInt8] {

@@ -54,6 +54,43 @@ import Testing
     Fault.slots.met(2, "planted slot")
   }
 
+  @Test func `the slot that opened last is tried before all others, and nothing else is asked of it`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    home.repository.rememberSlot(in: state)
+    // One that opens too, and would have come first.
+    let other = try KeySlot.seal(
+      master: MasterKey([UInt8](repeating: 1, count: 32)), secret: Home.secret,
+      repository: home.repository.id, cost: .least, createdAt: 1, random: systemRandom)
+    let planted = NumberedName(prefix: Layout.slots, number: 900, length: other.count, digest: .sha256(of: other))
+    home.store.content[planted.objectName] = other
+    await #expect(throws: RepositoryError.self) { try await Repository.open(at: home.store, with: Home.secret) }
+
+    let read = Locked<[ObjectName]>([])
+    let watched = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix(Layout.slots) { read.withLock { $0.append(name) } }
+      })
+    let folder = home.stateFolder
+    let opened = try await Repository.open(at: watched, with: Home.secret, state: folder)
+    #expect(opened.slot.digest == home.repository.slot.digest)
+    #expect(read.withLock { $0.count } == 1)
+
+    // Gone, spoilt or of another secret, it stands in nobody's way.
+    home.store.content[planted.objectName] = nil
+    let key = SlotSecret.keyFile([UInt8](repeating: 8, count: 32))
+    _ = try await KeySlots(of: home.repository).add(key, current: Home.secret, cost: .least, now: 1)
+    let second = try await Repository.open(at: home.store, with: key, state: folder)
+    #expect(second.slot.digest != home.repository.slot.digest)
+    for (name, bytes) in home.store.content where name.text.hasSuffix(home.repository.slot.digest.hex) {
+      home.store.content[name] = bytes.map { ~$0 }
+    }
+    #expect(try await Repository.open(at: home.store, with: key, state: folder).id == home.repository.id)
+    try StateFiles.write([0xFF, 10], to: "\(state.path)/slot")
+    #expect(try await Repository.open(at: home.store, with: key, state: folder).id == home.repository.id)
+  }
+
   @Test func `among thousands of planted slots the right one is found soon`() async throws {
     let home = try await Home()
     let count = Environment.value("SEALIFT_CAMPAIGNS") == nil ? 1000 : 10_000

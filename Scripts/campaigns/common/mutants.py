@@ -213,6 +213,8 @@ MUTANTS = [
     mutant("dear slots come first", "Repositories/Repository.swift",
            "{ ($0.work, $1.name.number) < ($1.work, $0.name.number) }",
            "{ (MUTANT ? -$0.work : $0.work, $1.name.number) < (MUTANT ? -$1.work : $1.work, $0.name.number) }", (r"RepositoriesTests\.(Opening|Key)", "RepositoriesTests", "OperationsTests")),
+    mutant("the slot that opened last is as any other", "Repositories/Repository.swift",
+           "where name.digest == last && name", "where !MUTANT && name.digest == last && name", (r"RepositoriesTests\.(Opening|Key)", "RepositoriesTests", "OperationsTests")),
     mutant("given up without a trace", "Operations/Restoring/RestoredFile.swift",
            "hasName.withLock { $0 = true }", "hasName.withLock { $0 = !MUTANT }", COMMANDS),
     # What is found out after a push, and who may rest on it.

@@ -7,6 +7,7 @@ package import Sealing
 /// <state>/places/<hash of a store>               the repositories this machine has met there (`KnownRepositories`)
 /// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, kept to save requests
 /// <state>/<repository id>/keyring.json           the newest keyring this machine has seen
+/// <state>/<repository id>/slot                   the slot that opened last (`SlotMemory`)
 /// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark)
 /// <state>/<repository id>/<chain id>/versions    what its manifests say, sealed (`KeptVersions`)
 /// <state>/<repository id>/<chain id>/journal     packs of a push that has not ended
