@@ -108,7 +108,10 @@ final class StagedCompanions: Sendable {
       throw OperationError.fileSystem("cannot name \(place)", number)
     }
     if top == nil { _ = owners?.give(nil, handle.descriptor) }
-    fchmod(handle.descriptor, status.st_mode & 0o7777)
+    // What it was given before was durable, and is so again: the names around it are made so later.
+    guard fchmod(handle.descriptor, status.st_mode & 0o7777) == 0, fsync(handle.descriptor) == 0 else {
+      throw OperationError.fileSystem("cannot keep the mode of \(place)", errno)
+    }
   }
 
   /// - Throws: `.usage`.
