@@ -191,7 +191,8 @@ import Testing
       Documents.pull(
         Pull.Outcome(version: summary, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil), notices: []),
       Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
-      Documents.changed(slot), Documents.recovery(slot, "text"), Documents.doctor([examination]),
+      Documents.changed(slot), Documents.recovery(slot, "text"),
+      Documents.doctor([examination], SQLiteRelease("3.53.0")),
       Documents.check([checked], notices: []), Documents.repair([repaired], notices: []),
       Documents.drill(drills, notices: []), Documents.copy(copies, notices: []),
       Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),

@@ -7,7 +7,7 @@ struct Doctor: SealiftCommand {
     abstract: "Try whether a target keeps the promises that sealift relies on.",
     discussion: """
       Stores, lists, reads and deletes objects of up to 8 MiB below a folder of their own, doctor/, and says in words \
-      what was found. Nothing of a repository is touched.
+      what was found. Nothing of a repository is touched. Also says when this machine's SQLite may lose pages.
 
         sealift --target nas doctor
       """)
@@ -25,7 +25,9 @@ struct Doctor: SealiftCommand {
       }
     }
     let examinations = tries.done.map(\.outcome)
-    if session.options.json { try session.terminal.result(Documents.doctor(examinations)) }
+    let release = SQLiteRelease.ours
+    if session.options.json { try session.terminal.result(Documents.doctor(examinations, release)) }
+    if let caution = release?.caution { session.terminal.notice(caution) }
     let status = try tries.status("targets", session.terminal)
     guard let sick = examinations.first(where: \.isSick) else { return status }
     throw OperationError(

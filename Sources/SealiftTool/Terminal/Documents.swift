@@ -103,7 +103,7 @@ enum Documents {
     .object([("key", key(slot)), ("recoveryKey", .string(text))])
   }
 
-  static func doctor(_ examinations: [Examination]) -> Json {
+  static func doctor(_ examinations: [Examination], _ release: SQLiteRelease?) -> Json {
     let targets = examinations.map { examination in
       let findings = examination.findings.map { finding in
         let note: String? =
@@ -120,7 +120,10 @@ enum Documents {
         ("findings", .array(findings)),
       ])
     }
-    return .object([("targets", .array(targets))])
+    return .object([
+      ("targets", .array(targets)), ("sqlite", .optional(release?.description)),
+      ("losesPages", .bool(release?.losesPages ?? false)),
+    ])
   }
 
   static func configuration(_ file: String?, _ lines: [SettingLine]) -> Json {
