@@ -2,24 +2,11 @@ import Subprocess
 import TestKit
 import Testing
 
-/// The campaigns of Scripts/campaigns, at the size that CI has time for. They take minutes and need strace and servers:
-/// Scripts/test says so by SEALIFT_CAMPAIGNS.
+// The campaigns of Scripts/campaigns, at the size that CI has time for. They take minutes and need strace and servers:
+// Scripts/test says so by SEALIFT_CAMPAIGNS. The two suites run beside each other, each one campaign after the other.
+
+/// What takes the processor.
 @Suite(.serialized, .enabled(if: Environment.value("SEALIFT_CAMPAIGNS") != nil)) struct CampaignTests {
-  private func campaign(_ name: String, _ arguments: String...) async throws { try await campaign(name, arguments) }
-
-  private func campaign(_ name: String, _ arguments: [String]) async throws {
-    let python = Environment.value("SEALIFT_PYTHON") ?? "/usr/bin/python3"
-    let binary = try #require(Environment.value("SEALIFT_BINARY"), "Scripts/test names the program in SEALIFT_BINARY")
-    let result = try await run(
-      .name("env"),
-      arguments: Arguments([python, "\(SourceTree.root)/Scripts/campaigns/\(name)", "--binary", binary] + arguments),
-      output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
-    #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
-    #expect(!result.standardOutput.isEmpty)
-    // Said aloud, so that the run's log shows what was asserted over how much.
-    print(result.standardOutput, terminator: "")
-  }
-
   @Test func `killed at any call, an acknowledged version restores and nothing is torn`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
     try await campaign(
@@ -45,10 +32,27 @@ import Testing
     try await campaign("memory", "--cases", "3")
   }
 
+  @Test func `every version comes back, whatever was lost, spoilt or forgotten between pushes`() async throws {
+    try await campaign(
+      "versions", "--versions", "8", "--kinds", "oltp,mail,blobs", "--jobs", "2", "--other", "some", "--seed", "3")
+  }
+
+  @Test func `each object harmed is named, and what is called whole comes back`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign("objects", "--targets", targets, "--cases", "8")
+  }
+
+  @Test func `databases beyond 1 and 4 GiB come back`() async throws {
+    try await campaign("large")
+  }
+}
+
+/// What mostly waits: for servers, for retries, for another user.
+@Suite(.serialized, .enabled(if: Environment.value("SEALIFT_CAMPAIGNS") != nil)) struct WaitingCampaignTests {
   @Test func `whatever the network does to a request, what comes back is right or refused`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
     func stories(_ names: String...) -> [String] { names.flatMap { ["--only", $0] } }
-    try await campaign(
+    async let others: Void = campaign(
       "wire",
       ["--targets", targets, "--names", "ceph", "--cuts", "6"]
         + stories("cuts", "lost", "again", "statuses", "bodies", "keeping", "expired"))
@@ -56,25 +60,16 @@ import Testing
       "wire",
       ["--targets", targets, "--names", "apache-basic", "--cuts", "4"]
         + stories("cuts", "lost", "again", "ranges"))
+    try await others
   }
 
   @Test func `a snapshot is one committed state, whatever writers do meanwhile`() async throws {
     try await campaign("writers", "--snapshots", "56")
   }
 
-  @Test func `every version comes back, whatever was lost, spoilt or forgotten between pushes`() async throws {
-    try await campaign(
-      "versions", "--versions", "8", "--kinds", "oltp,mail,blobs", "--jobs", "2", "--other", "some", "--seed", "3")
-  }
-
   @Test func `no plaintext is where none may be`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
     try await campaign("canary", "--targets", targets, "--cores", "12")
-  }
-
-  @Test func `each object harmed is named, and what is called whole comes back`() async throws {
-    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
-    try await campaign("objects", "--targets", targets, "--cases", "8")
   }
 
   @Test func `clocks two hours wrong lose nothing, and say so`() async throws {
@@ -94,8 +89,19 @@ import Testing
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
     try await campaign("mounts", "--targets", targets)
   }
+}
 
-  @Test func `databases beyond 1 and 4 GiB come back`() async throws {
-    try await campaign("large")
-  }
+private func campaign(_ name: String, _ arguments: String...) async throws { try await campaign(name, arguments) }
+
+private func campaign(_ name: String, _ arguments: [String]) async throws {
+  let python = Environment.value("SEALIFT_PYTHON") ?? "/usr/bin/python3"
+  let binary = try #require(Environment.value("SEALIFT_BINARY"), "Scripts/test names the program in SEALIFT_BINARY")
+  let result = try await run(
+    .name("env"),
+    arguments: Arguments([python, "\(SourceTree.root)/Scripts/campaigns/\(name)", "--binary", binary] + arguments),
+    output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+  #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
+  #expect(!result.standardOutput.isEmpty)
+  // Said aloud, so that the run's log shows what was asserted over how much.
+  print(result.standardOutput, terminator: "")
 }
