@@ -20,7 +20,7 @@ class Desk:
     config_name = "config.json"
 
     def __init__(self, binary, folder, seed, versions=2, rows=400):
-        self.binary, self.folder = os.path.abspath(binary), folder
+        self.binary, self.folder, self.rows = os.path.abspath(binary), folder, rows
         self.random = random.Random(seed)
         self.database = f"{folder}/app.db"
         os.makedirs(folder, exist_ok=True)

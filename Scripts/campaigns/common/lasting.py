@@ -2,7 +2,7 @@
 """The stories again, where the power goes instead of the process: what was said to have succeeded must last."""
 import json, os, shutil, sqlite3
 
-from common import stories
+from common import copies, stories
 from common.desk import Wrong, digest
 from common.stories import content
 
@@ -96,59 +96,13 @@ class Restore(Settled, stories.Restore):
             raise Wrong("it said that it restored, and the destination is not there or not whole")
 
 
-class RestoreCompanions(Restore):
-    """Files come along: they have their names before the database has its own."""
-
-    name = "restore with companions"
-    asserted = "the destination is absent, or complete with all files that come with it; restoring again, once it is out of the way, brings all"
+class RestoreCompanions(Settled, copies.RestoreCompanions):
     promise = "the destination is there and whole, with all its files and their modes"
 
-    def prepare(self, desk):
-        os.makedirs(f"{desk.folder}/files/inner")
-        for number in range(6):
-            path = f"{desk.folder}/files/{'inner/' if number % 2 else ''}{number}"
-            desk.write_secret(path, desk.random.randbytes(9000 * number))
-            os.chmod(path, 0o640 if number % 3 else 0o444)
-        with open(f"{desk.folder}/config.json") as file:
-            config = json.load(file)
-        config["databases"]["app"]["companions"] = ["files"]
-        desk.configure(config)
-        desk.acknowledge()
-        super().prepare(desk)
-        self.version, self.expected = list(desk.acknowledged.items())[-1]
-        self.files = self.tree(f"{desk.folder}/files")
-
-    @staticmethod
-    def tree(folder):
-        found = {}
-        for parent, _, names in os.walk(folder):
-            for name in names:
-                path = f"{parent}/{name}"
-                found[path[len(folder):]] = digest(path), os.stat(path).st_mode
-        return found
-
     def settled(self, desk, result):
-        super().settled(desk, result)
+        if digest(f"{self.folder}/app.db") != self.expected:
+            raise Wrong("it said that it restored, and the destination is not there or not whole")
         self.demand_files(desk, modes=True)
-
-    def demand_files(self, desk, modes=False):
-        found = self.tree(f"{self.folder}/app.db.companions/files")
-        if found != self.files and (modes or {k: v[0] for k, v in found.items()} != {k: v[0] for k, v in self.files.items()}):
-            wrong = {name for name in self.files if found.get(name) != self.files[name]}
-            raise Wrong(f"the database has its name, and of its files {sorted(wrong)} are not there, not whole or of another mode")
-
-    def look(self, desk, died):
-        if os.path.exists(f"{self.folder}/app.db"):
-            self.demand_files(desk)
-        shutil.rmtree(f"{self.folder}/app.db.companions", ignore_errors=True)
-        if os.path.exists(f"{self.folder}/app.db"):
-            if digest(f"{self.folder}/app.db") != self.expected:
-                raise Wrong("a torn file got the destination's name")
-            os.unlink(f"{self.folder}/app.db")
-        desk.must(*self.arguments(desk))
-        self.demand_files(desk, modes=True)
-        if sorted(os.listdir(self.folder)) != ["app.db", "app.db.companions"]:
-            raise Wrong(f"restoring again left {os.listdir(self.folder)}")
 
 
 class InPlace(Settled):
@@ -220,4 +174,35 @@ class Prune(Forget, stories.Prune):
     promise, says_so = "the version is not listed", True
 
 
-STORIES = [Push, FirstPush, Restore, RestoreCompanions, RestoreReplace, RestoreLive, RestoreLiveRollback, Init, KeyAdd, KeyRemove, Forget, Unforget, Prune]
+class RestoreTable(Settled, copies.RestoreTable):
+    promise = "the other database has the table"
+
+    def settled(self, desk, result):
+        if content(self.other) != self.new:
+            raise Wrong("it said that the table was restored, and it is not there")
+
+
+class PullAll(Settled, copies.PullAll):
+    promise = "what it fetched is there and whole"
+
+    def settled(self, desk, result):
+        if [digest(path) for path in self.fetched()] != [self.expected]:
+            raise Wrong("it said that all was fetched, and it is not there or not whole")
+
+
+class Copy(Settled, copies.Copy):
+    promise = "every version is at the other place"
+
+    def settled(self, desk, result):
+        self.demand_all(desk)
+
+
+class Repair(Settled, stories.Repair):
+    promise = "every version restores"
+
+    def settled(self, desk, result):
+        desk.check_acknowledged()
+
+
+STORIES = [Push, FirstPush, Restore, RestoreCompanions, RestoreReplace, RestoreLive, RestoreLiveRollback, Init, KeyAdd, KeyRemove, Forget, Unforget, Prune, Repair,
+           RestoreTable, PullAll, Copy]

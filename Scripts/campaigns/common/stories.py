@@ -284,4 +284,33 @@ class Prune(Forget):
             raise Wrong(f"what a killed prune left is not pruned by the next one: {left}")
 
 
-STORIES = [Push, Restore, RestoreReplace, RestoreLive, RestoreLiveRollback, Init, KeyAdd, KeyRemove, Forget, Unforget, Prune]
+class Repair(Story):
+    name, fault = "repair", "kill -9 of a repair, at any call"
+    asserted = "versions that were whole restore; the repair run again succeeds, and every version restores; a push goes on"
+
+    def prepare(self, desk):
+        """Of the newest version everything is lost that no other one needs; the database still has it."""
+        packs = f"{desk.folder}/target/packs"
+        before = {f"{parent}/{name}" for parent, _, names in os.walk(packs) for name in names}
+        self.harmed = desk.acknowledge()
+        after = {f"{parent}/{name}" for parent, _, names in os.walk(packs) for name in names}
+        if after == before:
+            raise Wrong("the push stored no pack of its own")
+        for path in after - before:
+            os.unlink(path)
+
+    def arguments(self, desk):
+        return ["repair", "app"]
+
+    def look(self, desk, died):
+        for version in desk.acknowledged:
+            if version != self.harmed:
+                desk.check(version)
+        desk.must(*self.arguments(desk))
+        desk.check_acknowledged()
+        desk.must("check", "--read-data")
+        desk.change(10)
+        desk.acknowledge()
+
+
+STORIES = [Push, Restore, RestoreReplace, RestoreLive, RestoreLiveRollback, Init, KeyAdd, KeyRemove, Forget, Unforget, Prune, Repair]
