@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A desk whose target is a real server, behind a proxy."""
-import json, os, random, sqlite3, urllib.parse
+import json, os, random, shutil, sqlite3, urllib.parse
 
 from common import wire
 from common.desk import Desk, Wrong, digest
@@ -12,18 +12,23 @@ STATUSES = {0, 1, 2, 3, 10, 11, 12, 13, 14, 15}
 class Line(Desk):
     """A desk whose target is behind the proxy; `clean` is the same target without it."""
 
-    def __init__(self, binary, folder, seed, target):
+    def __init__(self, binary, folder, seed, target, host="desk", joins=None):
+        """`joins` is another desk, whose repository and key this one uses, too."""
         self.binary, self.folder, self.random = os.path.abspath(binary), folder, random.Random(seed)
         self.name, self.kind, self.database, self.acknowledged = target["name"], target["kind"], f"{folder}/app.db", {}
         os.makedirs(folder)
-        self.write_secret(f"{folder}/key", self.random.randbytes(64))
+        if joins:
+            shutil.copy2(f"{joins.folder}/key", f"{folder}/key")
+        else:
+            self.write_secret(f"{folder}/key", self.random.randbytes(64))
         url = urllib.parse.urlsplit(target.get("endpoint") or target["url"])
-        self.proxy, prefix = wire.Proxy(url.port), f"wire-{random.randrange(1 << 32):08x}"
+        self.proxy, prefix = wire.Proxy(url.port), joins.prefix if joins else f"wire-{random.randrange(1 << 32):08x}"
         self.server, self.prefix = target, prefix
-        self.configure({"host": "desk", "stateFolder": f"{folder}/state", "databases": {"app": {"path": self.database}},
+        self.configure({"host": host, "stateFolder": f"{folder}/state", "databases": {"app": {"path": self.database}},
                         "targets": {"t": {"keyFile": f"{folder}/key"} | entry(self, target, prefix, self.proxy.port),
                                     "clean": {"keyFile": f"{folder}/key"} | entry(self, target, prefix)}})
-        self.must("--target", "clean", "init")
+        if not joins:
+            self.must("--target", "clean", "init")
         connection = sqlite3.connect(self.database)
         connection.execute("pragma journal_mode=wal")
         connection.execute("create table t(id integer primary key, body blob)")
