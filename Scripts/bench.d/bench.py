@@ -70,16 +70,13 @@ def run(options):
     tools = chosen_tools(options.tools)
     measure.adopt_orphans()
     machine.note(options.out, options.programs)
-    wire = Wire(target_of(options.servers), options.servers, options.out)
+    wire = Wire(target_of(options.servers), options.servers)
     bench = Bench(options, wire, tools)
     studies = options.only or [study for study in STUDIES if study != "large"]
     if options.large and "large" not in studies:
         studies.append("large")
-    try:
-        for study in studies:
-            importlib.import_module(f"studies.{study}").run(bench)
-    finally:
-        wire.close()
+    for study in studies:
+        importlib.import_module(f"studies.{study}").run(bench)
 
 
 class Bench:

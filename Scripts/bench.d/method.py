@@ -4,9 +4,9 @@
 TEXT = """
 ## How it is measured
 
-* **Bytes** sent and received are counted by a proxy between tool and S3 server (Ceph's RADOS Gateway, in memory, on
-  127.0.0.1): TCP payload, HTTP's headers included. **Requests** are the lines of the server's own access log.
-  **Stored** is a listing of the bucket, which is asked past the proxy.
+* **Bytes** sent to the S3 server (Ceph's RADOS Gateway, in memory, on 127.0.0.1) and received from it are those that the
+  kernel counted at both ends of every connection: TCP payload, HTTP's headers included, without what was sent again.
+  **Requests** are the lines of the server's own access log. **Stored** is a listing of the bucket.
 * **Time** is that of all commands a tool needs, copies included; **CPU** is user and system time of all their
   processes, orphans too, not of the server. **Memory** is the peak of the anonymous memory of the whole tree of
   processes, sampled every 4 ms: a shorter peak can be missed.
@@ -52,8 +52,8 @@ TEXT = """
   times**, which is what it sends. Its time says when the last byte had left. `-once` meets a database that was closed and
   checkpointed by the application, as a timer would run it, and then sends everything anew.
 * **To rclone crypt**: it is no backup program; every version is a whole file.
-* **To whoever is fast**: the proxy that counts bytes stands in the way of every request, on the same cores. It takes
-  the largest part of the time of those who would wait for nothing else, such as a restore by key file.
+* **To whoever is fast**: the S3 server works on the same cores as the tool. It takes a part of the time of those who would
+  wait for nothing else, such as a restore by key file.
 * **To all others**: loopback has no latency and endless bandwidth. On a real line time follows bytes.
-* The processor is shared by tool, proxy and server; times of one run are comparable, those of different days are not.
+* The processor is shared by tool and server; times of one run are comparable, those of different days are not.
 """

@@ -1,33 +1,25 @@
 #!/usr/bin/python3
 """Where one tool lives while it is measured: a folder of its own, an own prefix in the bucket, a meter on the wire."""
 
-import dataclasses, json, mmap, os, shutil, struct, subprocess, time
+import dataclasses, json, os, shutil, subprocess, time
 
 import measure
+from traffic import Traffic
 
 PASSPHRASE = "correct horse battery staple\n"
 
 
 class Wire:
-    """The S3 server, reached through the counting proxy; requests are counted in the server's own access log."""
+    """The S3 server. Bytes are counted by the kernel, requests in the server's own access log."""
 
-    def __init__(self, target, servers, folder):
+    def __init__(self, target, servers):
         self.target, self.log, self.servers = target, f"{servers}/ceph/log/client.gateway.log", servers
-        counters = f"{folder}/counters"
-        self.proxy = subprocess.Popen(
-            [f"{os.path.dirname(__file__)}/proxy.py", target["endpoint"].rsplit(":", 1)[1], counters],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.port = int(self.proxy.stdout.readline())
-        self.endpoint = f"http://127.0.0.1:{self.port}"
-        with open(counters, "rb") as file:
-            self.memory = mmap.mmap(file.fileno(), 24, access=mmap.ACCESS_READ)
+        self.endpoint = target["endpoint"]
+        self.traffic = Traffic(int(self.endpoint.rsplit(":", 1)[1]))
 
     def bytes(self):
-        """Sent to the server and received from it since the proxy began."""
-        return struct.unpack_from("=QQ", self.memory)
+        """Sent to the server and received from it since the measuring began."""
+        return self.traffic.bytes()
 
     def quiet(self, seconds):
         """Waits until nothing has been sent for so long; the moment of the last byte."""
@@ -75,10 +67,6 @@ class Wire:
             stderr=subprocess.DEVNULL,
             check=False,
         )
-
-    def close(self):
-        self.proxy.terminate()
-        self.proxy.wait()
 
 
 @dataclasses.dataclass

@@ -256,7 +256,7 @@ def profile(figures):
     ]
     yield (
         "## What bounds it\n\nWhere Sealift's CPU time goes, by library (samples of one run each, opened by a key file). *Cores* is "
-        "CPU over wall time; *of the machine* counts what the S3 server, the proxy and the measuring take on the same cores "
+        "CPU over wall time; *of the machine* counts what the S3 server and the measuring take on the same cores "
         "too: near the number of cores, time is what all this work takes and nothing waits.\n\n"
         + table(["what", "method", "database", "CPU", "cores", "of the machine", *columns], lines)
     )
