@@ -10,13 +10,13 @@ import Testing
   @Test func `killed at any call, an acknowledged version restores and nothing is torn`() async throws {
     let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
     try await campaign(
-      "kill-points", "--push", "120", "--restore", "60", "--in-place", "30", "--others", "12", "--targets", targets,
-      "--names", "ceph", "--network", "3")
+      "kill-points", "--push", "80", "--restore", "40", "--in-place", "16", "--others", "6", "--targets", targets,
+      "--names", "ceph", "--network", "2")
   }
 
   @Test func `whatever call fails, nothing is acknowledged that is not there, and nothing is left behind`() async throws
   {
-    try await campaign("errors", "--cases", "16")
+    try await campaign("errors", "--cases", "12")
   }
 
   @Test func `when the power goes, what was acknowledged lasts, and nothing is torn`() async throws {
