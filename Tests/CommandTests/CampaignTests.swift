@@ -2,7 +2,7 @@ import Subprocess
 import TestKit
 import Testing
 
-// The campaigns of Scripts/campaigns, at the size that CI has time for. They take minutes and need strace and servers:
+// The campaigns of Scripts/campaigns, at the size that CI has time for. They take minutes and need strace, clang, servers:
 // Scripts/test says so by SEALIFT_CAMPAIGNS. The two suites run beside each other, each one campaign after the other.
 
 /// What takes the processor.
