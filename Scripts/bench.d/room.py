@@ -6,6 +6,8 @@ import dataclasses, json, os, shutil, subprocess, time
 import measure
 from traffic import Traffic
 
+GARBAGE = 512 << 20
+"""Bytes of deleted objects that the server may hold."""
 PASSPHRASE = "correct horse battery staple\n"
 
 
@@ -14,7 +16,7 @@ class Wire:
 
     def __init__(self, target, servers):
         self.target, self.log, self.servers = target, f"{servers}/ceph/log/client.gateway.log", servers
-        self.endpoint = target["endpoint"]
+        self.endpoint, self.garbage = target["endpoint"], 0
         self.traffic = Traffic(int(self.endpoint.rsplit(":", 1)[1]))
 
     def bytes(self):
@@ -50,8 +52,16 @@ class Wire:
                     found[method] = found.get(method, 0) + 1
         return found
 
+    def freed(self, size):
+        """Ceph frees the memory of deleted objects only when told to, or hours later. Telling it takes a second: it is
+        told when there is something to be had.
+        """
+        self.garbage += size
+        if self.garbage > GARBAGE:
+            self.garbage = 0
+            self.collect_garbage()
+
     def collect_garbage(self):
-        """Ceph frees the memory of deleted objects only when told to, or hours later."""
         subprocess.run(
             [
                 "radosgw-admin",
@@ -108,10 +118,10 @@ class Room:
         self.delete(self.objects())
 
     def delete(self, names):
+        """`names` with sizes and ETags, as `objects` gives them."""
         for name in names:
             self.bucket.delete(name)
-        if names:
-            self.wire.collect_garbage()
+        self.wire.freed(sum(size for size, _ in names.values()))
 
     def objects(self):
         return self.bucket.listing(self.prefix + "/")

@@ -134,7 +134,7 @@ def of_comparison(folder):
         connection.executemany("insert into t values(?, ?)", ((i, f"value {i * 7 % 100}") for i in range(1000)))
         connection.execute("create index by_x on t(x)")
         entry = connection.execute("select * from sqlite_schema where name = 'by_x'").fetchone()
-    known, noticed = databases.digest(path), []
+    known, proven, noticed = databases.digest(path), set(), []
     harms = {
         "other rows": ["update t set x = 'value ' || ((id + 1) % 1000 * 7 % 100)"],
         # Rows as they were, but the index was asleep when one of them came back.
@@ -152,10 +152,12 @@ def of_comparison(folder):
                 connection.executescript(step)
             connection.close()
         try:
-            databases.demand(path + ".harmed", known)
+            databases.demand(path + ".harmed", known, proven)
         except measure.Failed as failure:
             noticed.append(str(failure))
-    databases.demand(path, known)
+    databases.demand(path, known, proven)
+    check("files that were proven", 1, len(proven), 1)
+    databases.demand(path, known, proven)
     return check(f"harmed databases that were noticed ({'; '.join(noticed)})", 2, len(noticed), 2)
 
 

@@ -10,7 +10,7 @@ from kinds import KINDS
 
 class Stock:
     def __init__(self, folder):
-        self.folder, self.digests = folder, {}
+        self.folder, self.digests, self.proven = folder, {}, set()
         os.makedirs(folder, exist_ok=True)
 
     def base(self, kind, size):

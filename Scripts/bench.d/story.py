@@ -113,6 +113,6 @@ class Story:
                     os.unlink(output + suffix)
             take(output)
             known = databases.digest(expected) if expected == self.room.live else self.bench.stock.digest(expected)
-            databases.demand(output, known)
+            databases.demand(output, known, self.bench.stock.proven)
 
         return action

@@ -60,6 +60,7 @@ import Testing
 
   @Test func `control characters are made visible`() {
     #expect(printable("a\u{1B}[31mb\nc\u{9B}d") == "a\\u{1B}[31mb\\nc\\u{009B}d")
+    #expect(printable("~\u{7F}") == "~\\u{007F}")
     #expect(printable("grün 😀") == "grün 😀")
   }
 

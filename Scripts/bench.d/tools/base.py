@@ -48,7 +48,7 @@ class Tool:
         now = self.room.objects()
         if any(now.get(name) != value for name, value in objects.items()):
             return False
-        self.room.delete([name for name in now if name not in objects])
+        self.room.delete({name: now[name] for name in now if name not in objects})
         shutil.rmtree(self.room.state)
         shutil.copytree(kept, self.room.state, symlinks=True)
         return True

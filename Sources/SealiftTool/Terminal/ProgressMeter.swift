@@ -92,5 +92,5 @@ struct ProgressMeter: Sendable {
 
 /// At most `width` characters, the last one an ellipsis when something was cut.
 func shortened(_ text: String, to width: Int) -> String {
-  text.count <= width ? text : text.prefix(width - 1) + "…"
+  text.utf8.count <= width || text.count <= width ? text : text.prefix(width - 1) + "…"
 }

@@ -123,14 +123,24 @@ final class Terminal: Sendable {
 
 /// The same text with its control characters made visible: nothing a server or a repository holds may drive a terminal.
 func printable(_ text: String) -> String {
-  guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+  guard !text.isPlainASCII, text.unicodeScalars.contains(where: \.isControl) else { return text }
   return text.unicodeScalars.reduce(into: "") { result, scalar in
-    if scalar.properties.generalCategory == .control {
+    if scalar.isControl {
       result += scalar.escaped(asASCII: true)
     } else {
       result.unicodeScalars.append(scalar)
     }
   }
+}
+
+extension String {
+  /// True when every character is one of ASCII's that print: as many columns as bytes.
+  var isPlainASCII: Bool { utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+}
+
+extension Unicode.Scalar {
+  /// General category Cc: C0, DEL and C1.
+  fileprivate var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
 }
 
 func monotonicSeconds() -> Double {
