@@ -3,7 +3,7 @@
 
 import argparse, importlib, os, signal, sys
 
-import machine, measure, report
+import machine, measure, memory, report
 from kinds import KINDS
 from results import Results
 from room import Wire, target_of
@@ -70,6 +70,9 @@ def run(options):
     tools = chosen_tools(options.tools)
     measure.adopt_orphans()
     machine.note(options.out, options.programs)
+    kept = memory.hold()
+    if kept:
+        print("bench: this machine's memory is kept from its host while something is measured", flush=True)
     wire = Wire(target_of(options.servers), options.servers)
     bench = Bench(options, wire, tools)
     studies = options.only or [study for study in STUDIES if study != "large"]

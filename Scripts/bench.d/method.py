@@ -26,6 +26,9 @@ TEXT = """
   whole, the copy's time counts, and **for each figure the better of the two counts**: bytes may come from one, time
   from the other. "Which copy suited a tool better" shows both. Sealift, Litestream and the shell script copy by
   themselves.
+* Where the host of a virtual machine takes free memory back at once (page reporting), all of it is taken into use once
+  before anything is measured, and one page of each 2 MiB is held, so that it stays: otherwise the first to write a
+  gigabyte pays seconds for that, and the next one nothing.
 * Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
 * Rivals restore their newest version only. The series of a hundred pushes are of Sealift, restic, duplicity and the
   computed limit, each once; what one version needs there is what Sealift itself says of it, and what a restore really

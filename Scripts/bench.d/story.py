@@ -49,9 +49,13 @@ class Story:
         return True
 
     def cell(self, what, action, kept=True, **more):
-        """Measures `action` and writes down what it took; False when it failed, which is written down too."""
+        """Measures `action` and writes down what it took; False when it failed, which is written down too. Waits as long
+        as there is a file `pause` beside the results: somebody else needs the machine.
+        """
         cell = {"kind": self.kind, "size": self.size, "tool": self.tool.name, "what": what, "run": self.run, "ok": True}
         wire, room = self.bench.wire, self.room
+        while os.path.exists(f"{self.bench.out}/pause"):
+            time.sleep(1)
         room.meter, room.computed = Meter(), None
         if os.path.exists(room.copy):
             os.unlink(room.copy)
