@@ -30,11 +30,12 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
-    .target(name: "Snapshots", dependencies: ["CSQLite"], swiftSettings: house),
+    .target(name: "Platform", swiftSettings: house),
+    .target(name: "Snapshots", dependencies: ["Platform", "CSQLite"], swiftSettings: house),
     .target(name: "Sealing", dependencies: ["COpenSSL", "CZstd"], swiftSettings: house),
     .target(name: "Storage", swiftSettings: house),
     .target(
-      name: "Backends", dependencies: ["Storage", "CCurl", "CExpat", "COpenSSL"], swiftSettings: house),
+      name: "Backends", dependencies: ["Platform", "Storage", "CCurl", "CExpat", "COpenSSL"], swiftSettings: house),
     .target(name: "Repositories", dependencies: ["Sealing", "Storage"], swiftSettings: house),
     .target(
       name: "Operations", dependencies: ["Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import Platform
 
 /// One run of SQLite's backup API. Released before its end, it is rolled back at the destination.
 final class BackupRun {

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The kind of file system that a file lies on, as far as SQLite's locks are concerned.
 package enum FileSystemKind: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The real path of a file, with every symbolic link resolved; nil, and `errno`, when it cannot be.
 func realPath(_ path: String) -> String? {

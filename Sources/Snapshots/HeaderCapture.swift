@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import Platform
 
 /// Sees page 1 exactly as a read transaction sees it, wherever that is: in the database file or in the -wal.
 ///

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import Platform
 
 /// What a file is, as far as it can be told without locking it or making files beside it.
 package enum FileKind: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The finished copy in the spool, when SQLite has let go of it: a file whose bytes we may set right.
 final class Image {
@@ -126,7 +126,7 @@ func writeBytes(_ bytes: UnsafeRawBufferPointer, to file: Int32, _ path: String,
   }
 }
 
-private func readBytes(_ file: Int32, _ path: String, at offset: Int, _ count: Int) throws(SnapshotError) -> [UInt8] {
+func readBytes(_ file: Int32, _ path: String, at offset: Int, _ count: Int) throws(SnapshotError) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: count)
   var done = 0
   while done < count {

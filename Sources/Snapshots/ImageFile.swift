@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Makes the file of a copy by ourselves, with mode 0600 whatever the umask is; SQLite then writes into it, and gives
 /// its -journal the same mode.

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import Platform
 
 /// Puts a finished image into a database that applications have open, in one transaction.
 ///
@@ -56,12 +56,12 @@ package struct LiveRestore: Sendable {
       do {
         return try LiveRestoreRun(self, watch, progress, undoKept).run()
       } catch let failure as SQLiteFailure {
-        throw watch.refusal ?? explained(failure)
+        throw watch.refusal ?? Self.explained(failure, of: database)
       }
     }
   }
 
-  private func explained(_ failure: SQLiteFailure) -> SnapshotError {
+  static func explained(_ failure: SQLiteFailure, of database: String) -> SnapshotError {
     var error = failure.explained(of: database)
     switch failure.primary {
     case SQLITE_BUSY, SQLITE_LOCKED:
@@ -95,11 +95,7 @@ private final class LiveRestoreRun {
     self.progress = progress
     self.undoKept = undoKept
     try watch.check()
-    guard (fileSize(request.database) ?? 0) > 0 else {
-      throw SnapshotError(
-        .missing, "there is no database \(request.database)",
-        hint: "Restore it as a new file: without --live.")
-    }
+    guard (fileSize(request.database) ?? 0) > 0 else { throw LiveDestination.missing(request.database) }
     live = try Connection(openingLive: request.database, watch)
   }
 
@@ -109,7 +105,8 @@ private final class LiveRestoreRun {
     let isWAL = try live.rows("PRAGMA journal_mode", limit: 1).first == "wal"
     let pagesBefore = try live.integer("PRAGMA page_count")
     let newPageSize = try openImage(request.image, watch).integer("PRAGMA page_size")
-    try demandFittingPages(pageSize, newPageSize, isWAL, pagesBefore)
+    try LiveDestination(request.database, pageSize: pageSize, isWAL: isWAL, size: pagesBefore * pageSize)
+      .demandFitting(pageSize: newPageSize)
     try Image(request.image).restoreJournalMode(isWAL: isWAL)
     let source = try openImage(request.image, watch)
     for _ in 0..<request.attempts {
@@ -123,17 +120,6 @@ private final class LiveRestoreRun {
     throw SnapshotError(
       .busy, "\(request.database) was written to each time its old content had been copied",
       hint: "Nothing was changed. Try again, or go without a copy of the old content: --no-undo.")
-  }
-
-  private func demandFittingPages(_ pageSize: Int, _ wanted: Int, _ isWAL: Bool, _ pagesBefore: Int) throws {
-    guard isWAL, pageSize != wanted, pagesBefore > 0 else { return }
-    throw SnapshotError(
-      .pageSize,
-      "\(request.database) has pages of \(pageSize) bytes, the version of \(wanted): "
-        + "in WAL mode SQLite cannot change that while the database is open",
-      hint:
-        "Stop what uses it and restore with --replace; or let its application leave WAL mode first "
-        + "(PRAGMA journal_mode=DELETE).")
   }
 
   /// Copies the old content while nobody else can write.

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import Platform
 
 /// A live database, opened so that nothing we do can change it: read-only, never checkpointing, never
 /// recovering (unless that was asked for).

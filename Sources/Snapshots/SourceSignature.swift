@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// What `stat` says of a database and its -wal: if it is the same twice, and settled, nothing was committed in
 /// between. The files are never opened, so asking costs nothing and disturbs nobody.
@@ -70,8 +70,8 @@ extension SourceSignature.Part {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int64(status.st_size)
-    modified = nanoseconds(status.st_mtim)
-    changed = nanoseconds(status.st_ctim)
+    modified = nanoseconds(status.modificationTime)
+    changed = nanoseconds(status.statusChangeTime)
   }
 }
 

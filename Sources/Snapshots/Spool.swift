@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import Platform
 
 /// A private folder for the copies of one run, `<state>/spool/<random>`, readable by nobody else; or one of its own
 /// among everybody's temporary files.

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import Platform
 
 /// Copies a database file in large blocks, when it is certain that it stands still and holds all there is.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// What file to take as it is.
 package struct FileRequest: Sendable {

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import Platform
 
 /// Takes a consistent copy of a live database, and changes nothing of it.
 ///

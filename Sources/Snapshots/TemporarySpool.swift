@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import Platform
 
 extension Spool {
   private static let temporaryPrefix = "sealift-copy-"
@@ -36,7 +36,7 @@ extension Spool {
       guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_mode & 0o077 == 0,
         status.st_uid == geteuid()
       else { continue }
-      let lock = Glibc.open("\(path)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+      let lock = Platform.open("\(path)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       guard lock >= 0 else { continue }
       defer { unlock(lock) }
       guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { continue }

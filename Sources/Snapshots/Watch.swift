@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Says to a thread that it should stop, from any other.
 final class StopSignal: @unchecked Sendable {
