@@ -1,7 +1,7 @@
 import Operations
 
 extension Repository {
-  /// A database to push.
+  /// A database to push, or a file that its application has made of one.
   public struct Database: Sendable {
     /// Its versions are listed under this name; at most 255 bytes without a `/`.
     public var name: String
@@ -15,16 +15,36 @@ extension Repository {
     /// Keep a plain image of an earlier version in the state folder, so that pushes send only what changed. Needs the
     /// database's size once or twice on this machine's disk, and saves most of what would be stored.
     public var keepsBase = true
+    /// Files and folders that are kept with the database.
+    public var companions: [Companion] = []
+    /// Whether the external files of a Core Data store (`.NAME_SUPPORT`) come with it.
+    public var takesExternalData = true
+    private let isOpaque: Bool
 
     /// - Parameters:
     ///   - name: its versions are listed under this name; at most 255 bytes without a `/`.
     ///   - path: absolute. The application may have the database open and go on writing meanwhile, through the system's
     ///     SQLite or in another process; see ``Snapshot/DatabaseFile``.
-    public static func database(named name: String, at path: String) -> Database { Database(name: name, path: path) }
+    public static func database(named name: String, at path: String) -> Database {
+      Database(name: name, path: path, isOpaque: false)
+    }
 
-    private init(name: String, path: String) {
+    /// Any file that its application has made, kept as it is: an encrypted export (`sqlcipher_export`, or GRDB's
+    /// `backup(to:)` with a passphrase), an archive.
+    ///
+    /// It has to lie still while it is read; one that is written to meanwhile is refused. What concerns databases only
+    /// (``method``, ``maxWALGrowth``) must be left as it is.
+    /// - Parameters:
+    ///   - name: its versions are listed under this name; at most 255 bytes without a `/`.
+    ///   - path: absolute.
+    public static func file(named name: String, at path: String) -> Database {
+      Database(name: name, path: path, isOpaque: true)
+    }
+
+    private init(name: String, path: String, isOpaque: Bool) {
       self.name = name
       self.path = path
+      self.isOpaque = isOpaque
     }
   }
 }
@@ -42,9 +62,24 @@ extension Repository.Database {
         .usage, code: "badPath", "'\(path)' is not an absolute path",
         hint: "Name the database file by its whole path, beginning with a slash.")
     }
-    return DatabaseSource(
-      name: name, path: path, method: method == .vacuum ? .vacuum : .pages,
+    var source = DatabaseSource(
+      name: name, path: path, method: try operand,
       busyTimeoutMilliseconds: Int(min(max(0, busy.patience / .milliseconds(1)), 1e15)), maxWalGrowth: maxWALGrowth,
       delta: keepsBase)
+    source.companions = companions.map(\.operand)
+    source.externalData = takesExternalData
+    return source
+  }
+
+  private var operand: DatabaseSource.Method {
+    get throws(OperationError) {
+      guard isOpaque else { return method == .vacuum ? .vacuum : .pages }
+      guard method == .vacuum, maxWALGrowth == nil else {
+        throw OperationError(
+          .usage, code: "notForFiles", "'\(name)' is pushed as a file, but is to be treated as a database",
+          hint: "Leave method and maxWALGrowth as they are: they are for databases.")
+      }
+      return .file
+    }
   }
 }

@@ -2,7 +2,7 @@ import Operations
 import Storage
 
 extension Repository {
-  /// How far a push or a pull is.
+  /// How far a push, a pull or a restore is.
   public struct Progress: Sendable {
     /// What is being done. More may be added.
     public struct Stage: Sendable, Hashable, CustomStringConvertible {
@@ -14,6 +14,10 @@ extension Repository {
       public static let sealing = Stage(.sealing)
       /// A version is fetched.
       public static let fetching = Stage(.fetching)
+      /// The old content is copied, before a live restore changes anything.
+      public static let keeping = Stage(.keeping)
+      /// The new content is written into a live database.
+      public static let restoring = Stage(.restoring)
 
       /// One word.
       public let description: String

@@ -6,8 +6,10 @@ extension Repository {
     public let version: Version
     /// The file that was made.
     public let path: String
-    /// The folder of companion files beside it, for versions that have any.
+    /// The folder of companion files beside it, `FILE.companions`, for versions that have any.
     public let companionsFolder: String?
+    /// The folder of a Core Data store's external files beside it, `.NAME_SUPPORT`, for versions that have one.
+    public let supportFolder: String?
     /// What SQLite's check said of this content: `ok`, or why not.
     public let check: String
   }
@@ -38,7 +40,7 @@ extension Repository {
       let outcome = try await Pull(world).run(selector, from: target, to: .file(path), expect: head)
       return Pulled(
         version: Version(outcome.version), path: path, companionsFolder: outcome.companionsFolder,
-        check: outcome.check)
+        supportFolder: outcome.supportFolder, check: outcome.check)
     }
   }
 }

@@ -6,6 +6,17 @@ extension Repository {
     public let version: Version
     /// A copy of the content that was replaced, beside the database.
     public let undoCopy: String?
+    /// The folder of companion files beside it, `FILE.companions`, for versions that have any.
+    public let companionsFolder: String?
+    /// The folder of a Core Data store's external files beside it, `.NAME_SUPPORT`, for versions that have one.
+    public let supportFolder: String?
+    /// What stood in the place of those folders before, and where it is now.
+    public let movedAside: [Moved]
+
+    public struct Moved: Sendable, Hashable {
+      public let from: String
+      public let to: String
+    }
   }
 
   /// Replaces the content of a database that applications have open by that of a version, in one transaction.
@@ -16,7 +27,8 @@ extension Repository {
   ///
   /// Who reads meanwhile sees the old content or the new, never half of each. The version is fetched and verified to the
   /// last byte before anything is changed; cancelling the task leaves the old content. Companion files of the version come
-  /// to lie in `FILE.companions`; what stands there is moved aside, to a name that ends in `.before-` and the time.
+  /// to lie in `FILE.companions`; what stands there is moved aside, to a name that ends in `.before-` and the time. On a file
+  /// system where SQLite's locks cannot be trusted (NFS, SMB, most of FUSE) it is refused, with the code `untrustedLocks`.
   /// - Parameters:
   ///   - version: as in ``pull(_:to:expecting:progress:)``.
   ///   - path: of the database, which has to be there.
@@ -38,7 +50,10 @@ extension Repository {
       (request.keepsUndo, request.busyTimeout, request.expect) = (keepsUndo, busy.patience, head)
       let selector = try VersionSelector(parsing: version)
       let outcome = try await Restore(Pull(world)).run(selector, from: target, request)
-      return Restored(version: Version(outcome.pulled.version), undoCopy: outcome.undoCopy)
+      return Restored(
+        version: Version(outcome.pulled.version), undoCopy: outcome.undoCopy,
+        companionsFolder: outcome.pulled.companionsFolder, supportFolder: outcome.pulled.supportFolder,
+        movedAside: outcome.moved.map { Restored.Moved(from: $0.from, to: $0.to) })
     }
   }
 }

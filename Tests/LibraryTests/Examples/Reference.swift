@@ -63,6 +63,12 @@ func pushing(_ repository: Repository) async throws {
   log("version \(pushed.version.id), head \(pushed.version.head)")
 }
 
+func pushingWithCompanions(_ repository: Repository) async throws {
+  var wiki = Repository.Database.database(named: "wiki", at: "/srv/wiki/wiki.db")
+  wiki.companions = ["config.json", .path("uploads", excluding: ["*.tmp", "cache/**"])]
+  try await repository.push(wiki)
+}
+
 func listing(_ repository: Repository) async throws {
   for version in try await repository.versions(of: "app") where version.tags.contains("before-migration") {
     print(version.id, version.time, version.size)
