@@ -69,7 +69,7 @@ struct CompanionsPlace: Sendable {
   ///   - goesAlong: the database's own undo takes `FILE.companions` along (`SetAside.goesAlong`).
   /// - Throws: `.usage` for what is in the way.
   func put(replacing: Bool, time: String, resuming: Bool = false, goesAlong: Bool = false) throws -> Placed {
-    try demandOwnPlaces()
+    try Self.demandOwn(places, beside: database)
     if !replacing, let first = existing.first { try StagedCompanions.demandFree(first) }
     var placed = Placed(time)
     do {
@@ -94,7 +94,8 @@ struct CompanionsPlace: Sendable {
   }
 
   /// No companion may take the place of the database or of its side files, nor of another companion.
-  private func demandOwnPlaces() throws {
+  /// - Throws: `.usage`.
+  static func demandOwn(_ places: [Place], beside database: String) throws {
     var taken = Set(([""] + SideFiles.endings).map { MemberPath.key(database + $0) })
     for place in places where !taken.insert(MemberPath.key(place.path)).inserted {
       throw OperationError(
@@ -150,6 +151,25 @@ struct CompanionsPlace: Sendable {
     placed.movedAside.append((path, aside))
   }
 
+  /// - Throws: what `put` would, for what stands on the way to a companion and is no folder.
+  static func demandWay(to places: [Place], beside database: String) throws {
+    for member in places.compactMap(\.member) {
+      guard var folder = FolderHandle(path: RestoredFile.folder(of: database)) else { return }
+      for component in MemberPath.components(member).dropLast() {
+        guard folder.status(component) != nil else { break }
+        guard let next = folder.folder(component) else { throw noWay(component, to: member) }
+        folder = next
+      }
+    }
+  }
+
+  /// - Returns: an error that tells of `errno`.
+  private static func noWay(_ component: String, to member: String) -> OperationError {
+    var error = OperationError.fileSystem("'\(component)' on the way to '\(member)' is no folder", errno)
+    error.hint = "Restore to a new file with --to FILE: companions come to lie in FILE.companions then."
+    return error
+  }
+
   /// Folders between the database's folder and a companion that was named by a longer path. None of them is a link.
   private func makeParents(of member: String) throws {
     guard var folder = FolderHandle(path: RestoredFile.folder(of: database)) else {
@@ -157,11 +177,7 @@ struct CompanionsPlace: Sendable {
     }
     for component in MemberPath.components(member).dropLast() {
       let isNew = mkdirat(folder.descriptor, component, 0o755) == 0
-      guard let next = folder.folder(component) else {
-        var error = OperationError.fileSystem("'\(component)' on the way to '\(member)' is no folder", errno)
-        error.hint = "Restore to a new file with --to FILE: companions come to lie in FILE.companions then."
-        throw error
-      }
+      guard let next = folder.folder(component) else { throw Self.noWay(component, to: member) }
       if isNew { staged.giveOwner(next) }
       folder = next
     }

@@ -9,7 +9,9 @@ extension Restore {
   func restoreLive(_ found: FoundVersion, into path: String, _ request: Request) async throws -> Outcome {
     try LockTrust.demand(path)
     try ReplaceIntent(database: path).demandSettled()
-    try demandDatabase(path)
+    try Self.demandDatabase(path)
+    // What a restore that was killed left there.
+    try RestoredFile.sweep(besides: path)
     return try await pull.withPrivateImage(of: found) { spooled in
       let undo = try request.keepsUndo ? undoFile(of: path) : nil
       defer { undo?.discard() }
@@ -45,14 +47,12 @@ extension Restore {
     }
   }
 
-  private func demandDatabase(_ path: String) throws {
+  static func demandDatabase(_ path: String) throws {
     guard FileIdentity(at: path) != nil else {
       throw OperationError(
         .usage, code: "nothingLive", "there is no database \(path) to restore into",
         hint: "Restore it as a new file: without --live.")
     }
-    // What a restore that was killed left there.
-    try RestoredFile.sweep(besides: path)
   }
 
   /// An empty file that will hold the old content, for those who could read the old database.

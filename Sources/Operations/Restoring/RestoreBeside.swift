@@ -19,7 +19,7 @@ final class RestoreBeside: Sendable {
   private let done = Locked(Done())
 
   /// Fetches.
-  /// - Throws: `.usage`, before anything is fetched, for what stands in the way and is not to be replaced.
+  /// - Throws: before anything of it is fetched, for what stands in the way and is not to be replaced.
   init(
     _ found: FoundVersion, _ reader: VersionReader, beside path: String, _ restore: Restore, _ request: Restore.Request
   ) async throws {
@@ -27,6 +27,8 @@ final class RestoreBeside: Sendable {
     mode = request.mode
     layout = found.layout(of: request, at: path)
     let places = found.companionPlaces(of: request, beside: path)
+    try CompanionsPlace.demandOwn(places, beside: path)
+    try CompanionsPlace.demandWay(to: places, beside: path)
     let owners = MemberOwners(of: places, database: Restore.model(of: path))
     try found.demandRoom(for: request, beside: path)
     let count = Counter()

@@ -14,6 +14,8 @@ package struct RestorePreview: Sendable {
   package var permissions: UInt32 = 0o600
   /// Bytes that are free there; `nil` when there is no such folder.
   package var free: Int?
+  /// Bytes that it would take there before it has ended, at most: holes in companions are counted.
+  package var needed = 0
   package var moves: [Restore.Move] = []
   /// Where a live restore would keep the old content.
   package var undoCopy: String?
@@ -36,7 +38,7 @@ package struct RestorePreview: Sendable {
     note { try makeOver.demandImage(found) }
     note { try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path) }
     lookAtNewFile()
-    lookAtSpace()
+    lookAtFolder(RestoreRoom(found, beside: path))
   }
 
   init(_ found: FoundVersion, _ request: Restore.Request, _ restore: Restore) async throws {
@@ -50,7 +52,8 @@ package struct RestorePreview: Sendable {
       do { try await restore.hinting(path) { try RestoredFile.refuseIfPresent(path) } } catch { note { throw error } }
       note { try ReplaceIntent(database: path).demandSettled() }
       note { try found.demandRoom(for: request, beside: path) }
-      lookAtSpace()
+      lookAtCompanions(of: found, request, path)
+      lookAtFolder(RestoreRoom(found, beside: path))
       return
     }
     let real = try Restore.realPlace(of: path)
@@ -59,6 +62,7 @@ package struct RestorePreview: Sendable {
     let use = DatabaseUse(of: real)
     self.use = use
     let time = Times.compact(restore.world.now())
+    var room = RestoreRoom(found, beside: real)
     if mode == .replace {
       note { try use.demandNobody(real) }
       moves = SetAside(real, time: time).plan.map { Restore.Move(from: $0.from, to: $0.to) }
@@ -66,20 +70,27 @@ package struct RestorePreview: Sendable {
       identical = false
       note { try LockTrust.demand(real) }
       note { try ReplaceIntent(database: real).demandSettled() }
-      if FileIdentity(at: real) == nil {
-        note {
-          throw OperationError(
-            .usage, code: "nothingLive", "there is no database \(path) to restore into",
-            hint: "Restore it as a new file: without --live.")
-        }
+      note { try Restore.demandDatabase(real) }
+      note {
+        let live = try LiveDestination(lookingAt: real)
+        try live.demandFitting(pageSize: found.summary.pageSize)
+        room = RestoreRoom(
+          found, into: live, at: real, keepsUndo: request.keepsUndo, state: restore.world.stateFolder)
       }
       undoCopy = request.keepsUndo ? SetAside.freeName(real, time) : nil
     }
+    lookAtCompanions(of: found, request, real)
     for place in found.companionPlaces(of: request, beside: real).map(\.path) where CompanionsPlace.stands(place) {
       guard !moves.contains(where: { $0.from == place }) else { continue }
       moves.append(Restore.Move(from: place, to: CompanionsPlace.aside(place, time)))
     }
-    lookAtSpace()
+    lookAtFolder(room)
+  }
+
+  private mutating func lookAtCompanions(of found: FoundVersion, _ request: Restore.Request, _ path: String) {
+    let places = found.companionPlaces(of: request, beside: path)
+    note { try CompanionsPlace.demandOwn(places, beside: path) }
+    note { try CompanionsPlace.demandWay(to: places, beside: path) }
   }
 
   private mutating func lookAtNewFile() {
@@ -88,23 +99,17 @@ package struct RestorePreview: Sendable {
     note { try ReplaceIntent(database: path).demandSettled() }
   }
 
-  private mutating func lookAtSpace() {
+  private mutating func lookAtFolder(_ room: RestoreRoom) {
     let folder = RestoredFile.folder(of: path)
-    var space = statvfs()
-    guard statvfs(folder, &space) == 0 else {
-      note {
+    let known = RestoreRoom.free(in: folder)
+    (free, needed) = (known, room.most)
+    note {
+      guard known != nil else {
         throw OperationError(
           .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make the folder first, or check the path.")
       }
-      return
-    }
-    let (free, size) = (Int(space.f_bavail) * Int(space.f_frsize), version.size)
-    self.free = free
-    guard free < size else { return }
-    note {
-      throw OperationError(
-        .failed, code: "noSpace", "\(folder) has \(free >> 20) MiB free, the version needs \(size >> 20) MiB",
-        hint: "Make room there, or restore to another file system.")
+      try RestoredFile.demandWritable(folder)
+      try room.demand()
     }
   }
 

@@ -76,6 +76,13 @@ final class RestoredFile: MemberDestination {
     }
   }
 
+  /// - Throws: `.failed` for a folder that this user, or nobody, may write in.
+  static func demandWritable(_ folder: String) throws {
+    guard faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
+      throw failure("cannot write in \(folder)", errno)
+    }
+  }
+
   /// The temporary begins as zeros of the whole length; a full disk is met here, not in the middle.
   func setLength(_ length: Int) throws {
     guard ftruncate(descriptor, off_t(length)) == 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }

@@ -58,7 +58,9 @@ extension Retrieval {
           ? "would restore \(what), into the database \(preview.path), in one transaction"
           : "would restore \(what), to \(preview.path), mode \(mode(preview.permissions))"
       ]
-      if let free = preview.free { lines.append("  \(ByteCount.text(free)) are free there") }
+      if let free = preview.free {
+        lines.append("  \(ByteCount.text(free)) are free there, at most \(ByteCount.text(preview.needed)) are needed")
+      }
       if !preview.identical, preview.mode != .live { lines.append("  made over: not byte for byte the version") }
       lines += preview.moves.map { "  \($0.from) would become \($0.to)" }
       if let copy = preview.undoCopy { lines.append("  the old content would be kept in \(copy)") }

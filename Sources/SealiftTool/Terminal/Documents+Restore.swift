@@ -25,7 +25,8 @@ extension Documents {
     return [
       ("version", version(preview.version)), ("dryRun", .bool(true)), ("path", .string(preview.path)),
       ("mode", .string(preview.mode.rawValue)), ("permissions", .string(Retrieval.Report.mode(preview.permissions))),
-      ("free", preview.free.map(Json.number) ?? .null), ("identical", .bool(preview.identical)),
+      ("free", preview.free.map(Json.number) ?? .null), ("needed", .number(preview.needed)),
+      ("identical", .bool(preview.identical)),
       ("moved", moves(preview.moves)), ("undoCopy", .optional(preview.undoCopy)),
       ("openedBy", .array((use?.holders ?? []).map(holder))), ("unseen", .array((use?.unseen ?? []).map(holder))),
       ("companions", .strings(preview.companions)), ("refusal", preview.refusal.map(said) ?? .null),

@@ -157,6 +157,35 @@ import Testing
     #expect(try live.number("SELECT count(*) FROM t") == 1200)
   }
 
+  /// Half of the pages are written then, and another process reads and waits to write.
+  @Test(arguments: ["wal", "delete"])
+  func `a task that is cancelled in the middle of the transaction leaves the old content`(journal: String) async throws
+  {
+    let live = try await Live(journal: journal)
+    let application = try await Keeper(live.path, Self.application, in: live.road.scratch)
+    let held = Locked<Task<Restore.Outcome, any Error>?>(nil)
+    var restore = Restore(Pull(live.road.world))
+    restore.onLive = { moment in
+      if moment == .writing { held.withLock { $0?.cancel() } }
+    }
+    let task = held.withLock { held in
+      let task = Task { [restore, live] in
+        try await restore.run(
+          .latest(database: "app"), from: live.road.target, Restore.Request(place: .file(live.path), mode: .live))
+      }
+      held = task
+      return task
+    }
+    let error = await #expect(throws: OperationError.self) { try await task.value }
+    #expect(error?.kind == .cancelled)
+    #expect(try live.number("SELECT count(*) FROM t") >= 1200)
+    #expect(try TestDatabase(live.path).text("PRAGMA integrity_check") == "ok")
+    #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") })
+    application.child.signal(SIGKILL)
+    try await application.child.end()
+    #expect(try application.said.allSatisfy { !$0.hasPrefix("FAILED") })
+  }
+
   @Test func `what is written after the old content was copied is in the copy, or nothing happens`() async throws {
     for journal in ["wal", "delete"] {
       let live = try await Live(journal: journal)

@@ -219,6 +219,9 @@ import Testing
     let other = home.road.scratch.file("att")
     try FileManager.default.removeItem(atPath: other)
     try FileManager.default.copyItem(atPath: home.path, toPath: other)
+    let preview = try await home.restore.preview(
+      .latest(database: "app"), from: home.road.target, home.request(.live, .home(other)))
+    #expect(preview.refusal?.code == "companionInTheWay")
     let error = await #expect(throws: OperationError.self) { try await home.run(.live, .home(other)) }
     #expect(error?.code == "companionInTheWay")
     #expect(try fileBytes(other) == (try fileBytes(home.path)))

@@ -1,0 +1,73 @@
+import Glibc
+import Repositories
+import Sealing
+import Snapshots
+
+/// The room on disk that a restore takes before it has ended: what it writes stands beside what is there until then.
+struct RestoreRoom {
+  private struct Need {
+    let folder: String
+    let bytes: Int
+  }
+
+  /// What companions take is not among them: holes in them take nothing, and only their restore shows where holes are.
+  private let needs: [Need]
+  /// Bytes in the database's folder, at most.
+  let most: Int
+
+  /// Of a file of its own, which takes the place of another one only when it is complete.
+  init(_ found: FoundVersion, beside path: String) {
+    needs = [Need(folder: RestoredFile.folder(of: path), bytes: found.summary.size)]
+    most = [found.summary.size, found.companionBytes].clampedSum
+  }
+
+  /// Of a live restore: a private image, the copy of the old content, and what SQLite writes beside the database — the new
+  /// pages in WAL mode, else the old ones, and those that the database grows by.
+  init(_ found: FoundVersion, into live: LiveDestination, at path: String, keepsUndo: Bool, state: String) {
+    let size = found.summary.size
+    let journal = live.isWAL ? size : max(size, live.size)
+    let beside = [journal, keepsUndo ? live.size : 0].clampedSum
+    needs = [Need(folder: state, bytes: size), Need(folder: RestoredFile.folder(of: path), bytes: beside)]
+    most = [beside, found.companionBytes].clampedSum
+  }
+
+  /// - Throws: `.failed`, code `noSpace`, for a disk with less room than is surely needed there.
+  func demand() throws {
+    var disks: [UInt: (need: Need, free: Int)] = [:]
+    for need in needs {
+      let folder = Self.existing(need.folder)
+      var status = stat()
+      guard stat(folder, &status) == 0, let free = Self.free(in: folder) else { continue }
+      let sum = [need.bytes, disks[UInt(status.st_dev)]?.need.bytes ?? 0].clampedSum
+      disks[UInt(status.st_dev)] = (Need(folder: folder, bytes: sum), free)
+    }
+    for (need, free) in disks.values where free < need.bytes {
+      throw OperationError(
+        .failed, code: "noSpace",
+        "\(need.folder) has \(free >> 20) MiB free, the restore needs \((need.bytes >> 20) + 1) MiB",
+        hint: "Make room there, or restore to another file system.")
+    }
+  }
+
+  /// Bytes that are free; `nil` where there is no such folder.
+  static func free(in folder: String) -> Int? {
+    var space = statvfs()
+    guard statvfs(folder, &space) == 0 else { return nil }
+    let (bytes, isMore) = space.f_bavail.multipliedReportingOverflow(by: space.f_frsize)
+    return isMore ? .max : Int(clamping: bytes)
+  }
+
+  /// A folder, or the nearest above it that is there.
+  private static func existing(_ folder: String) -> String {
+    var (folder, status) = (folder, stat())
+    while stat(folder, &status) != 0, folder != "/", folder != "." { folder = RestoredFile.folder(of: folder) }
+    return folder
+  }
+}
+
+extension FoundVersion {
+  /// Bytes of all files that come with the database, holes counted.
+  fileprivate var companionBytes: Int {
+    (manifest.core?.members.dropFirst() ?? []).map { Int(clamping: $0.file?.length ?? 0) }.clampedSum
+  }
+}

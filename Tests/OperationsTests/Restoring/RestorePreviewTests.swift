@@ -1,0 +1,112 @@
+import FoundationEssentials
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// A dry run says of a restore what the restore would say of itself.
+@Suite struct RestorePreviewTests {
+  /// A version of 300 rows in pages of 4096 bytes, with a companion, and a database that is to take it.
+  private struct Home {
+    let road: Road
+    let path: String
+    let companion = [UInt8](repeating: 5, count: 70_000)
+
+    init() async throws {
+      road = try await Road()
+      path = try road.database(rows: 300)
+      var source = DatabaseSource(name: "app", path: path)
+      source.companions = [Companion("files/att")]
+      try FileManager.default.createDirectory(
+        atPath: road.scratch.file("files"), withIntermediateDirectories: false)
+      try writeFile(road.scratch.file("files/att"), companion)
+      #expect(try await road.push(source).failures.isEmpty)
+    }
+
+    func request(_ mode: Restore.Mode, _ place: Restore.Place) -> Restore.Request {
+      Restore.Request(place: place, mode: mode)
+    }
+
+    func preview(_ mode: Restore.Mode, _ place: Restore.Place) async throws -> RestorePreview {
+      try await Restore(Pull(road.world)).preview(
+        .latest(database: "app"), from: road.target, request(mode, place))
+    }
+
+    /// What both say.
+    func refusal(_ mode: Restore.Mode, _ place: Restore.Place) async throws -> OperationError {
+      let said = try #require(try await preview(mode, place).refusal)
+      let done = await #expect(throws: OperationError.self) {
+        try await Restore(Pull(road.world)).run(.latest(database: "app"), from: road.target, request(mode, place))
+      }
+      #expect(said.code == done?.code && said.kind == done?.kind, "\(said) and \(String(describing: done))")
+      return said
+    }
+  }
+
+  @Test func `pages of another size, in WAL mode`() async throws {
+    let home = try await Home()
+    do {
+      let database = try TestDatabase(home.path)
+      try database.run("PRAGMA page_size=1024; VACUUM")
+      _ = try database.rows("PRAGMA journal_mode=wal")
+    }
+    #expect(try await home.refusal(.live, .file(home.path)).code == "pageSize")
+    _ = try TestDatabase(home.path).rows("PRAGMA journal_mode=delete")
+    #expect(try await home.preview(.live, .file(home.path)).refusal == nil)
+  }
+
+  @Test func `what is empty, or no database`() async throws {
+    let home = try await Home()
+    let other = home.road.scratch.file("other.db")
+    try writeFile(other, [])
+    _ = try await home.refusal(.live, .file(other))
+    try writeFile(other, [UInt8](repeating: 7, count: 8192))
+    _ = try await home.refusal(.live, .file(other))
+  }
+
+  @Test(arguments: [Restore.Mode.live, .replace])
+  func `something else on the way to a companion`(mode: Restore.Mode) async throws {
+    let home = try await Home()
+    try FileManager.default.removeItem(atPath: home.road.scratch.file("files"))
+    try writeFile(home.road.scratch.file("files"), [1])
+    let before = try fileBytes(home.path)
+    _ = try await home.refusal(mode, .home(home.path))
+    #expect(try fileBytes(home.path) == before)
+    #expect(home.road.files(in: home.road.scratch.path).allSatisfy { !$0.contains("before") })
+  }
+
+  @Test func `room is counted by what is written before the old content goes`() async throws {
+    let home = try await Home()
+    let companion = home.companion.count
+    let new = try await home.preview(.new, .file(home.road.scratch.file("new.db")))
+    #expect(new.needed == new.version.size + companion)
+    let size = try fileBytes(home.path).count
+    let live = try await home.preview(.live, .file(home.path))
+    #expect(live.needed == max(size, live.version.size) + size + companion)
+    _ = try TestDatabase(home.path).rows("PRAGMA journal_mode=wal")
+    let wal = try await home.preview(.live, .file(home.path))
+    #expect(wal.needed == wal.version.size + size + companion)
+  }
+
+  /// There, nothing is free.
+  @Test func `a place without room`() async throws {
+    let home = try await Home()
+    let preview = try await home.preview(.new, .file("/proc/new.db"))
+    #expect(preview.free == 0)
+    #expect(["noSpace", "fileSystem"].contains(preview.refusal?.code))
+  }
+
+  @Test func `a folder that this user may not write in`() async {
+    await #expect(processExitsWith: .success) {
+      guard geteuid() != 0 || setuid(65534) == 0 else { exit(2) }
+      do {
+        try RestoredFile.demandWritable("/")
+        exit(3)
+      } catch {
+        exit("\(error)".contains("cannot write in /: ") ? 0 : 4)
+      }
+    }
+  }
+}
