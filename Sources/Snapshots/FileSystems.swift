@@ -23,6 +23,15 @@ package enum FileSystemKind: Sendable, Hashable {
     return FileSystemKind(MountTable(parsing: wholeText(of: "/proc/self/mountinfo")).mount(holding: real))
   }
 
+  /// Whether something is mounted right at a path, absolute, so that it cannot get another name. A link is no such place.
+  package static func isMountPoint(_ path: String) -> Bool {
+    let steps = path.split(separator: "/")
+    guard let name = steps.last else { return true }
+    guard let parent = realPath("/" + steps.dropLast().joined(separator: "/")) else { return false }
+    let real = parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+    return MountTable(parsing: wholeText(of: "/proc/self/mountinfo")).mount(holding: real)?.point == real
+  }
+
   /// - Parameter mount: what the list of mounts says of the place; nil where there is none, as on other systems than Linux.
   init(_ mount: MountTable.Mount?) {
     guard let mount else {

@@ -306,6 +306,13 @@ import Testing
       withExtendedLifetime(HeldFiles(for: 0)) { #expect(soft() == 256) }
       withExtendedLifetime(HeldFiles(for: 400)) { #expect(soft() > 656) }
       #expect(soft() == 256)
+      // Two pushes at once, of which the first ends first.
+      var held = [HeldFiles(for: 400)]
+      held.append(HeldFiles(for: 900))
+      held.removeFirst()
+      #expect(soft() > 1156)
+      held.removeLast()
+      #expect(soft() == 256)
     }
   }
 

@@ -130,6 +130,20 @@ import Testing
     #expect(road.notices.said.withLock { $0 }.contains { $0.contains(told) && $0.contains("'vacuum'") })
   }
 
+  @Test func `the folder of external files comes along with a store that is written as a whole`() async throws {
+    let road = try await Road()
+    var database = try exported(road, Array(Self.coreDataXML.utf8), as: "store.xml")
+    database.method = .vacuum
+    let folder = road.scratch.file(".store_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try writeFile("\(folder)/one", [1, 2, 3])
+    let version = try #require(try await road.push(database).pushed.first).version
+    let pulled = try await Pull(road.world).run(
+      .id(prefix: version.id), from: road.target, to: .file(road.scratch.file("back.xml")))
+    let companions = try #require(pulled.companionsFolder)
+    #expect(try fileBytes("\(companions)/.store_SUPPORT/_EXTERNAL_DATA/one") == [1, 2, 3])
+  }
+
   @Test func `a store that is replaced while it is read is the new one, whole`() async throws {
     let road = try await Road()
     let old = Array((Self.coreDataXML + String(repeating: "<!-- old -->", count: 200_000)).utf8)

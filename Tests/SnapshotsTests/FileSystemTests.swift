@@ -1,3 +1,4 @@
+import Glibc
 import TestKit
 import Testing
 
@@ -26,6 +27,15 @@ import Testing
       31 22 broken line
       32
       """)
+
+  @Test func `what is mounted cannot be renamed`() throws {
+    #expect(FileSystemKind.isMountPoint("/"))
+    #expect(FileSystemKind.isMountPoint("/proc") && FileSystemKind.isMountPoint("/proc/"))
+    #expect(!FileSystemKind.isMountPoint("/proc/self") && !FileSystemKind.isMountPoint("/nonexistent/place"))
+    let scratch = try Scratch()
+    #expect(symlink("/proc", scratch.file("link")) == 0)
+    #expect(!FileSystemKind.isMountPoint(scratch.file("link")))
+  }
 
   @Test func `a path lies in the innermost mount, the last of those in one place`() {
     func type(_ path: String) -> String? { Self.mounts.mount(holding: path)?.type }

@@ -3,7 +3,7 @@
 import json, os, shutil, sqlite3
 
 from common.desk import Wrong, digest
-from common.stories import Restore, Story, content
+from common.stories import InPlace, Restore, RestoreLive, RestoreReplace, Story, content
 
 
 class RestoreTable(Story):
@@ -177,4 +177,99 @@ class Copy(Story):
             raise Wrong(f"{len(copied)} versions are at the other place, and not one of each of {len(desk.acknowledged)}")
 
 
-STORIES = [RestoreCompanions, RestoreTable, PullAll, Copy]
+class InPlaceCompanions(InPlace):
+    """Files come back to where they are used, in the place of what stands there, with the rows that know of them."""
+
+    def plant(self, desk, word):
+        """Files that say when they were written; fewer with time."""
+        folder = f"{desk.folder}/files"
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(f"{folder}/inner")
+        for number in range(8 if word == "pushed" else 5):
+            desk.write_secret(f"{folder}/{'inner/' if number % 2 else ''}{number}", f"{word} {number}\n".encode() * 400 * number)
+        return self.files(folder)
+
+    @staticmethod
+    def files(folder):
+        return {name: content for name, (content, _) in RestoreCompanions.tree(folder).items()}
+
+    def wanted(self, desk):
+        return list(desk.acknowledged)[-1]
+
+    def prepare(self, desk):
+        self.new_files = self.plant(desk, "pushed")
+        with open(f"{desk.folder}/config.json") as file:
+            config = json.load(file)
+        config["databases"]["app"]["companions"] = ["files"]
+        desk.configure(config)
+        desk.acknowledge()
+        desk.change(40)
+        self.old_files = self.plant(desk, "since")
+        self.known = {}  # Every desk has rows of its own by now.
+        super().prepare(desk)
+
+    def aside(self, desk):
+        """Folders under the names that a restore gives to what it took the place of."""
+        return [f"{desk.folder}/{name}" for name in os.listdir(desk.folder) if name.startswith("files.before-")]
+
+    def look(self, desk, died):
+        rows, files = content(desk.database), self.files(f"{desk.folder}/files")
+        if files not in (self.old_files, self.new_files, {}):
+            raise Wrong("the files that belong to the database are neither the old ones nor the new ones")
+        if rows == self.new and files != self.new_files:
+            raise Wrong("the new rows are there, and the files that they know of are not")
+        if not any(self.files(place) == self.old_files for place in [f"{desk.folder}/files", *self.aside(desk)]):
+            raise Wrong("the old files are nowhere")
+        self.look_at_next_restore(desk, rows, files)
+        super().look(desk, died)
+        if self.files(f"{desk.folder}/files") != self.new_files:
+            raise Wrong("restoring again did not bring the files")
+        if not any(self.files(place) == self.old_files for place in self.aside(desk)):
+            raise Wrong("the old files are nowhere any more")
+
+    def look_at_next_restore(self, desk, rows, files):
+        pass
+
+
+class RestoreReplaceCompanions(InPlaceCompanions, RestoreReplace):
+    name, fault = "restore --replace with companions", "kill -9 of a restore that replaces a database and its files, at any call"
+    asserted = ("as without files; the files are the old ones, the new ones or away, never torn; with the new database stand the new "
+                "files; the old ones are kept; restoring again brings both")
+
+    def look_between(self, desk):
+        pass  # Where the old database is, is looked at without companions.
+
+
+class RestoreLiveCompanions(InPlaceCompanions, RestoreLive):
+    name = "restore --live with companions"
+    fault = "kill -9 of a live restore of a database and its files, an application connected, at any call"
+    asserted = ("the rows are the old ones or the new ones, for the application too, which stays connected; with new rows stand new files; "
+                "the old files are kept, and the next restore says where; restoring again brings both")
+
+    def prepare(self, desk):
+        super().prepare(desk)
+        self.application = sqlite3.connect(desk.database, check_same_thread=False)
+        (self.count,) = self.application.execute("select count(*) from t").fetchone()
+
+    def look_at_next_restore(self, desk, rows, files):
+        (count,) = self.application.execute("select count(*) from t").fetchone()
+        if (rows == self.old) != (count == self.count):
+            raise Wrong(f"the application sees {count} rows, a new connection other ones")
+        if rows == self.old and files != self.old_files:
+            places = self.aside(desk)
+            told = desk.run(*self.arguments(desk))
+            if told.returncode != 0 or not any(place in told.stderr for place in places):
+                raise Wrong(f"the next restore does not say where the old files are: {told.stderr.strip()}")
+
+    def look(self, desk, died):
+        try:
+            super().look(desk, died)
+            if self.application.execute("select count(*) from t").fetchone() == (self.count,):
+                raise Wrong("the application goes on seeing the old rows")
+            with self.application:
+                self.application.execute("insert into t(body) values (x'00')")
+        finally:
+            self.application.close()
+
+
+STORIES = [RestoreCompanions, RestoreReplaceCompanions, RestoreLiveCompanions, RestoreTable, PullAll, Copy]

@@ -103,7 +103,7 @@ class InPlace(Story):
             connection = sqlite3.connect(desk.database)
             connection.execute(f"pragma journal_mode={self.journal}")
             connection.close()
-        self.version, self.digest = next(iter(desk.acknowledged.items()))
+        self.version = self.wanted(desk)
         if self.name not in self.known:
             pulled = f"{desk.folder}/pulled.db"
             desk.must("pull", self.version, "-o", pulled)
@@ -112,6 +112,10 @@ class InPlace(Story):
         self.old, self.new = self.known[self.name]
         if self.old == self.new:
             raise Wrong("the story needs a database that differs from the version")
+
+    def wanted(self, desk):
+        """Which version is to come back."""
+        return next(iter(desk.acknowledged))
 
     def arguments(self, desk):
         return ["restore", self.version, self.mode]

@@ -1,4 +1,5 @@
 import Glibc
+import Snapshots
 
 /// Puts restored companions beside the database that they belong to.
 struct CompanionsPlace: Sendable {
@@ -151,7 +152,8 @@ struct CompanionsPlace: Sendable {
     placed.movedAside.append((path, aside))
   }
 
-  /// - Throws: what `put` would, for what stands on the way to a companion and is no folder.
+  /// - Throws: for what `put` could not do: something that stands on the way to a companion and is no folder, or in its place
+  ///   and cannot be moved.
   static func demandWay(to places: [Place], beside database: String) throws {
     for member in places.compactMap(\.member) {
       guard var folder = FolderHandle(path: RestoredFile.folder(of: database)) else { return }
@@ -160,6 +162,11 @@ struct CompanionsPlace: Sendable {
         guard let next = folder.folder(component) else { throw noWay(component, to: member) }
         folder = next
       }
+    }
+    for place in places.map(\.path) where stands(place) && FileSystemKind.isMountPoint(place) {
+      throw OperationError(
+        .failed, code: "mountPoint", "\(place) is a mount point, and cannot be moved aside",
+        hint: "Unmount it, or restore to a new file with --to FILE: companions come to lie in FILE.companions then.")
     }
   }
 

@@ -16,24 +16,28 @@ final class HeldFiles: Sendable {
   private static let most = 65_536
   private static let reserve = 512
 
+  /// The soft limit of open files is one of the whole process: what it was, what it was raised to, and for how many of us.
+  private struct Raise {
+    var before: rlim_t
+    var now: rlim_t
+    var users: Int
+  }
+  private static let raise = Locked<Raise?>(nil)
+
   private let left: Locked<Int>
-  /// What the soft limit was, and what it was raised to; `nil` when it was enough.
-  private let raised: (from: rlim_t, to: rlim_t)?
+  private let needsRaise: Bool
 
   /// - Parameters:
   ///   - wanted: so many files are to be held.
   ///   - most: for tests.
   init(for wanted: Int, most: Int = HeldFiles.most) {
-    let room = Self.makeRoom(for: min(wanted, most))
+    let room = Self.raise.withLock { Self.makeRoom(for: min(wanted, most), &$0) }
     left = Locked(room.descriptors)
-    raised = room.raised
+    needsRaise = room.needsRaise
   }
 
-  /// The limit is that of the whole process, which may be somebody else's.
   deinit {
-    guard let raised, var limit = Self.limit(), limit.rlim_cur == raised.to else { return }
-    limit.rlim_cur = raised.from
-    setrlimit(Self.which, &limit)
+    if needsRaise { Self.raise.withLock(Self.giveBack) }
   }
 
   /// `nil` when the file is not the one that was listed any more, cannot be opened, or there are too many.
@@ -60,17 +64,31 @@ final class HeldFiles: Sendable {
     return getrlimit(which, &limit) == 0 ? limit : nil
   }
 
-  /// Raises the soft limit of this process, where it does not suffice, as far as it may.
-  private static func makeRoom(for wanted: Int) -> (descriptors: Int, raised: (from: rlim_t, to: rlim_t)?) {
-    guard wanted > 0, var limit = limit() else { return (0, nil) }
+  /// Raises the soft limit, where it does not suffice, as far as it may.
+  private static func makeRoom(for wanted: Int, _ raise: inout Raise?) -> (descriptors: Int, needsRaise: Bool) {
+    guard wanted > 0, var limit = limit() else { return (0, false) }
     let others = (folderEntries("/proc/self/fd")?.count ?? reserve) + reserve
     let needed = min(limit.rlim_max, rlim_t(others + wanted))
-    let before = limit.rlim_cur
-    if before < needed {
+    let earlier = raise.flatMap { $0.now == limit.rlim_cur ? $0 : nil }
+    if limit.rlim_cur < needed {
+      let before = limit.rlim_cur
       limit.rlim_cur = needed
-      guard setrlimit(which, &limit) == 0 else { return (max(0, Int(clamping: before) - others), nil) }
+      guard setrlimit(which, &limit) == 0 else { return (max(0, Int(clamping: before) - others), false) }
+      raise = Raise(before: earlier?.before ?? before, now: needed, users: (raise?.users ?? 0) + 1)
+    } else if earlier != nil {
+      raise?.users += 1
     }
     let room = max(0, Int(clamping: limit.rlim_cur) - others)
-    return (min(wanted, room), before < needed ? (before, needed) : nil)
+    return (min(wanted, room), raise?.now == limit.rlim_cur)
+  }
+
+  /// The last of us puts the limit back, unless somebody else has changed it meanwhile.
+  private static func giveBack(_ raise: inout Raise?) {
+    raise?.users -= 1
+    guard let over = raise, over.users <= 0 else { return }
+    raise = nil
+    guard var limit = limit(), limit.rlim_cur == over.now else { return }
+    limit.rlim_cur = over.before
+    setrlimit(which, &limit)
   }
 }

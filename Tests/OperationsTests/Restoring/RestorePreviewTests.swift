@@ -77,6 +77,12 @@ import Testing
     #expect(home.road.files(in: home.road.scratch.path).allSatisfy { !$0.contains("before") })
   }
 
+  @Test func `a companion that something is mounted on`() {
+    #expect(throws: OperationError.self) {
+      try CompanionsPlace.demandWay(to: [(member: "proc", path: "/proc")], beside: "/app.db")
+    }
+  }
+
   @Test func `room is counted by what is written before the old content goes`() async throws {
     let home = try await Home()
     let companion = home.companion.count
