@@ -32,8 +32,9 @@ TEXT = """
 * Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
 * Rivals restore their newest version only. The series of a hundred pushes are of Sealift, restic, duplicity and the
   computed limit, each once; what one version needs there is what Sealift itself says of it, and what a restore really
-  received stands below. The list of 1,000 versions, of a 1 MiB database pushed 1,000 times by `pages`, and everything of
-  10 GiB, are Sealift's alone.
+  received stands below. The lists of 1,000 versions are of a 1 MiB database pushed
+  1,000 times: by `pages`, and for restic and borg from `.backup` copies; borg's cold list begins with fetching its
+  repository. Everything of 10 GiB is Sealift's alone.
 * **Disk**: Litestream keeps its files beside the database, where the application's own `-wal` grows too; it has no
   figure.
 
