@@ -87,7 +87,8 @@ class Bench:
 
     def __init__(self, options, wire, tools):
         self.options, self.wire, self.tools = options, wire, tools
-        self.results, self.stock = Results(options.out, machine.build_of(options.programs)), Stock(f"{options.out}/databases")
+        self.results = Results(options.out, machine.build_of(options.programs), machine.processor())
+        self.stock = Stock(f"{options.out}/databases")
         self.out, self.programs = options.out, options.programs
 
 

@@ -44,6 +44,10 @@ def build_of(programs):
         return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
+def processor():
+    return field("/proc/cpuinfo", "model name")
+
+
 def note(folder, programs):
     versions = {
         name: number(first_line([word.format(programs=programs) for word in command]))
@@ -54,7 +58,7 @@ def note(folder, programs):
     with open(f"{folder}/machine.json", "w") as file:
         json.dump(
             {
-                "processor": field("/proc/cpuinfo", "model name"),
+                "processor": processor(),
                 "cores": os.cpu_count(),
                 "memory": f"{memory / 1024:.0f} GiB",
                 "kernel": f"Linux {kernel}",

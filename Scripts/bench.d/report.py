@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Writes Docs/Benchmarks.md and its charts from the cells: every figure there comes from here."""
-import json, os, statistics
+import collections, json, os, statistics
 
-import drawing, method, tables
+import bounds, drawing, method, tables
 from figures import Figures
 from results import Results
 
@@ -16,6 +16,7 @@ def write(folder):
     parts = [
         heading(figures, machine),
         *tables.target_table(figures),
+        *bounds.unmet(figures),
         *pictures(drawing.write_all(figures, f"{DOCS}/charts")),
         *tables.kinds(figures),
         *tables.sustained(figures),
@@ -37,8 +38,19 @@ def heading(figures, machine):
         f"# Benchmarks\n\nWritten by `Scripts/bench` from {len(loads)} measured cells; no figure is by hand.\n"
         f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['memory']} of memory, "
         f"{machine['kernel']}. {versions}.\nThe S3 server ran on the same cores. Before a cell the machine's load was "
-        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most.{builds(figures)}"
+        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most.{builds(figures)}{processors(figures)}"
     )
+
+
+def processors(figures):
+    """A warning when cells of several machines stand side by side: ratios are taken within one sitting, seconds are not."""
+    found = collections.Counter(
+        cell["processor"] for runs in figures.groups.values() for cell in runs.values() if cell.get("processor")
+    )
+    if len(found) < 2:
+        return ""
+    told = ", ".join(f"{name} ({count})" for name, count in found.most_common())
+    return f" **The cells are of {len(found)} machines**: {told}; seconds of different machines are not the same."
 
 
 def builds(figures):

@@ -15,9 +15,10 @@ def is_ours(tool):
 
 
 class Results:
-    def __init__(self, folder, program=None):
-        """`program` names the build of Sealift that is measured now."""
-        self.path, self.cells, self.program = f"{folder}/results.jsonl", {}, program
+    def __init__(self, folder, program=None, processor=None):
+        """`program` names the build of Sealift that is measured now, `processor` what it runs on."""
+        self.path, self.cells = f"{folder}/results.jsonl", {}
+        self.program, self.processor = program, processor
         if os.path.exists(self.path):
             with open(self.path) as file:
                 for line in file:
@@ -30,6 +31,7 @@ class Results:
     def add(self, cell):
         if is_ours(cell["tool"]):
             cell["program"] = self.program
+        cell["processor"] = self.processor
         self.cells[key(cell)] = cell
         with open(self.path, "a") as file:
             file.write(json.dumps(cell) + "\n")

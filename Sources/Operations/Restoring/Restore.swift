@@ -187,7 +187,7 @@ package struct Restore: Sendable {
     guard lstat(path, &status) == 0 else {
       // Nothing is there: then the folder has to be.
       let folder = RestoredFile.folder(of: path)
-      guard let real = resolved(folder) else { throw noFolder(folder) }
+      guard let real = resolved(folder) else { throw RestoredFile.noFolder(folder) }
       let name = MemberPath.components(path).last ?? ""
       return real == "/" ? "/\(name)" : "\(real)/\(name)"
     }
@@ -218,11 +218,6 @@ package struct Restore: Sendable {
       return nil
     }
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
-  }
-
-  private static func noFolder(_ folder: String) -> OperationError {
-    OperationError(
-      .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make the folder first, or check the path.")
   }
 
   private static func resolved(_ path: String) -> String? {

@@ -104,10 +104,7 @@ package struct RestorePreview: Sendable {
     let known = RestoreRoom.free(in: folder)
     (free, needed) = (known, room.most)
     note {
-      guard known != nil else {
-        throw OperationError(
-          .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make the folder first, or check the path.")
-      }
+      guard known != nil else { throw RestoredFile.noFolder(folder) }
       try RestoredFile.demandWritable(folder)
       try room.demand()
     }

@@ -31,7 +31,9 @@ final class RestoredFile: MemberDestination {
     }
     if !replacing { try Self.refuseIfPresent(path) }
     var place = stat()
-    guard stat(folder, &place) == 0 else { throw Self.failure("cannot open \(folder)", errno) }
+    guard stat(folder, &place) == 0 else {
+      throw errno == ENOENT ? Self.noFolder(folder) : Self.failure("cannot open \(folder)", errno)
+    }
     if let refusal = PlantedEntry.refusal(on: folder) {
       throw OperationError(
         .usage, code: "plantedLink", refusal,
@@ -74,6 +76,11 @@ final class RestoredFile: MemberDestination {
         .usage, code: "sideFileExists", "\(path)\(suffix) exists: SQLite would apply it to the restored database",
         hint: "Move it away together with the database that it belongs to, or restore under another name.")
     }
+  }
+
+  static func noFolder(_ folder: String) -> OperationError {
+    OperationError(
+      .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make the folder first, or check the path.")
   }
 
   /// - Throws: `.failed` for a folder that this user, or nobody, may write in.

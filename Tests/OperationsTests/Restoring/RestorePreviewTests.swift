@@ -66,6 +66,12 @@ import Testing
     _ = try await home.refusal(.live, .file(other))
   }
 
+  @Test func `a folder that is not there`() async throws {
+    let home = try await Home()
+    let error = try await home.refusal(.new, .file(home.road.scratch.file("nowhere/new.db")))
+    #expect(error.code == "noFolder" && error.kind == .usage)
+  }
+
   @Test(arguments: [Restore.Mode.live, .replace])
   func `something else on the way to a companion`(mode: Restore.Mode) async throws {
     let home = try await Home()
