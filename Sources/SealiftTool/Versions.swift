@@ -1,3 +1,5 @@
+import Sealift
+
 /// Our own version, and those of the libraries in use: the first thing a bug report needs.
 enum Versions {
   static let sealift = "0.1.0"
@@ -6,7 +8,7 @@ enum Versions {
   static var line: String {
     let libraries = [
       LoadedSymbol.text("sqlite3_libversion").map { "SQLite \($0)" },
-      LoadedSymbol.text("curl_version").flatMap { $0.split(separator: " ").first }.map(String.init),
+      CurlVersion.text.map { "libcurl \($0)" },
       openSSL,
     ]
     let known = libraries.compactMap { $0 }

@@ -80,15 +80,20 @@ def content(path):
         for suffix in ("", "-wal", "-journal"):
             if os.path.exists(path + suffix):
                 shutil.copyfile(path + suffix, f"{folder}/{os.path.basename(path)}{suffix}")
-        connection = sqlite3.connect(f"{folder}/{os.path.basename(path)}")
-        try:
-            if connection.execute("pragma integrity_check").fetchone() != ("ok",):
-                raise Wrong(f"{path} is not whole")
-            return hashlib.sha256("\n".join(connection.iterdump()).encode()).hexdigest()
-        except sqlite3.DatabaseError as error:
-            raise Wrong(f"{path} is no whole database: {error}") from None
-        finally:
-            connection.close()
+        return content_itself(f"{folder}/{os.path.basename(path)}")
+
+
+def content_itself(path):
+    """The same, where whoever looks may recover it."""
+    connection = sqlite3.connect(path)
+    try:
+        if connection.execute("pragma integrity_check").fetchone() != ("ok",):
+            raise Wrong(f"{path} is not whole")
+        return hashlib.sha256("\n".join(connection.iterdump()).encode()).hexdigest()
+    except sqlite3.DatabaseError as error:
+        raise Wrong(f"{path} is no whole database: {error}") from None
+    finally:
+        connection.close()
 
 
 class InPlace(Story):
@@ -125,8 +130,12 @@ class InPlace(Story):
         names = [name for name in os.listdir(desk.folder) if name.startswith("app.db.before-")]
         return [f"{desk.folder}/{name}" for name in names if not name.endswith(("-wal", "-shm", "-journal"))]
 
+    def found(self, desk):
+        """What the database holds after the kill."""
+        return content(desk.database)
+
     def look(self, desk, died):
-        found = content(desk.database)
+        found = self.found(desk)
         if found is None:
             self.look_between(desk)
         elif found not in (self.old, self.new):

@@ -56,6 +56,13 @@ struct CompanionsPlace: Sendable {
 
   static func aside(_ path: String, _ time: String) -> String { "\(path).before-\(time)" }
 
+  /// A time for the names of what is moved aside, with a number behind it when there is such a name: two restores may come
+  /// within a second.
+  static func freeTime(_ time: String, for paths: [String]) -> String {
+    let isFree = { (time: String) in !paths.contains { stands(aside($0, time)) } }
+    return ([time] + (2...999).map { "\(time)-\($0)" }).first(where: isFree) ?? time
+  }
+
   static func stands(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
@@ -140,7 +147,9 @@ struct CompanionsPlace: Sendable {
   private func moveAside(_ path: String, resuming: Bool, _ placed: inout Placed) throws {
     let aside = Self.aside(path, placed.time)
     if resuming, Self.stands(aside) {
-      if Self.stands(path), rename(path, "\(path).undone-\(Times.compact(UInt64(max(0, time(nil))) * 1000))") != 0 {
+      // One that was killed between making a folder's place and filling it leaves an empty one.
+      let away = "\(path).undone-\(Times.compact(UInt64(max(0, time(nil))) * 1000))"
+      if Self.stands(path), rmdir(path) != 0, rename(path, away) != 0 {
         throw OperationError.fileSystem("cannot move \(path) away", errno)
       }
       placed.movedAside.append((path, aside))

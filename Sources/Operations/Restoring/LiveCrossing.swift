@@ -31,6 +31,7 @@ final class LiveCrossing: Sendable {
   ///   - time: as in file names.
   ///   - hasMoved: called when the new files are in their places.
   func cross(_ time: String, hasMoved: () throws -> Void) throws {
+    let time = beside.freeTime(time)
     let aside = beside.aside(at: time)
     if !aside.isEmpty { try intent.note(earlier + aside + [undo?.path].compactMap { $0 }) }
     state.withLock { $0.aside = aside }

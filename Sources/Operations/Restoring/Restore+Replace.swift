@@ -23,7 +23,9 @@ extension Restore {
     defer { folder.release() }
     var (aside, resuming) = try freePlace(path)
     do {
-      try beside.put(aside.time, resuming: resuming)
+      // Where no database was moved, no name of one keeps the others apart.
+      let time = aside.moves.isEmpty && !resuming ? beside.freeTime(aside.time) : aside.time
+      try beside.put(time, resuming: resuming)
       do { try spooled.file.publish() } catch {
         beside.takeBack()
         throw error

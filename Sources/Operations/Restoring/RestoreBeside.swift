@@ -43,10 +43,12 @@ final class RestoreBeside: Sendable {
   }
 
   /// The paths that what stands in its places will get.
-  func aside(at time: String) -> [String] {
-    guard let staged else { return [] }
-    return CompanionsPlace(staged, beside: path, layout).existing.map { CompanionsPlace.aside($0, time) }
-  }
+  func aside(at time: String) -> [String] { existing.map { CompanionsPlace.aside($0, time) } }
+
+  /// A time at which none of those is taken.
+  func freeTime(_ time: String) -> String { CompanionsPlace.freeTime(time, for: existing) }
+
+  private var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
 
   /// Puts it where it belongs, or nothing of it.
   /// - Parameters:

@@ -38,7 +38,7 @@ package struct RestorePreview: Sendable {
     note { try makeOver.demandImage(found) }
     note { try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path) }
     lookAtNewFile()
-    lookAtFolder(RestoreRoom(found, beside: path))
+    lookAtFolder(RestoreRoom(found, beside: path, makeOver))
   }
 
   init(_ found: FoundVersion, _ request: Restore.Request, _ restore: Restore) async throws {
@@ -53,7 +53,7 @@ package struct RestorePreview: Sendable {
       note { try ReplaceIntent(database: path).demandSettled() }
       note { try found.demandRoom(for: request, beside: path) }
       lookAtCompanions(of: found, request, path)
-      lookAtFolder(RestoreRoom(found, beside: path))
+      lookAtFolder(RestoreRoom(found, beside: path, restore.pull.makeOver))
       return
     }
     let real = try Restore.realPlace(of: path)
@@ -61,11 +61,11 @@ package struct RestorePreview: Sendable {
     permissions = FileLikeness(of: Restore.model(of: real)).map { UInt32($0.mode) } ?? 0o600
     let use = DatabaseUse(of: real)
     self.use = use
-    let time = Times.compact(restore.world.now())
-    var room = RestoreRoom(found, beside: real)
+    let now = Times.compact(restore.world.now())
+    var room = RestoreRoom(found, beside: real, restore.pull.makeOver)
     if mode == .replace {
       note { try use.demandNobody(real) }
-      moves = SetAside(real, time: time).plan.map { Restore.Move(from: $0.from, to: $0.to) }
+      moves = SetAside(real, time: now).plan.map { Restore.Move(from: $0.from, to: $0.to) }
     } else {
       identical = false
       note { try LockTrust.demand(real) }
@@ -77,10 +77,13 @@ package struct RestorePreview: Sendable {
         room = RestoreRoom(
           found, into: live, at: real, keepsUndo: request.keepsUndo, state: restore.world.stateFolder)
       }
-      undoCopy = request.keepsUndo ? SetAside.freeName(real, time) : nil
+      undoCopy = request.keepsUndo ? SetAside.freeName(real, now) : nil
     }
     lookAtCompanions(of: found, request, real)
-    for place in found.companionPlaces(of: request, beside: real).map(\.path) where CompanionsPlace.stands(place) {
+    let existing = found.companionPlaces(of: request, beside: real).map(\.path).filter(CompanionsPlace.stands)
+    let nextTime = mode == .replace ? SetAside(real, time: now).time : now
+    let time = moves.isEmpty ? CompanionsPlace.freeTime(nextTime, for: existing) : nextTime
+    for place in existing {
       guard !moves.contains(where: { $0.from == place }) else { continue }
       moves.append(Restore.Move(from: place, to: CompanionsPlace.aside(place, time)))
     }

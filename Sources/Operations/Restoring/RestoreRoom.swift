@@ -15,10 +15,12 @@ struct RestoreRoom {
   /// Bytes in the database's folder, at most.
   let most: Int
 
-  /// Of a file of its own, which takes the place of another one only when it is complete.
-  init(_ found: FoundVersion, beside path: String) {
-    needs = [Need(folder: RestoredFile.folder(of: path), bytes: found.summary.size)]
-    most = [found.summary.size, found.companionBytes].clampedSum
+  /// Of a file of its own, which takes the place of another one only when it is complete; one that is repacked stands
+  /// beside the one that it is made of, and is no larger.
+  init(_ found: FoundVersion, beside path: String, _ makeOver: MakeOver) {
+    let size = found.summary.size
+    needs = [Need(folder: RestoredFile.folder(of: path), bytes: size)]
+    most = [size, makeOver.vacuum ? size : 0, found.companionBytes].clampedSum
   }
 
   /// Of a live restore: a private image, the copy of the old content, and what SQLite writes beside the database — the new

@@ -126,7 +126,8 @@ func printable(_ text: String) -> String {
   guard !text.isPlainASCII, text.unicodeScalars.contains(where: \.isControl) else { return text }
   return text.unicodeScalars.reduce(into: "") { result, scalar in
     if scalar.isControl {
-      result += scalar.escaped(asASCII: true)
+      // Swift leaves DEL as it is.
+      result += scalar.value == 0x7F ? "\\u{007F}" : scalar.escaped(asASCII: true)
     } else {
       result.unicodeScalars.append(scalar)
     }

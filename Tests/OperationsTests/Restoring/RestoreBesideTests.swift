@@ -201,6 +201,25 @@ import Testing
     #expect(!home.road.files(in: copy).contains { $0.contains(".sealift") })
   }
 
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `restores within one second keep apart what they move aside`(mode: Restore.Mode) async throws {
+    let home = try await Home()
+    var restore = home.restore
+    restore.pull.world.now = { 1_795_000_000_000 }
+    var moved: Set<String> = []
+    for count in 1...4 {
+      // The last two find no database in the way.
+      if count > 2, mode == .replace { try removeFile(home.path) }
+      let request = home.request(mode, .origin(["app": home.path]))
+      let preview = try await restore.preview(.latest(database: "app"), from: home.road.target, request)
+      let outcome = try await restore.run(.latest(database: "app"), from: home.road.target, request)
+      #expect(Set(preview.moves.map(\.to)) == Set(outcome.moved.map(\.to)))
+      let aside = try #require(outcome.moved.first { $0.from == home.road.scratch.file("att") }?.to)
+      #expect(moved.insert(aside).inserted)
+      #expect(try home.attached() == "pushed")
+    }
+  }
+
   @Test func `what is not known to be rolled back is named, and nothing of it is taken back`() async throws {
     let home = try await Home()
     let staged = try await RestoreBeside(

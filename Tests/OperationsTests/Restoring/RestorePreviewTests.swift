@@ -94,6 +94,11 @@ import Testing
     let companion = home.companion.count
     let new = try await home.preview(.new, .file(home.road.scratch.file("new.db")))
     #expect(new.needed == new.version.size + companion)
+    var repacking = Pull(home.road.world)
+    repacking.makeOver.vacuum = true
+    let repacked = try await repacking.preview(
+      .latest(database: "app"), from: home.road.target, to: home.road.scratch.file("new.db"))
+    #expect(repacked.needed == 2 * new.version.size + companion)
     let size = try fileBytes(home.path).count
     let live = try await home.preview(.live, .file(home.path))
     #expect(live.needed == max(size, live.version.size) + size + companion)
