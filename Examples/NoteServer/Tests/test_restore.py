@@ -136,6 +136,15 @@ class LiveRestore(NoteServerCase):
         self.assertEqual(list((self.state).glob("restoring*")), [])
         client.add("and goes on")
 
+    def test_only_a_backup_of_the_notes_is_restored_and_only_by_its_id(self):
+        client = self.client()
+        for version in ("latest", "notes:latest", "other:latest", "ffffffffffff"):
+            status, document = client.ask("POST", f"/restore/{version}")
+            self.assertEqual((status, document["code"]), (404, "noSuchVersion"))
+        self.assertEqual(generation(client.get("/notes/1")["title"]), "late")
+        client.restore(self.old[:16])
+        self.assertEqual(generation(client.get("/notes/1")["title"]), "old")
+
     def test_a_restore_that_cannot_push_first_changes_nothing(self):
         """A record that nobody of ours has written makes pushes refuse, and reading goes on: what could be restored is
         not, because nothing could undo it."""

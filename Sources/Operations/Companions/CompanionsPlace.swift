@@ -59,8 +59,12 @@ struct CompanionsPlace: Sendable {
   /// A time for the names of what is moved aside, with a number behind it when there is such a name: two restores may come
   /// within a second.
   static func freeTime(_ time: String, for paths: [String]) -> String {
-    let isFree = { (time: String) in !paths.contains { stands(aside($0, time)) } }
-    return ([time] + (2...999).map { "\(time)-\($0)" }).first(where: isFree) ?? time
+    firstFreeName(time) { time in !paths.contains { stands(aside($0, time)) } }
+  }
+
+  /// A name for what was put somewhere and is taken away again: one that nothing has.
+  private static func undone(_ path: String, _ time: String) -> String {
+    firstFreeName("\(path).undone-\(time)") { !stands($0) }
   }
 
   static func stands(_ path: String) -> Bool {
@@ -134,7 +138,7 @@ struct CompanionsPlace: Sendable {
       var status = stat()
       guard lstat(path, &status) == 0 else { continue }
       if keeping {
-        rename(path, "\(path).undone-\(placed.time)")
+        rename(path, Self.undone(path, placed.time))
       } else if status.st_mode & S_IFMT == S_IFDIR {
         MemberTree.remove(path)
       } else {
@@ -148,7 +152,7 @@ struct CompanionsPlace: Sendable {
     let aside = Self.aside(path, placed.time)
     if resuming, Self.stands(aside) {
       // One that was killed between making a folder's place and filling it leaves an empty one.
-      let away = "\(path).undone-\(Times.compact(UInt64(max(0, time(nil))) * 1000))"
+      let away = Self.undone(path, Times.compact(UInt64(max(0, time(nil))) * 1000))
       if Self.stands(path), rmdir(path) != 0, rename(path, away) != 0 {
         throw OperationError.fileSystem("cannot move \(path) away", errno)
       }

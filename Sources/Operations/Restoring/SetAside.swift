@@ -27,9 +27,9 @@ struct SetAside {
 
   /// `NAME.before-20261120T120000Z`; with a number behind it when there is such a file.
   static func freeName(_ database: String, _ time: String) -> String {
-    let name = "\(database).before-\(time)"
-    let isFree = { (name: String) in ([""] + SideFiles.endings).allSatisfy { FileIdentity(at: name + $0) == nil } }
-    return ([name] + (2...999).map { "\(name)-\($0)" }).first(where: isFree) ?? name
+    firstFreeName("\(database).before-\(time)") { name in
+      ([""] + SideFiles.endings).allSatisfy { FileIdentity(at: name + $0) == nil }
+    }
   }
 
   /// What goes along with a database: the companions of a version that was restored there before. By what stands behind

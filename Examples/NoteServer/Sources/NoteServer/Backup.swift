@@ -46,7 +46,14 @@ actor Backup {
   /// Brings a version back as a new file, verified to the last byte.
   /// - Parameter id: all of it or its beginning.
   func pull(_ id: String, to path: String) async throws -> BackupVersion {
-    try await telling { BackupVersion(try await opened().pull(id, to: path).version, unchanged: false) }
+    try await telling {
+      let repository = try await opened()
+      // Others may keep databases of their own in it.
+      guard try await repository.versions(of: Self.name).contains(where: { $0.id.hasPrefix(id) }) else {
+        throw Failure(.notFound, code: "noSuchVersion", "there is no backup of the notes whose id begins with '\(id)'")
+      }
+      return BackupVersion(try await repository.pull(id, to: path).version, unchanged: false)
+    }
   }
 
   /// Replaces the content of an open database by that of a file, in one transaction.
