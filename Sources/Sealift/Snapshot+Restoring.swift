@@ -27,7 +27,8 @@ extension Snapshot {
   ///     ignored.
   /// - Throws: `SealiftError` of kind `usage` when the connection cannot be used: it is of another SQLite library,
   ///   closed, in the middle of a transaction, read-only, or has pages of another size; `verificationFailed` when the
-  ///   copy is damaged; `sourceUnreadable`; `CancellationError` in a cancelled task; or what `progress` threw.
+  ///   copy is damaged; `sourceUnreadable`; `failed` with the code `untrustedLocks` on a file system where SQLite's locks
+  ///   cannot be trusted, such as NFS; `CancellationError` in a cancelled task; or what `progress` threw.
   public static func restore(
     _ path: String, into connection: Connection, pagesPerStep: Int = 1000,
     busy: BusyPolicy = .retry(upTo: .seconds(30)), check: Bool = true, progress: (Progress) throws -> Void = { _ in }
@@ -35,6 +36,7 @@ extension Snapshot {
     do {
       try demandStep(pagesPerStep)
       let destination = try BorrowedConnection(connection.handle, schema: connection.schema)
+      if let path = destination.path { try LockTrust.demand(path) }
       var copying = ConnectionCopy(destination, pagesPerStep: pagesPerStep, busyTimeout: busy.patience)
       copying.check = check
       try copying.restore(path) { step in try aborting { try progress(Progress(step)) } }

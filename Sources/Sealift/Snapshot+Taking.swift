@@ -39,7 +39,7 @@ extension Snapshot {
       return Snapshot(
         path: copy.path, in: spool, pageSize: copy.pageSize, pageCount: copy.pageCount, method: Method(copy.method),
         fallback: copy.fallback, check: copy.check, takenAt: copy.takenAt,
-        longestWriterStall: copy.longestWriterStall)
+        longestWriterStall: copy.longestWriterStall, source: file.path)
     } catch {
       throw told(error)
     }
@@ -81,7 +81,7 @@ extension Snapshot {
       let copy = try copying.take(in: spool.path) { step in try aborting { try progress(Progress(step)) } }
       return Snapshot(
         path: copy.path, in: spool, pageSize: copy.pageSize, pageCount: copy.pageCount, method: .pages,
-        fallback: nil, check: copy.check, takenAt: copy.takenAt, longestWriterStall: nil)
+        fallback: nil, check: copy.check, takenAt: copy.takenAt, longestWriterStall: nil, source: source.path)
     } catch {
       throw told(error)
     }

@@ -30,6 +30,10 @@ public final class Snapshot: Sendable {
   /// How long writers had to wait at most; `nil` where none had to (a database in WAL mode).
   public let longestWriterStall: Duration?
 
+  /// Why SQLite's locks cannot be trusted where the database lies, such as on NFS: when it is written to from elsewhere
+  /// meanwhile, the copy may be of two moments. `nil` where they can.
+  public let lockDoubt: String?
+
   private let place: Locked<Place>
 
   private struct Place {
@@ -83,7 +87,7 @@ public final class Snapshot: Sendable {
 
   init(
     path: String, in spool: Spool, pageSize: Int, pageCount: Int, method: Method, fallback: String?,
-    check: CheckOutcome?, takenAt: Int64, longestWriterStall: Duration?
+    check: CheckOutcome?, takenAt: Int64, longestWriterStall: Duration?, source: String?
   ) {
     place = Locked(Place(path: path, spool: spool))
     self.pageSize = pageSize
@@ -93,6 +97,7 @@ public final class Snapshot: Sendable {
     self.check = check.map(Check.init)
     self.takenAt = Date(milliseconds: takenAt)
     self.longestWriterStall = longestWriterStall
+    lockDoubt = source.flatMap { FileSystemKind.of(path: $0).reason }
   }
 }
 

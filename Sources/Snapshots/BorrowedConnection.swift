@@ -29,7 +29,7 @@ package struct BorrowedConnection {
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
   var writes: Bool { sqlite3_txn_state(handle, schema) == SQLITE_TXN_WRITE }
   /// The file; nil for a database in memory.
-  var path: String? {
+  package var path: String? {
     let name = sqlite3_db_filename(handle, schema).map { String(cString: $0) } ?? ""
     return name.isEmpty ? nil : name
   }

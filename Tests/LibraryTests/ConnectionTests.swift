@@ -25,6 +25,7 @@ import Testing
     let copy = try take(database)
     #expect(try words(copy.path) == [["t:old", "i:60"]])
     #expect(copy.check == .ok)
+    #expect(copy.lockDoubt == nil)
     #expect(copy.method == .pages)
     #expect(sqlite3_get_autocommit(database.handle) != 0)
     #expect(sqlite3_txn_state(database.handle, nil) == SQLITE_TXN_NONE)

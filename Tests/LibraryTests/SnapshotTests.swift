@@ -17,6 +17,7 @@ import Testing
     #expect(try words(path) == [["t:old", "i:60"]])
     #expect(copy?.method == method)
     #expect(copy?.check == .ok)
+    #expect(copy?.lockDoubt == nil)
     #expect(try fileBytes(path).count == (copy?.pageCount ?? 0) * (copy?.pageSize ?? 0))
     #expect(mode(of: path) == 0o600)
     #expect(try bench.copiesLeft().count == 1)

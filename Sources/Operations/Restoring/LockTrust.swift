@@ -1,8 +1,9 @@
 import Snapshots
 
 /// Where SQLite's locks are not to be believed.
-enum LockTrust {
-  static func demand(_ path: String) throws {
+package enum LockTrust {
+  /// - Throws: `.failed`, code `untrustedLocks`.
+  package static func demand(_ path: String) throws {
     guard let reason = FileSystemKind.of(path: path).reason else { return }
     throw OperationError(
       .failed, code: "untrustedLocks",

@@ -59,4 +59,25 @@ import Testing
     for path in [folder, file] { #expect(try await attributes(path) == "[]\n") }
     #expect(mode(file) == 0o640 && mode(folder) == 0o750)
   }
+
+  /// Where no policy is loaded, as here, the kernel keeps a label that root gives, and looks at none.
+  @Test func `the label that SELinux goes by is kept`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    let label = "system_u:object_r:httpd_sys_rw_content_t:s0"
+    let given = try await RestoreRoad.shell(
+      """
+      python3 - '\(home.path)' <<'END'
+      import errno, os, sys
+      try: os.setxattr(sys.argv[1], 'security.selinux', b'\(label)\\0')
+      except OSError as error:
+          if error.errno not in (errno.ENOTSUP, errno.EPERM): raise
+          print('unknown')
+      END
+      """)
+    guard given == "" else { return }
+    _ = try await home.run(.replace)
+    let show = "python3 -c 'import os, sys; print(os.getxattr(sys.argv[1], \"security.selinux\"))' '\(home.path)'"
+    #expect(try await RestoreRoad.shell(show) == "b'\(label)\\x00'\n")
+    #expect(try home.dump(home.path) == home.pushed)
+  }
 }
