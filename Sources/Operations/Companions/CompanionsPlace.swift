@@ -168,19 +168,26 @@ struct CompanionsPlace: Sendable {
   /// - Throws: for what `put` could not do: something that stands on the way to a companion and is no folder, or in its place
   ///   and cannot be moved.
   static func demandWay(to places: [Place], beside database: String) throws {
+    let home = RestoredFile.folder(of: database)
     for member in places.compactMap(\.member) {
-      guard var folder = FolderHandle(path: RestoredFile.folder(of: database)) else { return }
+      guard var folder = FolderHandle(path: home) else { return }
+      var path = home == "/" ? "" : home
       for component in MemberPath.components(member).dropLast() {
         guard folder.status(component) != nil else { break }
         guard let next = folder.folder(component) else { throw noWay(component, to: member) }
-        folder = next
+        (folder, path) = (next, "\(path)/\(component)")
+        // What was fetched beside the database gets its name by a rename, which ends at the border of a mount.
+        try demandUnmounted(path, "nothing can be moved into it")
       }
     }
-    for place in places.map(\.path) where stands(place) && FileSystemKind.isMountPoint(place) {
-      throw OperationError(
-        .failed, code: "mountPoint", "\(place) is a mount point, and cannot be moved aside",
-        hint: "Unmount it, or restore to a new file with --to FILE: companions come to lie in FILE.companions then.")
-    }
+    for place in places.map(\.path) where stands(place) { try demandUnmounted(place, "it cannot be moved aside") }
+  }
+
+  private static func demandUnmounted(_ path: String, _ consequence: String) throws {
+    guard FileSystemKind.isMountPoint(path) else { return }
+    throw OperationError(
+      .failed, code: "mountPoint", "\(path) is a mount point: \(consequence)",
+      hint: "Unmount it, or restore to a new file with --to FILE: companions come to lie in FILE.companions then.")
   }
 
   /// - Returns: an error that tells of `errno`.

@@ -83,10 +83,11 @@ import Testing
     #expect(home.road.files(in: home.road.scratch.path).allSatisfy { !$0.contains("before") })
   }
 
-  @Test func `a companion that something is mounted on`() {
-    #expect(throws: OperationError.self) {
-      try CompanionsPlace.demandWay(to: [(member: "proc", path: "/proc")], beside: "/app.db")
+  @Test(arguments: ["proc", "proc/self"]) func `a companion that something is mounted on`(member: String) {
+    let error = #expect(throws: OperationError.self) {
+      try CompanionsPlace.demandWay(to: [(member: member, path: "/\(member)")], beside: "/app.db")
     }
+    #expect(error?.code == "mountPoint" && error?.message.hasPrefix("/proc is") == true)
   }
 
   @Test func `room is counted by what is written before the old content goes`() async throws {
