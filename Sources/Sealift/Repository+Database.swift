@@ -9,7 +9,7 @@ extension Repository {
     /// How the copy is made.
     public var method = Snapshot.Method.vacuum
     /// What to do while somebody else has the database locked.
-    public var busy = Snapshot.BusyPolicy.retry(upTo: .seconds(30))
+    public var busy = usualPatience
     /// Bytes by which the -wal may grow while the copy is taken, before that is given up; `nil` for no limit.
     public var maxWALGrowth: Int?
     /// Keep a plain image of an earlier version in the state folder, so that pushes send only what changed. Needs the
@@ -20,6 +20,7 @@ extension Repository {
     /// Whether the external files of a Core Data store (`.NAME_SUPPORT`) come with it.
     public var takesExternalData = true
     private let isOpaque: Bool
+    private static let usualPatience = Snapshot.BusyPolicy.retry(upTo: .seconds(30))
 
     /// - Parameters:
     ///   - name: its versions are listed under this name; at most 255 bytes without a `/`.
@@ -33,7 +34,7 @@ extension Repository {
     /// `backup(to:)` with a passphrase), an archive.
     ///
     /// It has to lie still while it is read; one that is written to meanwhile is refused. What concerns databases only
-    /// (``method``, ``maxWALGrowth``) must be left as it is.
+    /// (``method``, ``busy``, ``maxWALGrowth``) must be left as it is.
     /// - Parameters:
     ///   - name: its versions are listed under this name; at most 255 bytes without a `/`.
     ///   - path: absolute.
@@ -74,10 +75,10 @@ extension Repository.Database {
   private var operand: DatabaseSource.Method {
     get throws(OperationError) {
       guard isOpaque else { return method == .vacuum ? .vacuum : .pages }
-      guard method == .vacuum, maxWALGrowth == nil else {
+      guard method == .vacuum, maxWALGrowth == nil, busy.patience == Self.usualPatience.patience else {
         throw OperationError(
           .usage, code: "notForFiles", "'\(name)' is pushed as a file, but is to be treated as a database",
-          hint: "Leave method and maxWALGrowth as they are: they are for databases.")
+          hint: "Leave method, busy and maxWALGrowth as they are: they are for databases.")
       }
       return .file
     }

@@ -95,8 +95,12 @@ import Testing
     let pulled = try await repository.pull("export:latest", to: bench.scratch.file("back.enc"))
     #expect(try text(pulled.path) == "no database at all")
 
-    var confused = export
-    confused.method = .pages
-    #expect(await refusal(of: confused, repository)?.code == "notForFiles")
+    var (copied, limited, impatient) = (export, export, export)
+    copied.method = .pages
+    limited.maxWALGrowth = 1 << 20
+    impatient.busy = .fail
+    for confused in [copied, limited, impatient] {
+      #expect(await refusal(of: confused, repository)?.code == "notForFiles")
+    }
   }
 }

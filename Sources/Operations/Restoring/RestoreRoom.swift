@@ -24,13 +24,15 @@ struct RestoreRoom {
   }
 
   /// Of a live restore: a private image, the copy of the old content, and what SQLite writes beside the database — the new
-  /// pages in WAL mode, else the old ones, and those that the database grows by.
+  /// pages in WAL mode, else the old ones that they take the place of, and those that the database grows by. Of a database
+  /// that shrinks, the journal may hold the pages at its end too.
   init(_ found: FoundVersion, into live: LiveDestination, at path: String, keepsUndo: Bool, state: String) {
     let size = found.summary.size
-    let journal = live.isWAL ? size : max(size, live.size)
-    let beside = [journal, keepsUndo ? live.size : 0].clampedSum
-    needs = [Need(folder: state, bytes: size), Need(folder: RestoredFile.folder(of: path), bytes: beside)]
-    most = [beside, found.companionBytes].clampedSum
+    let undo = keepsUndo ? live.size : 0
+    needs = [
+      Need(folder: state, bytes: size), Need(folder: RestoredFile.folder(of: path), bytes: [size, undo].clampedSum),
+    ]
+    most = [live.isWAL ? size : max(size, live.size), undo, found.companionBytes].clampedSum
   }
 
   /// - Throws: `.failed`, code `noSpace`, for a disk with less room than is surely needed there.
