@@ -41,6 +41,7 @@ struct Stores: Sendable {
     access.settings.uploadLimit = upload?.bytesPerSecond
     access.settings.downloadLimit = download?.bytesPerSecond
     access.user = target.user
+    access.allowPlainPassword = target.allowPlainPassword
     access.password = try target.password.map { String(decoding: try $0.text(), as: UTF8.self) }
     do {
       var place = target.place

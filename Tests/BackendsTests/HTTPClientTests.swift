@@ -102,6 +102,53 @@ import Testing
     }
   }
 
+  /// libcurl takes a mebibyte of the body at once, and the kernel as much, seconds before a slow line has taken it. On a
+  /// connection that another request has opened.
+  @Test func `an upload goes on while its bytes leave the machine, however slowly`() async throws {
+    try await withServer(appetite: ScriptedServer.Appetite(bytes: 16_384, rest: .milliseconds(40))) { request in
+      .status(200, [:], "\(request.body.count)")
+    } _: { server in
+      var settings = HTTPSettings()
+      settings.stallTimeout = .seconds(2)
+      let client = HTTPClient(settings)
+      _ = try await client.send(get(server))
+      var request = HTTPRequest("PUT", "http://127.0.0.1:\(server.port)/x")
+      request.body = [UInt8](repeating: 7, count: 2_500_000)
+      let response = try await client.send(request)
+      #expect(String(decoding: response.body, as: UTF8.self) == "2500000")
+      #expect(server.connections == 1)
+    }
+  }
+
+  @Test func `a server that takes nothing more is given up`() async {
+    await withServer(appetite: ScriptedServer.Appetite(bytes: 4096, rest: .seconds(600))) { _ in
+      .status(200)
+    } _: { server in
+      var settings = HTTPSettings()
+      settings.stallTimeout = .seconds(1)
+      let client = HTTPClient(settings)
+      var request = HTTPRequest("PUT", "http://127.0.0.1:\(server.port)/x")
+      request.body = [UInt8](repeating: 7, count: 1_000_000)
+      let error = await storeError { [request] in _ = try await client.send(request) }
+      #expect(error?.message.contains("did not answer in time") == true)
+    }
+  }
+
+  @Test func `a server that answers byte by byte is given up`() async {
+    await withServer { _ in
+      var reply = ScriptedServer.Reply.status(200, [:], [UInt8](repeating: 1, count: 100_000))
+      reply.drip = .milliseconds(50)
+      return reply
+    } _: { server in
+      var settings = HTTPSettings()
+      settings.stallTimeout = .seconds(1)
+      let client = HTTPClient(settings)
+      let error = await storeError { _ = try await client.send(get(server)) }
+      #expect(error?.code == .unavailable)
+      #expect(error?.message.contains("did not answer in time") == true)
+    }
+  }
+
   @Test func `a cancelled request ends at once, on the wire, in the queue or before`() async {
     await withServer { _ in
       var reply = ScriptedServer.Reply.status(200)

@@ -22,6 +22,8 @@ final class ScriptedServer: Sendable {
     var closes = false
     /// Say nothing for so long first.
     var silence = Duration.zero
+    /// Wait so long after every byte but the first hundred, where the head is.
+    var drip = Duration.zero
 
     static func status(_ code: Int, _ headers: [String: String] = [:], _ body: String = "") -> Reply {
       .status(code, headers, Array(body.utf8))
@@ -35,6 +37,14 @@ final class ScriptedServer: Sendable {
     }
   }
 
+  /// How a server takes what it is sent: so much at a time, with a rest after it, and hardly anything ahead of that.
+  struct Appetite {
+    var bytes: Int
+    var rest: Duration
+
+    static let all = Appetite(bytes: 65_536, rest: .zero)
+  }
+
   private struct State {
     var requests: [Request] = []
     var connections = 0
@@ -45,10 +55,14 @@ final class ScriptedServer: Sendable {
   private let listener: Int32
   private let state = Locked(State())
   private let answer: @Sendable (Request) -> Reply
+  private let appetite: Appetite
   let port: Int
 
-  init(_ answer: @escaping @Sendable (Request) -> Reply) {
+  init(
+    appetite: Appetite = .all, _ answer: @escaping @Sendable (Request) -> Reply
+  ) {
     self.answer = answer
+    self.appetite = appetite
     // A child that another test starts must not inherit it, nor a connection: it would never end.
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
@@ -56,6 +70,11 @@ final class ScriptedServer: Sendable {
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let listener = listener
+    if appetite.rest > .zero {
+      // Every connection has it from the listener.
+      var room = Int32(appetite.bytes)
+      setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+    }
     port = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
         precondition(bind(listener, pointer, length) == 0 && listen(listener, 64) == 0)
@@ -126,10 +145,12 @@ final class ScriptedServer: Sendable {
       var sent = 0
       while sent < reply.bytes.count {
         let count = reply.bytes.withUnsafeBytes { bytes in
-          send(connection, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+          let left = reply.drip == .zero ? bytes.count - sent : sent == 0 ? 100 : 1
+          return send(connection, bytes.baseAddress! + sent, left, Int32(MSG_NOSIGNAL))
         }
         if count <= 0 { return }
         sent += count
+        if reply.drip > .zero { usleep(UInt32(reply.drip / .microseconds(1))) }
       }
       if reply.closes { return }
     }
@@ -137,9 +158,10 @@ final class ScriptedServer: Sendable {
 
   private func read(from connection: Int32, _ buffered: inout [UInt8]) -> Request? {
     func more() -> Bool {
-      var chunk = [UInt8](repeating: 0, count: 65_536)
+      var chunk = [UInt8](repeating: 0, count: appetite.bytes)
       let count = recv(connection, &chunk, chunk.count, 0)
       if count > 0 { buffered += chunk[..<count] }
+      if appetite.rest > .zero { usleep(UInt32(appetite.rest / .microseconds(1))) }
       return count > 0
     }
     let end = Array("\r\n\r\n".utf8)
@@ -186,10 +208,11 @@ final class ScriptedServer: Sendable {
 
 /// Runs a test beside such a server and stops it afterwards.
 func withServer<Answer>(
+  appetite: ScriptedServer.Appetite = .all,
   _ answer: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply,
   _ body: (ScriptedServer) async throws -> Answer
 ) async rethrows -> Answer {
-  let server = ScriptedServer(answer)
+  let server = ScriptedServer(appetite: appetite, answer)
   defer { server.stop() }
   return try await body(server)
 }

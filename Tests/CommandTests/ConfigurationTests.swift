@@ -14,6 +14,7 @@ import Testing
     let bytes = try fileBytes("\(SourceTree.root)/config.example.json")
     let example = try Configuration(json: bytes, file: "config.example.json")
     #expect(example.targets.map(\.name).contains("bucket"))
+    #expect(example.targets.filter(\.allowPlainPassword).map(\.name) == ["neighbour"])
     #expect(example.limitUpload == 5 << 20)
     #expect(example.verifyRemote == 86_400_000)
     let app = try #require(example.databases.first)

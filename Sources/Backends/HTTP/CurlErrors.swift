@@ -2,6 +2,15 @@ import CCurl
 import Storage
 
 extension StoreError {
+  /// Hardly anything came or went for `timeout`.
+  static func stalled(_ request: HTTPRequest, for timeout: Duration) -> StoreError {
+    StoreError(
+      .unavailable, "\(notInTime(request.authority)): hardly a byte moved for \(timeout.wholeMilliseconds / 1000) s",
+      retry: .later(after: nil))
+  }
+
+  private static func notInTime(_ authority: Substring) -> String { "\(authority) did not answer in time" }
+
   /// The one table from libcurl's codes to meanings: there was no answer, and this is why.
   /// - Parameters:
   ///   - detail: libcurl's own words; they name hosts and ports, never headers or passwords.
@@ -24,7 +33,7 @@ extension StoreError {
       return error(
         .unavailable, "nothing answers at \(authority)",
         hint: "Check host and port of the target, the network, and that the server is running.")
-    case CURLE_OPERATION_TIMEDOUT: return error(.unavailable, "\(authority) did not answer in time")
+    case CURLE_OPERATION_TIMEDOUT: return error(.unavailable, notInTime(authority))
     case CURLE_PEER_FAILED_VERIFICATION:
       return error(
         .tls, "the certificate of \(authority) was refused",

@@ -12,6 +12,9 @@ final class CurlTransfer: @unchecked Sendable {
   private let continuation: CheckedContinuation<Outcome, Never>
   /// Bytes of the request's body that were handed to libcurl.
   private var sent = 0
+  /// Bytes of answers that came, refused ones and headers too.
+  private var received = 0
+  var pace: TransferPace
   private var headers: [(name: String, value: String)] = []
   private var answer: [UInt8] = []
   private var isTooLarge = false
@@ -24,6 +27,7 @@ final class CurlTransfer: @unchecked Sendable {
     self.number = number
     self.request = request
     self.continuation = continuation
+    pace = TransferPace(now: .now)
     detail.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
   }
 
@@ -34,6 +38,14 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Wakes the task that waits. Once for each transfer.
   func finish(_ outcome: Outcome) { continuation.resume(returning: outcome) }
+
+  /// Bytes that came, and bytes of the body that were handed to the kernel: fewer than libcurl has taken, which reads a
+  /// mebibyte ahead. They are fewer again when it has to go back to the start.
+  func moved(_ handle: UnsafeMutableRawPointer) -> Int {
+    var uploaded: curl_off_t = 0
+    sl_get_offset(handle, CURLINFO_SIZE_UPLOAD_T, &uploaded)
+    return received + Int(uploaded)
+  }
 
   func outcome(_ code: CURLcode, of handle: UnsafeMutableRawPointer) -> Outcome {
     if isTooLarge {
@@ -87,8 +99,6 @@ extension CurlTransfer {
 
   private func limit(_ handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) {
     sl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout.wholeMilliseconds)
-    sl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
-    sl_set_long(handle, CURLOPT_LOW_SPEED_TIME, max(1, settings.stallTimeout.wholeMilliseconds / 1000))
     sl_set_offset(handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(settings.uploadLimit ?? 0))
     sl_set_offset(handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(settings.downloadLimit ?? 0))
     // Small buffers keep a slow line even; large ones a fast line full.
@@ -167,6 +177,7 @@ extension CurlTransfer {
   }
 
   private func take(headerLine line: String) {
+    received += line.utf8.count
     if line.hasPrefix("HTTP/") {
       // Interim answers and refused logins come before the answer that counts.
       headers.removeAll()
@@ -183,6 +194,7 @@ extension CurlTransfer {
 
   /// `false` when the answer is longer than was allowed.
   private func take(_ chunk: UnsafeRawBufferPointer) -> Bool {
+    received += chunk.count
     isTooLarge = answer.count + chunk.count > request.largestAnswer
     if !isTooLarge { answer.append(contentsOf: chunk) }
     return !isTooLarge

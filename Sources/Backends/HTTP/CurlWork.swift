@@ -11,6 +11,8 @@ struct CurlWork {
   private var waiting: [CurlTransfer] = []
   private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
   private var spare: [UnsafeMutableRawPointer] = []
+  private let sockets = CurlSockets()
+  private var looked = ContinuousClock.now
 
   init(multi: UnsafeMutableRawPointer, settings: HTTPSettings) {
     self.multi = multi
@@ -48,6 +50,7 @@ struct CurlWork {
       transfer.finish(outcome)
       finishedAny = true
     }
+    giveUpStalled()
     if finishedAny, !waiting.isEmpty { return }
     curl_multi_poll(multi, nil, 0, running.isEmpty ? 60_000 : 1000, nil)
   }
@@ -71,12 +74,27 @@ struct CurlWork {
     }
   }
 
+  /// Once a second: asks the kernel for each transfer.
+  private mutating func giveUpStalled() {
+    let now = ContinuousClock.now
+    guard now - looked >= .seconds(1) else { return }
+    looked = now
+    for (handle, transfer) in running {
+      let progress = transfer.moved(handle) - sockets.unacknowledged(handle)
+      guard transfer.pace.isStalled(at: progress, now: now, timeout: settings.stallTimeout) else { continue }
+      release(handle)
+      transfer.finish(.failure(.stalled(transfer.request, for: settings.stallTimeout)))
+    }
+  }
+
   private mutating func start(_ transfer: CurlTransfer) {
     guard let handle = spare.popLast() ?? curl_easy_init() else {
       return transfer.finish(.failure(.noMemory))
     }
     // What could not be set would make another request of it: a GET of what was to be deleted.
     let isReady = transfer.configure(handle, settings)
+    sockets.watch(handle)
+    transfer.pace = TransferPace(now: .now)
     running[handle] = transfer
     guard isReady, curl_multi_add_handle(multi, handle) == CURLM_OK else {
       release(handle)

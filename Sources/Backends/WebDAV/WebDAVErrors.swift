@@ -58,7 +58,9 @@ struct WebDAVErrors {
     if response.offered == [.basic], !configuration.schemes.contains(.basic) {
       return StoreError(
         .unauthenticated, "the server wants the password itself, and the line is not encrypted",
-        hint: "Use webdavs://; or let the server ask for Digest; or allow it with allowPlainPassword.")
+        hint:
+          "Use webdavs://; or let the server ask for Digest; or set \"allowPlainPassword\": true for the target, in the configuration."
+      )
     }
     return StoreError(
       .unauthenticated, "user or password is wrong", hint: "Check the target's user and password.")

@@ -17,6 +17,8 @@ struct TargetSettings: Sendable {
   // WebDAV
   private(set) var user: String?
   private(set) var password: SecretSource?
+  /// The password may be shown over a line that is not encrypted.
+  private(set) var allowPlainPassword = false
 
   /// What opens the repository there; `nil`: ask elsewhere.
   private(set) var unlock: SecretSource?
@@ -51,6 +53,7 @@ struct TargetSettings: Sendable {
     }
     user = try section.text("user")
     password = try Self.secret(section, file: "passwordFile", command: "passwordCommand")
+    allowPlainPassword = try section.flag("allowPlainPassword", default: false)
     let passphrase = try Self.secret(section, file: "passphraseFile", command: "passphraseCommand")
     let keyFile = try section.text("keyFile").map { SecretSource.keyFile(Paths.expanded($0)) }
     if passphrase != nil, keyFile != nil { throw section.wrong("keyFile", "and a passphrase exclude each other") }
@@ -111,7 +114,7 @@ struct TargetSettings: Sendable {
       "endpoint", "region", "style", "storageClass", "profile", "credentialsFile", "accessKeyId", "secretKeyFile",
       "secretKeyCommand", "sessionTokenFile", "sessionTokenCommand", "objectLock",
     ]
-    let webDAV = ["user", "passwordFile", "passwordCommand"]
+    let webDAV = ["user", "passwordFile", "passwordCommand", "allowPlainPassword"]
     let foreign: [String]
     switch place {
     case .s3: foreign = webDAV
