@@ -159,7 +159,7 @@ struct ChainPrune {
     var needed = view.live.packs
     for facts in view.live.dead where !gone.contains(facts.digest) {
       do {
-        needed.formUnion(try await tables.needs(of: facts.name, listed: view.packs).packs.keys)
+        needed.formUnion(try await tables.needs(of: facts.name, listed: view.packs).packs)
       } catch let error as StoreError where error.code == .notFound {
         // Gone after all: the answer was lost, or another prune was quicker.
         continue

@@ -33,7 +33,7 @@ struct LiveSet: Sendable {
     }
     for version in kept {
       manifests.formUnion(version.manifests)
-      packs.formUnion(version.packs)
+      for needs in version.needs { packs.formUnion(needs.packs) }
       if version.sequence == newest, !version.isSafe { newestIsSafe = false }
     }
     dead = all.filter { !manifests.contains($0.digest) }
@@ -48,7 +48,7 @@ struct LiveSet: Sendable {
   private struct Kept {
     var sequence: UInt64
     var manifests: [Digest] = []
-    var packs: Set<Digest> = []
+    var needs: [PackTables.Needs] = []
     var isSafe = false
   }
 
@@ -64,10 +64,10 @@ struct LiveSet: Sendable {
       if let safe, facts.revision < safe { break }
       let needs = try await tables.needs(of: facts.name, listed: listed)
       kept.manifests.append(facts.digest)
-      kept.packs.formUnion(needs.packs.keys)
+      kept.needs.append(needs)
       guard needs.areMet(by: listed) else { continue }
       isWhole = true
-      if !condemned.contains(facts.digest), condemned.isDisjoint(with: needs.packs.keys) { safe = facts.revision }
+      if !condemned.contains(facts.digest), condemned.isDisjoint(with: needs.packs) { safe = facts.revision }
     }
     guard isWhole || !revisions.contains(where: \.isComplete) else { throw incomplete(revisions[0]) }
     kept.isSafe = safe != nil

@@ -7,15 +7,20 @@ final class PackTables: Sendable {
   /// Packs by name, with their lengths.
   typealias Packs = [Digest: Int]
 
-  /// What one manifest needs.
+  /// What one manifest needs. Ten thousand versions need much the same: the packs of a leaf are held once, however many
+  /// manifests share it.
   struct Needs: Sendable {
-    fileprivate(set) var packs: Packs = [:]
+    /// A pack may be in several of them.
+    fileprivate var parts: [Packs] = []
     /// False when a leaf of its table lies in a pack that is not there: it needs more than is known, and cannot be restored.
     fileprivate(set) var isComplete = true
 
+    /// The names of the packs, some of them more than once.
+    var packs: some Sequence<Digest> { parts.lazy.flatMap(\.keys) }
+
     /// Whether all of it is there.
     func areMet(by listed: [Digest: ObjectInfo]) -> Bool {
-      isComplete && packs.allSatisfy { listed[$0.key]?.size == $0.value }
+      isComplete && parts.allSatisfy { $0.allSatisfy { listed[$0.key]?.size == $0.value } }
     }
   }
 
@@ -48,21 +53,22 @@ final class PackTables: Sendable {
     let manifest = try await repository.readManifest(name, state: state, keep: false)
     let decoder = FrameDecoder(keys: repository.keys)
     var needs = Needs()
+    var holders: Packs = [:]
     for reference in manifest.body.packTable {
       switch reference {
       case .here(let frame, let unit):
         let node = try manifest.object.unit(Int(unit), ofFrame: Int(frame), with: decoder)
-        needs.packs.merge(try Self.packs(in: node)) { first, _ in first }
+        needs.parts.append(try Self.packs(in: node))
       case .inPack(let holder, let frame, let unit):
-        needs.packs[holder.name] = Int(holder.length)
+        holders[holder.name] = Int(holder.length)
         guard listed[holder.name]?.size == Int(holder.length) else {
           needs.isComplete = false
           continue
         }
-        let leaf = try await packs(inLeaf: frame, unit, of: holder, chain: name.chain)
-        needs.packs.merge(leaf) { first, _ in first }
+        needs.parts.append(try await packs(inLeaf: frame, unit, of: holder, chain: name.chain))
       }
     }
+    if !holders.isEmpty { needs.parts.append(holders) }
     // What could not be read to its end may come back.
     if needs.isComplete { memory.withLock { [needs] in $0.manifests[name.digest] = needs } }
     return needs
