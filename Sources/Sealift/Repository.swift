@@ -25,9 +25,9 @@ public struct Repository: Sendable {
     /// The host that versions are named after. When `nil`, what this machine was called when it first pushed with this
     /// state folder.
     public var host: String?
-    /// Bytes a second, at most, for all of this repository's transfers together.
+    /// Bytes a second, at most, for all of this repository's transfers together; 1024 or more.
     public var uploadLimit: Int?
-    /// Bytes a second, at most, for all of this repository's transfers together.
+    /// Bytes a second, at most, for all of this repository's transfers together; 1024 or more.
     public var downloadLimit: Int?
     /// Told remarks that a person should see even when all goes well, such as a request that is made again: for a log.
     /// The library itself never prints.

@@ -1,5 +1,6 @@
 import Glibc
 import Operations
+import Storage
 
 extension World {
   /// This machine, as an application shows it to us.
@@ -11,8 +12,10 @@ extension World {
         hint: "Name a folder by its whole path, beginning with a slash.")
     }
     for limit in [options.uploadLimit, options.downloadLimit] {
-      guard let limit, limit < 1 else { continue }
-      throw OperationError(.usage, code: "badValue", "a limit of \(limit) bytes a second lets nothing through")
+      guard let limit, limit < LimitedRate.least else { continue }
+      throw OperationError(
+        .usage, code: "badValue", "a limit of \(limit) bytes a second lets nothing through",
+        hint: "The least is \(LimitedRate.least).")
     }
     self.init(
       stateFolder: state, host: options.host, now: { UInt64(max(0, wallMilliseconds())) },

@@ -65,7 +65,8 @@ struct Stores: Sendable {
     guard let text else { return nil }
     guard let rate = ByteCount.parseRate(text) else {
       throw OperationError(
-        .usage, code: "badValue", "'\(text)' is not a rate for \(option)", hint: "Write bytes a second, such as 5MiB.")
+        .usage, code: "badValue", "'\(text)' is not a rate for \(option)",
+        hint: "Write bytes a second, such as 5MiB; the least is 1KiB.")
     }
     return line(rate)
   }

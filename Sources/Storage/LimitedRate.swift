@@ -4,6 +4,10 @@
 /// through. The mean over any longer time is the limit; how evenly one object's own bytes flow is the backend's
 /// part (the HTTP client caps each transfer at the same rate).
 package final class LimitedRate: Sendable {
+  /// The least that a person may ask for. With less, a transfer that has had its share rests for so long that it cannot
+  /// be told from one that stands still.
+  package static let least = 1024
+
   package let bytesPerSecond: Int
   private let clock: StoreClock
   private let freeAt = Locked(Duration.zero)

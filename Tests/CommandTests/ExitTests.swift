@@ -169,11 +169,11 @@ import Testing
     try SQLite.run("INSERT INTO t(b) VALUES (randomblob(500000))", on: home.program.file("app.db"))
     try await home.must("init")
     let before = try fileBytes(home.program.file("app.db"))
-    // One byte a second: the first pack goes, everything after it would wait for days.
+    // As slow as it may be: the first pack goes, everything after it would wait for minutes.
     let child = try Child(
       [
         "env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("config.json"),
-        "--limit-upload", "1", "push",
+        "--limit-upload", "1KiB", "push",
       ], output: home.program.file("output"))
     let started = try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("packs/") } }
     #expect(started)

@@ -23,6 +23,8 @@ import Testing
   @Test func `a rate may say per second, and is not nothing`() {
     #expect(ByteCount.parseRate("5MiB/s") == 5 << 20)
     #expect(ByteCount.parseRate("5MiB") == 5 << 20)
+    #expect(ByteCount.parseRate("1024") == 1024)
+    #expect(ByteCount.parseRate("1023") == nil)
     #expect(ByteCount.parseRate("0") == nil)
     #expect(ByteCount.parseRate("/s") == nil)
   }

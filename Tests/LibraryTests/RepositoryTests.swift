@@ -268,7 +268,7 @@ import Testing
     let repository = try await bench.makeRepository(options)
     let version = try await repository.push(app).version
     #expect(version.host == "harbour")
-    options.uploadLimit = 0
+    options.uploadLimit = 1023
     let error = await #expect(throws: SealiftError.self) {
       try await Repository.open(at: bench.target, key: bench.key, state: bench.state, options: options)
     }

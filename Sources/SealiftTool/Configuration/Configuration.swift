@@ -44,8 +44,9 @@ struct Configuration: Sendable {
     verifyRemote = UInt64(try top.value("verifyRemote", default: "24h", "a time such as 24h", TimeSpan.parse) ?? 0)
     baseLimit = try top.value("baseLimit", default: "20GiB", "a number of bytes such as 20GiB", ByteCount.parse)
     if let limits = try top.section("limits") {
-      limitUpload = try limits.value("upload", "bytes a second such as 5MiB/s", ByteCount.parseRate)
-      limitDownload = try limits.value("download", "bytes a second such as 5MiB/s", ByteCount.parseRate)
+      let rate = "bytes a second such as 5MiB/s, at least 1KiB/s"
+      limitUpload = try limits.value("upload", rate, ByteCount.parseRate)
+      limitDownload = try limits.value("download", rate, ByteCount.parseRate)
       try limits.finish()
     }
     targets = try top.namedSections("targets").map { try TargetSettings(name: $0.name, $0.section) }

@@ -1,3 +1,5 @@
+import Sealift
+
 /// Numbers of bytes between people and programs.
 enum ByteCount {
   private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
@@ -36,9 +38,9 @@ enum ByteCount {
     return overflow ? nil : bytes
   }
 
-  /// Bytes a second: as `parse`, with or without `/s`; 0 is no rate.
+  /// Bytes a second: as `parse`, with or without `/s`; `nil` also for fewer than anything goes with (`5` for `5MiB`).
   static func parseRate(_ text: String) -> Int? {
-    parse(text.hasSuffix("/s") ? String(text.dropLast(2)) : text).flatMap { $0 > 0 ? $0 : nil }
+    parse(text.hasSuffix("/s") ? String(text.dropLast(2)) : text).flatMap { $0 >= LimitedRate.least ? $0 : nil }
   }
 }
 
