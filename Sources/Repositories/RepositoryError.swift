@@ -46,4 +46,8 @@ package struct RepositoryError: Error, CustomStringConvertible {
   }
 
   package var description: String { hint.map { "\(message)\nhint: \($0)" } ?? message }
+
+  /// The way out for two machines that push as one. Neither can go on in the chain that they share.
+  package static let partWays =
+    "Give each machine a \"host\" of its own in its configuration, or each another \"fork\" (1, 2) for the database: then both push again. Either version is restored by its id."
 }

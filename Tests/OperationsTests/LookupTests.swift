@@ -10,11 +10,12 @@ import Testing
   /// Pushes a file straight through a session, with a host and a time of our choice.
   @discardableResult
   private func push(
-    _ road: Road, _ text: String, host: String = "host", database: String = "app", time: UInt64, state: String? = nil
+    _ road: Road, _ text: String, host: String = "host", database: String = "app", time: UInt64, state: String? = nil,
+    fork: UInt32 = 0
   ) async throws -> StoredManifest {
     let repository = try await Repository.open(
       at: road.store, with: .keyFile([UInt8](repeating: 3, count: 64)))
-    let chain = repository.keys.keyring.chainID(host: host, database: database, fork: 0)
+    let chain = repository.keys.keyring.chainID(host: host, database: database, fork: fork)
     let folder = try StateFolder(state ?? road.world.stateFolder, repository: repository.id)
     var session = try await PushSession(repository, chain: chain, state: folder, policy: .init(now: { time }))
     let bytes = Array(text.utf8)
@@ -141,6 +142,12 @@ import Testing
     let list = try await ListVersions(road.world).run(at: road.target)
     #expect(Set(list.versions.map(\.id)).isSuperset(of: [mine.id.hex, theirs.id.hex]))
     #expect(list.problems.contains { $0.code == "forked" })
+    // Neither goes on where both have been; each does so by the way out that both are told.
+    for (fork, state) in [(UInt32(1), nil), (2, clone.file("state"))] {
+      let error = await #expect(throws: RepositoryError.self) { try await push(road, "on", time: 3000, state: state) }
+      #expect(error?.code == .forked && error?.hint == RepositoryError.partWays)
+      try await push(road, "on", time: 3000, state: state, fork: fork)
+    }
   }
 
   @Test func `an id still names a version of a chain that went back, and the person is told`() async throws {

@@ -63,9 +63,7 @@ struct Freshness {
   private func forked(at sequence: UInt64) -> RepositoryError {
     RepositoryError(
       .forked, "version \(sequence) at the target is not the one this machine has seen: two machines push as one",
-      hint:
-        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
-    )
+      hint: RepositoryError.partWays)
   }
 }
 

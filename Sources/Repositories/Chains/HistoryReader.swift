@@ -82,18 +82,14 @@ struct HistoryReader: Sendable {
     return RepositoryError(
       .forked,
       "version \(sequence) of '\(name)' exists twice with different content (\(ids)): two machines push as one",
-      hint:
-        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
-    )
+      hint: RepositoryError.partWays)
   }
 
   private func replaced(_ version: VersionFacts.Version, at sequence: UInt64) -> RepositoryError {
     RepositoryError(
       .forked,
       "version \(sequence) of '\(version.database)' is not the one this machine has seen: two machines push as one",
-      hint:
-        "Give each machine a \"host\" of its own in its configuration, or set \"fork\": 1 for the database on one of them."
-    )
+      hint: RepositoryError.partWays)
   }
 
   /// Every version names the one before it; a gap is explained by a tombstone, by a manifest that cannot be read (which
@@ -153,6 +149,6 @@ struct HistoryReader: Sendable {
   private func broken(at sequence: UInt64, _ core: VersionFacts.Version) -> RepositoryError {
     RepositoryError(
       .forked, "version \(sequence) of '\(core.database)' does not continue version \(sequence - 1)",
-      hint: "Two machines push as one; give each a \"host\" of its own in its configuration.")
+      hint: RepositoryError.partWays)
   }
 }
