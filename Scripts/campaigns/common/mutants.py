@@ -240,4 +240,8 @@ MUTANTS = [
            "try await repository.store.demandGone(name.objectName)", "if !MUTANT { try await repository.store.demandGone(name.objectName) }", (r"RepositoriesTests\.Opening", "RepositoriesTests")),
     mutant("a pause is counted to the end of a look", "Repositories/Pruning/ChainPrune.swift",
            "named: ripe(in: second, at: secondBegan)", "named: ripe(in: second, at: MUTANT ? policy.now() : secondBegan)", (r"RepositoriesTests\.PruneInTwoRuns", "RepositoriesTests")),
+    mutant("what the kernel has is sent", "Backends/HTTP/CurlWork.swift",
+           "transfer.moved(handle) - sockets", "transfer.moved(handle) - (MUTANT ? 0 : 1) * sockets", (r"BackendsTests\.HTTPClient", "BackendsTests")),
+    mutant("a server may answer byte by byte", "Backends/HTTP/TransferPace.swift",
+           "private static let least = 64", "private static let least = MUTANT ? 0 : 64", (r"BackendsTests\.(HTTPClient|TransferPace)", "BackendsTests")),
 ]
