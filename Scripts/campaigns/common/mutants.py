@@ -244,4 +244,8 @@ MUTANTS = [
            "transfer.moved(handle) - sockets", "transfer.moved(handle) - (MUTANT ? 0 : 1) * sockets", (r"BackendsTests\.HTTPClient", "BackendsTests")),
     mutant("a server may answer byte by byte", "Backends/HTTP/TransferPace.swift",
            "private static let least = 64", "private static let least = MUTANT ? 0 : 64", (r"BackendsTests\.(HTTPClient|TransferPace)", "BackendsTests")),
+    mutant("both branches of a fork may go", "Operations/Keeping/Soundness.swift",
+           "contestedFrom.map { summary.sequence >= $0 }", "contestedFrom.map { !MUTANT && summary.sequence >= $0 }", (r"OperationsTests\.Contested", "OperationsTests")),
+    mutant("a fork excuses every doubt", "Operations/Keeping/ForgetVersions.swift",
+           "try lookup.repository.checkContested(history, state: lookup.state)", "if !MUTANT { try lookup.repository.checkContested(history, state: lookup.state) }", (r"OperationsTests\.Contested", "OperationsTests")),
 ]

@@ -181,8 +181,7 @@ package struct ForgetVersions: Sendable {
   // MARK: deciding
 
   private func plan(_ history: ChainHistory, _ wish: Wish, _ lookup: VersionLookup) async throws -> ChainPlan {
-    if let problem = history.problems.first { throw problem }
-    try await lookup.freshness(of: history)
+    try await demandNoDoubt(about: history, lookup)
     lookup.noteSeen(history)
     let annotations = try await lookup.everyAnnotation(of: history)
     let counting = history.versions.filter { !history.isForgotten($0) }
@@ -210,6 +209,18 @@ package struct ForgetVersions: Sendable {
       forgottenBefore: history.versions.count - counting.count, going: counting.filter { going.contains($0.id.hex) })
   }
 
+  /// Of a chain that two machines pushed to as one, all that came before may still go: nobody can ever push there again,
+  /// so that nothing of it would be let go otherwise.
+  /// - Throws: what is in doubt.
+  private func demandNoDoubt(about history: ChainHistory, _ lookup: VersionLookup) async throws {
+    guard history.contestedFrom != nil, let problem = history.problems.first else {
+      if let problem = history.problems.first { throw problem }
+      return try await lookup.freshness(of: history)
+    }
+    try lookup.repository.checkContested(history, state: lookup.state)
+    world.reporter.notice("\(lookup.targetName): \(problem.message); all from there on stays")
+  }
+
   /// A version that a person named goes, or the person hears why not.
   private func refuse(_ named: Set<String>, _ plan: RetentionPlan) throws {
     guard let kept = plan.staying.first(where: { named.contains($0.version.id) }) else { return }
@@ -217,6 +228,11 @@ package struct ForgetVersions: Sendable {
     if kept.version.isPinned {
       throw OperationError(
         .usage, code: "pinned", "version \(id) is pinned", hint: "`sealift unpin \(id)` lets it go.")
+    }
+    if kept.version.isContested {
+      throw OperationError(
+        .usage, code: "contested", "version \(id) stays: two machines pushed as one, there or before it",
+        hint: "What came before that may go.")
     }
     throw OperationError(
       .usage, code: "newestVersion", "version \(id) stays: no newer version is whole and sound",

@@ -1,7 +1,7 @@
 /// Which versions of one chain stay and which go, and why. Pure: versions, rules and a time in, decisions out.
 ///
 /// What always holds: whatever goes, a newer version stays that is sound. So the newest sound version never goes, nor
-/// anything pushed after it. Order in a chain is by sequence: clocks go back.
+/// anything pushed after it, nor what two machines pushed as one. Order in a chain is by sequence: clocks go back.
 package struct RetentionPlan: Sendable {
   /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
   /// version stays where a rule would keep it: most likely it is whole.
@@ -22,6 +22,8 @@ package struct RetentionPlan: Sendable {
     package var time: UInt64
     package var tags: [String] = []
     package var isPinned = false
+    /// Another version may stand at its place, or before it in another branch.
+    package var isContested = false
     /// `nil`: sound. What could not be checked at push is taken for sound.
     package var flaw: Flaw?
 
@@ -92,9 +94,9 @@ package struct RetentionPlan: Sendable {
 
   /// What keeps a version whatever is asked for.
   private static func always(_ version: Version, _ newestSound: Version?) -> [String] {
-    let pinned = version.isPinned ? ["pinned"] : []
-    guard let newestSound, version.sequence <= newestSound.sequence else { return ["nothing newer is sound"] + pinned }
-    return version.sequence == newestSound.sequence ? ["newest"] + pinned : pinned
+    let held = (version.isPinned ? ["pinned"] : []) + (version.isContested ? ["two machines pushed as one"] : [])
+    guard let newestSound, version.sequence <= newestSound.sequence else { return ["nothing newer is sound"] + held }
+    return version.sequence == newestSound.sequence ? ["newest"] + held : held
   }
 
   /// By sequence, the rules that keep a version.

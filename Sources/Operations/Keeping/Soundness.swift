@@ -20,7 +20,7 @@ struct Soundness {
   ) async throws {
     self.history = history
     facts = Dictionary(counting.map { ($0.id.hex, $0) }) { first, _ in first }
-    versions = summaries.map(RetentionPlan.Version.init)
+    versions = summaries.map { RetentionPlan.Version($0, contestedFrom: history.contestedFrom) }
     completeness = try await Completeness(lookup.repository, chain: history.chain, state: lookup.state)
     concurrency = lookup.repository.store.traits.concurrency
   }
@@ -78,10 +78,11 @@ struct Soundness {
 }
 
 extension RetentionPlan.Version {
-  init(_ summary: VersionSummary) {
+  init(_ summary: VersionSummary, contestedFrom: UInt64?) {
     self.init(id: summary.id, sequence: summary.sequence, time: summary.time)
     tags = summary.tags
     isPinned = summary.pinned
+    isContested = contestedFrom.map { summary.sequence >= $0 } ?? false
     flaw = summary.damaged ? .damaged : summary.foundDamaged != nil ? .foundDamaged : nil
   }
 }

@@ -1,0 +1,91 @@
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Repositories
+
+/// A cloned machine: both pushed as one, and nobody can push to their chain any more.
+@Suite struct ContestedChainTests {
+  private let shelf: Shelf
+  /// What both have seen, three versions.
+  private let shared: [VersionFacts]
+  private let mine: VersionFacts
+  /// The clone's, as many as it pushed before it saw ours.
+  private let theirs: [VersionFacts]
+
+  init() async throws {
+    shelf = try await Shelf()
+    shared = try await shelf.week(3)
+    let before = shelf.road.store.content
+    mine = try await shelf.push(40, at: Shelf.monday + 3 * Shelf.day)
+    let ours = shelf.road.store.content
+    shelf.road.store.content = before
+    var clone = shelf
+    clone.useOtherState()
+    var pushed: [VersionFacts] = []
+    for day in 3..<5 as Range<UInt64> {
+      pushed.append(try await clone.push(50 + day, at: Shelf.monday + day * Shelf.day))
+    }
+    theirs = pushed
+    shelf.road.store.content.merge(ours) { first, _ in first }
+  }
+
+  private func demandRestores(_ versions: [VersionFacts]) async throws {
+    for version in versions {
+      let path = shelf.road.scratch.file("out-\(version.id.hex.prefix(12))")
+      let pulled = try await Pull(shelf.world).run(
+        .id(prefix: version.id.hex), from: shelf.road.target, to: .file(path))
+      #expect(pulled.version.id == version.id.hex)
+      try removeFile(path)
+    }
+  }
+
+  @Test func `what came before may go, and both branches stay`() async throws {
+    #expect(mine.sequence == 4 && theirs.map(\.sequence) == [4, 5])
+    let plan = try await shelf.plan(RetentionRules(last: 1))
+    #expect(plan.refusals.isEmpty)
+    let chain = try #require(plan.chains.first)
+    #expect(chain.plan.going.map(\.version.sequence) == [1, 2, 3])
+    #expect(chain.plan.staying.allSatisfy { $0.reasons.contains("two machines pushed as one") })
+    try await shelf.carryOut(plan)
+    try await demandRestores([mine] + theirs)
+
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    let pruned = try await PruneRepository(shelf.world).run(request, at: shelf.road.target)
+    #expect(pruned.problems.isEmpty && (pruned.chains.first?.freed.objects ?? 0) >= 6)
+    for version in shared { #expect(shelf.road.store.content[version.name.objectName] == nil) }
+    try await demandRestores([mine] + theirs)
+    // Nothing is left to let go, and no doubt has come of it.
+    let again = try await shelf.plan(RetentionRules(last: 1))
+    #expect(again.refusals.isEmpty && again.chains.first?.plan.going.isEmpty == true)
+  }
+
+  @Test func `what is contested cannot be named`() async throws {
+    let newest = try #require(theirs.last)
+    let plan = try await shelf.plan(forgetting: newest)
+    #expect(plan.refusals.map(\.code) == ["contested"] && plan.chains.isEmpty)
+    #expect(try await shelf.carryOut(shelf.plan(forgetting: shared[1])) == [2])
+    try await demandRestores([shared[0], shared[2], mine] + theirs)
+  }
+
+  @Test(arguments: ["hole", "rolled back", "replaced"])
+  func `any other doubt still stops it`(what: String) async throws {
+    switch what {
+    case "hole": shelf.road.store.content[shared[1].name.objectName] = nil
+    case "rolled back":
+      // This machine has seen more than is there.
+      let state = try StateFolder(shelf.world.stateFolder, repository: shelf.repository.id)
+      _ = HighWaterMark(sequence: 6, id: mine.id).raise(mine.chain, in: state)
+    default:
+      // The version that the clone's second one continues is another's.
+      shelf.road.store.content[theirs[0].name.objectName] = nil
+    }
+    let content = shelf.road.store.content
+    let plan = try await shelf.plan(RetentionRules(last: 1))
+    #expect(plan.chains.isEmpty && plan.refusals.map(\.kind) == [.verificationFailed])
+    #expect(shelf.road.store.content == content)
+  }
+}
