@@ -11,6 +11,12 @@ import Testing
     HTTPRequest("GET", "http://127.0.0.1:\(server.port)\(path)")
   }
 
+  private func client(patience: Duration) -> HTTPClient {
+    var settings = HTTPSettings()
+    settings.stallTimeout = patience
+    return HTTPClient(settings)
+  }
+
   @Test func `headers and bodies travel both ways`() async throws {
     let sent = [UInt8](repeating: 7, count: 3_000_000)
     try await withServer { request in
@@ -91,9 +97,7 @@ import Testing
       reply.silence = .seconds(600)
       return reply
     } _: { server in
-      var settings = HTTPSettings()
-      settings.stallTimeout = .seconds(1)
-      let client = HTTPClient(settings)
+      let client = client(patience: .seconds(1))
       let start = ContinuousClock.now
       let error = await storeError { _ = try await client.send(get(server)) }
       #expect(error?.code == .unavailable)
@@ -108,9 +112,7 @@ import Testing
     try await withServer(appetite: ScriptedServer.Appetite(bytes: 16_384, rest: .milliseconds(40))) { request in
       .status(200, [:], "\(request.body.count)")
     } _: { server in
-      var settings = HTTPSettings()
-      settings.stallTimeout = .seconds(2)
-      let client = HTTPClient(settings)
+      let client = client(patience: .seconds(2))
       _ = try await client.send(get(server))
       var request = HTTPRequest("PUT", "http://127.0.0.1:\(server.port)/x")
       request.body = [UInt8](repeating: 7, count: 2_500_000)
@@ -124,9 +126,7 @@ import Testing
     await withServer(appetite: ScriptedServer.Appetite(bytes: 4096, rest: .seconds(600))) { _ in
       .status(200)
     } _: { server in
-      var settings = HTTPSettings()
-      settings.stallTimeout = .seconds(1)
-      let client = HTTPClient(settings)
+      let client = client(patience: .seconds(1))
       var request = HTTPRequest("PUT", "http://127.0.0.1:\(server.port)/x")
       request.body = [UInt8](repeating: 7, count: 1_000_000)
       let error = await storeError { [request] in _ = try await client.send(request) }
@@ -140,9 +140,7 @@ import Testing
       reply.drip = .milliseconds(50)
       return reply
     } _: { server in
-      var settings = HTTPSettings()
-      settings.stallTimeout = .seconds(1)
-      let client = HTTPClient(settings)
+      let client = client(patience: .seconds(1))
       let error = await storeError { _ = try await client.send(get(server)) }
       #expect(error?.code == .unavailable)
       #expect(error?.message.contains("did not answer in time") == true)
