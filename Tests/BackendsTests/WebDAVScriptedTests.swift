@@ -117,6 +117,46 @@ import Testing
     }
   }
 
+  @Test func `a new target gets the collections above it as well`() async throws {
+    let made = Locked<Set<String>>(["/dav/"])
+    try await withServer { request in
+      let parent =
+        request.target.dropLast().prefix { _ in true }.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/"
+      switch request.method {
+      case "PROPFIND":
+        return made.withLock { $0.contains(request.target) }
+          ? .status(207, [:], Self.multistatus(Self.response(request.target))) : .status(404)
+      case "MKCOL":
+        return made.withLock { made in
+          guard made.contains(parent) else { return .status(409) }
+          made.insert(request.target)
+          return .status(201)
+        }
+      default: return .status(500)
+      }
+    } _: { server in
+      let address = try WebAddress("http://127.0.0.1:\(server.port)/dav/some/where/new")
+      var configuration = WebDAVConfiguration(address: address, user: nil, password: nil)
+      configuration.create = true
+      _ = try await WebDAVStore(configuration, now: { 0 }).list(prefix: "")
+      #expect(made.withLock { $0 } == ["/dav/", "/dav/some/", "/dav/some/where/", "/dav/some/where/new/"])
+    }
+  }
+
+  @Test func `where nothing above a new target can be made, that is said at once`() async throws {
+    try await withServer { request in
+      request.method == "MKCOL" ? .status(409) : .status(404)
+    } _: { server in
+      let address = try WebAddress("http://127.0.0.1:\(server.port)/dav/new")
+      var configuration = WebDAVConfiguration(address: address, user: nil, password: nil)
+      configuration.create = true
+      let store = WebDAVStore(configuration, now: { 0 })
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .noTarget && error?.retry == .never && error?.hint != nil)
+      #expect(server.requests.filter { $0.method == "MKCOL" }.map(\.target) == ["/dav/new/", "/dav/"])
+    }
+  }
+
   @Test func `stock nginx is recognised by what it cannot do`() async throws {
     try await withServer { request in
       request.method == "PROPFIND" ? .status(405) : .status(201)
@@ -169,6 +209,41 @@ import Testing
       let move = try #require(server.requests.first { $0.method == "MOVE" })
       #expect(move.headers["destination"] == "http://127.0.0.1:\(server.port)/dav%20files/packs/one")
       #expect(move.headers["overwrite"] == "F")
+    }
+  }
+
+  /// Behind a proxy that ends TLS, servers find that a whole URL is another server's.
+  @Test(arguments: [400, 502])
+  func `a server that takes no whole URL as Destination is given the path, from then on at once`(
+    _ refusal: Int
+  ) async throws {
+    let replies = Self.server { request in
+      request.method == "MOVE" && request.headers["destination"]?.hasPrefix("/") != true
+        ? .status(refusal) : .status(201)
+    }
+    try await withServer(replies) { server in
+      let store = try store(server)
+      for _ in 1...2 { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      let url = "http://127.0.0.1:\(server.port)/dav%20files/packs/one"
+      let destinations = server.requests.filter { $0.method == "MOVE" }.map { $0.headers["destination"] }
+      #expect(destinations == [url, "/dav%20files/packs/one", "/dav%20files/packs/one"])
+    }
+  }
+
+  @Test(arguments: [(502, 400, StoreError.Code.unsupported), (502, 502, .unavailable), (400, 400, .unsupported)])
+  func `a server that takes no Destination is told from one whose proxy cannot reach it`(
+    _ ofURL: Int, _ ofPath: Int, _ code: StoreError.Code
+  ) async throws {
+    let replies = Self.server { request in
+      guard request.method == "MOVE" else { return .status(201) }
+      return .status(request.headers["destination"]?.hasPrefix("/") == true ? ofPath : ofURL)
+    }
+    try await withServer(replies) { server in
+      let store = try store(server)
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      #expect(error?.code == code)
+      #expect((error?.retry == .never) == (code == .unsupported))
+      if code == .unsupported { #expect(error?.hint?.contains("proxy") == true) }
     }
   }
 

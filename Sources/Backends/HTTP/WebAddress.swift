@@ -61,6 +61,15 @@ package struct WebAddress: Sendable, Hashable {
 
   package var text: String { "\(scheme.rawValue)://\(authority)\(path)" }
 
+  /// Itself, and what lies above it at the same server: the nearest first, the root never.
+  var andThoseAbove: [WebAddress] {
+    let steps = path.split(separator: "/")
+    guard steps.count > 1 else { return [self] }
+    return (1...steps.count).reversed().map { count in
+      WebAddress(scheme: scheme, host: host, port: port, path: "/" + steps.prefix(count).joined(separator: "/"))
+    }
+  }
+
   /// The same server under `label.host`.
   func withSubdomain(_ label: String) -> WebAddress {
     WebAddress(scheme: scheme, host: "\(label).\(host)", port: port, path: path)

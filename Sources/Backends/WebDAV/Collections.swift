@@ -45,11 +45,34 @@ struct Collections: Sendable {
     remember("")
   }
 
+  /// Makes the target's own collection, and those above it that are missing: of those a server says 409 (RFC 4918 §9.3.1).
   private func makeTarget() async throws(StoreError) {
-    let response = try await requests.send("MKCOL", "")
-    guard [200, 201, 204, 405].contains(response.status) else {
-      throw requests.error(response, "the collection \(requests.location("")) could not be made")
+    let addresses = requests.configuration.address.andThoseAbove
+    var level = 0
+    while !(try await made(addresses[level])) {
+      level += 1
+      guard level < addresses.count else { throw noneAbove }
     }
+    while level > 0 {
+      level -= 1
+      guard try await made(addresses[level]) else { throw noneAbove }
+    }
+  }
+
+  /// False when the collection above it is missing.
+  private func made(_ address: WebAddress) async throws(StoreError) -> Bool {
+    let response = try await requests.send("MKCOL", at: "\(address.text)/")
+    switch response.status {
+    case 200, 201, 204, 405: return true
+    case 409: return false
+    default: throw requests.error(response, "the collection \(address.text) could not be made")
+    }
+  }
+
+  private var noneAbove: StoreError {
+    StoreError(
+      .noTarget, "the collection \(requests.location("")) could not be made, nor any above it",
+      hint: "Check the path in the target's URL; make the collection above it first.")
   }
 
   private func isThere(_ path: String) async throws(StoreError) -> Bool {

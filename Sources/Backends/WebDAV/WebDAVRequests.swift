@@ -13,6 +13,8 @@ struct WebDAVRequests: Sendable {
   let now: @Sendable () -> Int
   private let client: HTTPClient
   private let schemes: Locked<HTTPLogin.Schemes?>
+  /// How this server lets itself be told where a resource goes, once that is known.
+  private let destination = Locked(MoveDestination.url)
 
   init(_ configuration: WebDAVConfiguration, _ client: HTTPClient, now: @escaping @Sendable () -> Int) {
     self.configuration = configuration
@@ -29,12 +31,45 @@ struct WebDAVRequests: Sendable {
     _ method: String, _ path: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
     largestAnswer: Int = 1 << 20
   ) async throws(StoreError) -> HTTPResponse {
-    var request = HTTPRequest(method, url(path))
+    try await send(method, at: url(path), headers: headers, body: body, largestAnswer: largestAnswer)
+  }
+
+  /// - Parameter url: of anything at this server, also outside the target's collection.
+  func send(
+    _ method: String, at url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
+    largestAnswer: Int = 1 << 20
+  ) async throws(StoreError) -> HTTPResponse {
+    var request = HTTPRequest(method, url)
     request.headers = headers
     request.body = body
     request.largestAnswer = largestAnswer
     request.login = try await login()
     return try await client.send(request)
+  }
+
+  /// Gives a resource another name; whatever the server answers.
+  ///
+  /// Where it refuses the Destination in one form it is asked once more in the other. It may have moved the resource and
+  /// its answer may have been lost: then there is nothing left to move, and who stores it begins again.
+  /// - Throws: `.unsupported` when it takes no form, and never will.
+  func move(_ path: String, to other: String, overwriting: Bool) async throws(StoreError) -> HTTPResponse {
+    let form = destination.withLock { $0 }
+    let first = try await move(path, to: other, overwriting, form)
+    guard MoveDestination.mayBeRefused(first.status) else { return first }
+    let second = try await move(path, to: other, overwriting, form.other)
+    if MoveDestination.mayBeRefused(second.status) {
+      guard MoveDestination.isRefusedForGood([first.status, second.status]) else { return first }
+      throw MoveDestination.refusal(at: configuration.location)
+    }
+    if [200, 201, 204, 412].contains(second.status) { destination.withLock { $0 = form.other } }
+    return second
+  }
+
+  private func move(
+    _ path: String, to other: String, _ overwriting: Bool, _ form: MoveDestination
+  ) async throws(StoreError) -> HTTPResponse {
+    let place = form == .url ? url(other) : "\(configuration.address.path)/\(other)"
+    return try await send("MOVE", path, headers: [("Destination", place), ("Overwrite", overwriting ? "T" : "F")])
   }
 
   /// The resource and, with depth 1, what lies directly in it; `nil` when there is no such resource.

@@ -129,8 +129,7 @@ extension WebDAVStore {
   private func move(
     _ temporary: String, to name: ObjectName, holding body: ObjectBody, replacing: Bool
   ) async throws(StoreError) {
-    let response = try await requests.send(
-      "MOVE", temporary, headers: [("Destination", requests.url(name.text)), ("Overwrite", "F")])
+    let response = try await requests.move(temporary, to: name.text, overwriting: false)
     switch response.status {
     case 200, 201, 204: return
     case 412:
@@ -147,8 +146,7 @@ extension WebDAVStore {
   }
 
   private func overwrite(_ name: ObjectName, by temporary: String) async throws(StoreError) {
-    let response = try await requests.send(
-      "MOVE", temporary, headers: [("Destination", requests.url(name.text)), ("Overwrite", "T")])
+    let response = try await requests.move(temporary, to: name.text, overwriting: true)
     guard [200, 201, 204].contains(response.status) else {
       throw requests.error(response, "\(name) could not be replaced at \(traits.location)")
     }
