@@ -1,11 +1,12 @@
 #pragma once
-/* SHA256_Init and the two others are called old. They alone ask for no memory, and so cannot fail. */
+/* SHA256_Init and its kin, and those of MD5, are called old. They alone ask for no memory, and so cannot fail. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/md5.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>

@@ -29,10 +29,12 @@ import Testing
       let put = try #require(server.requests.first)
       #expect(put.headers["x-amz-object-lock-mode"] == mode.uppercased())
       #expect(put.headers["x-amz-object-lock-retain-until-date"] == until)
-      // printf '\1\2\3' | openssl dgst -sha256 -binary | base64
-      #expect(put.headers["x-amz-checksum-sha256"] == "A5BYxvLAy0ksUzsKTRTvd8wPeKvMztUofYShogEc+4E=")
+      // printf '\1\2\3' | openssl dgst -md5 -binary | base64
+      #expect(put.headers["content-md5"] == "Uonfc331cyb83SJZevsfrA==")
+      // Backblaze refuses a PUT that has one of these.
+      #expect(!put.headers.keys.contains { $0.hasPrefix("x-amz-checksum") })
       let signed =
-        "x-amz-checksum-sha256;x-amz-content-sha256;x-amz-date;x-amz-object-lock-mode;x-amz-object-lock-retain"
+        "content-md5;host;x-amz-content-sha256;x-amz-date;x-amz-object-lock-mode;x-amz-object-lock-retain"
       #expect(put.headers["authorization"]?.contains(signed) == true)
       _ = try await locked.head(name)
       #expect(server.requests.last?.headers.keys.contains { $0.contains("lock") } == false)
@@ -45,15 +47,17 @@ import Testing
     } _: { server in
       try await store(server, nil).put(ObjectBody([1]), at: name, ifAbsent: false)
       let put = try #require(server.requests.first)
-      #expect(!put.headers.keys.contains { $0.contains("lock") || $0.contains("checksum") })
+      #expect(!put.headers.keys.contains { $0.contains("lock") || $0.contains("checksum") || $0.contains("md5") })
     }
   }
 
-  @Test func `a bucket that takes no lock is told as such`() async throws {
+  @Test(arguments: [
+    ("InvalidRequest", "Bucket is missing Object Lock Configuration"),
+    ("InvalidArgument", "The retain until date must be in the future: x-amz-object-lock-retain-until-date"),
+  ])
+  func `a bucket that takes no lock is told as such`(_ code: String, _ message: String) async throws {
     try await withServer { _ in
-      .status(
-        400, [:],
-        "<Error><Code>InvalidRequest</Code><Message>Bucket is missing Object Lock Configuration</Message></Error>")
+      .status(400, [:], "<Error><Code>\(code)</Code><Message>\(message)</Message></Error>")
     } _: { server in
       let store = try store(server, .init(days: 1, mode: .governance))
       let error = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }

@@ -309,6 +309,7 @@ import Testing
     (500, "InternalError", .unavailable, true),
     (400, "RequestTimeout", .unavailable, true), (403, "QuotaExceeded", .full, false), (507, "", .full, false),
     (400, "XAmzContentSHA256Mismatch", .unavailable, true), (400, "InvalidStorageClass", .unsupported, false),
+    (403, "InvalidObjectState", .unsupported, false),
     (400, "AuthorizationHeaderMalformed", .unauthenticated, false), (501, "NotImplemented", .unsupported, false),
     (401, "", .unauthenticated, false), (429, "", .throttled, true), (502, "", .unavailable, true),
     (503, "", .throttled, true), (504, "<html>", .unavailable, true), (400, "Unheard", .badAnswer, false),

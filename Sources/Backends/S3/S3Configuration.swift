@@ -28,12 +28,13 @@ package struct S3Configuration: Sendable, Hashable {
 
     /// - Parameters:
     ///   - now: seconds since 1970 UTC.
-    ///   - sha256: of the body. A server takes no lock without a checksum that is not part of the signature.
-    func headers(now: Int, sha256: [UInt8]) -> [(name: String, value: String)] {
+    ///   - body: what is stored. A server takes no lock without a checksum that is not part of the signature. All take
+    ///     this one; Backblaze refuses those of the `x-amz-checksum-` kind.
+    func headers(now: Int, body: [UInt8]) -> [(name: String, value: String)] {
       [
         ("x-amz-object-lock-mode", mode.rawValue.uppercased()),
         ("x-amz-object-lock-retain-until-date", HTTPTime.iso(now + days * 86_400)),
-        ("x-amz-checksum-sha256", Data(sha256).base64EncodedString()),
+        ("Content-MD5", Data(Signature.md5(body)).base64EncodedString()),
       ]
     }
   }

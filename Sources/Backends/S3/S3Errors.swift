@@ -84,6 +84,15 @@ struct S3Errors {
       return StoreError(
         .unsupported, "the bucket takes no object lock",
         hint: "Make a bucket with Object Lock enabled, or remove objectLock from the target.")
+    case "InvalidArgument" where isAboutLock(refusal):
+      return StoreError(
+        .unsupported, "the server does not take the lock",
+        hint: "Change objectLock of the target, or remove it.")
+    case "InvalidObjectState":
+      return StoreError(
+        .unsupported, "the object lies in an archive and cannot be read there",
+        hint: "Have the server bring all objects below the prefix back to a class that is read at once, and take away"
+          + " the lifecycle rule or the storage class that put them there.")
     case "InvalidStorageClass":
       return StoreError(
         .unsupported, "the storage class is not known here",
@@ -96,8 +105,8 @@ struct S3Errors {
 
   /// Amazon says so; Ceph says nothing.
   private func isAboutLock(_ refusal: S3Refusal?) -> Bool {
-    guard configuration.objectLock != nil, let message = refusal?.message else { return false }
-    return message.isEmpty || message.lowercased().contains("object lock")
+    guard configuration.objectLock != nil, let message = refusal?.message.lowercased() else { return false }
+    return message.isEmpty || ["object lock", "object-lock", "retention"].contains { message.contains($0) }
   }
 
   private func meaning(of response: HTTPResponse, _ refusal: S3Refusal?) -> StoreError {

@@ -42,9 +42,7 @@ package struct S3Store: ObjectStore {
     var request = Request("PUT", name)
     request.body = body
     if let storageClass = configuration.storageClass { request.headers.append(("x-amz-storage-class", storageClass)) }
-    if let lock = configuration.objectLock {
-      request.headers += lock.headers(now: now(), sha256: body.sha256 ?? Signature.sha256(body.bytes))
-    }
+    if let lock = configuration.objectLock { request.headers += lock.headers(now: now(), body: body.bytes) }
     let isConditional = ifAbsent && !learned.withLock { $0.refusesConditions }
     if isConditional { request.headers.append(("If-None-Match", "*")) }
     let response = try await send(request)

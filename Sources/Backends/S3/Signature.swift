@@ -78,6 +78,16 @@ extension Signature {
     return digest
   }
 
+  /// What the Content-MD5 header holds, encoded (RFC 1864): proves nothing, and some servers ask for it.
+  static func md5(_ bytes: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 16)
+    var state = MD5_CTX()
+    MD5_Init(&state)
+    MD5_Update(&state, bytes, bytes.count)
+    MD5_Final(&digest, &state)
+    return digest
+  }
+
   static func mac(key: [UInt8], _ text: String) -> [UInt8] {
     var mac = [UInt8](repeating: 0, count: 32)
     let data = Array(text.utf8)
