@@ -93,6 +93,16 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/tmp") == [])
   }
 
+  /// As folders that a virtual machine's host lends do.
+  @Test func `a file system that cannot make names durable is no error, one that fails is`() throws {
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    #expect(fsync(ends[0]) != 0 && errno == EINVAL)
+    #expect(synchronizeNames(in: ends[0]) == 0)
+    for end in ends { close(end) }
+    #expect(synchronizeNames(in: ends[0]) != 0 && errno == EBADF)
+  }
+
   @Test func `a folder that goes away later is no empty target`() async throws {
     try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
     try FileManager.default.removeItem(atPath: root)

@@ -193,8 +193,8 @@ extension FolderStore {
     let number = outcome == 0 ? 0 : errno
     switch number {
     case 0, EEXIST: unlinkat(temporaries.descriptor, String(temporary), 0)
-    case EPERM, EOPNOTSUPP, ENOSYS:
-      // A file system without hard links (FAT, some shares): look, then move.
+    case EPERM, EACCES, EOPNOTSUPP, ENOSYS, EINVAL, EMLINK, EXDEV:
+      // A file system without hard links (FAT, and what shares make of one): look, then move.
       if try folder.entry(last) == nil { return try move(temporary, in: temporaries, to: name, in: folder) }
       unlinkat(temporaries.descriptor, String(temporary), 0)
     default: throw .system(number, "\(name) could not be moved to its name")

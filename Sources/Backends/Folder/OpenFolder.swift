@@ -81,6 +81,7 @@ struct OpenFolder: ~Copyable {
   /// All names in it but `.` and `..`.
   func names() throws(StoreError) -> [String] {
     let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let path = path.isEmpty ? "the target's folder" : path
     guard copy >= 0 else { throw .system(errno, "\(path) could not be read") }
     guard let stream = fdopendir(copy) else {
       let number = errno
@@ -103,8 +104,10 @@ struct OpenFolder: ~Copyable {
     }
   }
 
-  /// Makes its names durable.
+  /// Makes its names durable, as far as the file system has anything for that.
   func synchronize() throws(StoreError) {
-    guard fsync(descriptor) == 0 else { throw .system(errno, "\(path) could not be made durable") }
+    guard synchronizeNames(in: descriptor) == 0 else {
+      throw .system(errno, "\(path.isEmpty ? "the target's folder" : path) could not be made durable")
+    }
   }
 }

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Repositories
 import Sealing
+import Storage
 
 /// A private folder in which members of a version are put together: reached by its descriptor, name by name, and no link
 /// in it is ever followed. Links are made last, modes and times of folders after them.
@@ -62,7 +63,9 @@ final class MemberTree: Sendable {
     for member in folders.sorted(by: { $1.path.utf8.lexicographicallyPrecedes($0.path.utf8) }) {
       try finishFolder(member)
     }
-    guard fsync(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
+    guard synchronizeNames(in: root.descriptor) == 0 else {
+      throw OperationError.fileSystem("cannot make durable \(path)", errno)
+    }
   }
 
   /// Removes it, unless it has another name by now.
@@ -184,7 +187,8 @@ final class MemberTree: Sendable {
     guard futimens(descriptor, &times) == 0, fchmod(descriptor, mode) == 0 else {
       throw OperationError.fileSystem("cannot set mode and time of '\(member.path)'", errno)
     }
-    guard fsync(descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno) }
+    let outcome = member.content == .folder ? synchronizeNames(in: descriptor) : fsync(descriptor)
+    guard outcome == 0 else { throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno) }
   }
 
   private static func times(_ member: Core.Member) -> [timespec] {

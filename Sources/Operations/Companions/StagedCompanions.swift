@@ -1,6 +1,7 @@
 import Glibc
 import Repositories
 import Sealing
+import Storage
 
 /// What comes with a version, restored into a private folder beside the place where it will come to lie, and not named
 /// yet. Whatever is killed meanwhile leaves that folder only, which the next restore of the same file removes.
@@ -109,7 +110,7 @@ final class StagedCompanions: Sendable {
     }
     if top == nil { _ = owners?.give(nil, handle.descriptor) }
     // What it was given before was durable, and is so again: the names around it are made so later.
-    guard fchmod(handle.descriptor, status.st_mode & 0o7777) == 0, fsync(handle.descriptor) == 0 else {
+    guard fchmod(handle.descriptor, status.st_mode & 0o7777) == 0, synchronizeNames(in: handle.descriptor) == 0 else {
       throw OperationError.fileSystem("cannot keep the mode of \(place)", errno)
     }
   }
@@ -126,7 +127,7 @@ final class StagedCompanions: Sendable {
 
   /// Makes the names in a folder durable.
   static func synchronize(_ folder: String) throws {
-    guard let handle = FolderHandle(path: folder), fsync(handle.descriptor) == 0 else {
+    guard let handle = FolderHandle(path: folder), synchronizeNames(in: handle.descriptor) == 0 else {
       throw OperationError.fileSystem("cannot make \(folder) durable", errno)
     }
   }

@@ -98,7 +98,7 @@ final class RestoredFile: MemberDestination {
       let free = UInt64(space.f_bavail) * UInt64(space.f_frsize)
       guard free >= UInt64(length) else {
         throw OperationError(
-          .failed, code: "noSpace", "\(folder) has \(free >> 20) MiB free, the version needs \(length >> 20) MiB",
+          .failed, code: "noSpace", "\(folder) has \(free) bytes free, the version needs \(length)",
           hint: "Make room there, or restore to another file system.")
       }
     }
@@ -150,7 +150,7 @@ final class RestoredFile: MemberDestination {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure("cannot make \(path) durable", errno) }
+    guard synchronizeNames(in: descriptor) == 0 else { throw failure("cannot make \(path) durable", errno) }
   }
 
   /// Makes a small file beside a database, or replaces it: whole and durable, or not at all.

@@ -14,7 +14,7 @@ extension StoreContract {
   }
 
   static let names = Promise(sentence: "it takes long and deep names") { room in
-    let long = String(repeating: "n", count: 200)
+    let long = String(repeating: "n", count: 128)
     let deep = (0..<12).map { "level-\($0)" }.joined(separator: "/")
     for path in [long, "in-\(long.dropLast(3))/\(long)", deep, "0.1-2_3", "a/b.tmp", "index.html", "con", "x..y"] {
       let name = try room.name("names/\(path)")
@@ -23,6 +23,12 @@ extension StoreContract {
     }
     let listed = try await room.listed("names/")
     try expect(listed.count == 8, "8 objects were stored and \(listed.count) listed")
+    // Encrypted folders end at 143 bytes. Nothing of a repository has a name of more than 110.
+    let longest = try room.name("names/\(String(repeating: "n", count: 200))")
+    guard try await room.code(of: { try await room.put([1], at: longest) }) == nil else {
+      return "it takes no names of 200 bytes; sealift makes none so long"
+    }
+    try expect(try await room.listed("names/").count == 9, "a name of 200 bytes was taken, and is not listed")
     return nil
   }
 
