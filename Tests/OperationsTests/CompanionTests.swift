@@ -163,7 +163,8 @@ import Testing
     let object = try #require(road.store.content.keys.first { $0.text.hasPrefix("versions/") })
     func remember(_ companions: String?) throws {
       SourceMemory(
-        signature: try .read(source.path), companions: companions, repository: "", chain: "", object: object.text,
+        source: .init(source), signature: try .read(source.path), companions: companions, repository: "", chain: "",
+        object: object.text,
         version: version, seenAt: road.world.now()
       ).write(memory)
     }
@@ -478,6 +479,89 @@ import Testing
     rename(road.scratch.file("att"), road.scratch.file("unmounted"))
     let gone = try await road.push(source)
     #expect(gone.shortfalls.map(\.code) == ["companionGone"] && gone.pushed.count == 1 && gone.failures.isEmpty)
+    // It is no less gone the night after, whether the database has changed or not.
+    #expect(try await road.push(source).shortfalls.map(\.code) == ["companionGone"])
+    try await road.change(source.path)
+    #expect(try await road.push(source).shortfalls.map(\.code) == ["companionGone"])
+    rename(road.scratch.file("unmounted"), road.scratch.file("att"))
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    rename(road.scratch.file("att"), road.scratch.file("unmounted"))
+    #expect(try await road.push(source).shortfalls.map(\.code) == ["companionGone"])
+    var without = source
+    without.companions = []
+    #expect(try await road.push(without).shortfalls.isEmpty)
+  }
+
+  @Test func `a name that is not UTF-8 is told as such, and may be left out`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    let bytes = Array(road.scratch.file("att/").utf8) + [0xE9] + Array(".tmp".utf8) + [0]
+    let descriptor = bytes.withUnsafeBufferPointer {
+      open($0.withMemoryRebound(to: CChar.self) { $0.baseAddress! }, O_CREAT | O_WRONLY, 0o600)
+    }
+    #expect(descriptor >= 0)
+    close(descriptor)
+    let told = try await road.push(try source(road, Companion("att"))).shortfalls
+    #expect(told.map(\.code) == ["companionUnreadable"])
+    #expect(told.first?.hint?.contains("UTF-8") == true)
+    for pattern in ["*.tmp", "?.tmp"] {
+      #expect(try await road.push(try source(road, Companion("att", exclude: [pattern]))).shortfalls.isEmpty)
+    }
+  }
+
+  // MARK: Databases among them
+
+  /// A database in use beside the one that is pushed: what is in its -wal must fit what is in it.
+  private func ledger(_ road: Road) throws -> TestDatabase {
+    try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
+    let ledger = try TestDatabase(road.scratch.file("att/z.db"))
+    try ledger.run("pragma journal_mode=wal; pragma wal_autocheckpoint=0; create table a(v); create table b(v)")
+    try ledger.run("insert into a values(0); insert into b values(0); pragma wal_checkpoint(truncate)")
+    try ledger.run("update a set v = 1")
+    return ledger
+  }
+
+  @Test(arguments: [1, 2]) func `a database among the companions is of one moment with its side files`(
+    times: Int
+  ) async throws {
+    let road = try await Road()
+    nonisolated(unsafe) let ledger = try ledger(road)
+    let source = try source(road, Companion("att"))
+    let left = Locked(times)
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.opened = { path in
+        // Between the two files: what was in the -wal goes into the database that was read already, and is lost to it.
+        guard path == "att/z.db-wal" else { return }
+        let isTurn = left.withLock { left in
+          left -= 1
+          return left >= 0
+        }
+        guard isTurn else { return }
+        try? ledger.run("begin; update a set v = v + 1; update b set v = v + 1; commit")
+        try? ledger.run("pragma wal_checkpoint(truncate); update a set v = v + 1")
+      }
+    }
+    #expect(left.withLock { $0 } < 0)
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    _ = try await pull(road)
+    let (now, restored) = (road.scratch.file("att/z.db"), road.scratch.file("out.db.companions/att/z.db"))
+    let wanted = try await dump(now)
+    #expect(try await dump(restored) == wanted)
+  }
+
+  @Test func `one that never holds still is told`() async throws {
+    let road = try await Road()
+    nonisolated(unsafe) let ledger = try ledger(road)
+    let source = try source(road, Companion("att"))
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.opened = { path in
+        guard path == "att/z.db-wal" else { return }
+        try? ledger.run("update b set v = v + 1; pragma wal_checkpoint(truncate); update a set v = v + 1")
+      }
+    }
+    let events = outcome.pushed.first?.beside?.capture.events
+    // The -wal was written to after it was opened, each time.
+    #expect(events == [.init(what: "unsettled", count: 2, paths: ["att/z.db", "att/z.db-wal"])])
   }
 
   @Test(arguments: [

@@ -60,18 +60,17 @@ extension CompanionCapture {
   }
 
   /// What makes a version less than it should be: a companion that an earlier version has is gone; files may not be read.
-  nonisolated func shortfalls(after earlier: [Core.Member], at target: String) -> [OperationError] {
+  /// - Parameter newest: the version before.
+  nonisolated func shortfalls(after newest: StoredManifest?, at target: String) -> [OperationError] {
     let capture = Remarks.Capture(events.all)
     var shortfalls: [OperationError] = []
-    let gone = capture.paths(.missing).filter { path in
-      earlier.dropFirst().contains { MemberPath.isSameOrAbove(path, $0.path) }
-    }
+    let gone = gone(since: newest)
     if !gone.isEmpty {
       shortfalls.append(
         OperationError(
           .partlyDone, code: "companionGone",
-          "pushing '\(database.name)' to \(target): \(Self.names(gone, of: gone.count)) is in the version before, and not there any more",
-          hint: "Is the disk mounted? The earlier versions have it. Take it out of 'companions' if it is gone for good."
+          "pushing '\(database.name)' to \(target): \(Self.names(gone, of: gone.count)) is in earlier versions, and not there any more",
+          hint: "Is the disk mounted? Take it out of 'companions' if it is gone for good."
         ))
     }
     if let count = capture.counts[.unreadable] {
@@ -79,9 +78,27 @@ extension CompanionCapture {
         OperationError(
           .partlyDone, code: "companionUnreadable",
           "pushing '\(database.name)' to \(target): \(Self.words(.unreadable, Int(count))): \(Self.names(capture.paths(.unreadable), of: Int(count)))",
-          hint: "Run as a user who may read them, or leave them out with \"exclude\"."))
+          hint: capture.paths(.unreadable).contains { $0.unicodeScalars.contains("\u{FFFD}") }
+            ? "A name that is not UTF-8 cannot be kept: rename the file, or leave it out with \"exclude\"."
+            : "Run as a user who may read them, or leave them out with \"exclude\"."))
     }
     return shortfalls
+  }
+
+  /// What a version says of its capture: of a companion that earlier versions have and that is gone, both that it is missing
+  /// and that it vanished. So the next version knows of it too, and it is told until it is back or not asked for any more.
+  nonisolated func remarks(after newest: StoredManifest?) -> Remarks.Capture {
+    Remarks.Capture(events.all + gone(since: newest).map { Remarks.Capture.Entry(.vanished, $0) })
+  }
+
+  /// Companions that are asked for, are in earlier versions, and are not there now.
+  private nonisolated func gone(since newest: StoredManifest?) -> [String] {
+    let earlier = newest?.core?.members.dropFirst() ?? []
+    let told = newest?.body.remarks.capture.map { Set($0.paths(.missing)).intersection($0.paths(.vanished)) } ?? []
+    return Remarks.Capture(events.all).paths(.missing).filter { path in
+      told.contains { MemberPath.isSame($0, path) }
+        || earlier.contains { MemberPath.isSameOrAbove(path, $0.path) }
+    }
   }
 
   private static func words(_ event: Remarks.Capture.Event, _ count: Int) -> String {

@@ -76,10 +76,13 @@ actor CompanionCapture {
   /// Holds what was listed. To be called before the snapshot begins.
   func hold() throws {
     let files = before.entries.filter { $0.kind == .file }
+    let known = Set(files.map { MemberPath.key($0.path) })
     let holder = hooks.mostHeld.map { HeldFiles(for: files.count, most: $0) } ?? HeldFiles(for: files.count)
     self.holder = holder
     for entry in files {
       try Task.checkCancellation()
+      // What SQLite keeps beside a database is read as it is when the database is: an older one does not fit.
+      if let database = ReadTogether.database(of: entry.path), known.contains(MemberPath.key(database)) { continue }
       guard let (parent, name) = place(of: entry.path, root: entry.root) else { continue }
       if let file = holder.hold(name, in: parent, listedAs: entry.status) {
         held[MemberPath.key(entry.path)] = (file, entry.status)

@@ -119,7 +119,9 @@ struct CompanionListing: Sendable {
       }
       add(place, .folder, status)
       guard let found = folder.names() else { return note(.unreadable, place.path) }
-      for name in found.unreadable { note(.unreadable, "\(place.path)/\(name)") }
+      for name in found.unreadable where !place.root.exclude.excludes((place.below + [name])[...]) {
+        note(.unreadable, "\(place.path)/\(name)")
+      }
       let holdsDatabase = databaseFolder?.isSameFile(as: FileStatus(status)) == true
       for name in found.names {
         if holdsDatabase, ownNames.contains(MemberPath.key(name)) { continue }

@@ -66,7 +66,7 @@ final class FolderHandle: Sendable {
     }
   }
 
-  /// All names but `.` and `..`, and how many there are that are no UTF-8. `nil`, and `errno`.
+  /// All names but `.` and `..`; those that are no UTF-8 apart, with U+FFFD where that shows. `nil`, and `errno`.
   func names() -> (names: [String], unreadable: [String])? {
     let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }

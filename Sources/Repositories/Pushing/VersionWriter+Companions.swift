@@ -23,11 +23,29 @@ extension VersionWriter {
     /// In bytes.
     var length = 0
 
+    /// How much there is of each.
+    var extent: (members: Int, placed: Int, length: Int) { (members.count, placed.count, length) }
+
+    /// Takes back what was added since.
+    mutating func cut(to extent: (members: Int, placed: Int, length: Int)) {
+      members.removeLast(members.count - extent.members)
+      placed.removeLast(placed.count - extent.placed)
+      length = extent.length
+    }
+
     mutating func add(_ member: Core.Member, _ runs: RunList, _ file: Core.FileContent) {
       members.append(member)
       placed.append(PlacedMember(runs: runs, unitSize: Int(file.unitSize), length: Int(file.length)))
       length += Int(file.length)
     }
+  }
+
+  /// What all of them are read with.
+  private struct Context {
+    let runs: GrowingTable<UnitRun>
+    let bases: CompanionChooser?
+    /// Of the version before.
+    var earlier: EarlierFiles
   }
 
   /// Reads what comes with the database. A file that is gone by now is left out; whoever gave it says so.
@@ -38,32 +56,66 @@ extension VersionWriter {
     let sources = try await draft.companions()
     guard !sources.isEmpty else { return }
     let table = try GrowingTable<UnitRun>(in: state.path)
-    let bases = companionBases()
-    var earlier = EarlierFiles(newest?.members ?? [])
+    var context = Context(
+      runs: table, bases: companionBases(), earlier: EarlierFiles(newest?.members ?? []))
     var content = ContentWriter(
-      frames: FrameMaker(.block, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
+      frames: FrameMaker(.block, encoders: encoders, bases: context.bases, firstOrdinal: UInt32(packs.placed.count)),
       runs: RunList(in: table), fresh: fresh, gapLimit: 0)
-    for source in sources {
-      try Task.checkCancellation()
-      switch source.content {
-      case .folder:
-        read.members.append(
-          Core.Member(path: source.path, mode: source.mode, modified: source.modified, content: .folder))
-      case .link(let target):
-        read.members.append(
-          Core.Member(path: source.path, mode: source.mode, modified: source.modified, content: .link(target: target)))
-      case .file(let open):
-        content.runs = RunList(in: table)
-        let before = read.length
-        let companion = Companion(path: source.path, open: open, earlier: earlier.file(at: source.path), bases: bases)
-        guard
-          let (member, file) = try await self.read(
-            companion, into: &content, onProgress: { onProgress(before + $0) })
-        else { continue }
-        read.add(member, content.runs, file)
-      }
+    var rest = sources[...]
+    while !rest.isEmpty {
+      let together = rest.prefix(ReadTogether.extent(of: rest))
+      rest = rest.dropFirst(together.count)
+      try await readTogether(together, into: &read, &content, &context, onProgress: onProgress)
     }
     try await endFrames(of: &content)
+  }
+
+  /// Reads a file, or a database and what SQLite keeps beside it. Those are of one moment when the database was left alone
+  /// until the last of them was read: what is in its -wal then fits, and what was taken out of that is in it.
+  private mutating func readTogether(
+    _ sources: ArraySlice<CompanionSource>, into read: inout ReadMembers, _ content: inout ContentWriter,
+    _ context: inout Context, onProgress: (Int) -> Void
+  ) async throws {
+    let (before, known) = (read.extent, context.earlier)
+    for reading in 1...Self.readings {
+      var first: (any CompanionFile)?
+      for source in sources {
+        try Task.checkCancellation()
+        let file = try await self.read(source, into: &read, &content, &context, onProgress: onProgress)
+        if source.path == sources.first?.path { first = file }
+      }
+      guard sources.count > 1, let first, !(try first.isSettled()) else { return }
+      guard reading < Self.readings else { return first.keptUnsettled() }
+      read.cut(to: before)
+      context.earlier = known
+    }
+  }
+
+  /// - Returns: the file that was read; `nil` for what is none, and for one that is gone.
+  private mutating func read(
+    _ source: CompanionSource, into read: inout ReadMembers, _ content: inout ContentWriter, _ context: inout Context,
+    onProgress: (Int) -> Void
+  ) async throws -> (any CompanionFile)? {
+    switch source.content {
+    case .folder:
+      read.members.append(
+        Core.Member(path: source.path, mode: source.mode, modified: source.modified, content: .folder))
+    case .link(let target):
+      read.members.append(
+        Core.Member(path: source.path, mode: source.mode, modified: source.modified, content: .link(target: target)))
+    case .file(let open):
+      content.runs = RunList(in: context.runs)
+      let before = read.length
+      let companion = Companion(
+        path: source.path, open: open, earlier: context.earlier.file(at: source.path), bases: context.bases)
+      guard
+        let (file, member, held) = try await self.read(
+          companion, into: &content, onProgress: { onProgress(before + $0) })
+      else { return nil }
+      read.add(member, content.runs, held)
+      return file
+    }
+    return nil
   }
 
   /// A file whose turn has come.
@@ -82,7 +134,7 @@ extension VersionWriter {
   /// - Returns: `nil` when the file is gone.
   private mutating func read(
     _ companion: Companion, into content: inout ContentWriter, onProgress: (Int) -> Void
-  ) async throws -> (Core.Member, Core.FileContent)? {
+  ) async throws -> (file: any CompanionFile, member: Core.Member, content: Core.FileContent)? {
     for reading in 1...Self.readings {
       content.runs.removeAll()
       let (file, read): (any CompanionFile, Core.FileContent)
@@ -98,7 +150,7 @@ extension VersionWriter {
       if !isSettled { file.keptUnsettled() }
       let member = Core.Member(
         path: companion.path, mode: file.mode, modified: file.modified, content: .file(read))
-      return (member, read)
+      return (file, member, read)
     }
     return nil
   }

@@ -1,0 +1,27 @@
+/// The files that SQLite keeps beside a database in use, where one comes along as a companion: alone neither says what
+/// was committed.
+///
+/// See: sqlite.org/tempfiles.html, 2.1 and 2.2
+package enum ReadTogether {
+  private static let endings = ["-journal", "-wal", "-shm"]
+
+  /// The path of the database that a file of this path would belong to.
+  package static func database(of path: String) -> String? {
+    endings.first { path.hasSuffix($0) && path.utf8.count > $0.utf8.count }.map { String(path.dropLast($0.count)) }
+  }
+
+  /// So many of the sources, which ascend by path, are to be read as one: a database up to the last of its side files, or
+  /// the first source alone.
+  static func extent(of sources: ArraySlice<CompanionSource>) -> Int {
+    guard let first = sources.first, case .file = first.content else { return 1 }
+    let stem = first.path.utf8
+    var extent = 1
+    for (offset, source) in sources.enumerated().dropFirst() {
+      guard source.path.utf8.starts(with: stem) else { break }
+      if case .file = source.content, ["-journal", "-wal"].contains(source.path.dropFirst(first.path.count)) {
+        extent = offset + 1
+      }
+    }
+    return extent
+  }
+}
