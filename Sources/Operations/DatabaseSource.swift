@@ -25,6 +25,8 @@ package struct DatabaseSource: Sendable {
   package var tags: [String]
   /// Begins a chain of its own when raised: the way out when two machines pushed as one.
   package var fork: UInt32
+  /// The name is that of its file, because nobody gave it one.
+  package var isNamedByPath = false
   /// Files and folders that come with it.
   package var companions: [Companion] = []
   /// Whether the external files of a Core Data store come with it, unasked.

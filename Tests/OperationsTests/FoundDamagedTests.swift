@@ -51,7 +51,7 @@ import Testing
     func remember() throws {
       let object = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.max())
       let memory = SourceMemory(
-        signature: try SourceSignature.read(database.path), companions: nil, repository: "",
+        source: .init(database), signature: try SourceSignature.read(database.path), companions: nil, repository: "",
         chain: String(object.text.split(separator: "/")[1]), object: object.text, version: versions[1],
         seenAt: road.world.now())
       memory.write(SourceMemory.path(road.world, database, host: "host", store: road.store.traits.identity))

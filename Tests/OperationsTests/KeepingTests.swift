@@ -269,7 +269,7 @@ import Testing
 
     let sources = ["app", "never"].map { DatabaseSource(name: $0, path: "/nonexistent") }
     let configured = try await shelf.status(sources).databases
-    #expect(configured.map(\.name) == ["app", "never"] && configured[1].newest == nil && configured[1].isSound)
+    #expect(configured.map(\.name) == ["app", "never"] && configured[1].newest == nil && !configured[1].isSound)
     shelf.road.store.content[versions[3].name.objectName] = nil
     let back = try await shelf.status(sources)
     #expect(back.problems.map(\.code) == ["rolledBack"])

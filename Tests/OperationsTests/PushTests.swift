@@ -39,6 +39,51 @@ import Testing
     #expect(failed.failures.count == 1)
   }
 
+  /// What was pushed under the name since may have been all that kept the version that is remembered.
+  @Test func `a database is unchanged only since the newest version of its chain`() async throws {
+    let road = try await Road()
+    var database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    try await Task.sleep(for: .milliseconds(2200))
+    let first = try await road.push(database).pushed[0].version
+    database.method = .pages
+    let second = try await road.push(database).pushed[0]
+    try #require(!second.unchanged)
+    let plan = try await ForgetVersions(road.world).plan(.init(.versions([.id(prefix: first.id)])), at: road.target)
+    for chain in plan.chains { _ = try await ForgetVersions(road.world).carryOut(chain, of: plan) }
+    database.method = .vacuum
+    let third = try await road.push(database).pushed[0]
+    #expect(!third.unchanged && third.version.id != first.id && third.version.sequence == 3)
+    #expect(try await road.push(database).pushed[0].unchanged)
+  }
+
+  @Test func `two files of one name are one database only to who says so`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 5)
+    let other = road.scratch.file("other/app.db")
+    try FileManager.default.createDirectory(atPath: road.scratch.file("other"), withIntermediateDirectories: false)
+    try FileManager.default.copyItem(atPath: path, toPath: other)
+    var (mine, theirs) = (DatabaseSource(name: "app", path: path), DatabaseSource(name: "app", path: other))
+    (mine.isNamedByPath, theirs.isNamedByPath) = (true, true)
+    _ = try await road.push(mine)
+    let refused = await error(of: { try await road.push(theirs) })
+    #expect(refused?.kind == .usage && refused?.code == "sameName")
+    #expect(refused?.message.contains(path) == true && refused?.hint?.contains("--name") == true)
+    #expect(try await road.push(mine).failures.isEmpty)
+    // Somebody chose the name, as in a configuration.
+    theirs.isNamedByPath = false
+    #expect(try await road.push(theirs).failures.isEmpty)
+    theirs.isNamedByPath = true
+    #expect(try await road.push(theirs).failures.isEmpty)
+    // A file that moved is the same database.
+    try FileManager.default.removeItem(atPath: other)
+    #expect(try await road.push(mine).failures.isEmpty)
+  }
+
+  private func error(of work: () async throws -> Push.Outcome) async -> OperationError? {
+    do { _ = try await work() } catch { return error as? OperationError }
+    return nil
+  }
+
   @Test func `a bucket of the same name at another server has had nothing yet`() async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 50))

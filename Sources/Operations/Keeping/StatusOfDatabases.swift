@@ -30,9 +30,9 @@ package struct StatusOfDatabases: Sendable {
     /// The version that was drilled last.
     package var drilled: VersionSummary?
 
-    /// Something a person has to look at.
+    /// Nothing that a person has to look at: there is a version, and none is known to be bad.
     package var isSound: Bool {
-      newest.map { !$0.damaged } ?? true && foundDamaged == 0 && drilled?.drillPassed != false
+      newest.map { !$0.damaged } ?? false && foundDamaged == 0 && drilled?.drillPassed != false
     }
   }
 
@@ -119,6 +119,7 @@ package struct StatusOfDatabases: Sendable {
   ) -> Change {
     let path = SourceMemory.path(world, database, host: host, store: target.store.traits.identity)
     guard let newest, let memory = SourceMemory.read(path), memory.version.id == newest.id,
+      memory.source == .init(database),
       let signature = try? SourceSignature.read(database.path)
     else { return .unknown }
     return memory.signature == signature ? .unchanged : .changed

@@ -13,7 +13,7 @@ extension Push {
     at target: TargetAccess
   ) async -> VersionSummary? {
     let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
-    guard var memory = SourceMemory.read(path), memory.signature == signature,
+    guard var memory = SourceMemory.read(path), memory.source == .init(request.database), memory.signature == signature,
       memory.companions == capture.digest?.hex
     else { return nil }
     let now = world.now()

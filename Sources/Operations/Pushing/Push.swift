@@ -68,7 +68,11 @@ package struct Push: Sendable {
   /// - Throws: what stops all targets alike: `.sourceUnreadable`, `.cancelled`. What stops one target only is in the outcome.
   package func run(_ request: Request) async throws -> Outcome {
     do {
-      return try await push(request)
+      let outcome = try await push(request)
+      if outcome.pushed.contains(where: { !$0.dryRun }) {
+        NamedFile.note(request.database, host: try HostName.current(world), world)
+      }
+      return outcome
     } catch {
       throw OperationError(error, doing: "pushing '\(request.database.name)'")
     }
@@ -77,6 +81,7 @@ package struct Push: Sendable {
   private func push(_ request: Request) async throws -> Outcome {
     let host = try HostName.current(world)
     try request.demandFittingTexts(host: host)
+    try NamedFile.demandSame(request.database, host: host, world)
     let signature = try SourceSignature.read(request.database.path)
     try StateFiles.makeFolder(world.stateFolder)
     // Also when nothing is to be done below: what a killed run left is a readable copy of the database.
@@ -195,8 +200,8 @@ package struct Push: Sendable {
     draft.lateRows = { try await copy.rows().map { Remarks.TableRows(table: $0.table, rows: $0.rows) } }
     draft.companions = { try await capture.members(with: copy.finished()).sources }
     draft.lateStore = { try await capture.members(with: copy.finished()).store }
-    draft.lateCapture = { Remarks.Capture(capture.events.all) }
-    let earlier = session.newest?.core?.members ?? []
+    let newest = session.newest
+    draft.lateCapture = { capture.remarks(after: newest) }
     let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
       world.reporter.progress(
         Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.expectedLength))
@@ -205,12 +210,12 @@ package struct Push: Sendable {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     let captured = try await capture.members(with: copy.finished())
-    let shortfalls = capture.shortfalls(after: earlier, at: target.name)
+    let shortfalls = capture.shortfalls(after: newest, at: target.name)
     outcome.shortfalls += shortfalls
     if !request.dryRun, try await copy.outcome() == .ok, captured.digest == nil || captured.isSettled,
       shortfalls.isEmpty
     {
-      remember(version, result.manifest, snapshot, captured.digest, repository, at: memory)
+      remember(version, result.manifest, .init(database), snapshot, captured.digest, repository, at: memory)
     }
     var pushed = Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
     pushed.beside = Beside(captured, capture.events.all)
@@ -219,12 +224,12 @@ package struct Push: Sendable {
 
   /// Only a settled signature proves anything: a write within the clock's grain would not show.
   private func remember(
-    _ version: VersionSummary, _ manifest: StoredManifest, _ snapshot: Snapshot, _ companions: Digest?,
-    _ repository: Repository, at path: String
+    _ version: VersionSummary, _ manifest: StoredManifest, _ source: SourceMemory.Source, _ snapshot: Snapshot,
+    _ companions: Digest?, _ repository: Repository, at path: String
   ) {
     guard snapshot.source.isSettled else { return }
     let memory = SourceMemory(
-      signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
+      source: source, signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
       chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now())
     memory.write(path)

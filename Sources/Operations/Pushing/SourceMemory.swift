@@ -6,6 +6,8 @@ import Snapshots
 /// What this machine remembers of the last push of one database to one target: enough to see, by `stat` alone, that
 /// nothing changed since, without a key and without a request.
 struct SourceMemory: Codable, Sendable {
+  /// Which file was pushed, and how it was taken.
+  var source: Source
   var signature: SourceSignature
   /// What the listing of the companions came to, hexadecimal; `nil` where there are none.
   var companions: String?
@@ -19,13 +21,21 @@ struct SourceMemory: Codable, Sendable {
   /// What the names of the chain's annotations came to then; none of those says that the version is damaged.
   var annotations: String?
 
-  /// One file for each database, target and way of taking it.
+  struct Source: Codable, Hashable, Sendable {
+    var path: String
+    var method: String
+    var keepFreePages: Bool
+
+    init(_ database: DatabaseSource) {
+      (path, method, keepFreePages) = (database.path, database.method.rawValue, database.keepFreePages)
+    }
+  }
+
+  /// One file for each chain and target: whatever is pushed there under one name is the newest version, and nothing that
+  /// was pushed before is any more.
   /// - Parameter store: the identity of the target's store.
   static func path(_ world: World, _ database: DatabaseSource, host: String, store: String) -> String {
-    let identity = [
-      host, database.name, database.path, store, database.method.rawValue, "\(database.keepFreePages)",
-      "\(database.fork)",
-    ].joined(separator: "\0")
+    let identity = [host, database.name, store, "\(database.fork)"].joined(separator: "\0")
     return "\(world.stateFolder)/sources/\(Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)).json"
   }
 
