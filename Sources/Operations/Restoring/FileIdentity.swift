@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Which file a path leads to, whatever it is called.
@@ -15,6 +16,15 @@ struct FileIdentity: Hashable {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
     self.init(status)
+  }
+
+  /// Where a path leads, of regular files only, by what this machine knows already: nobody waits for a server of files.
+  init?(ofRegularFileKnownAt path: String) {
+    var (mode, major, minor, inode): (UInt32, UInt32, UInt32, UInt64) = (0, 0, 0, 0)
+    guard sl_known_file(path, &mode, &major, &minor, &inode) == 0, mode & S_IFMT == S_IFREG else { return nil }
+    let (high, low) = (UInt64(major), UInt64(minor))
+    device = (high & 0xfff) << 8 | (high & ~0xfff) << 32 | low & 0xff | (low & ~0xff) << 12
+    self.inode = inode
   }
 
   /// As `/proc/locks` and `/proc/PID/maps` write the device, in numbers.

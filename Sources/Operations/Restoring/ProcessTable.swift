@@ -83,9 +83,8 @@ struct ProcessTable {
     guard let descriptors = folderEntries("/proc/\(pid)/fd") else { return nil }
     var found: Set<String> = []
     for descriptor in descriptors.compactMap({ Int32($0) }) where !own.contains(descriptor) {
-      var status = stat()
-      guard stat("/proc/\(pid)/fd/\(descriptor)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-      if let path = wanted[FileIdentity(status)] { found.insert(path) }
+      guard let file = FileIdentity(ofRegularFileKnownAt: "/proc/\(pid)/fd/\(descriptor)") else { continue }
+      if let path = wanted[file] { found.insert(path) }
     }
     return found
   }

@@ -109,16 +109,26 @@ package struct Pull: Sendable {
     }
   }
 
-  /// A version in a private file of the state folder, for as long as `body` runs.
+  /// A version in a private file, for as long as `body` runs.
   func withPrivateImage<Value: Sendable>(
     of found: FoundVersion, _ body: (SpooledVersion) async throws -> Value
   ) async throws -> Value {
-    try StateFiles.makeFolder(world.stateFolder)
-    Spool.sweep(in: world.stateFolder)
-    let spool = try Spool.open(in: world.stateFolder)
+    let spool = try privateSpool()
     defer { spool.remove() }
     let spooled = try await self.spool(found, for: "\(spool.path)/image")
     defer { spooled.discard() }
     return try await body(spooled)
+  }
+
+  /// In the state folder; among everybody's temporary files where there can be none, as on a machine that is only being
+  /// rebuilt, or for a user without a home.
+  private func privateSpool() throws -> Spool {
+    if (try? StateFiles.makeFolder(world.stateFolder)) != nil, access(world.stateFolder, W_OK) == 0 {
+      Spool.sweep(in: world.stateFolder)
+      return try Spool.open(in: world.stateFolder)
+    }
+    let temporary = "/var/tmp"
+    Spool.sweepTemporary(in: temporary)
+    return try Spool.openTemporary(in: temporary)
   }
 }

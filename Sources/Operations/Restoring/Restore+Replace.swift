@@ -9,6 +9,7 @@ extension Restore {
     // Told before gigabytes are fetched; looked at again when it counts.
     let use = DatabaseUse(of: path)
     try use.demandNobody(path)
+    try SetAside.demandMovable(path)
     if let remark = use.remark { world.reporter.notice(remark) }
     let spooled = try await pull.spool(found, for: path, replacing: true)
     defer { spooled.discard() }
@@ -19,8 +20,10 @@ extension Restore {
 
     let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
     defer { beside.discard() }
-    let folder = try FolderLock(of: path)
+    let folder = try await FolderLock.take(of: path, within: request.busyTimeout, world.reporter)
     defer { folder.release() }
+    // From here on nothing waits for anybody.
+    try Task.checkCancellation()
     var (aside, resuming) = try freePlace(path)
     do {
       // Where no database was moved, no name of one keeps the others apart.
@@ -116,26 +119,5 @@ extension Restore {
       told.hint = "Put it back with: \(SetAside.backCommand(from: aside.aside, to: aside.database))"
       throw told
     }
-  }
-}
-
-/// Held while the files of a database change their names: another restore in this folder waits.
-private struct FolderLock {
-  private let descriptor: Int32
-
-  init(of path: String) throws {
-    let folder = RestoredFile.folder(of: path)
-    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw OperationError(
-        .failed, code: "fileSystem", "cannot open \(folder): \(String(cString: strerror(errno)))",
-        hint: "Run as a user who may read and write that folder.")
-    }
-    while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
-  }
-
-  func release() {
-    flock(descriptor, LOCK_UN)
-    close(descriptor)
   }
 }

@@ -31,6 +31,8 @@ package struct RestoreAll: Sendable {
   package var pull: Pull
   /// Only say what would be done.
   package var dryRun = false
+  /// Of the databases that have a place, those that have versions at another target only: no failure where none is here.
+  package var elsewhere: Set<String> = []
 
   package init(_ pull: Pull) { self.pull = pull }
 
@@ -47,7 +49,8 @@ package struct RestoreAll: Sendable {
       outcome.failures = (chains.nameless + chains.vanished).map { (nil, OperationError($0, doing: target.name)) }
       let databases = chains.databases.filter { $0.host == outcome.host }
       if case .restore(_, let paths) = work {
-        for name in paths.keys.sorted() where !databases.contains(where: { $0.name == name }) {
+        for name in paths.keys.sorted()
+        where !elsewhere.contains(name) && !databases.contains(where: { $0.name == name }) {
           let error = RepositoryError(
             .noSuchVersion, "no version of '\(name)' of \(outcome.host) is at \(target.name)",
             hint: "`sealift list` shows what is there.")

@@ -65,6 +65,7 @@ package struct RestorePreview: Sendable {
     var room = RestoreRoom(found, beside: real, restore.pull.makeOver)
     if mode == .replace {
       note { try use.demandNobody(real) }
+      note { try SetAside.demandMovable(real) }
       moves = SetAside(real, time: now).plan.map { Restore.Move(from: $0.from, to: $0.to) }
     } else {
       identical = false

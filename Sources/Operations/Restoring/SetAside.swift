@@ -1,4 +1,5 @@
 import Glibc
+import Snapshots
 
 /// A database and its side files under another name, so that their place is free and nothing of them is lost.
 ///
@@ -37,6 +38,17 @@ struct SetAside {
   static let goesAlong = [".companions"]
 
   private static let endings = SideFiles.endings + goesAlong
+
+  /// - Throws: `.failed` where the database's own file is a mount point, as one file given to a container is: it cannot
+  ///   get another name. Nor can a side file.
+  static func demandMovable(_ database: String) throws {
+    guard let point = ([""] + SideFiles.endings).map({ database + $0 }).first(where: FileSystemKind.isMountPoint) else {
+      return
+    }
+    throw OperationError(
+      .failed, code: "mountPoint", "\(point) is a mount point: it cannot be moved aside",
+      hint: "Restore into it with --live, or restore where its own folder is.")
+  }
 
   /// What would be moved.
   var plan: [Move] { moves { FileIdentity(at: $0.from) != nil } }

@@ -37,6 +37,38 @@ import Testing
     #expect(home.names.allSatisfy { !$0.contains(".before-") })
   }
 
+  @Test func `a folder that another program has locked is waited for, not without end`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let folder = open(home.road.scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { close(folder) }
+    try #require(flock(folder, LOCK_SH) == 0)
+    let error = await home.refusal(.replace) { $0.busyTimeout = .seconds(3) }
+    #expect(error?.code == "folderLocked" && error?.message.contains(home.road.scratch.path) == true)
+    #expect(home.road.notices.said.withLock { $0.contains { $0.contains("waiting for") } })
+    #expect(try home.dump(home.path) == home.now)
+    // Whoever gives up while it waits is heard.
+    let restore = Task { try await home.run(.replace) }
+    try await Task.sleep(for: .milliseconds(300))
+    restore.cancel()
+    let ended = await restore.result
+    #expect(throws: (any Error).self) { try ended.get() }
+    #expect(try home.dump(home.path) == home.now)
+    flock(folder, LOCK_UN)
+    _ = try await home.run(.replace)
+    #expect(try home.dump(home.path) == home.pushed)
+  }
+
+  @Test func `which file a path leads to is known without asking for its state`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("file")
+    try writeFile(path, [1])
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    #expect(FileIdentity(ofRegularFileKnownAt: "/proc/self/fd/\(descriptor)") == FileIdentity(at: path))
+    #expect(FileIdentity(ofRegularFileKnownAt: scratch.path) == nil)
+    #expect(FileIdentity(ofRegularFileKnownAt: scratch.file("none")) == nil)
+  }
+
   @Test func `a linked database is replaced where it is, and the link stays`() async throws {
     let home = try await RestoreRoad(wal: true)
     let link = home.road.scratch.file("link.db")

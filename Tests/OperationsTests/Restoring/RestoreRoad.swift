@@ -46,8 +46,10 @@ struct RestoreRoad {
     return try await restore.run(.latest(database: "app"), from: road.target, request)
   }
 
-  func refusal(_ mode: Restore.Mode) async -> OperationError? {
-    await #expect(throws: OperationError.self) { try await run(mode) }
+  func refusal(
+    _ mode: Restore.Mode, _ change: (inout Restore.Request) -> Void = { _ in }
+  ) async -> OperationError? {
+    await #expect(throws: OperationError.self) { try await run(mode, change) }
   }
 
   /// What SQL sees, without leaving anything behind or merging a -wal.

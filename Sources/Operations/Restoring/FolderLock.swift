@@ -1,0 +1,56 @@
+import Glibc
+
+/// Held while the files of a database change their names: another restore in this folder waits.
+struct FolderLock {
+  private let descriptor: Int32
+
+  /// Anybody who may read the folder can hold such a lock: it is waited for so long and no longer.
+  /// - Throws: `.failed` (`folderLocked`) when that has passed; `CancellationError`.
+  static func take(of path: String, within patience: Duration, _ reporter: any Reporter) async throws -> FolderLock {
+    let folder = RestoredFile.folder(of: path)
+    let lock = try FolderLock(folder)
+    do {
+      let clock = ContinuousClock()
+      let began = clock.now
+      var hasTold = false
+      while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
+        guard errno == EWOULDBLOCK || errno == EINTR else {
+          throw OperationError.fileSystem("cannot lock \(folder)", errno)
+        }
+        let waited = clock.now - began
+        guard waited < patience else { throw isLocked(folder) }
+        if !hasTold, waited > .seconds(1) {
+          reporter.notice("waiting for \(folder), which another program has locked")
+          hasTold = true
+        }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      return lock
+    } catch {
+      close(lock.descriptor)
+      throw error
+    }
+  }
+
+  private init(_ folder: String) throws {
+    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw OperationError(
+        .failed, code: "fileSystem", "cannot open \(folder): \(String(cString: strerror(errno)))",
+        hint: "Run as a user who may read and write that folder.")
+    }
+  }
+
+  func release() {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
+
+  private static func isLocked(_ folder: String) -> OperationError {
+    OperationError(
+      .failed, code: "folderLocked", "another program holds a lock (flock) on \(folder), and kept it",
+      hint:
+        "Another restore may be at work there; `fuser -v \(shellQuoted(folder))` shows who has it open. Nothing was changed."
+    )
+  }
+}
