@@ -53,6 +53,17 @@ import Testing
     #expect(version.drillText == drilled.text)
   }
 
+  @Test(arguments: SampleDatabase.allCases.filter(\.needsApplicationCode))
+  func `what needs its application's code passes as far as it can be looked at`(_ kind: SampleDatabase) async throws {
+    let road = try await Road()
+    let path = road.scratch.file("app.db")
+    try kind.make(at: path)
+    let pushed = try await road.push(DatabaseSource(name: "app", path: path))
+    #expect(pushed.failures.isEmpty && pushed.damage == nil)
+    let outcome = try await drill(road)
+    #expect(outcome.failures.isEmpty && outcome.drilled.first?.hasPassed == true, "\(outcome)")
+  }
+
   @Test func `the target alone is enough, and this machine's memory is not asked`() async throws {
     let (road, _) = try await pushed()
     let pack = try #require(road.store.content.keys.first { $0.text.hasPrefix("packs/") })

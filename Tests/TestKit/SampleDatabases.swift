@@ -39,6 +39,9 @@ package enum SampleDatabase: String, CaseIterable, Sendable {
   case applicationFunctionInCheck
   case applicationFunctionInIndex
   case applicationFunctionInColumn
+  case applicationFunctionInColumnThatIsNotNull
+  case applicationFunctionInPartialIndex
+  case applicationFunctionInIndexOfColumn
 
   /// It cannot be copied by `VACUUM INTO`, or not checked, without the application's own code.
   package var needsApplicationCode: Bool { rawValue.hasPrefix("application") }
@@ -144,6 +147,12 @@ package enum SampleDatabase: String, CaseIterable, Sendable {
       "CREATE TABLE even(t); CREATE INDEX by_twice ON even(twice(t)); INSERT INTO even SELECT value FROM numbers;"
     case .applicationFunctionInColumn:
       "CREATE TABLE even(t, u AS (twice(t)) STORED); INSERT INTO even(t) SELECT value FROM numbers;"
+    case .applicationFunctionInColumnThatIsNotNull:
+      "CREATE TABLE even(t, u AS (twice(t)) NOT NULL); INSERT INTO even(t) SELECT value FROM numbers;"
+    case .applicationFunctionInPartialIndex:
+      "CREATE TABLE even(t); CREATE UNIQUE INDEX large ON even(t) WHERE twice(t) > 9; INSERT INTO even SELECT value FROM numbers;"
+    case .applicationFunctionInIndexOfColumn:
+      "CREATE TABLE even(t, u AS (twice(t))); CREATE INDEX by_u ON even(u); INSERT INTO even(t) SELECT value FROM numbers;"
     default: ""
     }
   }
