@@ -38,6 +38,8 @@ extension OperationError {
     case .cancelled: .cancelled
     case .query, .plainDatabase, .connection, .pageSize, .table: .usage
     case .damagedCopy: .verificationFailed
+    // Of this machine, not of the database.
+    case .noSpace, .spool: .failed
     default: .sourceUnreadable
     }
   }

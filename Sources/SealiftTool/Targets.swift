@@ -33,6 +33,21 @@ struct Targets: Sendable {
     return try names.map(settings)
   }
 
+  /// Whether versions of a database are to be at a target: targets that are named on the line count, not its own.
+  func expects(_ database: Configuration.DatabaseSettings, at target: TargetSettings) -> Bool {
+    guard asked.isEmpty, let own = database.targets else { return true }
+    return own.contains(target.name)
+  }
+
+  /// Of databases that were named, those that are to be at a target; what the configuration does not know may be anywhere.
+  /// - Returns: no names where none were given, which stands for all; `nil` where none of them belongs there.
+  func among(_ names: [String], at target: TargetSettings) -> [String]? {
+    let here = names.filter { name in
+      configuration.databases.first { $0.source.name == name }.map { expects($0, at: target) } ?? true
+    }
+    return here.isEmpty && !names.isEmpty ? nil : here
+  }
+
   /// The one target a version is read from.
   /// - Throws: `.usage` when there are several: which one is meant is for the person to say.
   func one() throws -> TargetSettings {

@@ -44,8 +44,9 @@ struct Check: SealiftCommand {
     let reading = readData ? subset.flatMap(Self.reading) ?? .all : .structure
     var tries = Tries<CheckRepository.Outcome>()
     for target in chosen {
+      guard let here = targets.among(names, at: target) else { continue }
       try await tries.attempt(target.name, session.terminal) {
-        try await CheckRepository(world).run(at: try targets.access(target), databases: names, reading)
+        try await CheckRepository(world).run(at: try targets.access(target), databases: here, reading)
       }
     }
     let outcomes = tries.done.map(\.outcome)
@@ -56,8 +57,9 @@ struct Check: SealiftCommand {
         for line in CheckLines.lines(outcome) { try session.terminal.result(printable(line)) }
       }
     }
-    let status = try tries.status("targets", session.terminal)
-    guard let broken = outcomes.first(where: { !$0.isSound }) else { return status }
+    let broken = outcomes.first { !$0.isSound }
+    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil)
+    guard let broken else { return status }
     throw OperationError(
       .verificationFailed, code: "damageFound", CheckLines.summary(broken),
       hint: "`sealift repair` stores anew what can be had. Versions that are whole restore as ever.")

@@ -28,8 +28,9 @@ struct Doctor: SealiftCommand {
     let release = SQLiteRelease.ours
     if session.options.json { try session.terminal.result(Documents.doctor(examinations, release)) }
     if let caution = release?.caution { session.terminal.notice(caution) }
-    let status = try tries.status("targets", session.terminal)
-    guard let sick = examinations.first(where: \.isSick) else { return status }
+    let sick = examinations.first(where: \.isSick)
+    let status = try tries.status("targets", session.terminal, isLastWord: sick == nil)
+    guard let sick else { return status }
     throw OperationError(
       .failed, code: "promiseBroken", "\(sick.target) does not keep what sealift relies on",
       hint: "Do not push there. Docs/Stores.md says what each promise is for, and what is known of some servers.")

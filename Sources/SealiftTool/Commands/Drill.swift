@@ -69,10 +69,10 @@ struct DrillCommand: SealiftCommand {
     let world = try session.world(configuration)
     var report = DrillReport()
     for target in chosen {
+      guard let here = targets.among(databases, at: target) else { continue }
       var request = request(configuration)
-      request.databases = databases.filter { configuration.pushes($0, to: target) }
+      request.databases = here
       if !selectors.isEmpty { request.choice = .versions(selectors) }
-      if request.databases.isEmpty, !databases.isEmpty { continue }
       try await report.drill(request, at: target.name, world, session.terminal) { try targets.access(target) }
     }
     return try report.end(session.terminal)
@@ -96,13 +96,5 @@ struct DrillCommand: SealiftCommand {
     if let limit = queryTimeout.flatMap(TimeSpan.parse) { trial.queryLimit = .milliseconds(limit) }
     if noForeignKeys { trial.foreignKeys = false }
     return trial
-  }
-}
-
-extension Configuration {
-  /// Whether a database is meant to be there: what the configuration does not know may be anywhere.
-  fileprivate func pushes(_ name: String, to target: TargetSettings) -> Bool {
-    let names = databases.first { $0.source.name == name }?.targets
-    return names.map { $0.contains(target.name) } ?? true || !targets.contains { $0.name == target.name }
   }
 }

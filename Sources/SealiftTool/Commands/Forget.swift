@@ -51,7 +51,7 @@ struct Forget: SealiftCommand {
     let forget = ForgetVersions(try session.world(configuration))
     var report = ForgetReport(isDryRun: dryRun)
     for target in chosen {
-      guard var request = try wish.request(at: target.name, asked: !session.options.targets.isEmpty) else { continue }
+      guard var request = try wish.request(at: target, of: targets) else { continue }
       request.allHosts = allHosts
       try await report.run(request, forget, at: target, targets, session.terminal)
     }
@@ -69,10 +69,12 @@ extension Forget {
         .usage, "--lost and rules exclude each other", hint: "Give up what is lost first, then forget by rules.")
     }
     var request = ForgetLost.Request()
-    (request.named, request.allHosts, request.dryRun) = (arguments, allHosts, dryRun)
+    (request.allHosts, request.dryRun) = (allHosts, dryRun)
     let forget = ForgetLost(try session.world(configuration))
     var tries = Tries<ForgetLost.Outcome>()
     for target in try targets.all() {
+      guard let here = targets.among(arguments, at: target) else { continue }
+      request.named = here
       try await tries.attempt(target.name, session.terminal) { [request] in
         try await forget.run(request, at: try targets.access(target))
       }
@@ -82,7 +84,7 @@ extension Forget {
       try session.terminal.result(Documents.lost(outcomes, dryRun: dryRun, notices: session.terminal.notices))
     } else {
       for line in outcomes.flatMap({ Self.lines($0, dryRun: dryRun) }) { try session.terminal.result(printable(line)) }
-      if outcomes.allSatisfy({ $0.chains.isEmpty && $0.problems.isEmpty }) {
+      if !outcomes.isEmpty, outcomes.allSatisfy({ $0.chains.isEmpty && $0.problems.isEmpty }) {
         session.terminal.notice("nothing is lost that was not forgotten")
       }
     }
@@ -149,17 +151,17 @@ struct ForgetWish {
     kind = .configured(chosen)
   }
 
-  /// - Parameter asked: the targets were named on the line: then they count, not each database's own.
   /// - Returns: `nil` when there is nothing to forget at this target.
-  func request(at target: String, asked: Bool) throws -> ForgetVersions.Request? {
+  func request(at target: TargetSettings, of targets: Targets) throws -> ForgetVersions.Request? {
     switch kind {
     case .ids(let selectors): return ForgetVersions.Request(.versions(selectors))
     case .rulesForAll(let rules):
+      guard let here = targets.among(names, at: target) else { return nil }
       var request = ForgetVersions.Request(.rulesForAll(rules))
-      request.named = names
+      request.named = here
       return request
     case .configured(let databases):
-      let here = databases.filter { asked || $0.targets?.contains(target) ?? true }
+      let here = databases.filter { targets.expects($0, at: target) }
       let rules = here.compactMap { database in database.keep.map { (database.source.name, $0) } }
       guard !rules.isEmpty else { return nil }
       var request = ForgetVersions.Request(.rules(Dictionary(rules) { first, _ in first }))

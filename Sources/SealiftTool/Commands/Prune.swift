@@ -44,8 +44,9 @@ struct PruneCommand: SealiftCommand {
     let world = try session.world(configuration)
     var tries = Tries<Pruning>()
     for target in chosen {
+      guard let here = targets.among(databases, at: target) else { continue }
       try await tries.attempt(target.name, session.terminal) {
-        let outcome = try await PruneRepository(world).run(request, at: try targets.access(target))
+        let outcome = try await PruneRepository(world).run(request(of: here), at: try targets.access(target))
         return Pruning(target: target.name, outcome: outcome)
       }
     }
@@ -58,7 +59,7 @@ struct PruneCommand: SealiftCommand {
     return try status(tries, prunings, session.terminal)
   }
 
-  private var request: PruneRepository.Request {
+  private func request(of databases: [String]) -> PruneRepository.Request {
     var request = PruneRepository.Request()
     request.databases = databases
     request.dryRun = dryRun

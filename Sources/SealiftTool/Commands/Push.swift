@@ -8,7 +8,8 @@ struct PushCommand: SealiftCommand {
     abstract: "Take a copy of databases, seal it and store it.",
     discussion: """
       An argument with a '/' in it is the path of a database file (of a configured one: that one, as it is configured), \
-      any other is a name from the configuration. Without \
+      any other is a name from the configuration. A file that is not configured is called as its file is, without the \
+      ending; two of one name need --name. Without \
       arguments all configured databases are pushed. Applications may go on writing meanwhile.
 
         sealift push
@@ -123,40 +124,12 @@ struct PushCommand: SealiftCommand {
   }
 
   private func database(_ text: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {
-    guard text.contains("/") else { return try configured(text, configuration) }
-    // The path of a configured database is another way to name it.
-    if let known = configuration.databases.first(where: {
-      Paths.resolved($0.source.path) == Paths.resolved(Paths.absolute(text)) && $0.source.name == name ?? $0.source.name
-    }) {
-      return known
-    }
-    if let name, !isDatabaseName(name) {
-      throw OperationError(
-        .usage, code: "badName", "'\(name)' cannot be the name of a database",
-        hint: "A name has no '/' and at most 255 bytes.")
-    }
-    guard let name = name ?? Paths.databaseName(text), isDatabaseName(name) else {
-      throw OperationError(
-        .usage, code: "badName", "the database at '\(text)' needs a name", hint: "Give it one with --name.")
-    }
-    return Configuration.DatabaseSettings(source: DatabaseSource(name: name, path: Paths.absolute(text)), targets: nil)
-  }
-
-  private func configured(_ name: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {
-    if self.name != nil {
-      throw OperationError(
-        .usage, "--name is for paths, and '\(name)' has no '/' in it",
-        hint: "Write ./\(name) for a file in this folder.")
-    }
-    if let known = configuration.databases.first(where: { $0.source.name == name }) { return known }
-    let nearest = Nearest.match(for: name, among: configuration.databases.map(\.source.name))
+    if let settings = try ChosenDatabase(text, name: name, configuration).settings { return settings }
+    let nearest = Nearest.match(for: text, among: configuration.databases.map(\.source.name))
     throw OperationError(
-      .usage, code: "unknownDatabase", "'\(name)' is not a configured database",
-      hint: nearest.map { "Did you mean '\($0)'?" } ?? "A file in this folder is written with a slash: ./\(name)")
+      .usage, code: "unknownDatabase", "'\(text)' is not a configured database",
+      hint: nearest.map { "Did you mean '\($0)'?" } ?? "A file in this folder is written with a slash: ./\(text)")
   }
-
-  /// What a path gives may have any character but a slash; only nothing at all is no name.
-  private func isDatabaseName(_ name: String) -> Bool { !name.isEmpty && !name.contains("/") && name.utf8.count <= 255 }
 }
 
 extension DatabaseSource.Method: ExpressibleByArgument {}

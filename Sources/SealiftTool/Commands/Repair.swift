@@ -11,12 +11,20 @@ struct Repair: SealiftCommand {
       newest version is lost is pushed afresh. What cannot be saved is named and flagged. New objects are written, and \
       nothing is deleted.
 
+      A database that is not configured is given by the path that it is pushed from.
+
         sealift repair --dry-run
         sealift repair app
+        sealift --target file:///srv/backup repair ./app.db
       """)
 
-  @Argument(help: ArgumentHelp("Only versions of these databases.", valueName: "name"))
+  @Argument(
+    help: ArgumentHelp("Only versions of these databases: names, or paths.", valueName: "name|path"),
+    completion: .file())
   var names: [String] = []
+
+  @Option(help: "The database's name, when it is given as a path.")
+  var name: String?
 
   @Option(
     name: .customLong("pack"), parsing: .singleValue,
@@ -30,14 +38,22 @@ struct Repair: SealiftCommand {
 
   @OptionGroup var global: GlobalOptions
 
+  func validate() throws {
+    if name != nil, names.count != 1 { throw ValidationError("--name needs exactly one database, given as a path") }
+  }
+
   func perform(in session: Session) async throws -> ExitStatus {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     let world = try session.world(configuration)
-    var request = RepairRepository.Request(databases: configuration.databases.map(\.source))
-    (request.names, request.packs, request.dryRun) = (names, packs, dryRun)
+    let chosen = try names.map { try ChosenDatabase($0, name: name, configuration) }
+    let others = chosen.filter { !$0.isConfigured }.compactMap(\.settings?.source)
+    var request = RepairRepository.Request(databases: configuration.databases.map(\.source) + others)
+    (request.packs, request.dryRun) = (packs, dryRun)
     var tries = Tries<RepairRepository.Outcome>()
     for target in try targets.all() {
+      guard let here = targets.among(chosen.map(\.name), at: target) else { continue }
+      request.names = here
       try await tries.attempt(target.name, session.terminal) { [request] in
         try await RepairRepository(world).run(request, at: try targets.access(target))
       }
@@ -50,14 +66,16 @@ struct Repair: SealiftCommand {
         for line in Self.lines(outcome) { try session.terminal.result(printable(line)) }
       }
     }
-    let status = try tries.status("targets", session.terminal)
+    let broken = outcomes.first { !$0.isWhole }
+    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil)
     for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
-    guard let broken = outcomes.first(where: { !$0.isWhole }) else { return status }
+    guard let broken else { return status }
     throw OperationError(
       .verificationFailed, code: "notAllSaved", Self.summary(broken),
       hint: broken.elsewhere.isEmpty
         ? "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects. Versions whose manifests are gone are given up with `sealift forget --lost`."
-        : "Run `sealift repair` on the machine that pushes those databases too: it may still have what is missing.")
+        : "A database of this machine that is not configured is given by its path, such as `sealift repair ./app.db`."
+          + " Run `sealift repair` on the machines that push the others too: they may still have what is missing.")
   }
 
   static func lines(_ outcome: RepairRepository.Outcome) -> [String] {

@@ -33,9 +33,12 @@ struct RetrievalOfAll {
     _ work: RestoreAll.Work, _ configuration: Configuration, in session: Session
   ) async throws -> ExitStatus {
     let targets = try Targets(session, configuration)
-    let target = try targets.access(try targets.one())
+    let settings = try targets.one()
+    let target = try targets.access(settings)
     var all = RestoreAll(options.pull(try session.world(configuration, readOnly: true)))
     all.dryRun = options.dryRun
+    all.elsewhere = Set(
+      configuration.databases.filter { $0.targets?.contains(settings.name) == false }.map(\.source.name))
     let outcome = try await all.run(work, from: target, host: host) { done in
       guard let outcome = done.outcome, !session.options.json else { return }
       Retrieval.Report.notes(outcome, session.terminal)

@@ -25,8 +25,7 @@ struct Status: SealiftCommand {
     let operation = StatusOfDatabases(try session.world(configuration, readOnly: true))
     var tries = Tries<StatusOfDatabases.Outcome>()
     for target in try targets.all() {
-      let asked = !session.options.targets.isEmpty
-      let here = databases?.filter { asked || $0.targets?.contains(target.name) ?? true }.map(\.source)
+      let here = databases?.filter { targets.expects($0, at: target) }.map(\.source)
       if let here, here.isEmpty { continue }
       try await tries.attempt(target.name, session.terminal) {
         let outcome = try await operation.run(here, at: try targets.access(target))
@@ -44,6 +43,8 @@ struct Status: SealiftCommand {
     for outcome in outcomes { for problem in outcome.problems { session.terminal.tell(problem) } }
     let status = try tries.status("targets", session.terminal)
     guard status == .success, let alarm = StatusLines.alarm(outcomes) else { return status }
+    // Problems were told one by one.
+    if outcomes.allSatisfy(\.problems.isEmpty) { session.terminal.tell(alarm) }
     session.terminal.tellDocument(alarm)
     return ExitStatus(alarm.kind)
   }
@@ -107,6 +108,11 @@ enum StatusLines {
     if let problem = outcomes.flatMap(\.problems).first { return problem }
     for outcome in outcomes {
       guard let unsound = outcome.databases.first(where: { !$0.isSound }) else { continue }
+      guard unsound.newest != nil else {
+        return OperationError(
+          .verificationFailed, code: "neverPushed", "there is no version of '\(unsound.name)' at \(outcome.target)",
+          hint: "Push it: `sealift push \(unsound.name)`.")
+      }
       return OperationError(
         .verificationFailed, code: "unsound",
         "something is wrong with versions of '\(unsound.name)' at \(outcome.target)",

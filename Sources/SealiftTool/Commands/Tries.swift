@@ -17,14 +17,16 @@ struct Tries<Outcome> {
     }
   }
 
+  /// - Parameter isLastWord: nothing worse is told after it: a run ends with one document.
   /// - Throws: the first failure when nothing was done.
-  func status(_ what: String, _ terminal: Terminal) throws -> ExitStatus {
+  func status(_ what: String, _ terminal: Terminal, isLastWord: Bool = true) throws -> ExitStatus {
     guard let first = failures.first else { return .success }
     guard !done.isEmpty else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }
       throw first.error
     }
     for failure in failures { terminal.tell(failure.error) }
+    guard isLastWord else { return .partlyDone }
     terminal.tellDocument(
       OperationError(
         .partlyDone, "\(failures.count) of \(failures.count + done.count) \(what) failed: \(first.error.message)",

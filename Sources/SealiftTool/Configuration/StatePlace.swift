@@ -13,7 +13,8 @@ struct StatePlace {
       (self.path, from) = (Paths.absolute(path), configuration.file ?? "configuration")
     } else if let path = Environment.filled("SEALIFT_STATE") {
       (self.path, from) = (Paths.absolute(path), "environment SEALIFT_STATE")
-    } else if let path = Environment.filled("XDG_STATE_HOME") {
+    } else if let path = Environment.filled("XDG_STATE_HOME"), path.hasPrefix("/") {
+      // One that is relative is to be passed over, by the rules for these variables.
       (self.path, from) = ("\(path)/sealift", "environment XDG_STATE_HOME")
     } else if let path = Environment.filled("HOME") {
       (self.path, from) = ("\(path)/.local/state/sealift", "default")
@@ -32,8 +33,11 @@ struct StatePlace {
       made += "/\(part)"
       if mkdir(made, 0o700) == 0 {
         try makeNamesDurable(in: parent)
-      } else if errno != EEXIST, errno != EISDIR, !Paths.isFolder(made) {
-        throw refusal("cannot make the state folder \(made): \(String(cString: strerror(errno)))")
+      } else {
+        let number = errno
+        guard number == EEXIST || number == EISDIR || Paths.isFolder(made) else {
+          throw refusal("cannot make the state folder \(made): \(String(cString: strerror(number)))")
+        }
       }
       if let planted = PlantedEntry.refusal(of: made, in: parent, foldersToo: true) { throw refusal(planted) }
     }

@@ -1,0 +1,47 @@
+import Sealift
+
+/// A database as a word on the command line names it: with a `/` in it the path of its file, else its name.
+struct ChosenDatabase {
+  let name: String
+  /// As it is configured, or else as its path alone says; `nil` of a name that is not configured.
+  let settings: Configuration.DatabaseSettings?
+  let isConfigured: Bool
+
+  /// - Parameter name: what a file that is given by its path is to be called; by default as the file is.
+  /// - Throws: `.usage`.
+  init(_ text: String, name: String?, _ configuration: Configuration) throws {
+    guard text.contains("/") else {
+      guard name == nil else {
+        throw OperationError(
+          .usage, "--name is for paths, and '\(text)' has no '/' in it",
+          hint: "Write ./\(text) for a file in this folder.")
+      }
+      self.name = text
+      settings = configuration.databases.first { $0.source.name == text }
+      isConfigured = settings != nil
+      return
+    }
+    // The path of a configured database is another way to name it.
+    if let known = configuration.databases.first(where: {
+      Paths.resolved($0.source.path) == Paths.resolved(Paths.absolute(text)) && $0.source.name == name ?? $0.source.name
+    }) {
+      (self.name, settings, isConfigured) = (known.source.name, known, true)
+      return
+    }
+    if let name, !Self.isName(name) {
+      throw OperationError(
+        .usage, code: "badName", "'\(name)' cannot be the name of a database",
+        hint: "A name has no '/' and at most 255 bytes.")
+    }
+    guard let chosen = name ?? Paths.databaseName(text), Self.isName(chosen) else {
+      throw OperationError(
+        .usage, code: "badName", "the database at '\(text)' needs a name", hint: "Give it one with --name.")
+    }
+    var source = DatabaseSource(name: chosen, path: Paths.absolute(text))
+    source.isNamedByPath = name == nil
+    (self.name, settings, isConfigured) = (chosen, .init(source: source, targets: nil), false)
+  }
+
+  /// What a path gives may have any character but a slash; only nothing at all is no name.
+  private static func isName(_ name: String) -> Bool { !name.isEmpty && !name.contains("/") && name.utf8.count <= 255 }
+}

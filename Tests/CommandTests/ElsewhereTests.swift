@@ -1,0 +1,131 @@
+import FoundationEssentials
+import TestKit
+import Testing
+
+@testable import SealiftTool
+
+/// Databases that go to some targets only, and those that no configuration knows.
+@Suite struct ElsewhereTests {
+  private struct Refusal: Decodable {
+    struct Body: Decodable {
+      var code: String
+    }
+    var error: Body
+  }
+
+  /// `app` goes to `disk`, `logs` to `cloud`; both are pushed.
+  private func home() async throws -> Home {
+    let home = try Home()
+    func file(_ name: String) -> String { home.program.file(name) }
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(file("state"))",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(file("key"))"},
+                   "cloud": {"url": "file://\(file("cloud"))", "keyFile": "\(file("key"))"}},
+       "databases": {"app": {"path": "\(file("app.db"))", "targets": ["disk"]},
+                     "logs": {"path": "\(file("logs.db"))", "targets": ["cloud"]}}}
+      """, to: "config.json")
+    try SQLite.run("CREATE TABLE l(a); INSERT INTO l VALUES (1)", on: file("logs.db"))
+    try enlarge(home)
+    for target in ["disk", "cloud"] { try await home.must("--target", target, "init") }
+    try await home.must("push")
+    return home
+  }
+
+  /// So that it needs a pack.
+  private func enlarge(_ home: Home) throws {
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(300000))", on: home.program.file("app.db"))
+  }
+
+  @Test(arguments: [
+    ["check", "app"], ["prune", "app"], ["repair", "app"], ["forget", "app", "--keep-last", "1", "--dry-run"],
+    ["forget", "--lost", "app"], ["drill", "app"], ["status", "app"],
+  ])
+  func `a command asks a target for those databases only that go there`(_ words: [String]) async throws {
+    let home = try await home()
+    let ending = try await home.program.start(
+      Program.path, ["--config", home.program.file("config.json")] + words)
+    #expect(ending.status == 0, "\(ending.error)")
+    // Who names the target asks there.
+    let asked = try await home.program.start(
+      Program.path, ["--config", home.program.file("config.json"), "--target", "cloud"] + words)
+    #expect(asked.status != 0)
+  }
+
+  @Test func `restoring all from one target misses nothing that goes to another`() async throws {
+    let home = try await home()
+    try FileManager.default.removeItem(atPath: home.program.file("app.db"))
+    try await home.must("--target", "disk", "restore", "--all")
+    #expect(try home.content("app.db").contains { $0.contains("t") })
+  }
+
+  @Test func `a database that was never pushed is not safe`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let ending = try await home("status")
+    #expect(ending.status == 13)
+    #expect(ending.error.contains("no version of 'app'") && ending.error.contains("sealift push app"))
+  }
+
+  @Test(arguments: [["check", "--read-data"], ["repair"]])
+  func `a run ends with one document, however much went wrong`(_ words: [String]) async throws {
+    let home = try await home()
+    let packs = home.program.file("target/packs")
+    for chain in try FileManager.default.contentsOfDirectory(atPath: packs) {
+      for pack in try FileManager.default.contentsOfDirectory(atPath: "\(packs)/\(chain)") {
+        try FileManager.default.removeItem(atPath: "\(packs)/\(chain)/\(pack)")
+      }
+    }
+    // Nothing is left that it could be saved from, and the other target cannot be reached.
+    for gone in ["cloud", "app.db", "state"] { try FileManager.default.removeItem(atPath: home.program.file(gone)) }
+    let ending = try await home.program.start(
+      Program.path, ["--config", home.program.file("config.json"), "--json"] + words)
+    #expect(ending.status == 13)
+    let lines = ending.error.split(separator: "\n")
+    #expect(lines.count == 1, "\(ending.error)")
+    _ = try decoded(Refusal.self, String(lines.first ?? ""))
+  }
+
+  @Test func `repair takes a database that is not configured by its path`() async throws {
+    let home = try Home()
+    try enlarge(home)
+    try home.program.write("{\"stateFolder\": \"\(home.program.file("state"))\"}", to: "config.json")
+    func run(_ words: String...) async throws -> Program.Ending {
+      try await home.program.start(
+        Program.path,
+        [
+          "--config", home.program.file("config.json"), "--key-file", home.program.file("key"), "--target", home.target,
+        ] + words)
+    }
+    #expect(try await run("init").status == 0)
+    #expect(try await run("push", home.program.file("app.db")).status == 0)
+    let packs = home.program.file("target/packs")
+    let chain = try #require(try FileManager.default.contentsOfDirectory(atPath: packs).first)
+    let pack = try #require(try FileManager.default.contentsOfDirectory(atPath: "\(packs)/\(chain)").max())
+    try FileManager.default.removeItem(atPath: "\(packs)/\(chain)/\(pack)")
+    let unnamed = try await run("repair")
+    #expect(unnamed.status == 13 && unnamed.error.contains("by its path"), "\(unnamed.error)")
+    let repaired = try await run("repair", home.program.file("app.db"))
+    #expect(repaired.status == 0, "\(repaired.error)\(repaired.output)")
+    #expect(try await run("check", "--read-data").status == 0)
+  }
+
+  @Test func `what is only read needs no state folder, whatever is done with it`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.must("push")
+    try await home.must("pull", "latest", "-o", home.program.file("live.db"))
+    let config = try String(contentsOfFile: home.program.file("config.json"), encoding: .utf8)
+    try home.program.write(
+      config.replacing(home.program.file("state"), with: "/proc/nowhere/state"), to: "config.json")
+    let streamed = try await home("pull", "latest", "-o", "-")
+    #expect(streamed.status == 0, "\(streamed.error)")
+    for words in [["--to", "live.db", "--live"], ["--table", "t", "--into", "tables.db"]] {
+      try SQLite.run("CREATE TABLE IF NOT EXISTS other(a)", on: home.program.file("tables.db"))
+      let paths = words.map { $0.hasSuffix(".db") ? home.program.file($0) : $0 }
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "restore", "latest"] + paths)
+      #expect(ending.status == 0, "\(ending.error)")
+    }
+  }
+}
