@@ -41,12 +41,16 @@ func openImage(_ path: String, _ watch: Watch) throws(SQLiteFailure) -> Connecti
   connection.obey(watch)
   try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
   try connection.execute("PRAGMA cell_size_check=1")
+  connection.passedOver = laterSchema(ofImage: path)
+  // Lets what can be read be read. The image is open for reading only.
+  if connection.passedOver != nil { try connection.execute("PRAGMA writable_schema=1") }
   return connection
 }
 
 /// - Parameter pragma: `quick_check` or `integrity_check`.
 func check(_ connection: Connection, by pragma: String, _ watch: Watch) throws -> CheckOutcome {
-  try outcome(connection, "PRAGMA \(pragma)", watch) ?? checkTables(connection, pragma, watch)
+  let found = try outcome(connection, "PRAGMA \(pragma)", watch) ?? checkTables(connection, pragma, watch)
+  return connection.passedOver.map(found.passingOver) ?? found
 }
 
 /// Nil when the check needs what only the application has.

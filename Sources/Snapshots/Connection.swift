@@ -6,6 +6,8 @@ import CSQLite
 /// unknown, and the copy falls back to pages instead of computing with stubs.
 final class Connection {
   let handle: OpaquePointer
+  /// Of an image: what of its schema is passed over, because our SQLite cannot read it.
+  var passedOver: String?
   private var watch: Watch?
 
   /// - Parameter name: an absolute path (which can never be taken for a URI), or a URI with `SQLITE_OPEN_URI`.

@@ -100,7 +100,7 @@ private final class SnapshotRun {
     if request.method == .vacuum, let failure = try vacuum(source, transaction) {
       copy.method = .pages
       copy.fallback = failure.message
-      if failure.meansDamage { copy.damage = failure.message }
+      if failure.meansDamage, !failure.isOfUnparsedSchema { copy.damage = failure.message }
       removeImage(image)
       try makeImageFile(image)
     }

@@ -61,6 +61,41 @@ import Testing
     #expect(try fileBytes(snapshot.path) == fileBytes(desk.source))
   }
 
+  /// In words that no SQLite knows yet.
+  private static let laterEntries = [
+    "CREATE VIEW later AS SELECT name FROM people FROBNICATE BY name",
+    "CREATE TRIGGER later AFTER INSERT ON people UNLESS 1 BEGIN SELECT 1; END",
+    "CREATE TABLE later(a) FROBNICATED",
+  ]
+
+  @Test(arguments: SnapshotMethod.allCases, laterEntries)
+  func `a schema of a later SQLite is no damage, and hides none`(_ method: SnapshotMethod, _ entry: String) async throws
+  {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    let people = try rootPage(of: "people", in: desk.source)
+    let kind = entry.split(separator: " ")[1]
+    let database = try TestDatabase(desk.source)
+    let beginning = ["VIEW": "AS SELECT 1", "TRIGGER": "AFTER INSERT ON people BEGIN SELECT 1; END", "TABLE": "(a)"]
+    try database.run("CREATE \(kind) later \(beginning[String(kind)] ?? "")")
+    try database.run("PRAGMA writable_schema=1; UPDATE sqlite_schema SET sql = '\(entry)' WHERE name = 'later'")
+    database.close()
+    let snapshot = try await desk.take(method)
+    #expect(snapshot.method == .pages)
+    guard case .notCheckable(let why) = snapshot.check else {
+      Issue.record("\(String(describing: snapshot.check))")
+      return
+    }
+    #expect(why.contains("later SQLite"))
+    #expect(try fileBytes(snapshot.path) == fileBytes(desk.source))
+    #expect(try await countRows(at: snapshot.path).contains { $0.table == "people" })
+    let proof = try await proveImage(at: snapshot.path, ImageTrial())
+    #expect(proof.findings.isEmpty && proof.unchecked.contains { $0.contains("later SQLite") })
+
+    try damage(desk.source, at: (people - 1) * 4096, [0xff, 0xff, 0xff, 0xff])
+    #expect(try await desk.take(method).check?.isDamaged == true)
+  }
+
   @Test(arguments: SnapshotMethod.allCases)
   func `a header that makes no sense is an explained error`(_ method: SnapshotMethod) async throws {
     for (offset, bytes) in [(21, [UInt8](arrayLiteral: 1, 2, 3)), (16, [3, 7]), (18, [9, 9])] {
