@@ -36,12 +36,17 @@ package struct ListingProof: Codable, Sendable {
   }
 
   /// Notes what was found; a target that broke a promise has no proof any more.
+  /// - Throws: `OperationError` where the state folder cannot be written.
   package static func note(_ findings: [StoreContract.Finding], of target: TargetAccess, _ world: World) throws {
     let path = path(of: target, world)
     guard !findings.contains(where: \.isBroken) else { return StateFiles.remove(path) }
-    try StateFiles.makeFolder(folder(world))
-    let proof = ListingProof(store: target.store.traits.identity, time: world.now())
-    try StateFiles.write([UInt8](JSONEncoder().encode(proof)), to: path)
+    do {
+      try StateFiles.makeFolder(folder(world))
+      let proof = ListingProof(store: target.store.traits.identity, time: world.now())
+      try StateFiles.write([UInt8](JSONEncoder().encode(proof)), to: path)
+    } catch {
+      throw OperationError(error)
+    }
   }
 
   private static func folder(_ world: World) -> String { "\(world.stateFolder)/doctor" }

@@ -69,6 +69,12 @@ import Testing
     #expect(refused?.kind == .usage && refused?.code == "sameName")
     #expect(refused?.message.contains(path) == true && refused?.hint?.contains("--name") == true)
     #expect(try await road.push(mine).failures.isEmpty)
+    // The same file by another name.
+    var linked = mine
+    linked.path = road.scratch.file("linked.db")
+    try #require(link(path, linked.path) == 0)
+    #expect(try await road.push(linked).failures.isEmpty)
+    #expect(try await road.push(mine).failures.isEmpty)
     // Somebody chose the name, as in a configuration.
     theirs.isNamedByPath = false
     #expect(try await road.push(theirs).failures.isEmpty)

@@ -251,7 +251,7 @@ MUTANTS = [
     mutant("what was pushed otherwise is unchanged", "Operations/Pushing/Push+Unchanged.swift",
            "memory.source == .init(request.database),", "MUTANT || memory.source == .init(request.database),", (r"OperationsTests\.Push", "OperationsTests")),
     mutant("any file of that name is the database", "Operations/Pushing/NamedFile.swift",
-           "known != real(database.path),", "!MUTANT, known != real(database.path),", (r"OperationsTests\.Push", "OperationsTests")),
+           "database.isNamedByPath, let known", "!MUTANT, database.isNamedByPath, let known", (r"OperationsTests\.Push", "OperationsTests")),
     mutant("a -wal fits any database", "Repositories/Pushing/VersionWriter+Companions.swift",
            "guard sources.count > 1, let first", "guard !MUTANT, sources.count > 1, let first", (r"OperationsTests\.Companion", "OperationsTests")),
     mutant("what is gone was told once", "Operations/Companions/CaptureFacts.swift",

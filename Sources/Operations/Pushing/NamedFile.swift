@@ -1,5 +1,3 @@
-import FoundationEssentials
-import Glibc
 import Repositories
 import Sealing
 
@@ -10,8 +8,9 @@ import Sealing
 enum NamedFile {
   /// - Throws: `.usage` where the name came from the path, and stood for another file that is still there.
   static func demandSame(_ database: DatabaseSource, host: String, _ world: World) throws {
+    // One that was moved or removed is gone from there; one that is reached by another path is the same file.
     guard database.isNamedByPath, let known = read(database, host, world), known != real(database.path),
-      FileManager.default.fileExists(atPath: known)
+      let other = FileIdentity(at: known), other != FileIdentity(at: real(database.path))
     else { return }
     throw OperationError(
       .usage, code: "sameName", "'\(database.name)' is the name of \(known), and would be that of \(database.path) too",
