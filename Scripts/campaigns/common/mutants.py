@@ -253,7 +253,7 @@ MUTANTS = [
     mutant("any file of that name is the database", "Operations/Pushing/NamedFile.swift",
            "database.isNamedByPath, let known", "!MUTANT, database.isNamedByPath, let known", (r"OperationsTests\.Push", "OperationsTests")),
     mutant("a -wal fits any database", "Repositories/Pushing/VersionWriter+Companions.swift",
-           "guard sources.count > 1, let first", "guard !MUTANT, sources.count > 1, let first", (r"OperationsTests\.Companion", "OperationsTests")),
+           "if changed.isEmpty { return }", "if MUTANT && sources.count > 1 || changed.isEmpty { return }", (r"OperationsTests\.Companion", "OperationsTests")),
     mutant("what is gone was told once", "Operations/Companions/CaptureFacts.swift",
            "told.contains { MemberPath", "!MUTANT && told.contains { MemberPath", (r"OperationsTests\.Companion", "OperationsTests")),
     mutant("a lock is waited for without an ear", "Operations/Restoring/FolderLock.swift",

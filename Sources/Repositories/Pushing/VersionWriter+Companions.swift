@@ -70,22 +70,24 @@ extension VersionWriter {
     try await endFrames(of: &content)
   }
 
-  /// Reads a file, or a database and what SQLite keeps beside it. Those are of one moment when the database was left alone
-  /// until the last of them was read: what is in its -wal then fits, and what was taken out of that is in it.
+  /// Reads a file, or a database and what SQLite keeps beside it, again when one of them was not left alone until the last
+  /// was read. Else they are of one moment: what is in the -wal fits, and what was taken out of that is in the database.
   private mutating func readTogether(
     _ sources: ArraySlice<CompanionSource>, into read: inout ReadMembers, _ content: inout ContentWriter,
     _ context: inout Context, onProgress: (Int) -> Void
   ) async throws {
     let (before, known) = (read.extent, context.earlier)
     for reading in 1...Self.readings {
-      var first: (any CompanionFile)?
+      var files: [any CompanionFile] = []
       for source in sources {
         try Task.checkCancellation()
         let file = try await self.read(source, into: &read, &content, &context, onProgress: onProgress)
-        if source.path == sources.first?.path { first = file }
+        // What the -shm holds is made anew from the -wal.
+        if let file, source.path != "\(sources.first?.path ?? "")-shm" { files.append(file) }
       }
-      guard sources.count > 1, let first, !(try first.isSettled()) else { return }
-      guard reading < Self.readings else { return first.keptUnsettled() }
+      let changed = try files.filter { try !$0.isSettled() }
+      if changed.isEmpty { return }
+      guard reading < Self.readings else { return changed.forEach { $0.keptUnsettled() } }
       read.cut(to: before)
       context.earlier = known
     }
@@ -135,24 +137,15 @@ extension VersionWriter {
   private mutating func read(
     _ companion: Companion, into content: inout ContentWriter, onProgress: (Int) -> Void
   ) async throws -> (file: any CompanionFile, member: Core.Member, content: Core.FileContent)? {
-    for reading in 1...Self.readings {
-      content.runs.removeAll()
-      let (file, read): (any CompanionFile, Core.FileContent)
-      do {
-        guard let opened = try companion.open() else { return nil }
-        (file, read) = (opened, try await self.read(companion, opened, into: &content, onProgress: onProgress))
-      } catch is UnreadableCompanion {
-        content.runs.removeAll()
-        return nil
-      }
-      let isSettled = try file.isSettled()
-      if !isSettled, reading < Self.readings { continue }
-      if !isSettled { file.keptUnsettled() }
-      let member = Core.Member(
-        path: companion.path, mode: file.mode, modified: file.modified, content: .file(read))
+    do {
+      guard let file = try companion.open() else { return nil }
+      let read = try await self.read(companion, file, into: &content, onProgress: onProgress)
+      let member = Core.Member(path: companion.path, mode: file.mode, modified: file.modified, content: .file(read))
       return (file, member, read)
+    } catch is UnreadableCompanion {
+      content.runs.removeAll()
+      return nil
     }
-    return nil
   }
 
   private mutating func read(
