@@ -18,11 +18,11 @@ struct FolderLock {
           throw OperationError.fileSystem("cannot lock \(folder)", errno)
         }
         let waited = clock.now - began
-        guard waited < patience else { throw isLocked(folder) }
         if !hasTold, waited > .seconds(1) {
           reporter.notice("waiting for \(folder), which another program has locked")
           hasTold = true
         }
+        guard waited < patience else { throw isLocked(folder) }
         try await Task.sleep(for: .milliseconds(50))
       }
       return lock

@@ -51,7 +51,8 @@ import Testing
     try await Task.sleep(for: .milliseconds(300))
     restore.cancel()
     let ended = await restore.result
-    #expect(throws: (any Error).self) { try ended.get() }
+    let cause = #expect(throws: OperationError.self) { try ended.get() }
+    #expect(cause?.kind == .cancelled)
     #expect(try home.dump(home.path) == home.now)
     flock(folder, LOCK_UN)
     _ = try await home.run(.replace)
