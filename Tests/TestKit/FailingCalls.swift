@@ -7,12 +7,24 @@ package enum FailingCalls {
     case fsync
     /// `stat` and `lstat` of a path.
     case look
+    case statx
+    case flock
 
     fileprivate var number: UInt32 {
       #if arch(x86_64)
-        self == .fsync ? 74 : 262
+        switch self {
+        case .fsync: 74
+        case .look: 262
+        case .statx: 332
+        case .flock: 73
+        }
       #elseif arch(arm64)
-        self == .fsync ? 82 : 79
+        switch self {
+        case .fsync: 82
+        case .look: 79
+        case .statx: 291
+        case .flock: 32
+        }
       #endif
     }
   }

@@ -69,8 +69,9 @@ package struct Push: Sendable {
   package func run(_ request: Request) async throws -> Outcome {
     do {
       let outcome = try await push(request)
-      if outcome.pushed.contains(where: { !$0.dryRun }) {
-        NamedFile.note(request.database, host: try HostName.current(world), world)
+      // What was acknowledged stays so, whatever comes of this.
+      if outcome.pushed.contains(where: { !$0.dryRun }), let host = try? HostName.current(world) {
+        NamedFile.note(request.database, host: host, world)
       }
       return outcome
     } catch {

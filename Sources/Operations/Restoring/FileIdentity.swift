@@ -21,10 +21,22 @@ struct FileIdentity: Hashable {
   /// Where a path leads, of regular files only, by what this machine knows already: nobody waits for a server of files.
   init?(ofRegularFileKnownAt path: String) {
     var (mode, major, minor, inode): (UInt32, UInt32, UInt32, UInt64) = (0, 0, 0, 0)
-    guard sl_known_file(path, &mode, &major, &minor, &inode) == 0, mode & S_IFMT == S_IFREG else { return nil }
+    if sl_known_file(path, &mode, &major, &minor, &inode) != 0 {
+      // An old kernel, or a container's filter: then it has to be asked. Who has a file open must not go unseen.
+      var status = stat()
+      guard errno == ENOSYS || errno == EPERM, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        return nil
+      }
+      self.init(status)
+      return
+    }
+    guard mode & S_IFMT == S_IFREG else { return nil }
     let (high, low) = (UInt64(major), UInt64(minor))
-    device = (high & 0xfff) << 8 | (high & ~0xfff) << 32 | low & 0xff | (low & ~0xff) << 12
-    self.inode = inode
+    self.init(device: (high & 0xfff) << 8 | (high & ~0xfff) << 32 | low & 0xff | (low & ~0xff) << 12, inode: inode)
+  }
+
+  private init(device: UInt64, inode: UInt64) {
+    (self.device, self.inode) = (device, inode)
   }
 
   /// As `/proc/locks` and `/proc/PID/maps` write the device, in numbers.

@@ -14,9 +14,8 @@ struct FolderLock {
       let began = clock.now
       var hasTold = false
       while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
-        guard errno == EWOULDBLOCK || errno == EINTR else {
-          throw OperationError.fileSystem("cannot lock \(folder)", errno)
-        }
+        // A file system that locks no folders, as NFS: the restore goes on without, as `freePlace` looks at everything again.
+        guard errno == EWOULDBLOCK || errno == EINTR else { return lock }
         let waited = clock.now - began
         if !hasTold, waited > .seconds(1) {
           reporter.notice("waiting for \(folder), which another program has locked")

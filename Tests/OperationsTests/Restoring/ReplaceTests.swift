@@ -70,6 +70,30 @@ import Testing
     #expect(FileIdentity(ofRegularFileKnownAt: scratch.file("none")) == nil)
   }
 
+  /// Old kernels and the filters of containers: who has a file open must not go unseen.
+  @Test(arguments: [ENOSYS, EPERM]) func `where a file cannot be known unasked it is asked`(_ number: Int32)
+    async throws
+  {
+    await #expect(processExitsWith: .success) { [number = number as Int32] in
+      let scratch = try Scratch()
+      let path = scratch.file("file")
+      try writeFile(path, [1])
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard FailingCalls.fail(.statx, with: number) else { fatalError("this kernel takes no filters") }
+      #expect(FileIdentity(ofRegularFileKnownAt: "/proc/self/fd/\(descriptor)") == FileIdentity(at: path))
+    }
+  }
+
+  /// As NFS, which locks no folder that is open for reading only.
+  @Test func `where folders cannot be locked a restore goes on without`() async throws {
+    await #expect(processExitsWith: .success) {
+      let scratch = try Scratch()
+      guard FailingCalls.fail(.flock, with: EBADF) else { fatalError("this kernel takes no filters") }
+      let lock = try await FolderLock.take(of: scratch.file("app.db"), within: .zero, Notices())
+      lock.release()
+    }
+  }
+
   @Test func `a linked database is replaced where it is, and the link stays`() async throws {
     let home = try await RestoreRoad(wal: true)
     let link = home.road.scratch.file("link.db")
