@@ -35,11 +35,16 @@ func quickCheck(_ path: String, _ watch: Watch) throws -> CheckOutcome {
   }
 }
 
-/// Opens an image that nobody writes to, so that no file appears beside it and nothing in its schema is trusted.
-func openImage(_ path: String, _ watch: Watch) throws(SQLiteFailure) -> Connection {
-  let connection = try Connection(immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+/// Opens an image that nobody writes to, so that no file appears beside it.
+/// - Parameter knowingChecks: as one that could be written, because only then SQLite knows its CHECK constraints; one that
+///   is read through a -wal would get one.
+func openImage(_ path: String, _ watch: Watch, knowingChecks: Bool = false) throws(SQLiteFailure) -> Connection {
+  let connection =
+    knowingChecks
+    ? try Connection(path, flags: SQLITE_OPEN_READWRITE)
+    : try Connection(immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
   connection.obey(watch)
-  try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+  try connection.trustSchema()
   try connection.execute("PRAGMA cell_size_check=1")
   connection.passedOver = laterSchema(ofImage: path)
   // Lets what can be read be read. The image is open for reading only.

@@ -75,6 +75,24 @@ final class Connection {
       }, context)
   }
 
+  /// Lets the schema use whatever functions SQLite has. Mistrust protects from functions of an application that do more
+  /// than compute, and no such function is here; but to SQLite 3.38 to 3.40 its own JSON functions are unsafe in a schema that is
+  /// not trusted, and sound databases would be refused, or called malformed (`Docs/Decisions/0025`).
+  func trustSchema() throws(SQLiteFailure) {
+    try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, nil))
+  }
+
+  /// Ends a transaction, if there is one.
+  func rollBack() {
+    if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+  }
+
+  /// The file has lost its name, or its name now stands for another one.
+  var hasMoved: Bool {
+    var moved: Int32 = 0
+    return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || moved != 0
+  }
+
   /// SQLite's own open file of the database, through which bytes can be read without a second `open`: closing
   /// a second descriptor would drop every POSIX lock this process holds on the file.
   var mainFile: UnsafeMutablePointer<sqlite3_file>? { file(SQLITE_FCNTL_FILE_POINTER) }

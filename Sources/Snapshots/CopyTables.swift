@@ -72,7 +72,7 @@ private final class TableCopyRun {
     connection.obey(watch)
     // Whoever comes last checkpoints on the way out, and removes the -wal: that is the application's.
     try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil))
-    try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+    try connection.trustSchema()
     try connection.demand(sqlite3_wal_autocheckpoint(connection.handle, 0))
     // EXTRA: a journal that was removed stays removed when the power goes.
     for pragma in ["mmap_size=0", "synchronous=EXTRA", "foreign_keys=OFF", "ignore_check_constraints=ON"] {

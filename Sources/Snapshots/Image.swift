@@ -35,6 +35,8 @@ final class Image {
     for range in DatabaseHeader.counters { try write(Array(header.bytes[range]), at: range.lowerBound) }
   }
 
+  func isWAL() throws(SnapshotError) -> Bool { try readHeader().isWAL }
+
   /// Makes the image say what its source says: whether it is to be read through a -wal.
   func restoreJournalMode(isWAL: Bool) throws(SnapshotError) {
     let version: UInt8 = isWAL ? 2 : 1
@@ -43,8 +45,8 @@ final class Image {
 
   /// Fills the pages that hold nothing but remains of deleted rows, and the page of lock bytes, with zeros.
   ///
-  /// A trunk page of the free list keeps its list; what lies behind that is zeroed too. Remains inside pages
-  /// that are in use stay: only a vacuum removes those.
+  /// A trunk page of the free list keeps its list; what lies behind that is zeroed too, unless the page ends with a sum of
+  /// it all that only the application can write. Remains inside pages that are in use stay: only a vacuum removes those.
   ///
   /// The whole list of free pages is read and doubted first: when anything in it cannot be right, nothing is
   /// touched.
@@ -58,7 +60,9 @@ final class Image {
     try eachTrunk { (trunk: Int, leaves: [Int]) throws(SnapshotError) -> Bool in
       for leaf in leaves { try write(zeros, at: (leaf - 1) * pageSize) }
       let used = 8 + 4 * leaves.count
-      try write(Array(zeros.dropFirst(used)), at: (trunk - 1) * pageSize + used)
+      if try reservedBytes(ofPage: trunk).allSatisfy({ $0 == 0 }) {
+        try write(Array(zeros.dropFirst(used)), at: (trunk - 1) * pageSize + used)
+      }
       zeroed += leaves.count
       return true
     }
@@ -98,6 +102,11 @@ final class Image {
       trunk = bigEndian(page, at: 0)
     }
     return true
+  }
+
+  private func reservedBytes(ofPage page: Int) throws(SnapshotError) -> [UInt8] {
+    let count = try readHeader().reservedBytes
+    return try readBytes(file, path, at: page * pageSize - count, count)
   }
 
   private func readHeader() throws(SnapshotError) -> DatabaseHeader {

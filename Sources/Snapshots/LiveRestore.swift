@@ -176,7 +176,7 @@ extension Connection {
   convenience init(openingLive path: String, _ watch: Watch) throws(SQLiteFailure) {
     try self.init(path, flags: SQLITE_OPEN_READWRITE)
     obey(watch)
-    try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+    try trustSchema()
     try demand(sqlite3_wal_autocheckpoint(handle, 0))
     try execute("PRAGMA mmap_size=0")
     // FULL leaves it to luck whether a journal that was removed stays removed when the power goes: what was said to be

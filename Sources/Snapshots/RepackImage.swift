@@ -7,10 +7,12 @@ package func repackImage(at path: String, into copy: String, isWAL: Bool?) async
   try await onOwnThread { stop in
     let watch = Watch(stop, busyTimeout: .seconds(1))
     do {
-      let wasWAL: Bool
+      let image = try Image(path)
+      let wasWAL = try image.isWAL()
+      try image.restoreJournalMode(isWAL: false)
+      defer { try? image.restoreJournalMode(isWAL: wasWAL) }
       do {
-        let connection = try openImage(path, watch)
-        wasWAL = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
+        let connection = try openImage(path, watch, knowingChecks: true)
         // Made durable by its owner when it is whole.
         try connection.execute("PRAGMA synchronous=OFF")
         try connection.execute("VACUUM INTO ?", copy)

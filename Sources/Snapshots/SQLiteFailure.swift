@@ -38,8 +38,8 @@ extension SQLiteFailure {
   var needsApplicationCode: Bool {
     guard primary == SQLITE_ERROR else { return false }
     return [
-      "no such collation sequence", "no such function", "unknown function", "no such module", "no such tokenizer",
-      "unknown tokenizer",
+      "no such collation sequence", "no such function", "unknown function", "unsafe use of", "no such module",
+      "no such tokenizer", "unknown tokenizer",
     ]
     .contains { message.contains($0) }
   }

@@ -55,9 +55,8 @@ final class Source {
     }
     connection =
       isImmutable
-      ? try Connection(immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
-      : try Connection(path, flags: SQLITE_OPEN_READONLY)
-    try connection.configure(watch)
+      ? try Connection(reading: immutableURI(path), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, watch)
+      : try Connection(reading: path, watch)
     // A file shorter than its header says is only readable while the schema counts as writable; the
     // connection remains read-only.
     if damage != nil { try connection.execute("PRAGMA writable_schema=1") }
@@ -65,6 +64,18 @@ final class Source {
     _ = try connection.integer("PRAGMA schema_version")
     signature = isImmutable ? before : try before.afterOpening(path)
     isWAL = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
+  }
+
+  /// Bytes that SQLite leaves at the end of each page hold something: an extension of the application writes them (such as
+  /// cksumvfs, https://sqlite.org/cksumvfs.html), and a vacuum here would leave zeros there.
+  var usesReservedBytes: Bool {
+    guard let header = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size)), header.reservedBytes > 0,
+      let pageSize = header.pageSize
+    else { return false }
+    let bytes = connection.leadingBytes(16 * pageSize)
+    return stride(from: pageSize, through: bytes.count, by: pageSize).contains { end in
+      bytes[end - header.reservedBytes..<end].contains { $0 != 0 }
+    }
   }
 
   /// Throws `.changedMeanwhile` when a file that was read without locks is not what it was.
@@ -81,8 +92,7 @@ final class Source {
 /// Lets SQLite roll back what a dead writer left. Its -wal, if it has one, is not checkpointed.
 private func recover(_ path: String, _ watch: Watch) throws {
   try explaining(path) {
-    let connection = try Connection(path, flags: SQLITE_OPEN_READWRITE)
-    try connection.configure(watch)
+    let connection = try Connection(reading: path, flags: SQLITE_OPEN_READWRITE, watch)
     _ = try connection.integer("PRAGMA schema_version")
   }
 }
@@ -110,13 +120,20 @@ func explaining<Value>(_ path: String, _ work: () throws -> Value) throws -> Val
 }
 
 extension Connection {
+  /// Opens a live database to read it.
+  /// - Parameter flags: of `sqlite3_open_v2`.
+  convenience init(reading path: String, flags: Int32 = SQLITE_OPEN_READONLY, _ watch: Watch) throws(SQLiteFailure) {
+    try self.init(path, flags: flags)
+    try configure(watch)
+  }
+
   /// What every connection to a live database must have before its first read.
-  fileprivate func configure(_ watch: Watch) throws(SQLiteFailure) {
+  private func configure(_ watch: Watch) throws(SQLiteFailure) {
     obey(watch)
     // SQLite's WAL-reset bug (3.7.0 to 3.51.2) needs a second process that checkpoints: never be that one.
     try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil))
     try demand(sqlite3_wal_autocheckpoint(handle, 0))
-    try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nil))
+    try trustSchema()
     try execute("PRAGMA mmap_size=0")
     try execute("PRAGMA cell_size_check=1")
   }

@@ -97,7 +97,10 @@ private final class SnapshotRun {
       method: request.method, damage: source.damage, transaction: transaction, signature: source.signature,
       isWAL: source.isWAL, blocksWriters: source.blocksWriters)
 
-    if request.method == .vacuum, let failure = try vacuum(source, transaction) {
+    if request.method == .vacuum, source.usesReservedBytes {
+      copy.method = .pages
+      copy.fallback = "the end of its pages holds what only its application can write (checksums, perhaps)"
+    } else if request.method == .vacuum, let failure = try vacuum(source, transaction) {
       copy.method = .pages
       copy.fallback = failure.message
       if failure.meansDamage, !failure.isOfUnparsedSchema { copy.damage = failure.message }
@@ -138,12 +141,13 @@ private final class SnapshotRun {
     defer { watch.whileWorking = {} }
     try progress(report(.copying, 0, nil))
     do {
-      try copyByVacuum(source, into: image, request, transaction) { [self] pages in
+      try copyByVacuum(source, into: image, request, transaction, watch) { [self] pages in
         growing = source.blocksWriters ? nil : growingCopy(of: source, transaction, .vacuum, pages, pageSize)
       }
       return nil
     } catch let failure as SQLiteFailure where watch.refusal == nil {
-      if failure.needsApplicationCode || failure.meansDamage { return failure }
+      // What SQLite will not copy by rows, whatever the reason, it copies by pages.
+      if failure.primary == SQLITE_ERROR || failure.meansDamage { return failure }
       throw failure.explained(of: source.path)
     } catch {
       throw watch.refusal ?? error

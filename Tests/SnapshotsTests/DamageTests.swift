@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import Storage
 import TestKit
 import Testing
 
@@ -34,6 +35,27 @@ import Testing
     #expect(snapshot.freePagesZeroed == 0, "what is called free may not be")
     #expect(try fileBytes(snapshot.path) == before.files[""])
     #expect(try SourceBytes(desk.source) == before)
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a header that counts more free pages than there are makes no copy of less than a page`(
+    _ method: SnapshotMethod
+  ) async throws {
+    let desk = try Desk()
+    let database = try TestDatabase(desk.source)
+    try database.run("PRAGMA journal_mode=WAL; CREATE TABLE t(b)")
+    try database.run(
+      "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO t SELECT randomblob(2000) FROM n"
+    )
+    database.close()
+    try damage(desk.source, at: 36, [0x7f, 0xff, 0xff, 0xff])
+    let growing = Locked<[Int]>([])
+    let snapshot = try await takeSnapshot(desk.request(method)) { progress in
+      if let copy = progress.growing { growing.withLock { $0.append(copy.pageCount) } }
+    }
+    #expect(growing.withLock { $0 }.allSatisfy { $0 > 0 })
+    #expect(method == .pages || !growing.withLock { $0 }.isEmpty)
+    #expect(snapshot.pageCount > 4000)
   }
 
   @Test(arguments: SnapshotMethod.allCases)

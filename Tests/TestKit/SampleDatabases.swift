@@ -28,6 +28,9 @@ package enum SampleDatabase: String, CaseIterable, Sendable {
   case withoutRowid
   case strict
   case generatedColumns
+  case jsonFunctions
+  case checkConstraints
+  case checkConstraintsWithContentInWal
   case viewsAndTriggers
   case doubleQuotedLiterals
   case tableNamedWithQuotes
@@ -122,6 +125,20 @@ package enum SampleDatabase: String, CaseIterable, Sendable {
       """
       CREATE TABLE sums(a, b, c AS (a + b) VIRTUAL, d AS (a * b) STORED); CREATE INDEX by_c ON sums(c);
       INSERT INTO sums(a, b) SELECT value, 2 FROM numbers;
+      """
+    case .jsonFunctions:
+      """
+      CREATE TABLE documents(j TEXT CHECK(json_valid(j)), v AS (j->>'$.v') STORED, w AS (json_extract(j, '$.w')));
+      CREATE INDEX by_v ON documents(json_extract(j, '$.v')); CREATE INDEX by_w ON documents(w);
+      CREATE INDEX large ON documents(v) WHERE json_type(j, '$.v') = 'integer';
+      CREATE VIEW parts AS SELECT value FROM documents, json_each(j);
+      INSERT INTO documents(j) SELECT json_object('v', value, 'w', 'w' || value) FROM numbers;
+      """
+    case .checkConstraints, .checkConstraintsWithContentInWal:
+      """
+      CREATE TABLE limits(a INTEGER PRIMARY KEY, b TEXT CHECK(length(b) > 3), c AS (a + 1), d AS (b || 'x') STORED,
+        CHECK(a < 1e9)); CREATE INDEX by_b ON limits(b); CREATE INDEX by_d ON limits(d);
+      INSERT INTO limits(b) SELECT hex(randomblob(20)) FROM numbers;
       """
     case .viewsAndTriggers:
       """
