@@ -27,6 +27,7 @@ struct Soundness {
 
   /// Plans until all that the plan rests on was looked at: what turns out to be incomplete takes no other's place.
   /// - Parameter looking: the ids of versions that the plan takes for complete.
+  /// - Throws: `.damaged` when the manifest of one of them cannot be read at the target; `StoreError`.
   mutating func plan(
     looking: (RetentionPlan) -> [String], _ make: ([RetentionPlan.Version]) -> RetentionPlan
   ) async throws -> RetentionPlan {
@@ -37,7 +38,10 @@ struct Soundness {
       let found = try await bounded(open, atOnce: concurrency) { [completeness, history] in
         try await completeness.look(at: $0, in: history)
       }
-      for (fact, finding) in zip(open, found) { note(finding, of: fact) }
+      for (fact, finding) in zip(open, found) {
+        if finding == .incomplete { try await completeness.demandReadable(fact, in: history) }
+        note(finding, of: fact)
+      }
     }
   }
 

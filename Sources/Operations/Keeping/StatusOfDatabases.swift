@@ -59,7 +59,7 @@ package struct StatusOfDatabases: Sendable {
         databases != nil || $0.host == host
       }
       for history in histories {
-        let problems = await self.problems(of: history, lookup)
+        let problems = try await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }
       }
       let vanished = lookup.vanishedChains(among: chains.map(Set.init))
@@ -83,7 +83,7 @@ package struct StatusOfDatabases: Sendable {
     }
   }
 
-  private func problems(of history: ChainHistory, _ lookup: VersionLookup) async -> [any Error] {
+  private func problems(of history: ChainHistory, _ lookup: VersionLookup) async throws -> [any Error] {
     var problems: [any Error] = history.problems
     do {
       try await lookup.freshness(of: history)
@@ -91,6 +91,10 @@ package struct StatusOfDatabases: Sendable {
     } catch {
       let isSaid = history.problems.contains { $0.message == (error as? RepositoryError)?.message }
       if !isSaid { problems.append(error) }
+    }
+    // What this machine has kept of it is no backup.
+    if let newest = history.newest, let flaw = try await lookup.repository.flaw(of: newest.name) {
+      problems.append(flaw)
     }
     return problems
   }

@@ -131,6 +131,14 @@ extension Repository {
       unreadable: history.unreadable, problems: history.problems)
   }
 
+  /// Whether a manifest opens as it stands at the target, whatever this machine has kept of it.
+  /// - Returns: why not.
+  package func flaw(of name: VersionName) async throws -> RepositoryError? {
+    let result = try await readable(name) { try await self.readManifest(name) }
+    if case .failure(let flaw) = result { return flaw }
+    return nil
+  }
+
   /// Whether the versions of a chain from one on, which this machine has seen, continue it link by link.
   /// - Returns: what does not fit.
   func continuation(

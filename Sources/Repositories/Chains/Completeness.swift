@@ -1,8 +1,9 @@
 package import Sealing
 import Storage
 
-/// Whether versions of one chain have all they need, as listings tell: every pack is there, of the right length, and no
-/// condemned record names it or the manifest. What the bytes in them are worth only reading them tells.
+/// Whether versions of one chain have all they need: the manifest opens, read at the target whatever this machine has
+/// kept of it, and every pack is listed, of the right length, and no condemned record names it or the manifest. What the
+/// bytes in packs are worth only reading them tells.
 ///
 /// Listed anew when this is made: condemned records first, packs after them.
 package struct Completeness: Sendable {
@@ -26,7 +27,7 @@ package struct Completeness: Sendable {
 
   /// - Throws: only what says nothing of the version: a target that cannot be reached, a cancelled task.
   package func look(at version: VersionFacts) async throws -> Finding {
-    guard let packs = try await repository.packs(of: version, state: state), presence.lists(packs) else {
+    guard let packs = try await repository.packs(atTargetOf: version, state: state), presence.lists(packs) else {
       return .incomplete
     }
     return presence.holds(packs) && !presence.condemns(version.digest) ? .whole : .condemned
@@ -45,6 +46,18 @@ package struct Completeness: Sendable {
     return best
   }
 
+  /// Some manifest of a version opens, as it stands at the target.
+  /// - Throws: `.damaged` when none does: whoever has never seen the version cannot say what it is, and leaves the chain
+  ///   alone.
+  package func demandReadable(_ version: VersionFacts, in history: ChainHistory) async throws {
+    var flaw: RepositoryError?
+    for revision in [version] + history.revisions(below: version) {
+      guard let found = try await repository.flaw(of: revision.name) else { return }
+      flaw = flaw ?? found
+    }
+    if let flaw { throw flaw }
+  }
+
   /// Whether a version that was found incomplete is, and was not only missed by a listing: what that did not show is asked
   /// for by name. A revision that was written meanwhile, by a repair, speaks for it, too.
   package func isLost(_ version: VersionFacts, in history: ChainHistory) async throws -> Bool {
@@ -53,7 +66,7 @@ package struct Completeness: Sendable {
     guard !revisions.contains(where: { $0.revision > version.revision }) else { return false }
     let readable = [version] + history.revisions(below: version)
     for revision in readable {
-      guard let packs = try await repository.packs(of: revision, state: state) else { continue }
+      guard let packs = try await repository.packs(atTargetOf: revision, state: state) else { continue }
       guard try await hasLost(packs.filter { !presence.lists([$0]) }, of: version.chain) else { return false }
     }
     return true
@@ -88,6 +101,14 @@ extension Repository {
   func packs(of version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
     try await unlessLost {
       let manifest = try await readManifest(version.name, state: state)
+      return try await PackTable(of: manifest, repository: self, state: state).all
+    }
+  }
+
+  /// The same by the manifest that stands at the target: what a machine has kept restores nothing for others.
+  func packs(atTargetOf version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
+    try await unlessLost {
+      let manifest = try await readManifest(version.name)
       return try await PackTable(of: manifest, repository: self, state: state).all
     }
   }

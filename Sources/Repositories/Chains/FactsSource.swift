@@ -90,12 +90,15 @@ extension Repository {
     } catch is CancellationError {
       throw CancellationError()
     } catch {
-      return .failure(
-        RepositoryError(
-          .damaged, "the manifest of version \(name.sequence) cannot be read: \(error)",
-          hint:
-            "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` gives it up.",
-          cause: error))
+      return .failure(Self.unreadable(name, error))
     }
+  }
+
+  static func unreadable(_ name: VersionName, _ cause: any Error) -> RepositoryError {
+    RepositoryError(
+      .damaged, "the manifest of version \(name.sequence) cannot be read: \(cause)",
+      hint:
+        "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` gives it up.",
+      cause: cause)
   }
 }

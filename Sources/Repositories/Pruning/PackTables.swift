@@ -3,6 +3,8 @@ import Storage
 
 /// Which packs manifests need, each manifest and each leaf of a pack table read once: most leaves are shared by many
 /// versions.
+///
+/// Manifests are read at the target, never from what this machine has kept of them: others go because these stay.
 final class PackTables: Sendable {
   /// Packs by name, with their lengths.
   typealias Packs = [Digest: Int]
@@ -50,7 +52,7 @@ final class PackTables: Sendable {
   ///   read.
   func needs(of name: VersionName, listed: [Digest: ObjectInfo]) async throws -> Needs {
     if let known = memory.withLock({ $0.manifests[name.digest] }) { return known }
-    let manifest = try await repository.readManifest(name, state: state, keep: false)
+    let manifest = try await manifest(name)
     let decoder = FrameDecoder(keys: repository.keys)
     var needs = Needs()
     var holders: Packs = [:]
@@ -72,6 +74,14 @@ final class PackTables: Sendable {
     // What could not be read to its end may come back.
     if needs.isComplete { memory.withLock { [needs] in $0.manifests[name.digest] = needs } }
     return needs
+  }
+
+  private func manifest(_ name: VersionName) async throws -> StoredManifest {
+    do {
+      return try await repository.readManifest(name)
+    } catch let error as SealError where error.isDamage {
+      throw Repository.unreadable(name, error)
+    }
   }
 
   private func packs(
