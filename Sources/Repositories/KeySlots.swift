@@ -46,7 +46,10 @@ package struct KeySlots: Sendable {
     return Entry(name: name, derivation: try KeySlot.describe(bytes).derivation, createdAt: now)
   }
 
-  /// Removes the slot named by an unambiguous prefix of its id.
+  /// Removes the slot named by an unambiguous prefix of its id; never the last one, also where two machines remove one
+  /// another's at once: each looks again when its own deletion is done, and whoever finds nothing left puts back what it
+  /// took.
+  /// - Throws: `.noSuchVersion`, `.slotNeeded`, `.conflict`; `StoreError`.
   package func remove(_ prefix: String, force: Bool) async throws -> Entry {
     let entries = try await list()
     let matching = entries.filter { $0.name.digest.hex.hasPrefix(prefix.lowercased()) }
@@ -66,12 +69,22 @@ package struct KeySlots: Sendable {
         .slotNeeded, "\(entry.id) is the key slot in use",
         hint: "Use another key to remove it, or say --force.")
     }
+    let held = try await repository.store.get(entry.name.objectName, range: nil)
     for name in try await names() where name.digest == entry.name.digest {
       try await repository.store.delete(name.objectName)
       // Whoever has that key opens the repository as long as the slot is there.
       try await repository.store.demandGone(name.objectName)
     }
+    if try await list().isEmpty { try await putBack(held, entry) }
     return entry
+  }
+
+  private func putBack(_ slot: [UInt8], _ entry: Entry) async throws {
+    _ = try await RepositoryFiles.putTwice(
+      slot, below: Layout.slots, after: entry.name.number, at: repository.store)
+    throw RepositoryError(
+      .conflict, "another machine removed the other keys at the same time: \(entry.id) was put back, as the last one",
+      hint: "`sealift key list` shows what there is.")
   }
 
   /// Puts a slot, reads it back and opens it: only then may an old one go.

@@ -258,6 +258,51 @@ import Testing
     }
     #expect(last?.kind == .usage)
   }
+
+  @Test func `two machines that remove one another's key do not lock everybody out`() async throws {
+    let road = try await Road()
+    let keys = ManageKeys(road.world)
+    let added = try await keys.addRecoveryKey(at: road.target)
+    let key: @Sendable () -> UnlockSecret = { .recoveryKey(added.text) }
+    let recovered = TargetAccess(name: "memory", store: road.store, unlock: key)
+    let slots = try await keys.list(at: recovered)
+    // Both have seen that there are two; the other one is quicker.
+    let rival = RivalStore(road.store) { _ = try await keys.remove(slots[1].id, at: road.target, force: false) }
+    let error = await #expect(throws: OperationError.self) {
+      try await keys.remove(slots[0].id, at: TargetAccess(name: "memory", store: rival, unlock: key), force: false)
+    }
+    #expect(error?.code == "conflict" && error?.message.contains("was put back") == true)
+    #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
+  }
+}
+
+/// Removes a key of its own as soon as another one is deleted there, as another machine may.
+private final class RivalStore: ObjectStore {
+  private let base: MemoryStore
+  private let rival: @Sendable () async throws -> Void
+  private let isDone = Locked(false)
+
+  init(_ base: MemoryStore, _ rival: @escaping @Sendable () async throws -> Void) {
+    (self.base, self.rival) = (base, rival)
+  }
+
+  var traits: StoreTraits { base.traits }
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) {
+    let isFirst = isDone.withLock { done in
+      defer { done = true }
+      return !done
+    }
+    if isFirst { try? await rival() }
+    try await base.delete(name)
+  }
 }
 
 /// Counts every request that reaches the store.

@@ -6,8 +6,10 @@ struct Key: AsyncParsableCommand {
     commandName: "key",
     abstract: "List, add and remove the keys that open a repository.",
     discussion: """
-      A repository may be opened by several passphrases, key files and printed recovery keys. A removed key that was \
-      copied before, together with the repository's files, opens what was stored until then.
+      A repository may be opened by several passphrases, key files and printed recovery keys. What data is sealed with \
+      stays the same: whoever has a removed key and an old copy of its slot (a versioned bucket keeps one) opens all, \
+      also what is stored later. If a key may be known to others, make a repository with another one, `sealift copy` \
+      what is there, and push to that from then on.
 
         sealift key list
         sealift key add --new-passphrase-file ./new-passphrase
