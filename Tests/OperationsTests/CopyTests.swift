@@ -238,6 +238,29 @@ import Testing
     #expect(throws: RepositoryError.self) { try file.demand(content(.sha256(of: []))) }
   }
 
+  @Test func `after a clock that ran ahead, the newest copy is that of the newest version`() async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    var originals: [VersionFacts] = []
+    for (round, hours) in [0, 100, 1, 2, 101].enumerated() {
+      originals.append(try await shelf.push(UInt64(round), at: Shelf.monday + UInt64(hours) * 3_600_000))
+    }
+    let (other, _) = try await repository(road, "other", key: 9)
+    func latest(_ world: World) async throws -> VersionSummary {
+      try await ListVersions(world).show(.latest(database: "app"), at: other).summary
+    }
+    // Four of them, and then the fifth, by a machine that remembers nothing.
+    let four = originals.prefix(4).map { VersionSelector.id(prefix: $0.id.hex) }
+    #expect(try await copy(road, to: other) { $0.choice = .versions(four) }.failures.isEmpty)
+    #expect(try await latest(road.world).sha256 == originals[3].version?.file.sha256.hex)
+    let elsewhere = road.withoutState(try Scratch())
+    let rest = try await CopyVersions(elsewhere).run(CopyVersions.Request(), from: road.target, to: other)
+    #expect(rest.failures.isEmpty && rest.copied.map(\.wasThere) == [true, true, true, true, false])
+    let copies = try await ListVersions(elsewhere).run(at: other).versions
+    #expect(copies.map(\.sequence).sorted() == [1, 2, 3, 4, 5])
+    #expect(try await latest(elsewhere).sha256 == originals[4].version?.file.sha256.hex)
+  }
+
   @Test func `a lane begins beside a chain, and has its own number`() throws {
     let keyring = try Keyring.make(random: systemRandom)
     var lanes = CopyLanes(keyring)

@@ -37,7 +37,7 @@ struct CopiedVersion {
       reader, beside: "\(place.path)/companions", finishing: false, onProgress: { _ in })
     defer { staged?.discard() }
 
-    let lane = try destination.place(core, fork: fork)
+    let lane = try destination.place(found.facts, fork: fork)
     let bases = destination.bases(of: lane.chain, core, fork: lane.fork, level: compressionLevel, in: place)
     let snapshot = try snapshot(image, core)
     var session = try await PushSession(

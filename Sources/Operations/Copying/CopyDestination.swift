@@ -27,6 +27,8 @@ final class CopyDestination {
   private let world: World
   private var there: [Identity: VersionSummary] = [:]
   private var lanes: CopyLanes
+  /// Where the versions that are copied stand at their origin.
+  private let origins: [Identity: CopyLanes.Origin]
   private var bases: [ChainID: BaseFolder] = [:]
 
   /// - Throws: `.usage` when it is the repository that is copied from.
@@ -42,6 +44,10 @@ final class CopyDestination {
     name = target.name
     self.world = world
     lanes = CopyLanes(repository.keys.keyring)
+    let known = plan.chains.flatMap { chain in
+      chain.history.versions.compactMap { facts in facts.version.map { (Identity($0), CopyLanes.Origin(facts)) } }
+    }
+    origins = Dictionary(known) { first, _ in first }
     let wanted = Set(plan.chains.flatMap(\.versions).compactMap { $0.version.map(Identity.init) })
     for history in try await lookup.histories() { try await note(history, wanted, plan, lookup) }
   }
@@ -84,14 +90,17 @@ final class CopyDestination {
     follow(facts)
   }
 
-  /// What is copied to its chain from now on is younger.
+  /// What is copied to its chain from now on comes after it.
   private func follow(_ facts: VersionFacts) {
-    if let version = facts.version { lanes.add(facts.chain, time: version.time) }
+    guard let version = facts.version else { return }
+    lanes.add(facts.chain, time: version.time, origin: origins[Identity(version)])
   }
 
   /// The chain that a version goes to, and its fork number there.
-  func place(_ core: Core, fork: UInt32) throws -> (chain: ChainID, fork: UInt32) {
-    try lanes.place(host: core.host, database: core.database, fork: fork, time: core.time)
+  func place(_ facts: VersionFacts, fork: UInt32) throws -> (chain: ChainID, fork: UInt32) {
+    guard let version = facts.version else { throw RepositoryError(.damaged, "a partial manifest is no version") }
+    return try lanes.place(
+      host: version.host, database: version.database, fork: fork, time: version.time, origin: CopyLanes.Origin(facts))
   }
 
   /// The images of earlier copies of a chain, for deltas: of this run only.

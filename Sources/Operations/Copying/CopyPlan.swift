@@ -25,9 +25,12 @@ struct CopyPlan {
     }
     let named = try await Self.named(request, origin)
     for history in histories {
-      let all = (history.versions + history.displaced).filter { !history.isForgotten($0) && $0.version != nil }
-      var versions = all.filter { request.asks(for: $0) && named?.contains($0.id) ?? true }
-      if case .newest = request.choice { versions = versions.suffix(1) }
+      let all = history.versions + (request.choice.isNewest ? [] : history.displaced)
+      var versions = all.filter { facts in
+        !history.isForgotten(facts) && facts.version != nil && request.asks(for: facts)
+          && named?.contains(facts.id) ?? true
+      }
+      if request.choice.isNewest { versions = versions.suffix(1) }
       guard let version = versions.first?.version else { continue }
       do {
         try await origin.freshness(of: history)
@@ -69,5 +72,12 @@ extension CopyPlan.Chain {
 extension CopyVersions.Request {
   fileprivate func asks(for facts: VersionFacts) -> Bool {
     databases.isEmpty || facts.version.map { databases.contains($0.database) } ?? false
+  }
+}
+
+extension CopyVersions.Choice {
+  fileprivate var isNewest: Bool {
+    if case .newest = self { return true }
+    return false
   }
 }

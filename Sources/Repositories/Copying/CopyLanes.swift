@@ -2,10 +2,26 @@ package import Sealing
 
 /// Which chain of another repository a copy belongs to.
 ///
-/// A copy continues the chain of its database as long as it is younger than all that is there: then a host that pushes
+/// A copy continues the chain of its database as long as it is younger than what is there: then a host that pushes
 /// there next goes on from it. An older one must not come after a younger one, or the end of the chain would not be the
-/// newest version: it goes to a chain beside it, a *lane*, whose fork number says so.
+/// newest version: it goes to a chain beside it, a *lane*, whose fork number says so. Between copies of one chain its
+/// order tells which is younger, between others their time: clocks go back, the order of a chain does not.
 package struct CopyLanes: Sendable {
+  /// Where a version stands in the repository that is copied from.
+  package struct Origin: Sendable {
+    let chain: ChainID
+    let sequence: UInt64
+
+    package init(_ facts: VersionFacts) { (chain, sequence) = (facts.chain, facts.sequence) }
+  }
+
+  fileprivate struct End {
+    /// Of the version with the latest time.
+    var time: UInt64
+    /// Of the last version; `nil`: it is no copy of what is copied now.
+    var origin: Origin?
+  }
+
   /// Fork numbers that people give stay below this; what is above counts lanes.
   private static let step: UInt32 = 1 << 20
   private static let most: UInt32 = 64
@@ -13,23 +29,24 @@ package struct CopyLanes: Sendable {
   private static let knownForks: UInt32 = 256
 
   private let keyring: Keyring
-  /// By chain, the time of its newest version.
-  private var newest: [ChainID: UInt64] = [:]
+  private var ends: [ChainID: End] = [:]
 
   package init(_ keyring: Keyring) { self.keyring = keyring }
 
-  /// Takes note of a version that is there, or is there now.
-  package mutating func add(_ chain: ChainID, time: UInt64) { newest[chain] = max(newest[chain] ?? 0, time) }
+  /// Takes note of a version that is there, or is there now: the last one of its chain so far.
+  package mutating func add(_ chain: ChainID, time: UInt64, origin: Origin? = nil) {
+    ends[chain] = End(time: max(ends[chain]?.time ?? 0, time), origin: origin)
+  }
 
   /// The chain that a copy of a version goes to, and its fork number.
   /// - Throws: `.conflict` when nothing fits.
   package func place(
-    host: String, database: String, fork: UInt32, time: UInt64
+    host: String, database: String, fork: UInt32, time: UInt64, origin: Origin? = nil
   ) throws(RepositoryError) -> (chain: ChainID, fork: UInt32) {
     for lane in 0..<Self.most {
       let number = fork % Self.step + lane * Self.step
       let chain = keyring.chainID(host: host, database: database, fork: number)
-      if newest[chain].map({ $0 < time }) ?? true { return (chain, number) }
+      if ends[chain].map({ $0.isFollowed(byVersionOf: time, origin) }) ?? true { return (chain, number) }
     }
     throw RepositoryError(
       .conflict, "'\(database)' was copied in \(Self.most) different orders already",
@@ -45,5 +62,12 @@ package struct CopyLanes: Sendable {
       }
     }
     return 0
+  }
+}
+
+extension CopyLanes.End {
+  fileprivate func isFollowed(byVersionOf time: UInt64, _ next: CopyLanes.Origin?) -> Bool {
+    guard let origin, let next, origin.chain == next.chain else { return self.time < time }
+    return origin.sequence < next.sequence
   }
 }
