@@ -54,8 +54,19 @@ import Testing
     let now = try #require(Times.milliseconds("2030-01-01T00:00:00Z"))
     #expect(RetentionPlan(versions, rules: rules, now: now).staying.map(\.version.sequence) == [5, 6, 7, 8])
     versions[7].time = UInt64.max / 2
+    // Then it is seen from the newest of the others.
     let soon = try #require(Times.milliseconds("2026-11-20T12:00:00Z"))
-    #expect(RetentionPlan(versions, rules: rules, now: soon).staying.map(\.version.sequence) == [5, 6, 7, 8])
+    #expect(RetentionPlan(versions, rules: rules, now: soon).staying.map(\.version.sequence) == [3, 4, 5, 6, 7, 8])
+  }
+
+  @Test func `one clock that ran ahead, once, lets nothing go because time goes by`() throws {
+    var versions = try versions(Self.times)
+    versions[3].time = try #require(Times.milliseconds("2036-01-01T00:00:00Z"))
+    let rules = rules { $0.within = 5 * 86_400_000 }
+    for now in ["2026-11-20T12:00:00Z", "2026-12-24T12:00:00Z", "2031-01-01T00:00:00Z"] {
+      let plan = RetentionPlan(versions, rules: rules, now: try #require(Times.milliseconds(now)))
+      #expect(plan.staying.map(\.version.sequence) == [4, 5, 6, 7, 8], "at \(now)")
+    }
   }
 
   @Test func `order is by sequence: a clock that went back hides nothing newer`() throws {

@@ -117,8 +117,10 @@ package struct RetentionPlan: Sendable {
         }
       }
     }
-    // Seen from the newest version, so that nothing goes because time goes by; a clock that ran ahead is not believed.
-    if let span = rules.within, let newest = sound.map(\.time).max().map({ min($0, now) }) {
+    // Seen from the newest version, so that nothing goes because time goes by. One whose clock ran ahead is not believed,
+    // and says nothing about when the others are to go.
+    if let span = rules.within, !sound.isEmpty {
+      let newest = sound.map(\.time).filter { $0 <= now }.max() ?? now
       for version in sound where version.time >= newest - min(newest, span) {
         kept[version.sequence, default: []].append("within \(Times.span(span))")
       }
