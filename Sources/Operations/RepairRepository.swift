@@ -29,10 +29,13 @@ package struct RepairRepository: Sendable {
     package var lost: [CheckRepository.Version] = []
     /// Harmed versions of databases that are not on this machine, and were left as they are.
     package var elsewhere: [CheckRepository.Version] = []
+    /// Damage that only people can mend: records, which nothing else repeats.
+    package var unmended: [CheckRepository.Finding] = []
+    /// What else stands in the way: what failed, and forks.
     package var failures: [OperationError] = []
     package var dryRun = false
 
-    package var isWhole: Bool { lost.isEmpty && elsewhere.isEmpty && failures.isEmpty }
+    package var isWhole: Bool { lost.isEmpty && elsewhere.isEmpty && unmended.isEmpty && failures.isEmpty }
   }
 
   package var world: World
@@ -57,6 +60,9 @@ package struct RepairRepository: Sendable {
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
       let repair = try ChainRepair(chain, repository, target, request, world)
       try await repair.run(&outcome)
+      outcome.unmended += chain.spoiltRecords.filter(\.isDamage).map(CheckRepository.Finding.init)
+      let forks = chain.problems.filter { $0.code == .forked }
+      outcome.failures += forks.map { OperationError($0, doing: target.name) }
     }
     return outcome
   }

@@ -261,6 +261,23 @@ import Testing
     #expect(road.store.content == before)
   }
 
+  @Test(arguments: ["notes/", "tomb/"])
+  func `what nothing else repeats is named as not mended, for as long as it is`(prefix: String) async throws {
+    let (road, database, versions, _) = try await pushed()
+    _ = try await AnnotateVersions(road.world).run(.pin, of: .id(prefix: versions[1].id), at: road.target)
+    let plan = try await ForgetVersions(road.world).plan(
+      .init(.versions([.id(prefix: versions[0].id)])), at: road.target)
+    #expect(try await ForgetVersions(road.world).carryOut(try #require(plan.chains.first), of: plan) == 1)
+    let record = try #require(road.store.content.keys.first { $0.text.hasPrefix(prefix) })
+    road.store.content[record]?[60] ^= 1
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(!repaired.isWhole && repaired.unmended.map(\.object) == [record.text])
+    #expect(repaired.unmended.first?.hint?.contains("removed by hand") == true)
+    #expect(try await !check(road).isSound)
+    road.store.content[record]?[60] ^= 1
+    #expect(try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target).isWhole)
+  }
+
   /// Of packs that are not read whole only what others rest on is fetched, and that has no hash of its own.
   @Test(arguments: [1, 2]) func `one bad answer to a part of a check is no damage`(part: Int) async throws {
     let (road, _, _, _) = try await pushed()

@@ -79,6 +79,7 @@ package struct ChainCheck: Sendable {
       of: chain, between: history.versions, forgotten, broken: manifests.unreadable + manifests.cut.map(\.name),
       mark: mark)
     checked.findings = records.findings + missing.findings + Self.findings(of: manifests, history)
+    checked.spoiltRecords = records.findings
     checked.versions = missing.versions
 
     var content = try ContentCheck(

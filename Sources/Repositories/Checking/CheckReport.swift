@@ -22,6 +22,8 @@ package struct CheckedChain: Sendable {
   package var host: String?
   /// One for each object, in the order of their names.
   package var findings: [CheckFinding] = []
+  /// Tombstones, annotations and condemned records among them: nothing else says what they said.
+  package var spoiltRecords: [CheckFinding] = []
   /// What does not fit in the chain as a whole: forks, broken links, a target that went back.
   package var problems: [RepositoryError] = []
   /// Every version that counts, harmed or whole, oldest first.

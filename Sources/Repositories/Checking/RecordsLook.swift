@@ -64,15 +64,19 @@ struct RecordsLook {
     } catch let error where error.code == .unsupported {
       return (nil, [])
     } catch {
-      let hint =
-        kind == .condemned
-        ? "Nothing is pushed until it is brought back from a copy of the target, or removed by hand." : nil
-      return (CheckFinding(name.objectName, .damaged, "\(title(kind)) cannot be read: \(error)", hint: hint), [])
+      return (
+        CheckFinding(name.objectName, .damaged, "\(title(kind)) cannot be read: \(error)", hint: hint(kind)), []
+      )
     }
   }
 
   private static func wrong(_ isOfChain: Bool, _ name: RecordName, _ kind: ObjectKind) -> CheckFinding? {
     isOfChain ? nil : CheckFinding(name.objectName, .wrong, "\(title(kind)) belongs to another chain")
+  }
+
+  private static func hint(_ kind: ObjectKind) -> String {
+    let what = kind == .condemned ? "pushed" : "forgotten or pruned"
+    return "Nothing is \(what) until it is brought back from a copy of the target, or removed by hand."
   }
 
   private static func title(_ kind: ObjectKind) -> String {

@@ -70,12 +70,20 @@ struct Repair: SealiftCommand {
     let status = try tries.status("targets", session.terminal, isLastWord: broken == nil)
     for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
     guard let broken else { return status }
-    throw OperationError(
-      .verificationFailed, code: "notAllSaved", Self.summary(broken),
-      hint: broken.elsewhere.isEmpty
-        ? "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects. Versions whose manifests are gone are given up with `sealift forget --lost`."
-        : "A database of this machine that is not configured is given by its path, such as `sealift repair ./app.db`."
-          + " Run `sealift repair` on the machines that push the others too: they may still have what is missing.")
+    throw OperationError(.verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken))
+  }
+
+  private static func hint(_ outcome: RepairRepository.Outcome) -> String? {
+    if !outcome.elsewhere.isEmpty {
+      return
+        "A database of this machine that is not configured is given by its path, such as `sealift repair ./app.db`."
+        + " Run `sealift repair` on the machines that push the others too: they may still have what is missing."
+    }
+    guard outcome.lost.isEmpty else {
+      return
+        "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects. Versions whose manifests are gone are given up with `sealift forget --lost`."
+    }
+    return outcome.failures.first?.hint ?? outcome.unmended.first?.hint
   }
 
   static func lines(_ outcome: RepairRepository.Outcome) -> [String] {
@@ -86,13 +94,20 @@ struct Repair: SealiftCommand {
     for version in outcome.saved { lines.append("  \(saved)  \(CheckLines.name(version))") }
     for version in outcome.lost { lines.append("  LOST  \(CheckLines.name(version))") }
     for version in outcome.elsewhere { lines.append("  NOT SAVED  \(CheckLines.name(version))") }
-    if lines.count == 1 { lines.append("  nothing to repair: \(outcome.check.whole.count) versions are whole") }
+    for finding in outcome.unmended { lines.append("  NOT MENDED  \(finding.object): \(finding.what)") }
+    if lines.count == 1, outcome.isWhole {
+      lines.append("  nothing to repair: \(outcome.check.whole.count) versions are whole")
+    }
     return lines
   }
 
   static func summary(_ outcome: RepairRepository.Outcome) -> String {
     let lost = outcome.lost.count + outcome.elsewhere.count
-    guard lost > 0 else { return outcome.failures.first?.message ?? "\(outcome.target) is not whole" }
-    return "\(outcome.target): \(lost) \(lost == 1 ? "version" : "versions") cannot be saved from here"
+    guard lost == 0 else {
+      return "\(outcome.target): \(lost) \(lost == 1 ? "version" : "versions") cannot be saved from here"
+    }
+    if let failure = outcome.failures.first { return failure.message }
+    let records = outcome.unmended.count
+    return "\(outcome.target): \(records) \(records == 1 ? "record" : "records") cannot be stored anew"
   }
 }

@@ -13,6 +13,7 @@ extension Documents {
         ("pushed", .array(outcome.pushed.map(version))), ("saved", .array(outcome.saved.map(checkedVersion))),
         ("lost", .array(outcome.lost.map(checkedVersion))),
         ("elsewhere", .array(outcome.elsewhere.map(checkedVersion))),
+        ("unmended", .array(outcome.unmended.map(finding))),
         ("problems", .array(outcome.failures.map { problem($0, at: outcome.target) })),
       ])
     }
@@ -20,20 +21,22 @@ extension Documents {
   }
 
   private static func checked(_ outcome: CheckRepository.Outcome) -> Json {
-    let objects = outcome.findings.map { finding in
-      Json.object([
-        ("object", .string(finding.object)), ("kind", .string(finding.kind)), ("damage", .bool(finding.isDamage)),
-        ("message", .string(finding.what)), ("hint", .optional(finding.hint)),
-      ])
-    }
-    return .object([
-      ("target", .string(outcome.target)), ("sound", .bool(outcome.isSound)), ("objects", .array(objects)),
+    .object([
+      ("target", .string(outcome.target)), ("sound", .bool(outcome.isSound)),
+      ("objects", .array(outcome.findings.map(finding))),
       ("problems", .array(outcome.problems.map { problem($0, at: outcome.target) })),
       ("harmedVersions", .array(outcome.harmed.map(checkedVersion))),
       ("wholeVersions", .array(outcome.whole.map(checkedVersion))), ("forgotten", .number(outcome.forgotten)),
       ("packs", .number(outcome.packs)), ("packsRead", .number(outcome.packsRead)),
       ("bytesRead", .number(outcome.bytesRead)), ("unreferencedPacks", .number(outcome.unreferenced)),
       ("unreferencedBytes", .number(outcome.unreferencedBytes)), ("unknownObjects", .number(outcome.unknown)),
+    ])
+  }
+
+  private static func finding(_ finding: CheckRepository.Finding) -> Json {
+    .object([
+      ("object", .string(finding.object)), ("kind", .string(finding.kind)), ("damage", .bool(finding.isDamage)),
+      ("message", .string(finding.what)), ("hint", .optional(finding.hint)),
     ])
   }
 
