@@ -1,7 +1,7 @@
 import Glibc
 import Repositories
 
-/// The host that chains are named after: the configuration's, else the one this machine was called when it pushed first.
+/// The host that chains are named after: the configuration's, else the one this machine was called at its first `init` or push.
 ///
 /// It is remembered because names of machines change (containers draw a new one each start), and a new name would
 /// begin a new chain.

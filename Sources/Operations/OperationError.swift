@@ -8,7 +8,7 @@ package struct OperationError: Error, CustomStringConvertible {
     case failed
     /// 2: a flag, an argument or the configuration is wrong.
     case usage
-    /// 3: one database or target failed, the rest is safe.
+    /// 3: a database, target or companion failed, the rest is safe.
     case partlyDone
     /// 10: there is no repository at the target.
     case noRepository

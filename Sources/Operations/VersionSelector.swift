@@ -27,6 +27,15 @@ package enum VersionSelector: Sendable, Equatable {
     }
   }
 
+  /// The database it names, if any.
+  package var database: String? {
+    switch self {
+    case .id: nil
+    case .latest(let database): database
+    case .notLater(let database, _): database
+    }
+  }
+
   private static func time(_ text: String) throws -> UInt64 {
     guard let time = Times.milliseconds(text) else { throw refusal("'\(text)' is not a time") }
     return text.contains(".") ? time : time + 999

@@ -11,6 +11,9 @@ extension Repository {
   /// It becomes a part of each version, so captured that nothing the copied database speaks of is missed: what is there
   /// before the copy is taken is held, and what came to be meanwhile is taken along. Modes, times, links (as links) and
   /// holes are kept; only what changed is stored again.
+  ///
+  /// An SQLite database that this process has open must not lie among them: closing a file drops every lock that the
+  /// process holds on it (POSIX, `fcntl`), those of SQLite included. Push it as a database of its own.
   public struct Companion: Sendable, Hashable, ExpressibleByStringLiteral {
     /// Relative to the folder that the database lies in, or absolute. One that is absolute is kept under its last
     /// component, and comes back beside the database.

@@ -4,7 +4,9 @@ import ArgumentParser
 /// type once, at the root, wherever on the line its options are, and hands the same value to the command.
 struct GlobalOptions: ParsableArguments, Sendable {
   @Option(
-    help: ArgumentHelp("Read this configuration file.", valueName: "file"), completion: .file(extensions: ["json"]))
+    help: ArgumentHelp(
+      "Read this configuration file, else SEALIFT_CONFIG, else the usual places (Docs/Configuration.md).",
+      valueName: "file"), completion: .file(extensions: ["json"]))
   var config: String?
 
   @Option(

@@ -48,14 +48,18 @@ struct Targets: Sendable {
     return here.isEmpty && !names.isEmpty ? nil : here
   }
 
-  /// The one target a version is read from.
+  /// The one target that versions are read from or marked at.
+  /// - Parameter selectors: what names the versions; of a database of the configuration only its own targets come into
+  ///   question.
   /// - Throws: `.usage` when there are several: which one is meant is for the person to say.
-  func one() throws -> TargetSettings {
-    let all = try all()
+  func one(for selectors: [VersionSelector] = []) throws -> TargetSettings {
+    let names = Set(selectors.map(\.database))
+    let own = names.count == 1 ? configuration.databases.first { $0.source.name == names.first } : nil
+    let all = try own.map(all(for:)) ?? all()
     guard all.count == 1 else {
       throw OperationError(
         .usage, code: "severalTargets", "there are \(all.count) targets: \(all.map(\.name).joined(separator: ", "))",
-        hint: "Name the one to read from, such as --target \(all[0].name).")
+        hint: "Name the one that is meant, such as --target \(all[0].name).")
     }
     return all[0]
   }

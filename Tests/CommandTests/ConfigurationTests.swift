@@ -38,7 +38,27 @@ import Testing
     #expect(locks == [S3Configuration.ObjectLock(days: 30, mode: .governance), nil])
     // A key that is read but not shown would be known to nobody: asking for an unknown one lists what is known.
     let text = String(decoding: bytes, as: UTF8.self)
-    for known in try knownKeys() { #expect(text.contains("\"\(known)\""), "the example does not show \(known)") }
+    let told = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Configuration.md"), as: UTF8.self)
+    for known in try knownKeys() {
+      #expect(text.contains("\"\(known)\""), "the example does not show \(known)")
+      #expect(told.contains("`\(known)`"), "Docs/Configuration.md does not tell what \(known) is")
+    }
+  }
+
+  @Test(
+    arguments: [
+      (#""url": "s3://bucket", "sessionTokenFile": "/t""#, "sessionTokenFile"),
+      (#""url": "s3://bucket", "accessKeyId": "A", "secretKeyFile": "/s", "profile": "p""#, "profile"),
+      (#""url": "s3://bucket", "accessKeyId": "A", "secretKeyFile": "/s", "credentialsFile": "/c""#, "credentialsFile"),
+      (#""url": "webdavs://h/p", "passwordFile": "/p""#, "passwordFile"),
+    ])
+  func `a key that would be without effect is an error`(target: String, key: String) throws {
+    let error = try #require(throws: OperationError.self) { try read("{\"targets\": {\"t\": {\(target)}}}") }
+    #expect(error.kind == .usage && error.message.contains(key))
+    if key == "passwordFile" {
+      let fitting = target.replacing("webdavs://h", with: "webdavs://alice@h")
+      _ = try read("{\"targets\": {\"t\": {\(fitting)}}}")
+    }
   }
 
   @Test(arguments: [

@@ -6,13 +6,6 @@ import Testing
 
 /// Databases that go to some targets only, and those that no configuration knows.
 @Suite struct ElsewhereTests {
-  private struct Refusal: Decodable {
-    struct Body: Decodable {
-      var code: String
-    }
-    var error: Body
-  }
-
   /// `app` goes to `disk`, `logs` to `cloud`; both are pushed.
   private func home() async throws -> Home {
     let home = try Home()
@@ -52,6 +45,36 @@ import Testing
     #expect(asked.status != 0)
   }
 
+  @Test(arguments: [["show", "app:latest"], ["pull", "app:latest", "-o", "-"], ["pin", "app@2099-01-01T00:00:00Z"]])
+  func `a version of a database that goes to one target is that target's`(_ words: [String]) async throws {
+    let home = try await home()
+    let ending = try await home.program.start(
+      Program.path, ["--config", home.program.file("config.json")] + words)
+    #expect(ending.status == 0, "\(ending.error)")
+  }
+
+  @Test(arguments: [["show", "latest"], ["pull", "other:latest", "-o", "-"], ["pin", "app:latest", "logs:latest"]])
+  func `where several targets come into question, one must be named`(_ words: [String]) async throws {
+    let home = try await home()
+    let ending = try await home.program.start(
+      Program.path, ["--config", home.program.file("config.json"), "--json"] + words)
+    #expect(ending.status == 2)
+    #expect(try ending.errorDocument().code == "severalTargets")
+  }
+
+  @Test func `a status that cannot ask one target does not hide what is wrong at another`() async throws {
+    let home = try await home()
+    try FileManager.default.removeItem(atPath: home.program.file("cloud"))
+    #expect(try await home("status").status == 3)
+    for manifest in home.program.files(below: "target") where manifest.hasPrefix("versions/") {
+      try removeFile(home.program.file("target/\(manifest)"))
+    }
+    let ending = try await home("status", "--json")
+    #expect(ending.status == 13)
+    #expect(try ending.errorDocument().code == "rolledBack")
+    #expect(ending.output.contains("noTarget"))
+  }
+
   @Test func `restoring all from one target misses nothing that goes to another`() async throws {
     let home = try await home()
     try FileManager.default.removeItem(atPath: home.program.file("app.db"))
@@ -83,7 +106,7 @@ import Testing
     #expect(ending.status == 13)
     let lines = ending.error.split(separator: "\n")
     #expect(lines.count == 1, "\(ending.error)")
-    _ = try decoded(Refusal.self, String(lines.first ?? ""))
+    _ = try ending.errorDocument()
   }
 
   @Test func `repair takes a database that is not configured by its path`() async throws {

@@ -4,7 +4,7 @@ import Sealing
 import Snapshots
 
 /// What this machine remembers of the last push of one database to one target: enough to see, by `stat` alone, that
-/// nothing changed since, without a key and without a request.
+/// nothing changed since, without a key, and until `verifyRemote` has gone by without a request.
 struct SourceMemory: Codable, Sendable {
   /// Which file was pushed, and how it was taken.
   var source: Source

@@ -2,7 +2,7 @@ import Repositories
 import Sealing
 import Storage
 
-/// What comes with a version, put where a restore wants it: into its own places beside a database that is restored to
+/// What comes with a version, put where a restore wants it: into places of its own beside a database that is restored to
 /// where it is used, else into `FILE.companions` beside a file that was named.
 ///
 /// First all of it is fetched and proved, under no name yet; then it is put, at once, when the restore is about to succeed.

@@ -18,7 +18,7 @@ struct EachVersion {
   ) async throws -> ExitStatus {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
-    let target = try targets.access(try targets.one())
+    let target = try targets.access(try targets.one(for: selectors))
     let world = try session.world(configuration)
     var tries = Tries<Done>()
     for selector in selectors {

@@ -11,8 +11,8 @@ struct RestoreCommand: SealiftCommand {
       To the place where the database is by the configuration, or to --to FILE; verified before anything there changes. \
       What exists is refused, unless one of these is given. --replace moves the old database and its side files aside: \
       nobody may have it open. --live puts the version into the database that is there, in one transaction, whoever has \
-      it open. Both print how to take it back. Companions go to their own places where the database is by the configuration, \
-      and into FILE.companions beside any other file.
+      it open. Both print how to take it back. Companions come to lie beside the database where it is by the configuration, \
+      those with an absolute path under their last name, and in FILE.companions beside any other file.
 
         sealift restore app:latest
         sealift restore app:latest --to /var/lib/app/app.db

@@ -97,7 +97,7 @@ struct Retrieval {
       selector = try VersionSelector(parsing: version)
       configuration = try session.configuration()
       let targets = try Targets(session, configuration)
-      target = try targets.access(try targets.one())
+      target = try targets.access(try targets.one(for: [selector]))
       world = try session.world(configuration, readOnly: true)
     }
 

@@ -19,7 +19,7 @@ struct Show: SealiftCommand {
     let selector = try VersionSelector(parsing: version)
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
-    let target = try targets.one()
+    let target = try targets.one(for: [selector])
     let detail = try await ListVersions(try session.world(configuration, readOnly: true)).show(
       selector, at: try targets.access(target))
     guard !session.options.json else {

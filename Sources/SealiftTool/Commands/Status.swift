@@ -7,7 +7,8 @@ struct Status: SealiftCommand {
     abstract: "Say of every database whether it is safe, and how fresh.",
     discussion: """
       The newest version at each target, whether the database changed since, the last drill, what was found damaged. \
-      Ends with 3 when a target cannot be reached, with 13 when something is wrong there.
+      Ends with 13 when something is wrong at a target, with 3 when nothing is but one of several cannot be reached; \
+      when none can, with that failure's own status. Whatever is not 0 deserves a look.
 
         sealift status
         sealift status app --json
@@ -41,8 +42,9 @@ struct Status: SealiftCommand {
         Documents.status(outcomes, unreachable: tries.failures, notices: session.terminal.notices))
     }
     for outcome in outcomes { for problem in outcome.problems { session.terminal.tell(problem) } }
-    let status = try tries.status("targets", session.terminal)
-    guard status == .success, let alarm = StatusLines.alarm(outcomes) else { return status }
+    let alarm = StatusLines.alarm(outcomes)
+    let status = try tries.status("targets", session.terminal, isLastWord: alarm == nil)
+    guard let alarm else { return status }
     // Problems were told one by one.
     if outcomes.allSatisfy(\.problems.isEmpty) { session.terminal.tell(alarm) }
     session.terminal.tellDocument(alarm)

@@ -59,6 +59,7 @@ struct TargetSettings: Sendable {
     if passphrase != nil, keyFile != nil { throw section.wrong("keyFile", "and a passphrase exclude each other") }
     unlock = passphrase ?? keyFile
     try refuseForeignKeys(section)
+    try refuseStrays(section)
     try section.finish()
   }
 
@@ -123,6 +124,20 @@ struct TargetSettings: Sendable {
     }
     guard let key = foreign.first(where: section.has) else { return }
     throw section.wrong(key, "has no meaning for this kind of target", hint: "Remove it, or check the target's URL.")
+  }
+
+  /// What would go without effect beside what else is there, or is not, is a mistake as well.
+  private func refuseStrays(_ section: ConfigurationSection) throws {
+    func first(_ keys: String...) -> String? { keys.first(where: section.has) }
+    if accessKeyID == nil, let token = first("sessionTokenFile", "sessionTokenCommand") {
+      throw section.wrong(token, "belongs to 'accessKeyId', which is missing")
+    }
+    if accessKeyID != nil, let other = first("profile", "credentialsFile") {
+      throw section.wrong(other, "and 'accessKeyId' exclude each other")
+    }
+    if case .webdav(_, let named) = place, user ?? named == nil, let secret = first("passwordFile", "passwordCommand") {
+      throw section.wrong(secret, "belongs to 'user', which is missing")
+    }
   }
 
   private static func secret(_ section: ConfigurationSection, file: String, command: String) throws -> SecretSource? {
