@@ -52,6 +52,23 @@ import Testing
     #expect(again.history.versions == versions.map(\.facts))
   }
 
+  @Test func `where nothing of a chain can be read, a push goes on behind it all the same`() async throws {
+    let (home, versions) = try await chain(of: 1)
+    home.store.content[versions[0].name.objectName]?[300] ^= 1
+    home.forgetState()
+    let image = home.image(pages: 3, seed: 7)
+    let pushed = try await home.push(image).manifest
+    #expect(pushed.name.sequence == 2)
+    #expect(try await home.read(pushed) == image)
+    #expect(try await home.push(home.image(pages: 3, seed: 8)).manifest.name.sequence == 3)
+    // What is lost can be given up, and then nothing stands in the way of a prune.
+    let lost = try await home.repository.lostVersions(of: home.chain, state: home.state)
+    #expect(lost.map(\.first) == [1] && lost.map(\.last) == [1])
+    try await home.repository.putTombstone(over: lost, of: home.chain, now: 1)
+    let policy = PrunePolicy(twoRuns: false, now: { 1_800_000_000_000 })
+    _ = try await home.repository.prune(home.chain, policy, state: home.state)
+  }
+
   @Test func `a push reads the newest manifest only, also without state`() async throws {
     let (home, _) = try await chain(of: 9)
     home.forgetState()

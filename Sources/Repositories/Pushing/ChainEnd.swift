@@ -20,7 +20,12 @@ struct ChainEnd: Sendable {
       return (range.last + 1, range.coreHashOfLast)
     }
     if let mark, mark.sequence == last, let id = Layout.digest(mark.id) { return (last + 1, id) }
-    return (last + 1, newest?.id ?? .zero)
+    return (last + 1, newest?.id ?? (last == 0 ? .zero : unknown(last)))
+  }
+
+  /// What a version is said to continue when nobody can say what stands before it: something does.
+  private func unknown(_ sequence: UInt64) -> Digest {
+    .sha256(of: Array("unreadable \(listing.chain.hex) \(sequence)".utf8))
   }
 
   /// Whether a tombstone covers the newest version. One that was taken back counts too.

@@ -114,6 +114,7 @@ package struct PushSession: ~Copyable {
     guard draft.sequence <= VersionName.lastSequence else { throw full("the chain has no place after the last one") }
     let revisions = end.listing.revisions(of: draft.sequence).map(\.revision)
     var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
+    var draft = draft
     var level = draft.deltas.level
     var attemptsLeft = Self.attempts
     while attemptsLeft > 0 {
@@ -138,6 +139,8 @@ package struct PushSession: ~Copyable {
         nextPackNumber = writer.packs.nextNumber
         partials = writer.partials
         continue
+      } catch is VersionWriter.Deviation {
+        throw changed(draft)
       }
       attemptsLeft -= 1
       if dryRun, let attempt { return result(of: attempt) }
@@ -153,6 +156,8 @@ package struct PushSession: ~Copyable {
         return try acknowledge(attempt)
       }
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
+      // Files beside a database are read again: another content is another version, and its place is taken.
+      draft.expectedCore = attempt.manifest.body.core
       partials = PartialManifests(policy, nextRevision: attempt.manifest.name.revision + 1)
     }
     throw RepositoryError(
@@ -165,6 +170,13 @@ package struct PushSession: ~Copyable {
   private func newestIsSafe(_ present: Presence) async throws -> Bool {
     guard let newest, let packs = try await repository.packs(of: newest, state: state) else { return false }
     return present.holds(packs) && !present.condemns(newest.name.digest)
+  }
+
+  private func changed(_ draft: VersionDraft) -> RepositoryError {
+    RepositoryError(
+      .conflict,
+      "a prune took packs of version \(draft.sequence) away, and a file beside the database has changed since it was read",
+      hint: "Push again: what was stored is used again.")
   }
 
   private func full(_ what: String) -> RepositoryError {

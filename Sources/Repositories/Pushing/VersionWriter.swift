@@ -23,6 +23,9 @@ struct VersionWriter: ~Copyable {
   /// Restoring this version would cost too much: it must rest on less.
   struct TooDear: Error {}
 
+  /// The version has not turned out to be the one that is to be written anew. Nothing names what was written.
+  struct Deviation: Error {}
+
   let repository: Repository
   let state: StateFolder
   let draft: VersionDraft
@@ -101,6 +104,7 @@ struct VersionWriter: ~Copyable {
     let placed = read.placed
     try draft.demand(members)
     if !evenIfEqual, let newest, newest.hasContent(of: members), try await draft.allFlags() == newest.flags {
+      guard draft.expectedCore == nil else { throw Deviation() }
       return nil
     }
     let cost = cost(of: placed)
@@ -126,9 +130,7 @@ struct VersionWriter: ~Copyable {
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
-    guard draft.expectedCore == nil || draft.expectedCore == core.encode() else {
-      throw RepositoryError(.damaged, "what was to be written anew is not the version that was pushed")
-    }
+    guard draft.expectedCore == nil || draft.expectedCore == core.encode() else { throw Deviation() }
     let bytesNew = packs.stored.reduce(0) { $0 + Int($1.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,

@@ -106,6 +106,8 @@ package struct VersionRewrite: Sendable {
         var damaged = DamagedPacks(of: chain, in: state)
         try damaged.raise(written.nextPackNumber, of: chain, in: state)
         return written
+      } catch is VersionWriter.Deviation {
+        throw RepositoryError(.damaged, "what was to be written anew is not the version that was pushed")
       } catch is VersionWriter.TooDear {
         guard let below = level.below else { throw RepositoryError(.damaged, "the version was not written") }
         level = below

@@ -95,6 +95,33 @@ import Testing
     #expect(home.count(below: "versions/") == 2)
   }
 
+  /// A companion may be another one by then; or what it was in the version before.
+  @Test(arguments: [100, 7] as [UInt64])
+  func `what changed between two attempts takes no place that is taken`(seed: UInt64) async throws {
+    let home = try await PruneHome(versions: 1)
+    let once = Once()
+    let images = [home.image(41), home.image(seed)]
+    let turn = Locked(0)
+    let store = StagedStore(home.home.store) {
+      $0.afterPut = { name async throws(StoreError) in
+        guard let version = VersionName(name), once() else { return }
+        try? await home.home.condemn([version.digest])
+        turn.withLock { $0 = 1 }
+      }
+    }
+    let error = await #expect(throws: RepositoryError.self) {
+      try await home.home.push(
+        length: images[0].count, at: store, read: { range in Array(images[turn.withLock { $0 }][range]) })
+    }
+    #expect(error?.code == .conflict && error?.hint?.contains("Push again") == true)
+    #expect(home.count(below: "versions/") == 2)
+    // Whoever pushes next goes on behind it.
+    #expect(try await home.push(images[1]).name.sequence == 3)
+    try await home.expectAllSafe()
+    let listing = ChainListing(chain: home.home.chain, objects: try await home.home.store.list(prefix: "versions/"))
+    #expect(try await home.home.repository.history(of: listing).problems.isEmpty)
+  }
+
   /// Credentials that cannot delete are enough for every push, also for one that a prune was in the way of.
   @Test func `a push needs no right to delete`() async throws {
     let home = try await PruneHome()
