@@ -680,7 +680,8 @@ class Repository:
                 field.end()
                 must(all(1 <= r[0] <= r[1] for r in found), "the tombstone has an impossible range")
                 must(all(a[1] + 1 < b[0] for a, b in zip(found, found[1:])), "the tombstone's ranges are not ascending")
-                tombstones.append((name.split("-")[1], found))
+                genuine = [r for r in found if self.genuine(chain, sealed.epoch, r[1], r[3])]
+                tombstones.append((name.split("-")[1], genuine))
         return tombstones
 
     def read_annotations(self, chain, versions):

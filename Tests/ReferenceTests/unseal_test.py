@@ -596,6 +596,18 @@ class Hostile(Scratch):
         code, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"))
         self.assertEqual((code, digest(self.path("out"))), (0, last["sha256"]), err)
 
+    def test_a_tombstone_of_a_key_that_was_retired_covers_nothing_behind_the_cut(self):
+        last = self.chain.versions[-1]
+        self.forge.roots[2] = bytes(32)
+        self.forge.keyring(2, [(1, self.chain.id, last["sequence"], bytes.fromhex(last["id"]))])
+        self.forge.epoch = 2
+        genuine = self.chain.push([maker.database_member(self.page(98))])
+        for epoch, forgotten in ((1, False), (2, True)):
+            self.forge.epoch = epoch
+            self.chain.forget((genuine["sequence"], genuine["sequence"]), delete=False)
+            versions = json.loads(run(self.root, *self.key, "list", "--json")[1])["versions"]
+            self.assertEqual([v["forgotten"] for v in versions if v["id"] == genuine["id"]], [forgotten])
+
     def test_a_fork_is_named_and_latest_refused(self):
         other = maker.Chain(self.forge, "app")
         other.push([maker.database_member(self.page(5))])

@@ -37,12 +37,15 @@ final class HandmadeVersion {
   }
 
   /// Seals a pack, stores it and gives it the next number.
+  /// - Parameter name: that it is stored under and known by, in place of its hash.
   @discardableResult
-  func pack(_ frames: [EncodedFrame], basePacks: [Digest] = []) async throws -> PackEntry {
+  func pack(_ frames: [EncodedFrame], basePacks: [Digest] = [], as name: Digest? = nil) async throws -> PackEntry {
     var builder = ObjectBuilder(
       kind: .pack, keys: home.repository.keys, basePacks: basePacks, random: home.repository.random)
     for frame in frames { builder.add(frame) }
-    let sealed = try builder.finish()
+    let own = try builder.finish()
+    let sealed = SealedObject(
+      bytes: own.bytes, name: name ?? own.name, header: own.header, directoryLength: own.directoryLength)
     try await home.store.put(ObjectBody(sealed.bytes), at: Layout.pack(sealed.name, of: home.chain), ifAbsent: false)
     packs.append(sealed.packEntry(number: UInt32(packs.count + 1)))
     return packs[packs.count - 1]

@@ -83,6 +83,25 @@ import Testing
     #expect((error as? RepositoryError)?.message.contains("1048576 bytes") == true)
   }
 
+  /// A pack's name is the hash of all of it, which reading a part does not prove.
+  @Test(arguments: roads.indices) func `a frame that rests on itself, and two that rest on each other`(
+    road: Int
+  ) async throws {
+    let home = try await Home()
+    let page = home.noise(4096, seed: 1)
+    let names = [Digest.sha256(of: [1]), .sha256(of: [2])]
+    let run = BaseRun(pack: 0, frame: 0, firstUnit: 0, count: 1)
+    for bases in [[names[0]], [names[1], names[0]]] {
+      let made = HandmadeVersion(home)
+      for (name, base) in zip(names, bases) {
+        try await made.pack([made.delta([page], on: [run], prefix: page)], basePacks: [base], as: name)
+      }
+      made.place(pack: 1, frame: 0, count: 1)
+      let error = try await refusal(of: page, home, made, road: road)
+      #expect((error as? RepositoryError)?.message.contains("rests on more than") == true, "\(error)")
+    }
+  }
+
   @Test func `units in each other's place are found by the image digest`() async throws {
     let home = try await Home()
     let made = HandmadeVersion(home)

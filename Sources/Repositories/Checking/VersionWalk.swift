@@ -19,6 +19,7 @@ struct VersionWalk {
   private(set) var harm: Set<UInt32> = []
   /// What the manifest, or a map, says that cannot be.
   private(set) var wrong: String?
+  private var isTooDeep = false
   private(set) var cost = Cost()
 
   struct Cost {
@@ -51,6 +52,7 @@ struct VersionWalk {
   mutating func follow(_ table: PackTableLook) throws {
     harm = table.lost
     wrong = table.wrong
+    isTooDeep = false
     guard harm.isEmpty, wrong == nil else { return }
     for entry in table.entries {
       let object = frames.intern(entry.name)
@@ -186,7 +188,9 @@ struct VersionWalk {
   /// - Parameter above: how many deltas rest on each other above it.
   /// - Returns: its depth.
   private mutating func need(_ ordinal: Int, above: Int) -> Int {
-    guard above <= Limits.depth else {
+    guard above <= Limits.depth, !isTooDeep else {
+      // Frames that rest on each other in a circle would be counted over and over.
+      isTooDeep = true
       note("a delta rests on more than \(Limits.depth) others")
       return above
     }

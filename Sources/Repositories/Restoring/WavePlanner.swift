@@ -40,7 +40,7 @@ actor WavePlanner {
       if let step = waiting.popFirst() {
         wave.add(step)
       } else if cursor < plan.frames.count {
-        _ = try await settle(plan.frames[cursor].place)
+        _ = try await settle(plan.frames[cursor].place, above: 0)
         cursor += 1
       } else {
         break
@@ -57,13 +57,15 @@ actor WavePlanner {
   }
 
   /// Lets a frame wait for its wave, after all it rests on, unless it was there before.
-  private func settle(_ place: FramePlace) async throws -> Settled {
+  /// - Parameter above: how many frames rest on each other above it: whoever has the key can make a frame rest on itself.
+  private func settle(_ place: FramePlace, above: Int) async throws -> Settled {
     if let known = settled[place] { return known }
     let frame = try await frame(place)
+    guard above < Limits.depth || frame.bases.isEmpty else { throw FrameRecord.tooDeep() }
     var depth = 0
     var prefix: [Range<Int>] = []
     for (run, base) in zip(frame.record.bases, frame.bases) {
-      let below = try await settle(base)
+      let below = try await settle(base, above: above + 1)
       depth = max(depth, below.depth + 1)
       let units = try await self.frame(base).record.range(of: run, like: frame.record)
       prefix.append(below.slot + units.lowerBound..<below.slot + units.upperBound)
