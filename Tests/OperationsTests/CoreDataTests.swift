@@ -95,8 +95,39 @@ import Testing
     source.externalData = true
     try removeFile(store.supportFolder)
     try SQLite.run("INSERT INTO Z_MODELCACHE VALUES (x'00')", on: store.path)
-    let none = try #require(try await road.push(source).pushed.first?.beside)
+    let outcome = try await road.push(source)
+    let none = try #require(outcome.pushed.first?.beside)
     #expect(none.store?.missing == 2 && none.store?.supportFolder == nil)
+    #expect(outcome.shortfalls.map(\.code) == ["externalDataMissing"])
+    // Told until it is back.
+    let again = try await road.push(source)
+    #expect(again.shortfalls.map(\.code) == ["externalDataMissing"])
+  }
+
+  @Test func `more external files missing than before is a shortfall, as many as before is not`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 4)
+    func push(without file: Int?) async throws -> [String] {
+      if let file { try removeFile("\(store.externalFolder)/\(store.files.keys.sorted()[file])") }
+      try SQLite.run("INSERT INTO Z_MODELCACHE VALUES (x'00')", on: store.path)
+      return try await road.push(database(store)).shortfalls.map(\.code)
+    }
+    #expect(try await push(without: 0).isEmpty)
+    #expect(try await push(without: 1) == ["externalDataMissing"])
+    #expect(try await push(without: nil).isEmpty)
+  }
+
+  @Test func `a support folder that is a link is kept as what it leads to`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    rename(store.supportFolder, road.scratch.file("elsewhere"))
+    symlink(road.scratch.file("elsewhere"), store.supportFolder)
+    let outcome = try await road.push(database(store))
+    #expect(outcome.shortfalls.isEmpty && outcome.pushed.first?.beside?.store?.missing == 0)
+    let folder = try Scratch()
+    _ = try await Pull(road.world).run(
+      .latest(database: nil), from: road.target, to: .file(folder.file("Journal.sqlite")))
+    #expect(try names(in: folder.file(".Journal_SUPPORT/_EXTERNAL_DATA")) == store.files.keys.sorted())
   }
 
   @Test func `a folder of that name beside any other database stays where it is`() async throws {

@@ -59,11 +59,24 @@ extension CompanionCapture {
     return notices
   }
 
-  /// What makes a version less than it should be: a companion that an earlier version has is gone; files may not be read.
-  /// - Parameter newest: the version before.
-  nonisolated func shortfalls(after newest: StoredManifest?, at target: String) -> [OperationError] {
+  /// What makes a version less than it should be: a companion that an earlier version has is gone; files may not be read;
+  /// a store's external files are not there, more of them than in the version before, or all.
+  /// - Parameters:
+  ///   - store: what was found of the store, where it is one.
+  ///   - newest: the version before.
+  nonisolated func shortfalls(
+    of store: Remarks.Store?, after newest: StoredManifest?, at target: String
+  ) -> [OperationError] {
     let capture = Remarks.Capture(events.all)
     var shortfalls: [OperationError] = []
+    let before = newest?.body.remarks.store?.missing
+    if let store, store.missing > 0, store.missing == store.references || store.missing > before ?? .max {
+      shortfalls.append(
+        OperationError(
+          .partlyDone, code: "externalDataMissing",
+          "pushing '\(database.name)' to \(target): \(store.missing) of \(store.references) external files that its rows refer to are not there, and not in the version",
+          hint: "Is the disk mounted? \"externalData\": false leaves external files out, if they are gone for good."))
+    }
     let gone = gone(since: newest)
     if !gone.isEmpty {
       shortfalls.append(

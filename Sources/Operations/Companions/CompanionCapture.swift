@@ -65,12 +65,24 @@ actor CompanionCapture {
     if let support, !roots.contains(where: \.isSupport), lstat("\(folder)/\(support)", &status) == 0 {
       // What of it is named by itself is listed there, with its own exceptions.
       let named = roots.map(\.memberPath).filter { MemberPath.isAbove(support, $0) }
+      let end = linkedFolder("\(folder)/\(support)", of: real)
       roots.append(
         CompanionRoot(
-          folder: folder, components: [support], memberPath: support, exclude: ExcludePatterns([]), leaving: named,
-          isAsked: false, isSupport: true, mayBeLink: true))
+          folder: end.map(RestoredFile.folder(of:)) ?? folder,
+          components: [end.flatMap { MemberPath.components($0).last } ?? support], memberPath: support,
+          exclude: ExcludePatterns([]), leaving: named, isAsked: false, isSupport: true, mayBeLink: true))
     }
     return roots
+  }
+
+  /// Where a support folder that is a link leads: nobody has named it, so that it is followed only to a folder of whoever
+  /// owns the database.
+  private static func linkedFolder(_ path: String, of database: String) -> String? {
+    var (link, owner, end) = (stat(), stat(), stat())
+    guard lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK, stat(database, &owner) == 0,
+      stat(path, &end) == 0, end.st_mode & S_IFMT == S_IFDIR, end.st_uid == owner.st_uid
+    else { return nil }
+    return CompanionPlace.resolved(path)
   }
 
   /// Holds what was listed. To be called before the snapshot begins.

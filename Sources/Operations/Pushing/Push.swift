@@ -211,7 +211,7 @@ package struct Push: Sendable {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     let captured = try await capture.members(with: copy.finished())
-    let shortfalls = capture.shortfalls(after: newest, at: target.name)
+    let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)
     outcome.shortfalls += shortfalls
     if !request.dryRun, try await copy.outcome() == .ok, captured.digest == nil || captured.isSettled,
       shortfalls.isEmpty
