@@ -70,7 +70,9 @@ package struct PruneRepository: Sendable {
       let versions = try await repository.store.list(prefix: Layout.versions)
       let listings = ChainListing.byChain(versions)
       var outcome = Outcome(runs: runs, chains: [], problems: [])
-      outcome.problems += vanished(listings, state).map { OperationError($0, doing: target.name) }
+      outcome.problems += state.vanishedChains(shown: listings.map(\.chain)).map {
+        OperationError($0, doing: target.name)
+      }
       for listing in try await chosen(listings, request.databases, repository, state, target) {
         try await prune(listing.chain, policy, repository, state, target, &outcome)
       }
@@ -135,16 +137,6 @@ package struct PruneRepository: Sendable {
         hint: "`sealift list` shows what is there.")
     }
     return zip(listings, databases).filter { $1.map(names.contains) ?? false }.map(\.0)
-  }
-
-  /// Chains that this machine has seen and that the target does not show at all.
-  private func vanished(_ listings: [ChainListing], _ state: StateFolder) -> [RepositoryError] {
-    let shown = Set(listings.map(\.chain.hex))
-    return state.markedChains().filter { !shown.contains($0) }.map { chain in
-      RepositoryError(
-        .rolledBack, "the target shows nothing of chain \(chain.prefix(12)), which this machine has seen there",
-        hint: "Versions were deleted, or the listing was short. Nothing of that chain was deleted.")
-    }
   }
 }
 

@@ -205,13 +205,7 @@ struct VersionLookup: Sendable {
   /// Chains this machine has pushed to that the target does not show at all.
   /// - Parameter wanted: only of these; `nil` is all of them.
   func vanishedChains(among wanted: Set<ChainID>? = nil) -> [RepositoryError] {
-    let shown = Set(listings.map(\.chain.hex))
-    let marked = state.markedChains().filter { chain in wanted?.contains { $0.hex == chain } ?? true }
-    return marked.filter { !shown.contains($0) }.map { chain in
-      RepositoryError(
-        .rolledBack, "the target shows nothing of chain \(chain.prefix(12)), which this machine has pushed to",
-        hint: "Versions were deleted or an older state was put back there.")
-    }
+    state.vanishedChains(shown: listings.map(\.chain), wanted: wanted)
   }
 
   private func nothing(named name: String, _ histories: [ChainHistory]) -> RepositoryError {

@@ -50,4 +50,9 @@ package struct RepositoryError: Error, CustomStringConvertible {
   /// The way out for two machines that push as one. Neither can go on in the chain that they share.
   package static let partWays =
     "Give each machine a \"host\" of its own in its configuration, or each another \"fork\" (1, 2) for the database: then both push again. Either version is restored by its id."
+
+  /// The same where only this machine has seen the other version.
+  static let partWaysOrAccept =
+    partWays
+    + " If instead an older state was put back there and pushed to since, remove mark.json of the chain below the state folder to accept that."
 }

@@ -15,6 +15,10 @@ final class BaseFolder {
   private var record: BaseRecord?
   private let companions: CompanionBaseFolder?
 
+  /// Bases that no push has used for so long, in seconds, are of a database that is not pushed any more, or has another
+  /// name or place: its plain images are of use to nobody, and take the room of others.
+  static let abandonment = 90 * 86_400
+
   /// - Returns: `nil` when this database has no bases, or another push uses them now.
   init?(of database: DatabaseSource, host: String, _ world: World) {
     guard database.delta, database.compressionLevel > 0 else { return nil }
@@ -29,6 +33,8 @@ final class BaseFolder {
       close(lock)
       return nil
     }
+    // When they were used last.
+    futimens(lock, nil)
     let bytes = try? StateFiles.read("\(path)/record.json")
     record = bytes.flatMap(BaseRecord.init(json:))
     companions = limit > 0 ? CompanionBaseFolder("\(path)/companions", limit: limit) : nil
@@ -125,7 +131,9 @@ final class BaseFolder {
     let hall = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
     var used = 0
     for folder in (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? [] where !path.hasSuffix(folder) {
-      for name in BaseName.allCases { used += size(of: "\(hall)/\(folder)/\(name.rawValue).db") }
+      let other = "\(hall)/\(folder)"
+      if Self.removeAbandoned(other) { continue }
+      for name in BaseName.allCases { used += size(of: "\(other)/\(name.rawValue).db") }
     }
     guard used + 2 * snapshot.pageSize * snapshot.pageCount <= limit else {
       remove(.anchor)
@@ -133,6 +141,17 @@ final class BaseFolder {
       return false
     }
     return true
+  }
+
+  private static func removeAbandoned(_ folder: String) -> Bool {
+    let other = open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard other >= 0 else { return false }
+    defer { close(other) }
+    var status = stat()
+    guard flock(other, LOCK_EX | LOCK_NB) == 0, fstat(other, &status) == 0,
+      status.st_mtim.tv_sec < time(nil) - abandonment
+    else { return false }
+    return (try? FileManager.default.removeItem(atPath: folder)) != nil
   }
 
   private func size(of path: String) -> Int {

@@ -47,12 +47,7 @@ struct DrillChains {
     self.seen = seen
     self.fresh = state
     ownHost = HostName.known(world)
-    let shown = Set(listings.map(\.chain.hex))
-    vanished = seen.markedChains().filter { !shown.contains($0) }.map { chain in
-      RepositoryError(
-        .rolledBack, "the target shows nothing of chain \(chain.prefix(12)), which this machine has pushed to",
-        hint: "Versions were deleted or an older state was put back there.")
-    }
+    vanished = seen.vanishedChains(shown: listings.map(\.chain))
     for (listing, end) in zip(listings, ends) { add(listing, end) }
     databases.sort { ($0.name, $0.host) < ($1.name, $1.host) }
   }

@@ -63,7 +63,7 @@ struct Freshness {
   private func forked(at sequence: UInt64) -> RepositoryError {
     RepositoryError(
       .forked, "version \(sequence) at the target is not the one this machine has seen: two machines push as one",
-      hint: RepositoryError.partWays)
+      hint: RepositoryError.partWaysOrAccept)
   }
 }
 

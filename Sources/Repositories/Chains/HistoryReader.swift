@@ -89,7 +89,7 @@ struct HistoryReader: Sendable {
     RepositoryError(
       .forked,
       "version \(sequence) of '\(version.database)' is not the one this machine has seen: two machines push as one",
-      hint: RepositoryError.partWays)
+      hint: RepositoryError.partWaysOrAccept)
   }
 
   /// Every version names the one before it; a gap is explained by a tombstone, by a manifest that cannot be read (which

@@ -39,14 +39,16 @@ struct ChainProof {
         .rolledBack,
         "the target shows version \(newest) of chain \(chain.hex.prefix(12)) as the newest, but this machine has seen version \(mark.sequence)",
         hint:
-          "Versions were deleted there, or the listing was short. Nothing was deleted; find out by whom before you go on."
+          "Versions were deleted there, an older state was put back, or the listing was short. Nothing was deleted; find out by whom before you go on. To accept the loss, remove mark.json of the chain below the state folder."
       )
     }
     guard let id = Layout.digest(mark.id) else { return }
     if ids[mark.sequence]?.contains(id) == true || ranges.cover(mark.sequence) { return }
     throw RepositoryError(
       .forked, "version \(mark.sequence) of chain \(chain.hex.prefix(12)) is not the one this machine has seen",
-      hint: "Two machines push as one, or the listing was short. Nothing was deleted.")
+      hint:
+        "Two machines push as one, an older state was put back and pushed to since, or the listing was short. Nothing was deleted. Removing mark.json of the chain below the state folder accepts what is there."
+    )
   }
 
   /// Whether what stands one place before `sequence` is what it continues.

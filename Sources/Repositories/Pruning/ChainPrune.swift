@@ -59,7 +59,9 @@ struct ChainPrune {
   /// comes to an end however many prunes run, at the latest with the third try: those that began after its first manifest
   /// leave it alone.
   private func candidates(in view: ChainView) -> [ObjectInfo] {
-    let condemned = allCondemned(in: view)
+    // A record of a clock that ran ahead is not ripe for years: what it names is named again.
+    let latest = policy.now().addingReportingOverflow(policy.pause)
+    let condemned = names(in: view) { latest.overflow || $0.record.time <= latest.partialValue }
     let manifests = view.deadManifests.filter { !$0.isAmong(condemned) }
     let packs = view.packs.filter { name, info in
       !condemned.contains(name) && !view.live.packs.contains(name) && isOld(info)

@@ -22,9 +22,9 @@ struct SeenRecords {
 
   subscript(_ record: Digest) -> UInt64? { times[record] }
 
-  /// Notes those that were not seen before. Best effort: what cannot be noted waits.
+  /// Notes those that were not seen before, or by a clock that was far ahead. Best effort: what cannot be noted waits.
   mutating func note(_ records: some Sequence<Digest>, at now: UInt64) {
-    let fresh = records.filter { times[$0] == nil }
+    let fresh = records.filter { times[$0].map { $0 > now && $0 - now > PrunePolicy.day } ?? true }
     guard !fresh.isEmpty else { return }
     for record in fresh { times[record] = now }
     let lines = times.sorted { $0.key < $1.key }.map { "\($0.key.hex) \($0.value)\n" }

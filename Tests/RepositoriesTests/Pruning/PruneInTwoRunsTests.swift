@@ -49,6 +49,17 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  @Test func `a clock that was years ahead once puts a deletion off once, not for years`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    #expect(try await home.prune(twoRuns: true, now: 4_000_000_000_000).condemned.objects == 4)
+    #expect(try await home.prune(twoRuns: true, now: soon).condemned.objects == 4)
+    try await home.push()
+    #expect(try await home.prune(twoRuns: true, now: soon + day - 1).freed.objects == 0)
+    #expect(try await home.prune(twoRuns: true, now: soon + day).freed.objects == 4)
+    try await home.expectAllSafe()
+  }
+
   /// Where the store tells times, its clock counts, whatever this machine believes.
   @Test func `the pause goes by on the store's clock too`() async throws {
     let home = try await PruneHome(versions: 3)
