@@ -20,7 +20,8 @@ extension Repository {
   /// let pulled = try await repository.pull("app:latest", to: "/srv/app/restored.db")
   /// ```
   ///
-  /// Nothing that exists is replaced. The file has mode 600. Cancelling the task leaves no file behind.
+  /// Nothing that exists is replaced. The file of a database has mode 600; one that was kept as it is (``Database`` of a
+  /// file) has the mode that it had. Cancelling the task leaves no file behind.
   /// - Parameters:
   ///   - version: an id or at least 4 digits of it, `latest`, `app:latest` (the newest of the database `app`), or
   ///     `app@2026-11-20T12:00:00Z` (the newest not later than that).

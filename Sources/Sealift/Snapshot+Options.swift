@@ -8,7 +8,8 @@ extension Snapshot {
   public enum Method: String, Sendable, CaseIterable {
     /// `VACUUM INTO`: the smallest copy, repacked. Where SQLite refuses that, pages are copied (`Snapshot/fallback`).
     case vacuum
-    /// The exact pages, inside one read transaction. What only remains of deleted rows on free pages becomes zeros.
+    /// The exact pages, inside one read transaction. What only remains of deleted rows on free pages becomes zeros, if
+    /// the copy is checked.
     case pages
   }
 

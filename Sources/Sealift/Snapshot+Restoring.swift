@@ -7,6 +7,7 @@ extension Snapshot {
   /// ```swift
   /// try queue.writeWithoutTransaction { db in
   ///   try Snapshot.restore("/srv/copies/app.db", into: .connection(db.sqliteConnection))
+  ///   db.clearSchemaCache()  // of GRDB, which remembers tables; a pool: pool.invalidateReadOnlyConnections() as well
   /// }
   /// ```
   ///

@@ -17,7 +17,8 @@ extension Snapshot {
   ///   - method: how the copy is made.
   ///   - pagesPerStep: how many pages lie between two calls of `progress`, at least 1.
   ///   - busy: what to do while somebody else has the database locked.
-  ///   - check: whether SQLite's `quick_check` reads the finished copy.
+  ///   - check: whether SQLite's `quick_check` reads the finished copy. Where it does not, pages are kept as they are,
+  ///     free ones too: what a damaged database calls free may be in use.
   ///   - folder: where the copy lies until it is moved or released.
   ///   - progress: called on that thread. Throwing from it aborts the copy, and the error is passed on; once the copy
   ///     is complete, what it throws is ignored.
@@ -35,6 +36,7 @@ extension Snapshot {
         source: file.path, method: method.snapshotMethod, spoolFolder: spool.path, busyTimeout: busy.patience,
         check: check)
       request.pagesPerStep = pagesPerStep
+      request.keepFreePages = !check
       let copy = try await takeSnapshot(request) { step in try aborting { try progress(Progress(step)) } }
       return Snapshot(
         path: copy.path, in: spool, pageSize: copy.pageSize, pageCount: copy.pageCount, method: Method(copy.method),
@@ -61,7 +63,8 @@ extension Snapshot {
   ///   - pagesPerStep: how many pages are copied between two calls of `progress`, at least 1.
   ///   - busy: what to do while somebody else has the database locked; the connection's own busy handler may wait as
   ///     well.
-  ///   - check: whether SQLite's `quick_check` reads the finished copy.
+  ///   - check: whether SQLite's `quick_check` reads the finished copy. Where it does not, pages are kept as they are,
+  ///     free ones too: what a damaged database calls free may be in use.
   ///   - folder: where the copy lies until it is moved or released.
   ///   - progress: throwing from it aborts the copy, and the error is passed on; once the copy is complete, what it
   ///     throws is ignored.

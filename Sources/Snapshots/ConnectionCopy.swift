@@ -47,7 +47,7 @@ package struct ConnectionCopy {
       let outcome = check ? try look(at: image, progress) : nil
       let finished = try Image(image)
       // In a damaged database a "free" page may be a live one.
-      if outcome?.isDamaged != true { _ = try finished.zeroFreePages() }
+      if let outcome, !outcome.isDamaged { _ = try finished.zeroFreePages() }
       let pages = finished.pageCount
       try? progress(SnapshotProgress(.checking, pages, of: pages, pageSize: finished.pageSize))
       return Taken(path: image, pageSize: finished.pageSize, pageCount: pages, check: outcome, takenAt: takenAt)

@@ -26,6 +26,21 @@ import Testing
     #expect(access(path, F_OK) != 0)
   }
 
+  /// What a damaged database calls free may be in use: only a check tells.
+  @Test(arguments: [true, false]) func `free pages become zeros in a copy that is checked, in no other`(
+    isChecked: Bool
+  ) async throws {
+    try SampleDatabase.freePages.make(at: bench.database)
+    let remains = Array(SampleDatabase.deletedWords.utf8)[...]
+    func hasRemains(_ copy: Snapshot) throws -> Bool { try fileBytes(copy.path)[...].firstRange(of: remains) != nil }
+    let file = try await Snapshot.take(
+      of: .file(bench.database), method: .pages, check: isChecked, in: bench.folder)
+    #expect(try hasRemains(file) == !isChecked)
+    let database = try TestDatabase(bench.database)
+    let lent = try Snapshot.take(of: .connection(database.handle), check: isChecked, in: bench.folder)
+    #expect(try hasRemains(lent) == !isChecked)
+  }
+
   @Test func `a copy that is removed or moved leaves no folder behind`() async throws {
     try bench.makeDatabase()
     let removed = try await Snapshot.take(of: .file(bench.database), in: bench.folder)

@@ -79,6 +79,8 @@ extension CurlTransfer {
     sl_set_long(handle, CURLOPT_PATH_AS_IS, 1)
     sl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0)
     sl_set_long(handle, CURLOPT_NETRC, 0)
+    // A proxy is another machine: what is meant for this one, a password perhaps, must not be shown to it.
+    if (try? WebAddress("http://\(request.authority)"))?.isLoopback == true { set(handle, CURLOPT_NOPROXY, "*") }
     sl_set_long(handle, CURLOPT_NOSIGNAL, 1)
     sl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     sl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)

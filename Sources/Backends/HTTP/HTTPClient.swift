@@ -4,7 +4,7 @@ import Storage
 /// Sends requests over libcurl and waits for their answers without holding a thread.
 ///
 /// Redirects are never followed, so that nothing meant for one server goes to another. Proxies are found by libcurl
-/// in the environment (`https_proxy`, `all_proxy`, `no_proxy`); `.netrc` is not read.
+/// in the environment (`https_proxy`, `all_proxy`, `no_proxy`), never for loopback; `.netrc` is not read.
 final class HTTPClient: Sendable {
   private let loop: CurlLoop
 

@@ -9,7 +9,8 @@ struct PruneCommand: SealiftCommand {
     discussion: """
       What forgotten versions and pushes that were cut left behind, also in tmp/. Pushes may run meanwhile, on any machine. Where a \
       target's listings may be late, one run condemns and another one, a day and a version later, deletes; `sealift \
-      doctor` finds out. Where anything is in doubt, nothing is deleted.
+      doctor` finds out. Where anything is in doubt, nothing is deleted. What a push that was cut left may be gone on \
+      with, and is left alone until that database has a later version.
 
         sealift prune --dry-run
         sealift prune app --min-age 2d

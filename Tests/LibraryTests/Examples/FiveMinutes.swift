@@ -46,6 +46,7 @@ func bringBack(_ version: Repository.Version, _ repository: Repository) async th
 func restore(_ path: String, into queue: DatabaseQueue) throws {
   try queue.writeWithoutTransaction { db in
     try Snapshot.restore(path, into: .connection(db.sqliteConnection))
+    db.clearSchemaCache()  // GRDB remembers tables and statements; those were of the old content
   }
 }
 

@@ -36,6 +36,7 @@ func copyingAConnection(_ queue: DatabaseQueue) throws -> Snapshot {
 func restoringIntoAConnection(_ queue: DatabaseQueue) throws {
   try queue.writeWithoutTransaction { db in
     try Snapshot.restore("/srv/copies/app.db", into: .connection(db.sqliteConnection))
+    db.clearSchemaCache()  // of GRDB, which remembers tables; a pool: pool.invalidateReadOnlyConnections() as well
   }
 }
 

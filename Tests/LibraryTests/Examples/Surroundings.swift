@@ -21,6 +21,7 @@ struct Vault: Sendable {
 final class DatabaseQueue {
   struct Database {
     let sqliteConnection: OpaquePointer?
+    func clearSchemaCache() {}
   }
 
   private let database: TestDatabase
