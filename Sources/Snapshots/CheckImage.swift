@@ -47,7 +47,7 @@ func openImage(_ path: String, _ watch: Watch, knowingChecks: Bool = false) thro
   try connection.trustSchema()
   try connection.execute("PRAGMA cell_size_check=1")
   connection.passedOver = laterSchema(ofImage: path)
-  // Lets what can be read be read. The image is open for reading only.
+  // Lets what can be read be read. Nobody writes to the image.
   if connection.passedOver != nil { try connection.execute("PRAGMA writable_schema=1") }
   return connection
 }

@@ -11,38 +11,49 @@ func copyByVacuum(
   _ source: Source, into image: String, _ request: SnapshotRequest, _ transaction: ReadTransaction, _ watch: Watch,
   expecting: (Int) -> Void
 ) throws {
-  let connection = try source.vacuuming(watch)
-  defer { source.endVacuuming() }
-  // The connection writes nothing but the copy, which need not survive a power cut: no syncs.
-  try connection.execute("PRAGMA synchronous=OFF")
-  // A damaged header may count more free pages than there are pages.
-  let pages = max(1, try connection.integer("PRAGMA page_count") - connection.integer("PRAGMA freelist_count"))
-  try demandSpace(pages * connection.integer("PRAGMA page_size") + spaceToSpare, in: request.spoolFolder)
-  expecting(pages)
-  transaction.begins()
-  defer { transaction.ends() }
-  try connection.execute("VACUUM INTO ?", image)
+  func vacuum(by connection: Connection) throws {
+    // The connection writes nothing but the copy, which need not survive a power cut: no syncs.
+    try connection.execute("PRAGMA synchronous=OFF")
+    // A damaged header may count more free pages than there are pages.
+    let pages = max(1, try connection.integer("PRAGMA page_count") - connection.integer("PRAGMA freelist_count"))
+    try demandSpace(pages * connection.integer("PRAGMA page_size") + spaceToSpare, in: request.spoolFolder)
+    expecting(pages)
+    transaction.begins()
+    defer { transaction.ends() }
+    try connection.execute("VACUUM INTO ?", image)
+  }
+  if let other = try source.connectionThatKnowsChecks(watch) {
+    defer { source.connection.rollBack() }
+    do {
+      return try vacuum(by: other)
+    } catch let failure as SQLiteFailure where failure.primary == SQLITE_BUSY && watch.refusal == nil {
+      // A writer in this process waits for our read, or died just now: then as slowly as SQLite does it.
+    }
+  }
+  try vacuum(by: source.connection)
 }
 
 /// For the copy's journal and the file system's own books.
 let spaceToSpare = 1 << 20
 
 extension Source {
-  /// The connection that vacuums.
+  /// Another connection to vacuum by, where that matters.
   ///
   /// From a connection that only reads, SQLite knows no CHECK constraints (sqlite3AddCheckConstraint passes them over), so
   /// that a table that has one differs from its copy: it is copied row by row and its indexes grow in the order of rows.
   /// With 3.40.1 that takes 25 times as long, leaves indexes as loose as they were, and fails where a column is generated. So
   /// where the schema says CHECK, another connection vacuums, one that could write and is never asked to. While it lives
-  /// this one holds a read transaction: nobody's journal can be rolled back, and no -wal recovered, by the other.
-  fileprivate func vacuuming(_ watch: Watch) throws(SQLiteFailure) -> Connection {
+  /// this one holds a read transaction: nobody's journal can be rolled back, and no -wal recovered, by the other. It waits
+  /// for nobody: with our own read held, only who waits for that is in its way.
+  fileprivate func connectionThatKnowsChecks(_ watch: Watch) throws(SQLiteFailure) -> Connection? {
     let checks = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%check%'"
-    guard !isImmutable, try !connection.rows(checks, limit: 1).isEmpty else { return connection }
+    guard !isImmutable, try !connection.rows(checks, limit: 1).isEmpty else { return nil }
     do throws(SQLiteFailure) {
       try connection.execute("BEGIN")
       _ = try connection.rows("SELECT 1 FROM sqlite_schema", limit: 1)
       // Where it may not write, SQLite opens it for reading.
       let other = try Connection(reading: path, flags: SQLITE_OPEN_READWRITE, watch)
+      sqlite3_busy_handler(other.handle, nil, nil)
       // What has the name now may be another file, which nobody holds.
       if !connection.hasMoved { return other }
     } catch {
@@ -50,8 +61,6 @@ extension Source {
       throw error
     }
     connection.rollBack()
-    return connection
+    return nil
   }
-
-  fileprivate func endVacuuming() { connection.rollBack() }
 }

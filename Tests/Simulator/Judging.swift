@@ -21,6 +21,7 @@ extension Simulation {
       session.host.fork += 1
       return
     case let error as OperationError where Self.refusals.contains(error.code): return
+    case let error as OperationError where error.code == "contested": if await isForked(session) { return }
     default: break
     }
     fail("\(session.name) failed for no good reason: \(Self.words(error))")

@@ -15,8 +15,8 @@ final class BaseFolder {
   private var record: BaseRecord?
   private let companions: CompanionBaseFolder?
 
-  /// Bases that no push has used for so long, in seconds, are of a database that is not pushed any more, or has another
-  /// name or place: its plain images are of use to nobody, and take the room of others.
+  /// Bases that no push has used for so long, in seconds, make room for others: their database is not pushed any more, has
+  /// another name or place, or does not change.
   static let abandonment = 90 * 86_400
 
   /// - Returns: `nil` when this database has no bases, or another push uses them now.
@@ -129,13 +129,11 @@ final class BaseFolder {
   /// Whether there is room for the bases of this database: all of them together may take `baseLimit` bytes.
   private func fits(_ snapshot: Snapshot) -> Bool {
     let hall = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-    var used = 0
-    for folder in (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? [] where !path.hasSuffix(folder) {
-      let other = "\(hall)/\(folder)"
-      if Self.removeAbandoned(other) { continue }
-      for name in BaseName.allCases { used += size(of: "\(other)/\(name.rawValue).db") }
-    }
-    guard used + 2 * snapshot.pageSize * snapshot.pageCount <= limit else {
+    let needed = 2 * snapshot.pageSize * snapshot.pageCount
+    let others = others(in: hall)
+    var used = others.reduce(0) { $0 + $1.used }
+    for other in others where used + needed > limit && Self.removeAbandoned(other.path) { used -= other.used }
+    guard used + needed <= limit else {
       remove(.anchor)
       remove(.middle)
       return false
@@ -143,15 +141,41 @@ final class BaseFolder {
     return true
   }
 
+  /// The folders of other databases, and what their images take.
+  private func others(in hall: String) -> [(path: String, used: Int)] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? []
+    return names.filter { Self.isName($0) && !path.hasSuffix($0) }.sorted().map { name in
+      let folder = "\(hall)/\(name)"
+      return (folder, BaseName.allCases.reduce(0) { $0 + size(of: "\(folder)/\($1.rawValue).db") })
+    }
+  }
+
+  /// 32 hexadecimal digits: whatever else lies there is not ours.
+  private static func isName(_ name: String) -> Bool {
+    name.utf8.count == 32
+      && name.utf8.allSatisfy {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+      }
+  }
+
+  /// Removes the images of a folder that no push has used for long, and nothing else in it.
   private static func removeAbandoned(_ folder: String) -> Bool {
+    var status = stat()
+    func isAbandoned() -> Bool { status.st_mtim.tv_sec < time(nil) - abandonment }
+    guard lstat("\(folder)/lock", &status) == 0, isAbandoned() else { return false }
     let other = open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard other >= 0 else { return false }
     defer { close(other) }
-    var status = stat()
-    guard flock(other, LOCK_EX | LOCK_NB) == 0, fstat(other, &status) == 0,
-      status.st_mtim.tv_sec < time(nil) - abandonment
-    else { return false }
-    return (try? FileManager.default.removeItem(atPath: folder)) != nil
+    guard flock(other, LOCK_EX | LOCK_NB) == 0 else { return false }
+    defer { flock(other, LOCK_UN) }
+    guard fstat(other, &status) == 0, isAbandoned() else { return false }
+    unlink("\(folder)/record.json")
+    for name in BaseName.allCases {
+      let image = "\(folder)/\(name.rawValue).db"
+      unlink(image)
+      unlink(BaseImage.samplesPath(image))
+    }
+    return true
   }
 
   private func size(of path: String) -> Int {

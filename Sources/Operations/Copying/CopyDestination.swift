@@ -62,7 +62,7 @@ final class CopyDestination {
     }
     guard let newest = versions.last else { return }
     let annotations = try await lookup.annotations(of: history)
-    let completeness = try await Completeness(repository, chain: history.chain, state: state)
+    let completeness = try await Completeness(repository, chain: history.chain, state: state, atTarget: false)
     let asked = versions.filter { facts in
       facts.digest == newest.digest || facts.version.map { wanted.contains(Identity($0)) } ?? false
     }

@@ -59,11 +59,17 @@ package struct StatusOfDatabases: Sendable {
         databases != nil || $0.host == host
       }
       for history in histories {
-        let problems = try await self.problems(of: history, lookup)
+        let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }
       }
       let vanished = lookup.vanishedChains(among: chains.map(Set.init))
       outcome.problems += vanished.map { OperationError($0, doing: target.name) }
+      do {
+        let flaws = try await flaws(of: histories, lookup)
+        outcome.problems += flaws.map { OperationError($0, doing: target.name) }
+      } catch let error as StoreError where error.code != .cancelled && !outcome.problems.isEmpty {
+        // What is wrong for certain is not hidden by what cannot be asked.
+      }
       if let databases, let chains {
         for (database, chain) in zip(databases, chains) {
           let history = histories.first { $0.chain == chain }
@@ -83,7 +89,18 @@ package struct StatusOfDatabases: Sendable {
     }
   }
 
-  private func problems(of history: ChainHistory, _ lookup: VersionLookup) async throws -> [any Error] {
+  /// What is wrong with the newest version of each chain as it stands at the target: what this machine has kept of it is no
+  /// backup.
+  private func flaws(of histories: [ChainHistory], _ lookup: VersionLookup) async throws -> [RepositoryError] {
+    let repository = lookup.repository
+    let flaws = try await bounded(histories, atOnce: repository.store.traits.concurrency) { history in
+      guard let newest = history.newest else { return RepositoryError?.none }
+      return try await repository.flaw(of: newest, in: history)
+    }
+    return flaws.compactMap { $0 }
+  }
+
+  private func problems(of history: ChainHistory, _ lookup: VersionLookup) async -> [any Error] {
     var problems: [any Error] = history.problems
     do {
       try await lookup.freshness(of: history)
@@ -91,10 +108,6 @@ package struct StatusOfDatabases: Sendable {
     } catch {
       let isSaid = history.problems.contains { $0.message == (error as? RepositoryError)?.message }
       if !isSaid { problems.append(error) }
-    }
-    // What this machine has kept of it is no backup.
-    if let newest = history.newest, let flaw = try await lookup.repository.flaw(of: newest.name) {
-      problems.append(flaw)
     }
     return problems
   }

@@ -131,12 +131,16 @@ extension Repository {
       unreadable: history.unreadable, problems: history.problems)
   }
 
-  /// Whether a manifest opens as it stands at the target, whatever this machine has kept of it.
-  /// - Returns: why not.
-  package func flaw(of name: VersionName) async throws -> RepositoryError? {
-    let result = try await readable(name) { try await self.readManifest(name) }
-    if case .failure(let flaw) = result { return flaw }
-    return nil
+  /// Whether some manifest of a version opens as it stands at the target, whatever this machine has kept of it.
+  /// - Returns: why none does.
+  package func flaw(of version: VersionFacts, in history: ChainHistory) async throws -> RepositoryError? {
+    var first: RepositoryError?
+    for revision in [version] + history.revisions(below: version) {
+      let result = try await readable(revision.name) { try await self.readManifest(revision.name) }
+      guard case .failure(let flaw) = result else { return nil }
+      first = first ?? flaw
+    }
+    return first
   }
 
   /// Whether the versions of a chain from one on, which this machine has seen, continue it link by link.

@@ -10,10 +10,13 @@ package struct Completeness: Sendable {
   private let repository: Repository
   private let state: StateFolder?
   private let presence: Presence
+  private let atTarget: Bool
 
-  package init(_ repository: Repository, chain: ChainID, state: StateFolder?) async throws {
+  /// - Parameter atTarget: read manifests there even where `state` has kept them. False where nothing goes because of it.
+  package init(_ repository: Repository, chain: ChainID, state: StateFolder?, atTarget: Bool = true) async throws {
     self.repository = repository
     self.state = state
+    self.atTarget = atTarget
     presence = try await Presence(repository, chain: chain, state: state)
   }
 
@@ -27,7 +30,7 @@ package struct Completeness: Sendable {
 
   /// - Throws: only what says nothing of the version: a target that cannot be reached, a cancelled task.
   package func look(at version: VersionFacts) async throws -> Finding {
-    guard let packs = try await repository.packs(atTargetOf: version, state: state), presence.lists(packs) else {
+    guard let packs = try await packs(of: version), presence.lists(packs) else {
       return .incomplete
     }
     return presence.holds(packs) && !presence.condemns(version.digest) ? .whole : .condemned
@@ -50,12 +53,7 @@ package struct Completeness: Sendable {
   /// - Throws: `.damaged` when none does: whoever has never seen the version cannot say what it is, and leaves the chain
   ///   alone.
   package func demandReadable(_ version: VersionFacts, in history: ChainHistory) async throws {
-    var flaw: RepositoryError?
-    for revision in [version] + history.revisions(below: version) {
-      guard let found = try await repository.flaw(of: revision.name) else { return }
-      flaw = flaw ?? found
-    }
-    if let flaw { throw flaw }
+    if let flaw = try await repository.flaw(of: version, in: history) { throw flaw }
   }
 
   /// Whether a version that was found incomplete is, and was not only missed by a listing: what that did not show is asked
@@ -66,10 +64,15 @@ package struct Completeness: Sendable {
     guard !revisions.contains(where: { $0.revision > version.revision }) else { return false }
     let readable = [version] + history.revisions(below: version)
     for revision in readable {
-      guard let packs = try await repository.packs(atTargetOf: revision, state: state) else { continue }
+      guard let packs = try await packs(of: revision) else { continue }
       guard try await hasLost(packs.filter { !presence.lists([$0]) }, of: version.chain) else { return false }
     }
     return true
+  }
+
+  private func packs(of version: VersionFacts) async throws -> [PackEntry]? {
+    try await atTarget
+      ? repository.packs(atTargetOf: version, state: state) : repository.packs(of: version, state: state)
   }
 
   private func hasLost(_ packs: [PackEntry], of chain: ChainID) async throws -> Bool {
