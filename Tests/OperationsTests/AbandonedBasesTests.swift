@@ -1,12 +1,46 @@
 import FoundationEssentials
 import Glibc
+import Storage
 import TestKit
 import Testing
 
 @testable import Operations
 
-/// Images of databases that nobody pushes any more.
+/// Images of databases that nobody pushes any more, and of databases too large for them.
 @Suite struct AbandonedBasesTests {
+  /// Rows in order, and an index in random order: a vacuumed copy of it after an update has most of its pages new.
+  private func orders(_ road: Road) throws -> String {
+    let path = road.scratch.file("orders.db")
+    try SQLite.run(
+      "create table t(id integer primary key, body text, tag integer); create index by_tag on t(tag, body)", on: path)
+    try SQLite.run(
+      "with n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into t(body, tag) select hex(randomblob(20)), abs(random()) % 100000 from n",
+      on: path)
+    return path
+  }
+
+  @Test(arguments: [0, 1 << 20])
+  func `without room for them a push sends no more than without deltas`(room: Int) async throws {
+    let road = try await Road()
+    let path = try orders(road)
+    var plain = DatabaseSource(name: "plain", path: path)
+    plain.delta = false
+    let roomless = DatabaseSource(name: "roomless", path: path)
+    var world = road.world
+    world.baseLimit = room
+    for turn in 0..<4 {
+      if turn > 0 { try SQLite.run("update t set tag = tag + 1 where (id * 7919 + \(turn)) % 100 = 0", on: path) }
+      func stored(_ database: DatabaseSource) async throws -> Int {
+        let pushed = try await Push(world).run(Push.Request(database: database, targets: [road.target])).pushed
+        return try #require(pushed.first).version.bytesNew
+      }
+      let (with, without) = (try await stored(roomless), try await stored(plain))
+      #expect(with <= without + without / 20 + 20_000, "push \(turn)")
+    }
+    let told = road.notices.said.withLock { $0 }.contains { $0.contains("no room within baseLimit") }
+    #expect(told == (room > 0))
+  }
+
   @Test(arguments: [(89, false), (91, false), (91, true)])
   func `they make room when no push has used them for three months`(days: Int, isRoomy: Bool) async throws {
     let road = try await Road()

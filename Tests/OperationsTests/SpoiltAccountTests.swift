@@ -29,6 +29,16 @@ import Testing
     #expect(BaseRecord(json: record((figure, wrong))) == nil)
   }
 
+  @Test func `a middle version that was not kept is followed by another one`() {
+    let base = BaseRecord.Base(length: 8192, cost: 100, decoded: 9000)
+    func after(isKept: Bool) -> BaseRecord? {
+      BaseRecord.after(
+        BaseRecord(json: record()), .middle, base, isKept: isKept, pageSize: 4096, method: "vacuum")
+    }
+    #expect(after(isKept: true)?.level(for: 8192) == .leaf)
+    #expect(after(isKept: false)?.level(for: 8192) == .middle)
+  }
+
   private static let name = String(repeating: "c4", count: 16)
 
   @Test func `the accounts of companions are taken one by one`() {

@@ -116,6 +116,32 @@ import Testing
     #expect(try await line.home.read(third.manifest) == line.images[2].bytes)
   }
 
+  /// The second anchor finds the noise of the middle's pack, and stores its orders and items again, which lie there as deltas.
+  @Test func `what was stored whole again is found, though older deltas hold it too`() async throws {
+    let line = try await Line()
+    _ = try await line.push(.anchor)
+    try line.database.run(
+      """
+      UPDATE orders SET updated = updated + 1;
+      UPDATE item SET price = price + 1;
+      CREATE TABLE noise(id INTEGER PRIMARY KEY, body BLOB);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1800)
+      INSERT INTO noise SELECT i, randomblob(3900) FROM n;
+      """)
+    let second = try await line.push(.middle)
+    #expect(try await line.depth(of: second.manifest) == 1)
+    try line.database.run("UPDATE orders SET updated = updated + 1 WHERE id = 7")
+    let third = try await line.push(.anchor)
+    #expect(third.bytesNew > 120_000, "what lies in deltas was not stored whole again")
+    #expect(try await line.packs(of: third).contains(2), "nothing of the second version was found again")
+    try line.database.run("UPDATE orders SET updated = updated + 1 WHERE id = 77")
+    for level in [DeltaLevel.leaf, .middle, .anchor] {
+      let next = try await line.push(level)
+      #expect(next.bytesNew < 60_000, "\(level)")
+      #expect(try await line.home.read(next.manifest) == line.images.last?.bytes)
+    }
+  }
+
   /// Free pages are zeros: a large image may hold little.
   @Test func `what a version would take whole is measured by its content, not its length`() async throws {
     let home = try await Home()

@@ -13,6 +13,8 @@ final class BaseFolder {
   private let lock: Int32
   private let limit: Int
   private var record: BaseRecord?
+  /// The bases of this database do not fit into what all may take.
+  private(set) var lacksRoom = false
   private let companions: CompanionBaseFolder?
 
   /// Bases that no push has used for so long, in seconds, make room for others: their database is not pushed any more, has
@@ -67,6 +69,8 @@ final class BaseFolder {
     if plan.level < .leaf, fits(snapshot) {
       plan.samples = try? BaseSamples(pages: snapshot.pageCount, pageSize: snapshot.pageSize, in: path)
     }
+    // An anchor that will not be kept serves nobody: what is there is referenced, as without bases.
+    if plan.level == .anchor, plan.samples == nil, !anew { plan.level = .leaf }
     return plan
   }
 
@@ -133,7 +137,8 @@ final class BaseFolder {
     let others = others(in: hall)
     var used = others.reduce(0) { $0 + $1.used }
     for other in others where used + needed > limit && Self.removeAbandoned(other.path) { used -= other.used }
-    guard used + needed <= limit else {
+    lacksRoom = used + needed > limit
+    guard !lacksRoom else {
       remove(.anchor)
       remove(.middle)
       return false

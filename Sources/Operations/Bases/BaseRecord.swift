@@ -48,7 +48,8 @@ struct BaseRecord: Codable, Equatable, Sendable {
     if level == .middle {
       record.excessOfMiddles += max(0, base.cost - (record.firstMiddleCost ?? base.cost))
       record.firstMiddleCost = record.firstMiddleCost ?? base.cost
-      if isKept { record.middle = base }
+      // Leaves of a middle that is not at hand would rest on the one before, at a fresh account.
+      record.middle = isKept ? base : nil
       record.firstLeafCost = nil
       record.excessOfLeaves = 0
     } else {

@@ -123,6 +123,11 @@ package struct Push: Sendable {
       var outcome = outcome
       let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
       var deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase) ?? .withoutBases
+      if let bases, bases.lacksRoom, world.baseLimit > 0 {
+        world.reporter.notice(
+          "\(request.database.name): its bases have no room within baseLimit: pages that changed are sent whole"
+        )
+      }
       var first: PushSession.Result?
       for target in targets {
         do {

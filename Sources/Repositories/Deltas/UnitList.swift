@@ -7,6 +7,8 @@ import Sealing
 enum UnitList {
   static func name(of pack: Digest) -> String { "\(pack.hex).units" }
 
+  static func isName(_ name: String) -> Bool { name.hasSuffix(".units") }
+
   /// `nil` when none of the frames is a delta.
   static func bytes(of frames: [EncodedFrame]) -> [UInt8]? {
     let deltas = frames.filter(\.codec.hasPrefix)

@@ -29,8 +29,9 @@ struct KnownPacks: Sendable {
   /// - Parameter folder: where the index may lie.
   init(in folder: String) throws(RepositoryError) { units = try UnitIndex(in: folder) }
 
-  /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Units of packs
-  /// taken earlier win.
+  /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Of several places
+  /// of a unit that with the fewest deltas below it wins, then the earliest: a deeper one would hide from a version that
+  /// may not refer to it what was stored anew for just that reason.
   /// - Parameters:
   ///   - list: the fingerprints of the units of its delta frames, if this machine kept them; proved here by the
   ///     frame ids, which are authentic.
@@ -45,15 +46,19 @@ struct KnownPacks: Sendable {
     var listed = 0
     for (index, record) in directory.frames.enumerated() {
       let ordinal = UInt32(frames.count)
-      frames.append(frame(record, index, of: entry, directory))
+      let frame = frame(record, index, of: entry, directory)
+      frames.append(frame)
       var fingerprints = record.fingerprints
       if record.codec.hasPrefix {
         fingerprints = Self.fingerprints(of: record, in: list, from: listed)
         listed += 16 * record.unitLengths.count
       }
-      if isStale, record.type != .node { continue }
+      // Nothing can refer to a frame that rests on what is not known here.
+      if isStale && record.type != .node || frame.depth == Self.unknownDepth { continue }
       for (unit, fingerprint) in fingerprints.enumerated() {
-        try units.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit)))
+        try units.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit))) { before in
+          frames[Int(before.frame)].depth > frame.depth
+        }
       }
     }
   }

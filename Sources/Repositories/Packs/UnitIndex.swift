@@ -38,14 +38,17 @@ final class UnitIndex: @unchecked Sendable {
     return slot.isUsed ? Place(frame: slot.frame, unit: slot.unit) : nil
   }
 
-  /// Notes a place; the first one stays.
-  func insert(_ fingerprint: Fingerprint, at place: Place) throws(RepositoryError) {
+  /// Notes a place; one noted before stays, unless it `isWorse`.
+  func insert(
+    _ fingerprint: Fingerprint, at place: Place, replacing isWorse: (Place) -> Bool = { _ in false }
+  ) throws(RepositoryError) {
     if (count + 1) * 4 > slots.count * 3 { try grow() }
     let index = self.place(of: fingerprint)
-    guard !slots[index].isUsed else { return }
+    let before = slots[index]
+    guard !before.isUsed || isWorse(Place(frame: before.frame, unit: before.unit)) else { return }
     slots[index] = Slot(
       high: fingerprint.high, low: fingerprint.low, frame: place.frame, unit: place.unit, isUsed: true)
-    count += 1
+    if !before.isUsed { count += 1 }
   }
 
   private func place(of fingerprint: Fingerprint) -> Int {

@@ -8,6 +8,9 @@ struct KeptObjects: Sendable {
     var bytes = 512 << 20
     /// Seconds after which what nobody used goes: the versions that needed it are gone from the target.
     var unused = 30 * 86_400
+    /// The same for lists of units, which cannot be fetched again: of a database that hardly ever changes they are not used
+    /// for long either. They are small, and no room is made at their cost.
+    var unusedLists = 365 * 86_400
     /// Seconds between two looks.
     var interval = 86_400
   }
@@ -47,9 +50,10 @@ struct KeptObjects: Sendable {
     for name in StateFiles.names(in: path) {
       guard stat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
       let age = age(status)
-      if age > limits.unused {
+      let isList = UnitList.isName(name)
+      if age > (isList ? limits.unusedLists : limits.unused) {
         remove(name)
-      } else {
+      } else if !isList {
         left.append((name, Int(status.st_size), age))
       }
     }
