@@ -80,7 +80,7 @@ struct ChainRepair {
   private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
     if let facts = version.facts {
       var doubted = DoubtedVersions(of: chain.chain, in: state)
-      doubted.remove(facts.id)
+      doubted.remove([facts.id])
     }
     guard let facts = version.facts, let damage = annotations.damage(of: facts.id), !DrillProof.isOfImage(damage)
     else { return }

@@ -105,17 +105,14 @@ struct VersionLookup: Sendable {
     where history.chain != found.history.chain && history.versions.contains(where: selector.matches) {
       try await freshness(of: history)
     }
-    var wanted: Set<ChainID>?
+    var wanted: WantedChains?
     if selector != .latest(database: nil), let version = found.facts.version {
-      let keyring = repository.keys.keyring
-      wanted = Set(
-        (0...Self.mostForks).map { keyring.chainID(host: version.host, database: version.database, fork: $0) })
+      // Another host's is found also where this host's own is hidden.
+      let owners: Set = [ChainOwner(version), ChainOwner(host: host, database: version.database)]
+      wanted = WantedChains(of: owners, repository.keys.keyring)
     }
     if let gone = vanishedChains(among: wanted).first { throw gone }
   }
-
-  /// Forks are rare accidents of cloned machines, numbered from 1.
-  private static let mostForks: UInt32 = 32
 
   /// The whole manifest of what was found.
   func manifest(of found: Found) async throws -> StoredManifest {
@@ -187,8 +184,7 @@ struct VersionLookup: Sendable {
   /// This machine has seen the newest version of a chain: from now on it notices when that is gone.
   func noteSeen(_ history: ChainHistory) {
     guard history.problems.isEmpty, let newest = history.newest else { return }
-    let mark = HighWaterMark(sequence: newest.sequence, id: newest.id)
-    guard !mark.raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
+    guard !HighWaterMark(newest).raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
     hasTold.withLock { $0 = true }
     reporter.notice(
       "\(targetName): this machine cannot remember what it has seen there: \(state.path) cannot be written; it would not notice if newer versions were taken away"
@@ -204,7 +200,7 @@ struct VersionLookup: Sendable {
 
   /// Chains this machine has pushed to that the target does not show at all.
   /// - Parameter wanted: only of these; `nil` is all of them.
-  func vanishedChains(among wanted: Set<ChainID>? = nil) -> [RepositoryError] {
+  func vanishedChains(among wanted: WantedChains? = nil) -> [RepositoryError] {
     state.vanishedChains(shown: listings.map(\.chain), wanted: wanted)
   }
 

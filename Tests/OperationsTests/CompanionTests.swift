@@ -161,11 +161,12 @@ import Testing
     // As after a push that met everything settled.
     let memory = SourceMemory.path(road.world, source, host: "host", store: road.store.traits.identity)
     let object = try #require(road.store.content.keys.first { $0.text.hasPrefix("versions/") })
+    let repository = try await road.target.open(road.world).id.hex
+    let chain = String(object.text.split(separator: "/")[1])
     func remember(_ companions: String?) throws {
       SourceMemory(
-        source: .init(source), signature: try .read(source.path), companions: companions, repository: "", chain: "",
-        object: object.text,
-        version: version, seenAt: road.world.now()
+        source: .init(source), signature: try .read(source.path), companions: companions, repository: repository,
+        chain: chain, object: object.text, version: version, seenAt: road.world.now()
       ).write(memory)
     }
     func isTaken() async throws -> Bool {

@@ -48,12 +48,13 @@ import Testing
     }
 
     /// As a push notes it two seconds after the last change: the file is as it was when the newest version was taken.
-    func remember() throws {
+    func remember() async throws {
+      let repository = try await road.target.open(road.world).id.hex
       let object = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.max())
       let memory = SourceMemory(
-        source: .init(database), signature: try SourceSignature.read(database.path), companions: nil, repository: "",
-        chain: String(object.text.split(separator: "/")[1]), object: object.text, version: versions[1],
-        seenAt: road.world.now())
+        source: .init(database), signature: try SourceSignature.read(database.path), companions: nil,
+        repository: repository, chain: String(object.text.split(separator: "/")[1]), object: object.text,
+        version: versions[1], seenAt: road.world.now())
       memory.write(SourceMemory.path(road.world, database, host: "host", store: road.store.traits.identity))
     }
 
@@ -104,7 +105,7 @@ import Testing
   @Test func `a push after a drill that failed builds on nothing of that version, though nothing changed`() async throws
   {
     let spoilt = try await Spoilt()
-    try spoilt.remember()
+    try await spoilt.remember()
     #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
     #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [false])
     try await spoilt.demandWholePush()
@@ -114,7 +115,7 @@ import Testing
   @Test func `a push builds on nothing that a drill on another machine could not restore`() async throws {
     let spoilt = try await Spoilt()
     let scratch = try Scratch()
-    try spoilt.remember()
+    try await spoilt.remember()
     let elsewhere = Drill(spoilt.road.withoutState(scratch))
     #expect(try await elsewhere.run(Drill.Request(), at: spoilt.road.target).drilled.map(\.hasPassed) == [false])
     // Nothing changed here, and the target was asked a while ago.
@@ -131,7 +132,7 @@ import Testing
     let spoilt = try await Spoilt()
     let scratch = try Scratch()
     spoilt.flip()
-    try spoilt.remember()
+    try await spoilt.remember()
     let elsewhere = Drill(spoilt.road.withoutState(scratch))
     #expect(try await elsewhere.run(Drill.Request(), at: spoilt.road.target).drilled.map(\.hasPassed) == [true])
     var request = Push.Request(database: spoilt.database, targets: [spoilt.road.target])
@@ -144,6 +145,34 @@ import Testing
     #expect(try await Push(spoilt.road.world).run(request).pushed.map(\.unchanged) == [true])
   }
 
+  /// The drill began when the first version was the newest, and ended after the second was pushed: on the same packs, perhaps.
+  @Test func `a push builds on nothing that came after what a drill could not restore`() async throws {
+    let spoilt = try await Spoilt()
+    try await spoilt.remember()
+    let repository = try await spoilt.road.target.open(spoilt.road.world)
+    let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let older = try #require(Hex.decode(spoilt.versions[0].id).flatMap { Digest($0) })
+    var doubted = DoubtedVersions(of: chain, in: state)
+    try doubted.add(older, of: chain, in: state)
+    try await spoilt.demandWholePush()
+    #expect(DoubtedVersions(of: chain, in: state).isEmpty)
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+  }
+
+  @Test func `what a drill of an older version could not restore says nothing of the newest`() async throws {
+    let spoilt = try await Spoilt()
+    let road = spoilt.road
+    spoilt.flip()
+    let older = road.store.content.filter { $0.key.text.hasPrefix("packs/") && $0.key != spoilt.pack }
+    let pack = try #require(older.max { $0.value.count < $1.value.count }?.key)
+    road.store.content[pack]?[5000] ^= 1
+    var request = Drill.Request()
+    request.choice = .versions([.id(prefix: spoilt.versions[0].id)])
+    #expect(try await Drill(road.world).run(request, at: road.target).drilled.map(\.hasPassed) == [false])
+    #expect(try await road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+  }
+
   @Test func `what a later drill restores is built on again`() async throws {
     let spoilt = try await Spoilt()
     _ = try await spoilt.drill()
@@ -154,7 +183,7 @@ import Testing
 
   @Test func `a push after a repair that knew no databases builds on nothing damaged`() async throws {
     let spoilt = try await Spoilt()
-    try spoilt.remember()
+    try await spoilt.remember()
     _ = try await RepairRepository(spoilt.road.world).run(.init(databases: []), at: spoilt.road.target)
     let pushed = try #require(try await spoilt.road.push(spoilt.database).pushed.first)
     #expect(!pushed.unchanged)

@@ -1,9 +1,10 @@
-import Operations
 import Repositories
 import Sealing
 import Storage
 import TestKit
 import Testing
+
+@testable import Operations
 
 /// Which version a name stands for when clocks, hosts, clones and the target itself play tricks.
 @Suite struct LookupTests {
@@ -148,6 +149,62 @@ import Testing
       #expect(error?.code == .forked && error?.hint == RepositoryError.partWays)
       try await push(road, "on", time: 3000, state: state, fork: fork)
     }
+  }
+
+  /// Takes a chain out of all that the target shows.
+  private func hide(host: String, fork: UInt32 = 0, _ road: Road) async throws {
+    let repository = try await road.target.open(road.world)
+    let chain = repository.keys.keyring.chainID(host: host, database: "app", fork: fork).hex
+    let before = road.store.content.count
+    road.store.content = road.store.content.filter { !$0.key.text.contains("/\(chain)/") }
+    #expect(road.store.content.count < before)
+  }
+
+  @Test func `another host's database is no stand-in for this host's own, which is gone`() async throws {
+    let road = try await Road()
+    try await push(road, "mine", time: 1000)
+    let theirs = try await push(road, "theirs", host: "other", time: 2000, state: road.scratch.file("elsewhere"))
+    try await hide(host: "host", road)
+    for selector in [VersionSelector.latest(database: "app"), .notLater(database: "app", time: 9000)] {
+      let error = await refusal(selector, road)
+      #expect(error?.code == "rolledBack" && error?.message.contains("'app' of host") == true)
+    }
+    #expect(try await show(id(theirs), road) == theirs.id.hex)
+    // So is what would be restored, and drilled, by name.
+    let all = await #expect(throws: OperationError.self) {
+      try await RestoreAll(Pull(road.world)).run(.pull(into: road.scratch.path), from: road.target, host: nil)
+    }
+    #expect(all?.code == "rolledBack")
+    var request = Drill.Request()
+    request.databases = ["app"]
+    let drilled = try await Drill(road.world).run(request, at: road.target)
+    #expect(drilled.failures.map(\.error.code) == ["rolledBack"])
+    // Who names the other host means it.
+    let folder = try Scratch()
+    let named = try await RestoreAll(Pull(road.world)).run(.pull(into: folder.path), from: road.target, host: "other")
+    #expect(named.done.map(\.database) == ["app"])
+  }
+
+  @Test(arguments: [UInt32(2), 20_261_123])
+  func `an older fork is not taken for a newer one that is gone`(fork: UInt32) async throws {
+    let road = try await Road()
+    let old = try await push(road, "old", time: 1000)
+    try await push(road, "new", time: 2000, fork: fork)
+    try await hide(host: "host", fork: fork, road)
+    #expect(await refusal(.latest(database: "app"), road)?.code == "rolledBack")
+    let folder = try Scratch()
+    let all = try await RestoreAll(Pull(road.world)).run(.pull(into: folder.path), from: road.target, host: nil)
+    #expect(all.done.isEmpty && Set(all.failures.map(\.error.code)) == ["rolledBack"])
+    for names in [[], ["app"]] {
+      var request = Drill.Request()
+      request.databases = names
+      let drilled = try await Drill(road.world).run(request, at: road.target)
+      #expect(drilled.drilled.isEmpty && Set(drilled.failures.map(\.error.code)) == ["rolledBack"])
+    }
+    #expect(try await show(id(old), road) == old.id.hex)
+    // Of another database, whose name is noted with the mark, it says nothing.
+    let other = try await push(road, "other", database: "other", time: 3000)
+    #expect(try await show(.latest(database: "other"), road) == other.id.hex)
   }
 
   @Test func `an id still names a version of a chain that went back, and the person is told`() async throws {

@@ -123,7 +123,7 @@ package struct Drill: Sendable {
     var drilled = Drilled(
       version: summary, findings: proof.image.findings, passed: proof.image.passed, unchecked: proof.image.unchecked,
       recorded: false, isRestored: proof.isRestored)
-    remember(proof, of: subject.facts, repository)
+    remember(proof, of: subject, repository)
     guard request.records else { return drilled }
     var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
     do {
@@ -145,15 +145,18 @@ package struct Drill: Sendable {
     return drilled
   }
 
-  /// The next push from this machine must not build on what cannot be restored, nor take it for what the database is.
-  private func remember(_ proof: DrillProof, of facts: VersionFacts, _ repository: Repository) {
+  /// The next push from this machine must not build on what cannot be restored, nor take it for what the database is;
+  /// `Push.unchanged` asks for the doubt too.
+  private func remember(_ proof: DrillProof, of subject: DrillSubjects.Subject, _ repository: Repository) {
+    let facts = subject.facts
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
     var doubted = DoubtedVersions(of: facts.chain, in: state)
-    guard !proof.isRestored else { return doubted.remove(facts.id) }
-    SourceMemory.forget(facts.id, world)
+    guard !proof.isRestored else { return doubted.remove([facts.id]) }
+    guard subject.isNewest else { return }
     do {
       try doubted.add(facts.id, of: facts.chain, in: state)
     } catch {
+      SourceMemory.forget(facts.id, world)
       world.reporter.notice("the next push may build on what could not be restored: \(error.message)")
     }
   }

@@ -20,7 +20,9 @@ struct DrillChains {
   private(set) var vanished: [RepositoryError] = []
   private let tombstones: [String: RecordListing]
   private let notes: [String: RecordListing]
-  private let ownHost: String
+  /// This machine's name.
+  let ownHost: String
+  private let shown: [ChainID]
   /// Of what this machine has seen.
   private let seen: StateFolder
   private let fresh: StateFolder
@@ -47,6 +49,7 @@ struct DrillChains {
     self.seen = seen
     self.fresh = state
     ownHost = HostName.known(world)
+    shown = listings.map(\.chain)
     vanished = seen.vanishedChains(shown: listings.map(\.chain))
     for (listing, end) in zip(listings, ends) { add(listing, end) }
     databases.sort { ($0.name, $0.host) < ($1.name, $1.host) }
@@ -77,18 +80,26 @@ struct DrillChains {
       hint: "Drill all of them with --all-hosts, or name versions with --versions.")
   }
 
-  /// - Returns: the revision that a reader takes.
+  /// - Returns: the revision that a reader takes, and whether its chain has no later version.
   func choose(
     among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
-  ) async throws -> VersionFacts {
+  ) async throws -> (facts: VersionFacts, isNewest: Bool) {
     if case .random = request.choice {
       try await demandFresh(database)
       return try await any(of: database, pick)
     }
-    return try await newest(of: database)
+    return (try await newest(of: database), true)
   }
 
+  /// Chains of one database that this machine has seen there, and which are not shown any more.
+  func vanished(_ database: ChainOwner) -> [RepositoryError] {
+    seen.vanishedChains(shown: shown, wanted: WantedChains(of: [database], repository.keys.keyring))
+  }
+
+  /// Nothing this machine has seen of the database is gone, neither of the chains that are shown nor of others: of another
+  /// fork, that is.
   private func demandFresh(_ database: Database) async throws {
+    if let gone = vanished(ChainOwner(host: database.host, database: database.name)).first { throw gone }
     for chain in database.chains {
       try await repository.checkFreshness(of: chain.listing, history: chain.end, state: seen)
     }
@@ -109,7 +120,9 @@ struct DrillChains {
     return try await repository.readable(newest.facts, in: newest.end, state: fresh)
   }
 
-  private func any(of database: Database, _ pick: @Sendable (Int) -> Int) async throws -> VersionFacts {
+  private func any(
+    of database: Database, _ pick: @Sendable (Int) -> Int
+  ) async throws -> (facts: VersionFacts, isNewest: Bool) {
     var all: [(facts: VersionFacts, history: ChainHistory)] = []
     for chain in database.chains {
       let history = try await repository.history(
@@ -119,7 +132,8 @@ struct DrillChains {
     }
     guard !all.isEmpty else { throw Self.nothing(of: database) }
     let picked = all[pick(all.count)]
-    return try await repository.readable(picked.facts, in: picked.history, state: fresh)
+    let facts = try await repository.readable(picked.facts, in: picked.history, state: fresh)
+    return (facts, facts.id == picked.history.newest?.id)
   }
 
   private static func nothing(of database: Database) -> RepositoryError {

@@ -9,6 +9,8 @@ struct DrillSubjects {
     let database: String
     /// Of the revision that a reader takes.
     let facts: VersionFacts
+    /// There is no later one in its chain: what is pushed next builds on it.
+    let isNewest: Bool
   }
 
   let repository: Repository
@@ -40,7 +42,8 @@ struct DrillSubjects {
         let found = try await lookup.find(selector)
         try await demandFresh(found, selector, lookup.repository, world)
         let facts = try await lookup.repository.readable(found.facts, in: found.history, state: lookup.state)
-        subjects.chosen.append(Subject(database: facts.version?.database ?? "", facts: facts))
+        let isNewest = found.history.newest?.id == facts.id
+        subjects.chosen.append(Subject(database: facts.version?.database ?? "", facts: facts, isNewest: isNewest))
       } catch {
         let problem = OperationError(error, doing: "drilling \(selector.text) at \(target.name)")
         if problem.kind == .cancelled { throw problem }
@@ -75,10 +78,15 @@ struct DrillSubjects {
         .noSuchVersion, "no version of '\(name)' is at \(target)", hint: "`sealift list` shows what is there.")
       failures.append((name, OperationError(error)))
     }
+    // Another host's database of that name is no stand-in for this host's own.
+    for name in request.databases where !hosts.contains(chains.ownHost) {
+      let gone = chains.vanished(ChainOwner(host: chains.ownHost, database: name))
+      failures += gone.map { (name, OperationError($0, doing: target)) }
+    }
     for database in chains.databases where hosts.contains(database.host) && request.asks(for: database.name) {
       do {
-        let facts = try await chains.choose(among: database, request, pick)
-        chosen.append(Subject(database: database.name, facts: facts))
+        let (facts, isNewest) = try await chains.choose(among: database, request, pick)
+        chosen.append(Subject(database: database.name, facts: facts, isNewest: isNewest))
       } catch {
         let problem = OperationError(error, doing: "drilling '\(database.name)' at \(target)")
         if problem.kind == .cancelled { throw problem }

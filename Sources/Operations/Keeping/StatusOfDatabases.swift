@@ -62,7 +62,7 @@ package struct StatusOfDatabases: Sendable {
         let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }
       }
-      let vanished = lookup.vanishedChains(among: chains.map(Set.init))
+      let vanished = lookup.vanishedChains(among: chains.map { WantedChains(Set($0)) })
       outcome.problems += vanished.map { OperationError($0, doing: target.name) }
       do {
         let flaws = try await flaws(of: histories, lookup)

@@ -14,7 +14,7 @@ extension Push {
   ) async -> VersionSummary? {
     let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
     guard var memory = SourceMemory.read(path), memory.source == .init(request.database), memory.signature == signature,
-      memory.companions == capture.digest?.hex
+      memory.companions == capture.digest?.hex, !isDoubted(memory)
     else { return nil }
     let now = world.now()
     // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
@@ -30,6 +30,15 @@ extension Push {
       memory.write(path)
     }
     return memory.version
+  }
+
+  /// A drill on this machine could not restore the version that is remembered, or the one before it.
+  private func isDoubted(_ memory: SourceMemory) -> Bool {
+    guard let repository = RepositoryID(hex: memory.repository), let chain = ChainID(hex: memory.chain) else {
+      return true
+    }
+    let state = StateFolder(reading: world.stateFolder, repository: repository)
+    return !DoubtedVersions(of: chain, in: state).isEmpty
   }
 
   /// What the names of a chain's annotations come to; `nil` when one of them says that the version is damaged, or when

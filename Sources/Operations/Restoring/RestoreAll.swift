@@ -80,6 +80,8 @@ package struct RestoreAll: Sendable {
 
   private func chosen(_ host: String?, _ chains: DrillChains) throws -> String {
     let hosts = Set(chains.databases.map(\.host))
+    // The only host that is left is no stand-in for this one, whose databases were there.
+    if host == nil, !hosts.contains(HostName.known(pull.world)), let gone = chains.vanished.first { throw gone }
     guard let own = host ?? (hosts.count == 1 ? hosts.first : HostName.known(pull.world)), hosts.contains(own) else {
       guard !hosts.isEmpty else {
         throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: "Push a database there first.")

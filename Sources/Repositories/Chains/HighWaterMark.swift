@@ -1,16 +1,49 @@
 import FoundationEssentials
 package import Sealing
 
+/// The database whose versions a chain holds.
+package struct ChainOwner: Sendable, Hashable {
+  package let host: String
+  package let database: String
+
+  package init(host: String, database: String) {
+    self.host = host
+    self.database = database
+  }
+
+  package init(_ version: VersionFacts.Version) {
+    self.init(host: version.host, database: version.database)
+  }
+}
+
 /// The newest version of a chain that this machine pushed or accepted. It only rises, so that a target that loses
 /// versions, or puts an older state back, is noticed.
 package struct HighWaterMark: Codable, Sendable, Equatable {
   package var sequence: UInt64
   /// Hexadecimal core hash of that version: its id.
   package var id: String
+  /// Whose chain it is: an id alone would not tell, should nothing of the chain be shown one day.
+  package var host: String?
+  package var database: String?
 
-  package init(sequence: UInt64, id: Digest) {
+  package init(sequence: UInt64, id: Digest, of owner: ChainOwner? = nil) {
     self.sequence = sequence
     self.id = id.hex
+    host = owner?.host
+    database = owner?.database
+  }
+
+  package init(_ version: VersionFacts) {
+    self.init(sequence: version.sequence, id: version.id, of: version.version.map(ChainOwner.init))
+  }
+
+  /// Whose chain one of this machine's marks is of, where that was noted.
+  /// - Parameter chain: hexadecimal.
+  static func owner(of chain: String, in state: StateFolder) -> ChainOwner? {
+    guard let mark = ChainID(hex: chain).flatMap({ try? read($0, in: state) }), let host = mark.host,
+      let database = mark.database
+    else { return nil }
+    return ChainOwner(host: host, database: database)
   }
 
   /// The mark, or `nil` when this machine has not seen the chain (or its state was lost).
@@ -40,23 +73,5 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
   /// Durable when it returns.
   package func write(_ chain: ChainID, in state: StateFolder) throws {
     try StateFiles.write([UInt8](JSONEncoder().encode(self)), to: "\(state.folder(of: chain))/mark.json")
-  }
-}
-
-extension StateFolder {
-  /// Chains that this machine has a mark of, and of which the target shows nothing.
-  /// - Parameters:
-  ///   - shown: the chains that it shows.
-  ///   - wanted: only of these; `nil` is all.
-  package func vanishedChains(shown: some Sequence<ChainID>, wanted: Set<ChainID>? = nil) -> [RepositoryError] {
-    let shown = Set(shown.map(\.hex))
-    let marked = markedChains().filter { chain in wanted?.contains { $0.hex == chain } ?? true }
-    return marked.filter { !shown.contains($0) }.map { chain in
-      RepositoryError(
-        .rolledBack, "the target shows nothing of chain \(chain.prefix(12)), which this machine has seen there",
-        hint:
-          "Versions were deleted, an older state was put back there, or the listing was short. Nothing of that chain was deleted now. Find out what happened; to accept the loss: rm '\(HighWaterMark.path(chain, in: self))'"
-      )
-    }
   }
 }

@@ -29,7 +29,7 @@ struct ChainPrune {
     let firstBegan = policy.now()
     let first = try await look.view()
     guard let newest = first.newest else { return nil }
-    _ = HighWaterMark(sequence: newest.sequence, id: newest.id).raise(chain, in: state)
+    _ = HighWaterMark(newest).raise(chain, in: state)
     let candidates = candidates(in: first)
     if policy.dryRun { return try await forecast(first, candidates, at: firstBegan) }
 

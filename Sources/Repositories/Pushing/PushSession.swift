@@ -21,6 +21,8 @@ package struct PushSession: ~Copyable {
   /// Packs of a push that was cut: no version holds them yet, so partial manifests go on protecting them.
   private var resumed: [PackEntry]
   private var nextPackNumber: UInt32
+  /// What drills on this machine had found when the push began.
+  private let doubted: DoubtedVersions
   /// The newest version was found damaged, by a drill on this machine or by anyone: nothing of it is taken for there.
   private let newestIsDoubted: Bool
   /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
@@ -79,7 +81,7 @@ package struct PushSession: ~Copyable {
     var said = Annotations.none
     // Who may not read what was said later can push all the same.
     do { said = try await annotations } catch let error as StoreError where error.code == .forbidden {}
-    let isDoubted = newest.map { doubted.contains($0.id) || said.damage(of: $0.id) != nil } ?? false
+    let isDoubted = newest.map { !doubted.isEmpty || said.damage(of: $0.id) != nil } ?? false
     let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
     let accepted = Set(loader.known.entries.keys)
     for partial in end.history.partials { _ = try await loader.add(versionIn: partial) }
@@ -95,6 +97,7 @@ package struct PushSession: ~Copyable {
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
+    self.doubted = doubted
     newestIsDoubted = isDoubted
     newestIsWhole =
       whole && history.unreadable.isEmpty && !end.newestIsForgotten
@@ -136,8 +139,10 @@ package struct PushSession: ~Copyable {
           after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
       } catch is VersionWriter.TooDear {
         level = level.below ?? .fresh
-        nextPackNumber = writer.packs.nextNumber
         partials = writer.partials
+        // What the next attempt may refer to of the packs just stored need not be sent again.
+        let present = try await Presence(repository, chain: chain, state: state)
+        try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: writer.packs.nextNumber)
         continue
       } catch is VersionWriter.Deviation {
         throw changed(draft)
@@ -200,10 +205,10 @@ package struct PushSession: ~Copyable {
 
   /// Durable before anyone is told.
   private mutating func acknowledge(_ attempt: VersionWriter.Written) throws -> Result {
-    try HighWaterMark(sequence: attempt.manifest.name.sequence, id: attempt.manifest.id).write(chain, in: state)
+    try HighWaterMark(attempt.manifest.facts).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
     journal.clear()
-    DoubtedVersions(of: chain, in: state).clear()
+    DoubtedVersions.settle(doubted, of: chain, in: state)
     ManifestAttempt.clear(of: chain, in: state)
     state.tidy()
     return result(of: attempt)
@@ -217,7 +222,7 @@ package struct PushSession: ~Copyable {
 
   private func acknowledgeUnchanged(_ level: DeltaLevel) throws -> Result {
     guard let newest else { throw RepositoryError(.noSuchVersion, "there is no version to be equal to") }
-    try HighWaterMark(sequence: newest.name.sequence, id: newest.id).write(chain, in: state)
+    try HighWaterMark(newest.facts).write(chain, in: state)
     return Result(manifest: newest, unchanged: true, bytesNew: 0, level: level, canBeBase: false)
   }
 }

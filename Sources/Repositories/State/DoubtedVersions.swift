@@ -1,10 +1,11 @@
 package import Sealing
 
-/// Versions of a chain that could not be restored when this machine drilled them: a push takes nothing of them for
-/// there, so that what it makes can be restored.
+/// Newest versions of a chain that could not be restored when this machine drilled them. While there is one, a push takes
+/// nothing of the version before it for there, so that what it makes can be restored: that version may be the one
+/// drilled, or one pushed since, while the drill was under way, which rests on the same packs.
 ///
-/// Remembered by this machine alone, one hexadecimal id a line, until a version is pushed after them, or they are
-/// restored after all. Which of their packs are damaged only a repair finds out (`DamagedPacks`).
+/// Remembered by this machine alone, one hexadecimal id a line, until a version is pushed that rests on none of them, or
+/// they are restored after all. Which of their packs are damaged only a repair finds out (`DamagedPacks`).
 package struct DoubtedVersions: Sendable {
   private var ids: Set<Digest> = []
   private let path: String
@@ -17,7 +18,7 @@ package struct DoubtedVersions: Sendable {
     }
   }
 
-  package func contains(_ version: Digest) -> Bool { ids.contains(version) }
+  package var isEmpty: Bool { ids.isEmpty }
 
   /// Durable when it returns.
   /// - Throws: `.stateFolder`.
@@ -27,14 +28,21 @@ package struct DoubtedVersions: Sendable {
     try write()
   }
 
-  /// It was restored after all. A doubt that cannot be taken back costs a push that stores more than it needs.
-  package mutating func remove(_ version: Digest) {
-    guard ids.remove(version) != nil else { return }
-    if ids.isEmpty { clear() } else { try? write() }
+  /// They were restored after all, or a version was pushed that rests on none of them. A doubt that cannot be taken back
+  /// costs a push that stores more than it needs.
+  package mutating func remove(_ versions: some Sequence<Digest>) {
+    let fewer = ids.subtracting(versions)
+    guard fewer.count < ids.count else { return }
+    ids = fewer
+    if ids.isEmpty { StateFiles.remove(path) } else { try? write() }
   }
 
-  /// A version was pushed that rests on none of them.
-  func clear() { StateFiles.remove(path) }
+  /// Takes back the doubts that were known when a push began, which took nothing for there; what was found meanwhile
+  /// stays: the push may rest on it.
+  static func settle(_ known: DoubtedVersions, of chain: ChainID, in state: StateFolder) {
+    var now = DoubtedVersions(of: chain, in: state)
+    now.remove(known.ids)
+  }
 
   private func write() throws(RepositoryError) {
     try StateFiles.write(Array(ids.map { $0.hex + "\n" }.sorted().joined().utf8), to: path)
