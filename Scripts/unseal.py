@@ -1095,7 +1095,9 @@ def create(version, member, maps, path):
         version.write(member, maps[member.path], file)
         file.flush()
         os.fsync(file.fileno())
-    finish(member, path)
+    # An image belongs to whoever restores it, as with the program: it stays 0600.
+    if member.type != IMAGE:
+        finish(member, path)
 
 
 def extract(version, members, maps, folder):

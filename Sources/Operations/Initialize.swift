@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 /// `sealift init`: makes a repository at a target.
 package struct Initialize: Sendable {
@@ -30,6 +31,8 @@ package struct Initialize: Sendable {
         }
         return Outcome(repository: try await target.open(world).id.hex, created: false)
       }
+      let used = KnownRepositories(at: target.store, in: world.stateFolder).used
+      if let other = used.first { try tell(other, target, ifMissing: ifMissing) }
       let secret = try await target.unlock().slotSecret()
       _ = try HostName.current(world)
       let repository = try await RepositoryFiles.create(
@@ -40,5 +43,18 @@ package struct Initialize: Sendable {
     } catch {
       throw OperationError(error, doing: "making a repository at \(target.name)")
     }
+  }
+
+  /// A place that this machine has used and that is empty now: another disk or bucket, perhaps. A script that makes sure of
+  /// a repository must not take that for a fresh start; who asks for a new one gets it, and is told.
+  /// - Throws: `.rolledBack` for the script.
+  private func tell(_ other: RepositoryID, _ target: TargetAccess, ifMissing: Bool) throws(RepositoryError) {
+    let what = "\(target.store.traits.location) is empty, but this machine has used the repository \(other.hex) there"
+    guard ifMissing else { return world.reporter.notice("\(target.name): \(what)") }
+    throw RepositoryError(
+      .rolledBack, what,
+      hint:
+        "Another disk, bucket or folder was put in its place, or it was emptied. To begin anew all the same: `sealift init`."
+    )
   }
 }

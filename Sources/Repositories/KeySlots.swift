@@ -46,9 +46,9 @@ package struct KeySlots: Sendable {
     return Entry(name: name, derivation: try KeySlot.describe(bytes).derivation, createdAt: now)
   }
 
-  /// Removes the slot named by an unambiguous prefix of its id; never the last one, also where two machines remove one
-  /// another's at once: each looks again when its own deletion is done, and whoever finds nothing left puts back what it
-  /// took.
+  /// Removes the slot named by an unambiguous prefix of its id; never the last one, also where machines remove one another's
+  /// at once, and die of it: of its two copies the first goes, and the second only when another slot still has both of its
+  /// own. Whoever looks last of all finds none that has, and puts back what it took.
   /// - Throws: `.noSuchVersion`, `.slotNeeded`, `.conflict`; `StoreError`.
   package func remove(_ prefix: String, force: Bool) async throws -> Entry {
     let entries = try await list()
@@ -69,21 +69,39 @@ package struct KeySlots: Sendable {
         .slotNeeded, "\(entry.id) is the key slot in use",
         hint: "Use another key to remove it, or say --force.")
     }
-    let held = try await repository.store.get(entry.name.objectName, range: nil)
-    for name in try await names() where name.digest == entry.name.digest {
-      try await repository.store.delete(name.objectName)
-      // Whoever has that key opens the repository as long as the slot is there.
-      try await repository.store.demandGone(name.objectName)
+    guard try await isAnotherWhole(than: entry) else {
+      throw RepositoryError(
+        .slotNeeded, "no other key slot has both of its copies: one of them lost would leave nothing",
+        hint: "`sealift repair` stores the second copy again; if another machine is removing a key now, let it end.")
     }
-    if try await list().isEmpty { try await putBack(held, entry) }
+    let held = try await repository.store.get(entry.name.objectName, range: nil)
+    let copies = try await names().filter { $0.digest == entry.name.digest }
+    for (index, copy) in copies.enumerated() {
+      try await repository.store.delete(copy.objectName)
+      // Whoever has that key opens the repository as long as the slot is there.
+      try await repository.store.demandGone(copy.objectName)
+      if index == 0, try await !isAnotherWhole(than: entry) { try await putBack(held, at: copy) }
+    }
     return entry
   }
 
-  private func putBack(_ slot: [UInt8], _ entry: Entry) async throws {
-    _ = try await RepositoryFiles.putTwice(
-      slot, below: Layout.slots, after: entry.name.number, at: repository.store)
+  /// Another slot has two copies that can be read.
+  private func isAnotherWhole(than entry: Entry) async throws -> Bool {
+    var copies: [Digest: Int] = [:]
+    for name in try await names() where name.digest != entry.name.digest {
+      guard let bytes = try await repository.store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
+        let description = try? KeySlot.describe(bytes), description.repository == repository.id
+      else { continue }
+      copies[name.digest, default: 0] += 1
+      if copies[name.digest] == 2 { return true }
+    }
+    return false
+  }
+
+  private func putBack(_ slot: [UInt8], at copy: NumberedName) async throws {
+    try await repository.store.put(ObjectBody(slot), at: copy.objectName, ifAbsent: false)
     throw RepositoryError(
-      .conflict, "another machine removed the other keys at the same time: \(entry.id) was put back, as the last one",
+      .conflict, "another machine removed the other keys at the same time: this one was put back, as the last one",
       hint: "`sealift key list` shows what there is.")
   }
 

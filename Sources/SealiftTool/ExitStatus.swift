@@ -12,6 +12,7 @@ enum ExitStatus: Int32, CaseIterable {
   case verificationFailed = 13
   case noSuchVersion = 14
   case sourceUnreadable = 15
+  case hungUp = 129
   case interrupted = 130
   case terminated = 143
 
@@ -43,6 +44,7 @@ enum ExitStatus: Int32, CaseIterable {
     case .verificationFailed: "verification failed: damaged, forged or rolled back"
     case .noSuchVersion: "no such version, database or key"
     case .sourceUnreadable: "the database cannot be read"
+    case .hungUp: "its terminal went away (SIGHUP)"
     case .interrupted: "interrupted (SIGINT)"
     case .terminated: "terminated (SIGTERM)"
     }

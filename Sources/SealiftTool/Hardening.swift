@@ -5,7 +5,8 @@ enum Hardening {
   static func apply() {
     keepStandardStreams()
     umask(0o077)
-    signal(SIGPIPE, SIG_IGN)
+    // A write that fails says so.
+    for number in [SIGPIPE, SIGXFSZ] { signal(number, SIG_IGN) }
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     forbidDumps()

@@ -31,7 +31,7 @@ final class Session: Sendable {
   private func told(_ error: any Error) -> Int32 {
     if let signal = signals.received {
       let error = OperationError(
-        .cancelled, code: "cancelled", signal == SIGINT ? "interrupted" : "terminated", cause: error)
+        .cancelled, code: "cancelled", ExitStatus(rawValue: 128 + signal)?.meaning ?? "interrupted", cause: error)
       terminal.tell(error)
       terminal.tellDocument(error)
       return 128 + signal

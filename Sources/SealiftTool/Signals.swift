@@ -1,7 +1,7 @@
 import Glibc
 import Sealift
 
-/// SIGINT and SIGTERM: the first asks the work to stop and clean up, the second ends the process at once.
+/// SIGINT, SIGTERM and SIGHUP: the first asks the work to stop and clean up, the second ends the process at once.
 ///
 /// The handler only writes the signal's number into a pipe; a thread reads it there, so that no code of ours runs in a
 /// handler. (Blocking the signals and waiting for them would be simpler, but libdispatch keeps a thread that takes all
@@ -34,7 +34,7 @@ final class Signals: Sendable {
       }, context)
     guard result == 0 else { return }
     pthread_detach(thread)
-    for number in [SIGINT, SIGTERM] {
+    for number in [SIGINT, SIGTERM, SIGHUP] where number != SIGHUP || !Self.isIgnored(number) {
       signal(number) { number in
         let saved = errno
         var byte = UInt8(truncatingIfNeeded: number)
@@ -42,6 +42,11 @@ final class Signals: Sendable {
         errno = saved
       }
     }
+  }
+
+  /// Whoever started us with `nohup` wants us to go on when the line drops.
+  private static func isIgnored(_ number: Int32) -> Bool {
+    unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// The signal that came first, if one did.

@@ -53,6 +53,21 @@ extension SQLiteFailure {
   /// This machine could not, whatever is in the database.
   var isOfTheMachine: Bool { [SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL].contains(primary) }
 
+  /// A write failed for a reason other than a full disk: a quota, a limit on the size of files, the disk itself.
+  private var isOfWriting: Bool {
+    [3, 4, 5, 6, 10].contains { code == SQLITE_IOERR | ($0 << 8) }  // WRITE, FSYNC, DIR_FSYNC, TRUNCATE, DELETE
+  }
+
+  /// The same failure as a person should hear it, met while a copy of `source` was written: nothing else is.
+  /// - Parameter folder: where the copy is.
+  func explained(copying source: String, into folder: String) -> SnapshotError {
+    guard isOfWriting else { return explained(of: source) }
+    return SnapshotError(
+      .spool, "the copy of \(source) cannot be written to \(folder) (\(message), SQLite code \(code))",
+      hint: "Look at the quota and the limit on the size of files, and at the kernel's log for errors of that disk.",
+      cause: self)
+  }
+
   /// The same failure as a person should hear it.
   func explained(of path: String) -> SnapshotError {
     func error(_ code: SnapshotError.Code, _ message: String, _ hint: String?) -> SnapshotError {

@@ -115,8 +115,13 @@ private func demandNoWriter(_ path: String, _ failure: SQLiteFailure, _ watch: W
 
 private func isWritable(_ folder: String) -> Bool { faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0 }
 
-func explaining<Value>(_ path: String, _ work: () throws -> Value) throws -> Value {
-  do { return try work() } catch let failure as SQLiteFailure { throw failure.explained(of: path) }
+/// - Parameter folder: where the work writes a copy, if it does.
+func explaining<Value>(_ path: String, into folder: String? = nil, _ work: () throws -> Value) throws -> Value {
+  do {
+    return try work()
+  } catch let failure as SQLiteFailure {
+    throw folder.map { failure.explained(copying: path, into: $0) } ?? failure.explained(of: path)
+  }
 }
 
 extension Connection {

@@ -27,12 +27,12 @@ package final class Spool: @unchecked Sendable {
     let folder = "\(hall.path)/\(randomName())"
     guard mkdir(folder, 0o700) == 0 else { throw spoolError("the folder \(folder) cannot be made", errno) }
     do throws(SnapshotError) {
-      guard let lock = try lockFile("\(folder)/lock", waiting: false) else {
+      guard let lock = try lockFile("\(folder)/\(lockName)", waiting: false) else {
         throw SnapshotError(.spool, "the folder \(folder), just made, is locked by someone else")
       }
       return Spool(path: folder, lock: lock)
     } catch {
-      unlink("\(folder)/lock")
+      unlink("\(folder)/\(lockName)")
       rmdir(folder)
       throw error
     }
@@ -43,9 +43,31 @@ package final class Spool: @unchecked Sendable {
     guard !removal.isRaised else { return }
     removal.raise()
     // It is a plain copy of a database: one failed call must not leave it until the next run.
-    for _ in 1...3 where access(path, F_OK) == 0 { try? FileManager.default.removeItem(atPath: path) }
-    unlock(lock)
+    for _ in 1...3 where !Self.isEmptied(path) { usleep(1000) }
+    Self.end(path, lock)
   }
+
+  /// Removes all that is in a spool but its lock.
+  /// - Returns: whether nothing else is left.
+  static func isEmptied(_ folder: String) -> Bool {
+    var isEmpty = true
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name != lockName {
+      do { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") } catch { isEmpty = false }
+    }
+    return isEmpty
+  }
+
+  /// Removes the lock of an emptied spool, and the folder. The file is closed before the folder goes: a network file
+  /// system keeps an open one under another name in there. Whoever sweeps meanwhile removes no more than this does.
+  /// - Returns: whether the folder is gone.
+  @discardableResult
+  static func end(_ folder: String, _ lock: Int32) -> Bool {
+    unlink("\(folder)/\(lockName)")
+    unlock(lock)
+    return rmdir(folder) == 0
+  }
+
+  static let lockName = "lock"
 
   /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What has no name that
   /// `open` gives is left alone; what cannot be removed stays for the next time: old copies must not stand in the way of
@@ -61,9 +83,12 @@ package final class Spool: @unchecked Sendable {
       var status = stat()
       guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
       // A run that died between making its folder and its lock file left one without: it is made here.
-      guard let lock = try? lockFile("\(folder)/lock", waiting: false) else { continue }
-      defer { unlock(lock) }
-      if (try? FileManager.default.removeItem(atPath: folder)) != nil { removed += 1 }
+      guard let lock = try? lockFile("\(folder)/\(lockName)", waiting: false) else { continue }
+      guard isEmptied(folder) else {
+        unlock(lock)
+        continue
+      }
+      if end(folder, lock) { removed += 1 }
     }
     return removed
   }

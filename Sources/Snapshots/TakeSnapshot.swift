@@ -108,7 +108,7 @@ private final class SnapshotRun {
       try makeImageFile(image)
     }
     if copy.method == .pages {
-      copy.header = try refusing(path) {
+      copy.header = try refusing(path, into: request.spoolFolder) {
         try copyByPages(source, into: image, request, transaction, watch) { done, total, header in
           let growing = growingCopy(of: source, transaction, header, total)
           // Steps that were asked for are told one by one.
@@ -148,16 +148,19 @@ private final class SnapshotRun {
     } catch let failure as SQLiteFailure where watch.refusal == nil {
       // What SQLite will not copy by rows, whatever the reason, it copies by pages.
       if failure.primary == SQLITE_ERROR || failure.meansDamage { return failure }
-      throw failure.explained(of: source.path)
+      throw failure.explained(copying: source.path, into: request.spoolFolder)
     } catch {
       throw watch.refusal ?? error
     }
   }
 
   /// Runs work that SQLite may interrupt at our own wish, and throws our reason then, not SQLite's.
-  private func refusing<Value>(_ path: String, _ work: () throws -> Value) throws -> Value {
+  /// - Parameter folder: where the work writes a copy, if it does.
+  private func refusing<Value>(
+    _ path: String, into folder: String? = nil, _ work: () throws -> Value
+  ) throws -> Value {
     do {
-      return try explaining(path, work)
+      return try explaining(path, into: folder, work)
     } catch {
       throw watch.refusal ?? error
     }

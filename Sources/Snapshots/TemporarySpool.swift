@@ -15,7 +15,7 @@ extension Spool {
         throw spoolError("the folder \(path) cannot be made", errno)
       }
       // A sweep of another process may be quicker than our lock: then the folder is gone, or is about to be.
-      if let lock = try? lockFile("\(path)/lock", waiting: false) {
+      if let lock = try? lockFile("\(path)/\(lockName)", waiting: false) {
         var status = stat()
         if fstat(lock, &status) == 0, status.st_nlink > 0 { return Spool(path: path, lock: lock) }
         unlock(lock)
@@ -36,11 +36,13 @@ extension Spool {
       guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_mode & 0o077 == 0,
         status.st_uid == geteuid()
       else { continue }
-      let lock = Platform.open("\(path)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+      let lock = Platform.open("\(path)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       guard lock >= 0 else { continue }
-      defer { unlock(lock) }
-      guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { continue }
-      if (try? FileManager.default.removeItem(atPath: path)) != nil { removed += 1 }
+      guard flock(lock, LOCK_EX | LOCK_NB) == 0, isEmptied(path) else {
+        unlock(lock)
+        continue
+      }
+      if end(path, lock) { removed += 1 }
     }
     return removed
   }

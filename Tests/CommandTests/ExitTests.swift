@@ -80,6 +80,17 @@ import Testing
     #expect(list.status == 0 && list.output.contains("(damaged)"))
     // A damaged database is never taken for an unchanged one.
     #expect(try await home("push").status == 13)
+    // That nobody reads what was pushed hides nothing of it.
+    let config = home.program.file("config.json")
+    for manner in ["", "--json"] {
+      let unread = try await home.program.shell(#""$0" --config '\#(config)' \#(manner) push > /dev/full"#)
+      #expect(unread.status == 13, "\(unread.error)")
+      #expect(unread.error.contains("is damaged: NULL value in strict.a"), "\(manner)")
+    }
+    let other = "--target disk --target file:///nonexistent/place"
+    let half = try await home.program.shell(#""$0" --config '\#(config)' \#(other) push app > /dev/full"#)
+    #expect(half.error.contains("/nonexistent/place: there is no folder") && half.error.contains("is damaged"))
+    #expect(half.error.contains("cannot write to standard output"))
   }
 
   @Test func `13: one damaged pack is enough`() async throws {
@@ -163,8 +174,8 @@ import Testing
     #expect(try await home("push", "./nowhere.db", "./neither.db").status == 15)
   }
 
-  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-  func `130 and 143: a signal ends it cleanly`(signal: Int32, status: Int32) async throws {
+  @Test(arguments: [(SIGHUP, 129), (SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `129, 130 and 143: a signal ends it cleanly`(signal: Int32, status: Int32) async throws {
     let home = try Home()
     try SQLite.run("INSERT INTO t(b) VALUES (randomblob(500000))", on: home.program.file("app.db"))
     try await home.must("init")
@@ -186,6 +197,34 @@ import Testing
     // And the next push goes on from there.
     try await home.push()
     try await home.must("pull", "latest", "-o", home.program.file("out.db"))
+  }
+
+  @Test func `a limit on the size of files is an error, not a death by signal`() async throws {
+    let home = try Home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(5000000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    let ending = try await home.program.shell(
+      #"ulimit -f 2000; "$0" --config '\#(home.program.file("config.json"))' push"#)
+    #expect(ending.status == 1, "\(ending.error)")
+    #expect(ending.error.contains("cannot be written") && ending.error.contains("limit on the size of files"))
+    #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
+    try await home.push()
+  }
+
+  @Test func `who was started by nohup goes on when the line drops`() async throws {
+    let home = try Home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(500000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    let line = #"trap '' HUP; exec "$@""#
+    let child = try Child(
+      [
+        "env", "HOME=\(home.program.file("home"))", "sh", "-c", line, "sh", Program.path, "--config",
+        home.program.file("config.json"), "--limit-upload", "1KiB", "push",
+      ], output: home.program.file("output"))
+    #expect(try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("packs/") } })
+    child.signal(SIGHUP)
+    child.signal(SIGTERM)
+    #expect(try await child.end() == 143)
   }
 
   @Test func `a second signal ends it at once`() async throws {

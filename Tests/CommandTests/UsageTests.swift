@@ -94,7 +94,7 @@ import Testing
     let help = try await Program()("--help")
     #expect(help.status == 0 && help.error.isEmpty)
     for line in ExitStatus.table.split(separator: "\n") { #expect(help.output.contains(line)) }
-    for status in [0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 130, 143] {
+    for status in [0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 129, 130, 143] {
       #expect(ExitStatus.table.split(separator: "\n").contains { $0.hasPrefix("  \(padded(status))  ") })
     }
     for command in [

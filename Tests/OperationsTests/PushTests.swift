@@ -274,6 +274,58 @@ import Testing
     #expect(error?.code == "conflict" && error?.message.contains("was put back") == true)
     #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
   }
+
+  @Test func `of two machines that remove one another's key and die of it, one key is left`() async throws {
+    let road = try await Road()
+    let keys = ManageKeys(road.world)
+    let added = try await keys.addRecoveryKey(at: road.target)
+    let key: @Sendable () -> UnlockSecret = { .recoveryKey(added.text) }
+    let slots = try await keys.list(at: TargetAccess(name: "memory", store: road.store, unlock: key))
+    // The other one is quicker, and this one hears nothing any more once it has deleted something.
+    let rival = RivalStore(road.store, isCutOff: true) {
+      _ = try await keys.remove(slots[1].id, at: road.target, force: false)
+    }
+    let error = await #expect(throws: OperationError.self) {
+      try await keys.remove(slots[0].id, at: TargetAccess(name: "memory", store: rival, unlock: key), force: false)
+    }
+    #expect(error?.kind == .failed)
+    #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
+    #expect(try await road.push(DatabaseSource(name: "app", path: road.database(rows: 20))).failures.isEmpty)
+  }
+
+  @Test func `a key slot with one copy left is no reason to let another go`() async throws {
+    let road = try await Road()
+    let keys = ManageKeys(road.world)
+    _ = try await keys.addRecoveryKey(at: road.target)
+    let slots = try await keys.list(at: road.target)
+    let names = road.store.content.keys.filter { $0.text.hasPrefix("keys/") }.sorted()
+    #expect(names.count == 4)
+    road.store.content[names[0]] = nil
+    let error = await #expect(throws: OperationError.self) {
+      try await keys.remove(slots[1].id, at: road.target, force: false)
+    }
+    #expect(error?.kind == .usage && error?.hint?.contains("sealift repair") == true)
+    _ = try await RepairRepository(road.world).run(.init(databases: []), at: road.target)
+    _ = try await keys.remove(slots[1].id, at: road.target, force: false)
+    #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
+  }
+
+  @Test func `a place that was emptied is no fresh start for a script`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: road.database(rows: 20)))
+    let before = road.store.content
+    road.store.content = [:]
+    let error = await #expect(throws: OperationError.self) {
+      try await Initialize(road.world).run(at: road.target, ifMissing: true)
+    }
+    #expect(error?.kind == .verificationFailed && error?.hint?.contains("sealift init") == true)
+    #expect(road.store.content.isEmpty)
+    // Who asks for a new one gets it, and is told.
+    #expect(try await Initialize(road.world).run(at: road.target, ifMissing: false).created)
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("is empty, but this machine has used") })
+    road.store.content = before
+    #expect(try await Initialize(road.world).run(at: road.target, ifMissing: true).created == false)
+  }
 }
 
 /// Removes a key of its own as soon as another one is deleted there, as another machine may.
@@ -281,9 +333,11 @@ private final class RivalStore: ObjectStore {
   private let base: MemoryStore
   private let rival: @Sendable () async throws -> Void
   private let isDone = Locked(false)
+  private let isCutOff: Bool
 
-  init(_ base: MemoryStore, _ rival: @escaping @Sendable () async throws -> Void) {
-    (self.base, self.rival) = (base, rival)
+  /// - Parameter isCutOff: no listing is answered after the deletion.
+  init(_ base: MemoryStore, isCutOff: Bool = false, _ rival: @escaping @Sendable () async throws -> Void) {
+    (self.base, self.isCutOff, self.rival) = (base, isCutOff, rival)
   }
 
   var traits: StoreTraits { base.traits }
@@ -294,7 +348,10 @@ private final class RivalStore: ObjectStore {
     try await base.get(name, range: range)
   }
   func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
-  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    if isCutOff, isDone.withLock({ $0 }) { throw StoreError(.unavailable, "no route") }
+    return try await base.list(prefix: prefix)
+  }
   func delete(_ name: ObjectName) async throws(StoreError) {
     let isFirst = isDone.withLock { done in
       defer { done = true }

@@ -87,7 +87,11 @@ extension CurlTransfer {
     sl_set_long(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
     sl_set_pointer(handle, CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(detail))
     limit(handle, settings)
-    if let caFile = settings.caFile { set(handle, CURLOPT_CAINFO, caFile) }
+    if let caFile = settings.caFile {
+      set(handle, CURLOPT_CAINFO, caFile)
+      // Else the system's folder of authorities, which is a default of its own, would vouch as well.
+      isReady = sl_set_string(handle, CURLOPT_CAPATH, nil) == CURLE_OK && isReady
+    }
     if let login = request.login { logIn(handle, login) }
     describeMethod(handle)
     listHeaders(handle)

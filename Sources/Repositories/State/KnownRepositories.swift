@@ -1,17 +1,17 @@
-import Sealing
-import Storage
+package import Sealing
+package import Storage
 
 /// Which repositories this machine has met at one place: a storage that shows another one, which the same key opens, would
 /// else pass for an empty place, or for somebody's older content.
 ///
 /// A line of `<state>/places/<hash of the store's identity>` for each id. Only those count whose versions this machine has
 /// seen: two machines that make a repository at once agree on one of the two later.
-struct KnownRepositories {
+package struct KnownRepositories {
   let path: String
   private let state: String
   private var ids: [RepositoryID]
 
-  init(at store: any ObjectStore, in state: String) {
+  package init(at store: any ObjectStore, in state: String) {
     self.state = state
     path = "\(state)/places/\(Digest.sha256(of: Array(store.traits.identity.utf8)).hex.prefix(32))"
     let text = (try? StateFiles.read(path, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -21,7 +21,7 @@ struct KnownRepositories {
   func contains(_ id: RepositoryID) -> Bool { ids.contains(id) }
 
   /// Those with versions that this machine has seen.
-  var used: [RepositoryID] {
+  package var used: [RepositoryID] {
     ids.filter { !StateFolder(reading: state, repository: $0).markedChains().isEmpty }
   }
 

@@ -77,8 +77,14 @@ package final class ChainLock: Sendable {
     guard descriptor >= 0 else {
       throw RepositoryError(.stateFolder, "cannot open \(path): \(String(cString: strerror(errno)))")
     }
-    guard Self.lock(descriptor) else {
+    let problem = Self.lock(descriptor)
+    guard problem == 0 else {
       close(descriptor)
+      guard problem == EWOULDBLOCK else {
+        throw RepositoryError(
+          .stateFolder, "cannot lock \(path): \(String(cString: strerror(problem)))",
+          hint: "Name a state folder on a file system that knows locks.")
+      }
       throw RepositoryError(
         .locked, "another push of this database is running on this machine",
         hint: "Wait until it has ended, then push again.")
@@ -93,11 +99,13 @@ package final class ChainLock: Sendable {
   }
 
   /// A reader that raises the mark holds the lock for an instant; a push holds it for long: half a second tells them apart.
-  private static func lock(_ descriptor: Int32) -> Bool {
+  /// - Returns: 0, or the number of the error; `EWOULDBLOCK` when another has the lock.
+  private static func lock(_ descriptor: Int32) -> Int32 {
     for _ in 0..<25 {
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return 0 }
+      guard [EWOULDBLOCK, EINTR].contains(errno) else { return errno }
       usleep(20_000)
     }
-    return false
+    return EWOULDBLOCK
   }
 }

@@ -7,6 +7,8 @@ struct PushReport {
   private var damages: [OperationError] = []
   /// What is safe, but not all of it.
   private var shortfalls: [OperationError] = []
+  /// Standard output would not take what was pushed: that is told last, and hides nothing else.
+  private var unsaid: OperationError?
 
   /// Pushes one database. Its failure is kept, and the next one is pushed all the same.
   /// - Throws: only when the work was cancelled.
@@ -15,10 +17,10 @@ struct PushReport {
     do {
       let outcome = try await Push(world).run(request)
       pushed += outcome.pushed
-      if !terminal.manner.json { for one in outcome.pushed { try terminal.result(Self.line(one)) } }
       for failure in outcome.failures { failed(name, failure.target, failure.error) }
       if let damage = outcome.damage { damages.append(damage) }
       shortfalls += outcome.shortfalls
+      if !terminal.manner.json { for one in outcome.pushed { say { try terminal.result(Self.line(one)) } } }
     } catch {
       let error = Session.known(error)
       if error.kind == .cancelled { throw error }
@@ -30,11 +32,22 @@ struct PushReport {
     failures.append((database, target, error))
   }
 
+  private mutating func say(_ write: () throws -> Void) {
+    do { try write() } catch { unsaid = unsaid ?? Session.known(error) }
+  }
+
   /// Says what is left to say.
   /// - Throws: the first failure when nothing is safe.
-  func end(_ terminal: Terminal) throws -> ExitStatus {
-    if terminal.manner.json { try terminal.result(Documents.push(self, notices: terminal.notices)) }
+  mutating func end(_ terminal: Terminal) throws -> ExitStatus {
+    if terminal.manner.json {
+      let document = Documents.push(self, notices: terminal.notices)
+      say { try terminal.result(document) }
+    }
     for damage in damages + shortfalls { terminal.tell(damage) }
+    if let unsaid {
+      guard !failures.isEmpty || !damages.isEmpty else { throw unsaid }
+      terminal.tell(unsaid)
+    }
     guard let first = failures.first else {
       if let worst = damages.first ?? shortfalls.first { terminal.tellDocument(worst) }
       return damages.isEmpty ? shortfalls.isEmpty ? .success : .partlyDone : .verificationFailed
