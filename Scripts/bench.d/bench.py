@@ -87,7 +87,8 @@ class Bench:
 
     def __init__(self, options, wire, tools):
         self.options, self.wire, self.tools = options, wire, tools
-        self.results = Results(options.out, machine.build_of(options.programs), machine.processor())
+        build = machine.build_of(options.programs)
+        self.results = Results(options.out, build, machine.processor(), os.environ.get("SEALIFT_BENCH_COMMIT"))
         self.stock = Stock(f"{options.out}/databases")
         self.out, self.programs = options.out, options.programs
 

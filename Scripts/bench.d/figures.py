@@ -12,6 +12,10 @@ SITTING = 3 * 3600
 """Times of cells that lie further apart, in seconds, are not compared: a machine is another one on another day."""
 
 
+PAIRED = {"restic", "borg", "duplicity", "rclone"}
+"""Tools that are given a copy made in one of two ways, each of which is a variant; the better one counts."""
+
+
 class Figures:
     def __init__(self, cells):
         self.groups, self.failed = {}, []
@@ -34,12 +38,12 @@ class Figures:
         return sorted(tool for tool in found if "+" not in tool or tool == family)
 
     def best(self, kind, size, family, what, metric, run):
-        """One run's cell of the variant for which this figure is best; None where a variant's figure cannot be believed:
-        it might have been the best.
+        """One run's cell of the variant for which this figure is best; None where a variant's figure is not there, or cannot
+        be believed: it might have been the best.
         """
         found = [self.runs(kind, size, tool, what).get(run) for tool in self.variants(family)]
         cells = [cell for cell in found if cell and metric in cell]
-        if not all(tells(cell, metric) for cell in cells):
+        if family in PAIRED and len(cells) < 2 or not all(tells(cell, metric) for cell in cells):
             return None
         return min(cells, key=lambda cell: cell[metric], default=None)
 

@@ -35,7 +35,7 @@ def number(text):
 
 def field(path, name):
     with open(path) as file:
-        return next(line.split(":")[1].strip() for line in file if line.startswith(name))
+        return next((line.split(":")[1].strip() for line in file if line.startswith(name)), platform.machine())
 
 
 def build_of(programs):

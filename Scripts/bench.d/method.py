@@ -15,7 +15,7 @@ TEXT = """
   Times are compared only where both were taken within three hours.
 * Databases and changes are seeded: the same rows on every machine. Every change is made to the database of the first
   push, in one transaction, and every tool is taken back to its own state after the first push before it. A run is one
-  turn of all tools; ratios are taken within a run and their median is told.
+  turn of the tools that take part in it, one after the other; ratios are taken within a run and their median is told.
 * Before the first push, and before a push of an unchanged database, files are left alone for 2.2 s (duplicity: 1.1 s):
   what was touched within the grain of the clock is not believed to be unchanged by its times. After a change that was
   pushed at once, the next push looks at the content once more. The wait is in no figure.
@@ -35,14 +35,15 @@ TEXT = """
   received stands below. The lists of 1,000 versions are of a 1 MiB database pushed
   1,000 times: by `pages`, and for restic and borg from `.backup` copies; borg's cold list begins with fetching its
   repository. Everything of 10 GiB is Sealift's alone.
-* **Disk**: Litestream keeps its files beside the database, where the application's own `-wal` grows too; it has no
+* **Disk** is what files with a name take; tables that Sealift keeps in files without one, some tens of bytes for each
+  page, are not seen. Litestream keeps its files beside the database, where the application's own `-wal` grows too; it has no
   figure.
 
 ## What is unfair to whom
 
 * **To Sealift**: every push opens the repository by its passphrase, which is made to cost half a second and 128 MiB
-  (scrypt); restic and borg derive theirs with less. It verifies every sealed pack before it uploads it, takes its own
-  copy of the live database, and checks that copy. Litestream, rclone and the shell script keep no index, check
+  (scrypt); restic lets its own take about as long, with half the memory; borg's needs none. It verifies every sealed pack before it
+  uploads it, takes its own copy of the live database, and checks that copy. Litestream, rclone and the shell script keep no index, check
   nothing, and the shell script keeps only whole copies.
 * **To restic**: made for trees of files of which few change; its version here is Debian's, newer ones may do better.
   Its chunks of about 1 MiB cannot fit pages that change all over a file.

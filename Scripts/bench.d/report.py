@@ -45,7 +45,9 @@ def heading(figures, machine):
 def processors(figures):
     """A warning when cells of several machines stand side by side: ratios are taken within one sitting, seconds are not."""
     found = collections.Counter(
-        cell["processor"] for runs in figures.groups.values() for cell in runs.values() if cell.get("processor")
+        cell.get("processor") or "of which nothing was noted"
+        for runs in figures.groups.values()
+        for cell in runs.values()
     )
     if len(found) < 2:
         return ""
@@ -54,15 +56,18 @@ def processors(figures):
 
 
 def builds(figures):
-    """A warning when cells of several builds of Sealift stand side by side."""
-    found = {}
+    """What was built of which commit; a warning when cells of several builds of Sealift stand side by side."""
+    found, commits = {}, {}
     for (_, size, _, _), runs in figures.groups.items():
         for cell in runs.values():
             if program := cell.get("program"):
                 found.setdefault(program, set()).add(f"{size}iB" if size != "0" else "start")
+                commits.setdefault(program, cell.get("commit") or "of a commit that was not noted")
     if len(found) < 2:
-        return ""
-    told = ", ".join(f"{program[:8]} ({', '.join(sorted(sizes))})" for program, sizes in found.items())
+        return "".join(f" Sealift's cells are of one build, {program[:8]} ({commits[program]})." for program in found)
+    told = ", ".join(
+        f"{program[:8]} ({commits[program]}: {', '.join(sorted(sizes))})" for program, sizes in found.items()
+    )
     return f" **Sealift's cells are of {len(found)} builds**: {told}."
 
 

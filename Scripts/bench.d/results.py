@@ -15,10 +15,12 @@ def is_ours(tool):
 
 
 class Results:
-    def __init__(self, folder, program=None, processor=None):
-        """`program` names the build of Sealift that is measured now, `processor` what it runs on."""
-        self.path, self.cells = f"{folder}/results.jsonl", {}
-        self.program, self.processor = program, processor
+    def __init__(self, folder, program=None, processor=None, commit=None):
+        """`program` names the build of Sealift that is measured now, `commit` what it was built of, `processor` what it
+        runs on.
+        """
+        self.path, self.cells, self.outdated = f"{folder}/results.jsonl", {}, set()
+        self.program, self.processor, self.commit = program, processor, commit
         if os.path.exists(self.path):
             with open(self.path) as file:
                 for line in file:
@@ -30,9 +32,10 @@ class Results:
 
     def add(self, cell):
         if is_ours(cell["tool"]):
-            cell["program"] = self.program
+            cell |= {"program": self.program, "commit": self.commit}
         cell["processor"] = self.processor
         self.cells[key(cell)] = cell
+        self.outdated.discard(key(cell))
         with open(self.path, "a") as file:
             file.write(json.dumps(cell) + "\n")
 
@@ -41,9 +44,15 @@ class Results:
         time says nothing.
         """
         cell = self.cells.get((kind, size, tool, what, run), {})
+        if (kind, size, tool, what, run) in self.outdated:
+            return False
         if not cell.get("ok", False) or (is_ours(tool) and cell.get("program") != self.program):
             return False
         return not timed or tells(cell, "wall")
+
+    def outdate(self, moment, *keys):
+        """Has those cells measured again that were taken before the moment."""
+        self.outdated |= {key for key in keys if key in self.cells and self.cells[key].get("at", 0) < moment}
 
     def are_of_one_sitting(self, *keys):
         return one_sitting([self.cells[key] for key in keys if key in self.cells])

@@ -57,8 +57,6 @@ class Story:
         while os.path.exists(f"{self.bench.out}/pause"):
             time.sleep(1)
         room.meter, room.computed = Meter(), None
-        if os.path.exists(room.copy):
-            os.unlink(room.copy)
         kept_on_disk = measure.disk_usage(room.spaces)
         sent, received, logged = *wire.bytes(), wire.log_size()
         began, before, ticks = time.time(), os.getloadavg()[0], measure.ticks()
@@ -67,6 +65,9 @@ class Story:
         except (measure.Failed, OSError, sqlite3.Error) as error:
             cell |= {"ok": False, "error": str(error)[:600]}
         after, total = wire.bytes(), room.meter.total
+        # The copy is ours, not the tool's: it is not what the tool keeps.
+        if os.path.exists(room.copy):
+            os.unlink(room.copy)
         requests = wire.requests(logged, wire.log_size())
         cell |= {
             "wall": round(total.wall, 4),

@@ -61,17 +61,31 @@ def changes(figures, size):
     each = {what: figures.ratio("oltp", size, "sealift/vacuum", "limit/patch", what, "sent") for what in CHANGES}
     known = {what: value for what, value in each.items() if value is not None}
     worst = max(known, key=known.get, default=None)
-    yield at_most(
-        "bytes sent against `zstd -3 --long=31 --patch-from`, each change",
-        1.0,
-        known.get(worst),
-        note=f" ({worst}, the worst of {len(known)})" if worst else "",
+    yield unless_partial(
+        len(known),
+        at_most(
+            "bytes sent against `zstd -3 --long=31 --patch-from`, each change",
+            1.0,
+            known.get(worst),
+            note=f" ({worst}, the worst of {len(known)})" if worst else "",
+        ),
     )
+    summed = [found for run in figures.all_runs("oltp", size, "limit/patch") if (found := sums(figures, size, run))]
+    yield at_most("the same, summed over all", 0.55, statistics.median(summed) if summed else None, runs=len(summed))
+
+
+def sums(figures, size, run):
+    """The ratio of what all changes of one run sent; None unless all were measured."""
     ours, theirs = (
-        [figures.median("oltp", size, tool, what, "sent") for what in known]
+        [figures.of_run("oltp", size, tool, what, "sent", run) for what in CHANGES]
         for tool in ("sealift/vacuum", "limit/patch")
     )
-    yield at_most("the same, summed over all", 0.55, sum(ours) / sum(theirs) if known else None)
+    return None if None in ours + theirs else sum(ours) / sum(theirs)
+
+
+def unless_partial(count, row):
+    """The worst of some changes may not be the worst of all."""
+    return row if count in (0, len(CHANGES)) else (*row[:-1], None)
 
 
 def series(figures, tool, name, metric="sent"):
@@ -152,7 +166,7 @@ def restores(figures, size):
         ]
         known = [wall for wall in walls[1:] if wall is not None]
         yield at_most(
-            f"restore of any of the sustained versions ({name}), against the first",
+            f"restore of the sustained versions ({name}), the slowest of every tenth, against the first",
             2.5,
             max(known) / walls[0] if known and walls[0] else None,
         )
@@ -184,20 +198,10 @@ def resources(figures, sizes):
     yield at_most(
         "peak anonymous memory when opened by passphrase", 160 << 20, max(by_passphrase, default=None), show=mebibytes
     )
+    derivation = passphrase(figures)
+    yield at_most("time that opening by passphrase takes, of a list", 0.6, derivation, show=seconds)
     for method in METHODS:
-        found = [
-            cell["disk"] / cell["database"]
-            for (kind, of, tool, what), runs in figures.groups.items()
-            if (kind, of, what) == ("oltp", sizes[-1] if sizes else "1G", "update1")
-            and tool.startswith(f"sealift/{method}")
-            for cell in runs.values()
-            if "database" in cell
-        ]
-        yield at_most(
-            f"local disk beyond what is kept, while pushing after 1 % updates, `{method}`, against the database",
-            1.0,
-            max(found, default=None),
-        )
+        yield from disk(figures, method, sizes[-1] if sizes else "1G")
     for name, limit in (("cold", 1.5), ("warm", 0.1)):
         for key, by in (("", "by passphrase"), ("-key", "by key file")):
             cells = figures.runs("events", "1M", "sealift/pages", f"list-{name}{key}").values()
@@ -205,6 +209,49 @@ def resources(figures, sizes):
             versions = max((cell["versions"] for cell in cells), default=1000)
             title, wall = f"list of {versions:,} versions, {name}, {by}", statistics.median(walls) if walls else None
             yield at_most(title, limit, wall, show=seconds, runs=len(walls))
+    yield start_of_command(figures)
+
+
+def passphrase(figures):
+    """How much longer a warm list takes by passphrase than by key file, in seconds: nothing else differs."""
+    slow, fast = (
+        figures.median("events", "1M", "sealift/pages", f"list-warm{key}", "wall") for key in ("", "-key")
+    )
+    return slow - fast if slow is not None and fast is not None else None
+
+
+def disk(figures, method, size):
+    """After 1 % updates of the large database, and, the greatest, over the pushes of the sustained series."""
+
+    def parts(of, tools, names, metric):
+        return [
+            cell[metric] / cell["database"]
+            for (kind, s, tool, what), runs in figures.groups.items()
+            if (kind, s) == ("oltp", of) and tools(tool) and names(what)
+            for cell in runs.values()
+            if "database" in cell and metric in cell
+        ]
+
+    def ours(tool):
+        return tool.startswith(f"sealift/{method}")
+
+    once = parts(size, ours, lambda what: what == "update1", "disk")
+    many = [
+        max(parts("64M", lambda tool: tool == f"sealift/{method}", in_series, metric), default=None)
+        for metric in ("disk", "kept")
+    ]
+    beside = f"local disk beyond what is kept, while pushing, `{method}`, against the database"
+    yield at_most(f"{beside}: after 1 % updates", 1.0, max(once, default=None))
+    note = f" (kept: up to {as_ratio(many[1])})" if many[1] else ""
+    yield at_most(f"{beside}: sustained pushes, the greatest", 1.0, many[0], note=note)
+
+
+def in_series(what):
+    name, _, number = what.rpartition("-")
+    return name in SERIES and number.isdigit() and int(number) > 0
+
+
+def start_of_command(figures):
     walls = figures.values("none", "0", "sealift/vacuum", "start", "wall")
     start = statistics.median(walls) if walls else None
-    yield at_most("start of the command", 0.015, start, show=seconds, runs=len(walls))
+    return at_most("start of the command", 0.015, start, show=seconds, runs=len(walls))

@@ -58,7 +58,10 @@ class Traffic:
                 done = False
                 while not done:
                     told = asked.recv(1 << 17)
-                    done = any(kind in (DONE, ERROR) for kind, _ in messages(told))
+                    kinds = [kind for kind, _ in messages(told)]
+                    if ERROR in kinds:
+                        raise OSError("the kernel does not tell of open connections (sock_diag)")
+                    done = DONE in kinds
                     yield from self.sockets(told)
 
     def sockets(self, told):

@@ -5,7 +5,11 @@ Within a run the tools take turns, each with a server that holds nothing else of
 database of the first push, and each tool is taken back to its state after the first push before it.
 """
 
-from figures import in_bytes
+import time
+
+import measure
+from figures import SITTING, in_bytes
+from results import is_ours
 from story import Story
 
 
@@ -13,6 +17,7 @@ def run(bench):
     for size in bench.options.size:
         for kind in bench.options.kind:
             for turn in range(1, bench.options.runs + 1):
+                outdate(bench, kind, size, turn)
                 for tool in bench.tools:
                     measure_tool(bench, tool, kind, size, turn)
             if in_bytes(size) > 256 << 20 and not bench.options.keep:
@@ -38,6 +43,17 @@ def has(bench, kind, size, tool, what, turn):
     return bench.results.has(kind, size, tool.name, what, turn) and bench.results.are_of_one_sitting(
         ours, (kind, size, tool.name, what, turn)
     )
+
+
+def outdate(bench, kind, size, turn):
+    """Where a rival of this turn will be measured now, Sealift's cells that are too old to stand beside it are measured
+    again as well: else the rival would be so each time.
+    """
+    for what in bench.options.changes:
+        lacking = [tool.name for tool in bench.tools if what in wanted(bench, tool, kind, size, turn)]
+        if lacking:
+            ours = [(kind, size, tool.name, what, turn) for tool in bench.tools if is_ours(tool.name)]
+            bench.results.outdate(time.time() - SITTING, *ours)
 
 
 def measure_tool(bench, tool, kind, size, turn):
@@ -76,7 +92,8 @@ def again(story, base):
     story.tool.end()
     story.room.empty()
     story.tool.count = 0
-    begin(story, base, kept=False)
+    if not begin(story, base, kept=False):
+        raise measure.Failed("it could not be taken back to its state after the first push")
 
 
 def changed_push(story, what, database):
