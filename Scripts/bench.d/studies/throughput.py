@@ -46,8 +46,12 @@ def measure_run(bench, size, turn):
     with Story(bench, Zstd, "oltp", size, turn) as story:
         room, plain, packed = story.room, f"{story.room.folder}/out/plain.db", f"{story.room.folder}/out/packed"
         room.place(base)
-        story.cell("copy", lambda: room.take_copy("backup"))
-        # Each measurement begins without the copy of the one before.
-        os.rename(room.copy, plain)
+
+        def copy():
+            room.take_copy("backup")
+            # A cell leaves no copy behind.
+            os.rename(room.copy, plain)
+
+        story.cell("copy", copy)
         story.cell("zstd", lambda: room.step(["zstd", "-q", "-1", f"-T{os.cpu_count()}", plain, "-o", packed]))
         story.cell("unzstd", lambda: room.step(["zstd", "-q", "-d", packed, "-o", f"{room.folder}/out/unpacked.db"]))

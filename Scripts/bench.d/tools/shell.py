@@ -30,7 +30,12 @@ class Shell(CopyingTool):
         )
 
     def restore(self, output):
-        self.pipe(f"{self.aws} s3://{self.room.path}/app-{self.count} - | {self.cipher} -d | zstd -q -d -o '{output}'")
+        """By way of a file: into a pipe, aws hangs with objects of some hundred megabytes, its threads waiting for one another."""
+        sealed = f"{output}.sealed"
+        self.pipe(
+            f"{self.aws} s3://{self.room.path}/app-{self.count} '{sealed}' && {self.cipher} -d -in '{sealed}' | "
+            f"zstd -q -d -o '{output}' && rm '{sealed}'"
+        )
 
 
 TOOLS = [Shell]
