@@ -55,11 +55,11 @@ answers_webdav() {
     --output /dev/null "$url/" <<< "user = \"$user:$password\""
 }
 
-# Announces an S3 target: s3_target NAME ENDPOINT STYLE. Uses $access_key and $secret_key.
+# Announces an S3 target: s3_target NAME ENDPOINT STYLE [MEMBERS]. Uses $access_key and $secret_key.
 s3_target() {
   printf '{"name":"%s","kind":"s3","endpoint":"%s","bucket":"sealift","accessKey":"%s","secretKey":"%s",' \
     "$1" "$2" "$access_key" "$secret_key" >> "$folder/targets"
-  printf '"region":"us-east-1","style":"%s","caFile":null}\n' "$3" >> "$folder/targets"
+  printf '"region":"us-east-1",%s"style":"%s","caFile":null}\n' "${4-}" "$3" >> "$folder/targets"
 }
 
 # Announces a WebDAV target: webdav_target NAME URL basic|digest [CA FILE]. Uses $user and $password.

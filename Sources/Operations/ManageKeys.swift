@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 /// `sealift key`: the slots that open a repository.
 package struct ManageKeys: Sendable {
@@ -41,7 +42,14 @@ package struct ManageKeys: Sendable {
   package func remove(_ id: String, at target: TargetAccess, force: Bool) async throws -> Slot {
     try await explained("removing a key at", target) {
       let repository = try await target.open(world)
-      return Slot(try await KeySlots(of: repository).remove(id, force: force), in: repository)
+      let hiddenBefore = target.store.traits.hidden.count
+      let slot = Slot(try await KeySlots(of: repository).remove(id, force: force), in: repository)
+      if target.store.traits.hidden.count > hiddenBefore {
+        world.reporter.notice(
+          "\(target.name) keeps the slot as an older version: whoever may read those can open the repository with that key still"
+        )
+      }
+      return slot
     }
   }
 

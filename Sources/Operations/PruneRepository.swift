@@ -52,6 +52,8 @@ package struct PruneRepository: Sendable {
     package var chains: [Chain]
     /// What uploads that were killed had left, and is not at the target any more.
     package var leftovers = Amount(objects: 0, bytes: 0)
+    /// How many deleted objects the target only hid: it keeps them as older versions, and their bytes cost.
+    package var hidden = 0
     /// Chains in which nothing was deleted because of a doubt, and objects that could not be deleted.
     package var problems: [OperationError]
   }
@@ -62,6 +64,7 @@ package struct PruneRepository: Sendable {
   package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
     do {
       let repository = try await target.open(world)
+      let hiddenBefore = target.store.traits.hidden.count
       let state = StateFolder(reading: world.stateFolder, repository: repository.id)
       let runs = request.runs ?? (ListingProof.holds(for: target, world) ? .one : .two)
       var policy = PrunePolicy(twoRuns: runs == .two, now: world.now)
@@ -77,6 +80,7 @@ package struct PruneRepository: Sendable {
         try await prune(listing.chain, policy, repository, state, target, &outcome)
       }
       try await sweepLeftovers(policy, repository, versions, target, &outcome)
+      outcome.hidden = target.store.traits.hidden.count - hiddenBefore
       outcome.chains.sort { ($0.database, $0.host, $0.chain) < ($1.database, $1.host, $1.chain) }
       state.tidy()
       return outcome

@@ -72,6 +72,8 @@ final class Signals: Sendable {
         defer { state.first = state.first ?? number }
         return (state.first != nil, state.stop)
       }
+      // Whoever closes a terminal sends it twice: the shell to its jobs, and the kernel to the group in the foreground.
+      if isSecond, number == SIGHUP { continue }
       if isSecond {
         Echo.restore()
         _exit(128 + number)

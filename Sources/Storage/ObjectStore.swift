@@ -58,6 +58,8 @@ package struct StoreTraits: Sendable {
   package var isLocal: Bool
   /// Where the objects are files that this machine sees: the absolute path of their folder.
   package var folder: String?
+  /// What became known of deletions while it was used.
+  package let hidden = HiddenObjects()
 
   /// - Parameter identity: where the location does not say it all.
   package init(

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Storage
 import TestKit
 import Testing
@@ -12,7 +13,7 @@ extension LiveTargetTests {
 
     private func request(
       _ target: LiveTarget, _ method: String, _ key: String? = nil, query: [(name: String, value: String)] = [],
-      headers: [(name: String, value: String)] = []
+      headers: [(name: String, value: String)] = [], body: [UInt8] = []
     ) async throws -> HTTPResponse {
       let address = try WebAddress(target.endpoint!)
       let signature = Signature(
@@ -21,10 +22,10 @@ extension LiveTargetTests {
       let signed = signature.sign(
         Signature.Request(
           method: method, host: address.authority, path: "/\(bucket)" + (key.map { "/\($0)" } ?? ""), query: query,
-          headers: headers, payloadHash: Signature.hex(Signature.sha256([]))))
+          headers: headers, payloadHash: Signature.hex(Signature.sha256(body))))
       var message = HTTPRequest(method, "\(address.scheme.rawValue)://\(address.authority)\(signed.target)")
       message.headers = signed.headers
-      if method == "PUT" { message.body = [] }
+      if method == "PUT" { message.body = body }
       message.largestAnswer = 1 << 20
       return try await HTTPClient(HTTPSettings()).send(message)
     }
@@ -52,6 +53,7 @@ extension LiveTargetTests {
       #expect(head.header("x-amz-object-lock-retain-until-date") != nil)
 
       try await store.delete(name)
+      #expect(store.traits.hidden.count == 1)
       #expect(try await store.list(prefix: "") == [])
       let versions = String(
         decoding: try await request(ceph, "GET", query: [("versions", "")]).body, as: UTF8.self)
@@ -61,6 +63,35 @@ extension LiveTargetTests {
       let bypassing = [(name: "x-amz-bypass-governance-retention", value: "true")]
       let destroyed = try await request(ceph, "DELETE", "repository/packs/one", query: id, headers: bypassing)
       #expect(destroyed.status == 204)
+    }
+
+    /// The policy of `Docs/Stores.md` for a host that only pushes, for a user that owns nothing.
+    @Test func `a key that may store and not delete pushes, and is told what it may not`() async throws {
+      let ceph = try #require(LiveTarget.s3.first { $0.name == "ceph" })
+      let pusher = try #require(ceph.pusher)
+      #expect(try await request(ceph, "PUT").status == 200)
+      let page = try String(contentsOfFile: "\(SourceTree.root)/Docs/Stores.md", encoding: .utf8)
+      let documented = try #require(page.firstMatch(of: #/(?s)A host that only pushes needs.*?```json\n(.*?)```/#)?.1)
+      let policy = documented.replacing("BUCKET", with: bucket).replacing("PREFIX", with: "repository").replacing(
+        #""Effect": "Allow","#, with: #""Effect": "Allow", "Principal": {"AWS": ["arn:aws:iam:::user/pusher"]},"#)
+      let set = try await request(ceph, "PUT", query: [("policy", "")], body: Array(policy.utf8))
+      #expect(set.status == 204 || set.status == 200, "\(String(decoding: set.body, as: UTF8.self))")
+
+      func pushing(to prefix: String) throws -> S3Store {
+        try ceph.s3Store(prefix: prefix, bucket: bucket, accessKey: pusher.accessKey, secretKey: pusher.secretKey)
+      }
+      let store = try pushing(to: "repository")
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: true)
+      #expect(try await store.get(name, range: nil) == [1, 2, 3])
+      #expect(try await store.list(prefix: "packs/").map(\.name) == [name])
+      #expect(await storeError { try await store.delete(name) }?.code == .forbidden)
+      #expect(try await store.head(name)?.size == 3)
+      let elsewhere = try pushing(to: "elsewhere")
+      let error = await storeError { try await elsewhere.put(ObjectBody([1]), at: name, ifAbsent: false) }
+      #expect(error?.code == .forbidden)
+      let owner = try ceph.s3Store(prefix: "repository", bucket: bucket)
+      try await owner.delete(name)
+      #expect(owner.traits.hidden.count == 0)
     }
 
     @Test func `a bucket without locks is told as such`() async throws {

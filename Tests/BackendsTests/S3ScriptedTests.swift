@@ -90,6 +90,22 @@ import Testing
     }
   }
 
+  /// A policy that allows `s3:ListBucket` below a prefix only makes servers say so of what is not there.
+  @Test(arguments: [true, false]) func `forbidden may mean that there is nothing`(_ isListed: Bool) async throws {
+    try await withServer { request in
+      guard request.target.contains("list-type") else { return .status(403, [:], Self.refusal("AccessDenied")) }
+      return isListed ? .status(200, [:], Self.listing([])) : .status(403, [:], Self.refusal("AccessDenied"))
+    } _: { server in
+      let store = try store(server)
+      let (head, get) = (
+        await storeError { _ = try await store.head(name) },
+        await storeError { _ = try await store.get(name, range: nil) }
+      )
+      #expect(head?.code == (isListed ? nil : .forbidden))
+      #expect(get?.code == (isListed ? .notFound : .forbidden))
+    }
+  }
+
   @Test func `an object that is shorter at the server than what was sent is not stored`() async throws {
     try await withServer { request in
       request.method == "HEAD" ? .status(200, ["Content-Length": "2"]) : .status(200)

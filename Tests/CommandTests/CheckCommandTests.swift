@@ -50,6 +50,27 @@ import Testing
     #expect(try await home.must("repair", "--json").contains(#""whole":true"#))
   }
 
+  @Test func `where a version is harmed those that are whole are named`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    var whole: [String] = []
+    for _ in 0..<12 {
+      whole.append(try await home.push().id)
+      try home.change()
+    }
+    let packs = Set(home.program.files(below: "target").filter { $0.hasPrefix("packs/") })
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(300000))", on: home.program.file("app.db"))
+    let harmed = try await home.push().id
+    for pack in home.program.files(below: "target") where pack.hasPrefix("packs/") && !packs.contains(pack) {
+      try FileManager.default.removeItem(atPath: home.program.file("target/\(pack)"))
+    }
+    let told = try await home("check")
+    #expect(told.status == 13 && told.output.contains("HARMED  \(harmed.prefix(8)) of 'app'"))
+    let named = told.output.split(separator: "\n").filter { $0.hasPrefix("  whole  ") }
+    #expect(named.count == 11 && named.last?.contains("2 older ones of 'app'") == true)
+    for (line, id) in zip(named, whole.reversed()).prefix(10) { #expect(line.contains("\(id.prefix(8)) of 'app'")) }
+  }
+
   @Test(
     arguments: [
       ("5%", .share(0.05)), ("3/7", .part(3, of: 7)), ("2GiB", .bytes(2 << 30)), ("0%", nil), ("8/7", nil),

@@ -43,6 +43,19 @@ import Testing
     #expect(ending.status == 0, "\(ending.output)\(ending.error)")
   }
 
+  /// Debian's libcurl has a folder of authorities beside the file, by default: nobody in it may vouch either.
+  @Test func `an authority of one's own takes the place of all others`() async throws {
+    let place = try LivePlace("apache-tls", authority: "other.pem")
+    let made = try await place.program.shell(
+      "openssl req -x509 -newkey rsa:2048 -nodes -keyout other.key -out other.pem -subj /CN=other -days 2")
+    #expect(made.status == 0, "\(made.error)")
+    let ending = try await place.program.shell(
+      #"strace -f -qq -e trace=file -o trace "$0" --config config.json list"#)
+    #expect(ending.status == 1 && ending.error.contains("certificate of localhost"), "\(ending.error)")
+    let trace = try String(contentsOfFile: place.program.file("trace"), encoding: .utf8)
+    #expect(trace.contains("other.pem") && !trace.contains("/etc/ssl/certs"))
+  }
+
   @Test(arguments: ["ceph", "swift", "apache-basic", "apache-digest", "lighttpd", "nginx"])
   func `wrong credentials are told as such`(name: String) async throws {
     let place = try LivePlace(name, secret: "not-the-secret")
@@ -59,7 +72,8 @@ import Testing
 private struct LivePlace {
   let program: Program
 
-  init(_ name: String, secret: String? = nil) throws {
+  /// - Parameter authority: in place of the target's own.
+  init(_ name: String, secret: String? = nil, authority: String? = nil) throws {
     program = try Program()
     let target = try #require(
       LiveTarget.all.first { $0.name == name }, "\(name) is not among the servers that were started")
@@ -80,7 +94,7 @@ private struct LivePlace {
         "\"passwordFile\": \"\(program.file("secret"))\"",
       ]
     }
-    if let authority = target.caFile { settings.append("\"caFile\": \"\(authority)\"") }
+    if let authority = authority.map(program.file) ?? target.caFile { settings.append("\"caFile\": \"\(authority)\"") }
     try program.write(
       """
       {"host": "web-1", "stateFolder": "\(program.file("state"))",

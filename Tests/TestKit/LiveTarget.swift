@@ -16,6 +16,13 @@ package struct LiveTarget: Decodable, Sendable, CustomStringConvertible {
   package var password: String?
   package var auth: String?
   package var caFile: String?
+  /// Another user, who owns nothing there.
+  package var pusher: Key?
+
+  package struct Key: Decodable, Sendable {
+    package var accessKey: String
+    package var secretKey: String
+  }
 
   package var description: String { name }
 

@@ -63,7 +63,13 @@ class CutResponse(Fault):
         self.offset = offset
 
     def answer(self, request, proxy):
-        return (proxy.forward(request)[: self.offset], "cut")
+        answer = proxy.forward(request)
+        if self.offset < len(answer):
+            return (answer[: self.offset], "cut")
+        # It was shorter this time: nothing happened to it.
+        with self.lock:
+            self.met -= 1
+        return answer
 
 
 class Twice(Fault):
@@ -147,6 +153,7 @@ class Proxy(threading.Thread):
     def __init__(self, port):
         super().__init__(daemon=True)
         self.upstream, self.fault, self.log, self.lock = ("127.0.0.1", port), None, [], threading.Lock()
+        self.answers = {}  # by the number of the request: bytes of the server's own answer
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         self.start()
@@ -154,7 +161,7 @@ class Proxy(threading.Thread):
     def begin(self, fault=None):
         """A new run: its requests are counted from 0."""
         with self.lock:
-            self.fault, self.log = fault, []
+            self.fault, self.log, self.answers = fault, [], {}
 
     def run(self):
         while True:
@@ -167,7 +174,11 @@ class Proxy(threading.Thread):
             reader = client.makefile("rb")
             try:
                 while request := self.read(reader, client):
-                    answer = self.fault.answer(request, self) if self.fault and self.fault.takes(request) else self.forward(request)
+                    if self.fault and self.fault.takes(request):
+                        answer = self.fault.answer(request, self)
+                    else:
+                        answer = self.forward(request)
+                        self.answers[request.number] = len(answer)
                     answer, end = answer if isinstance(answer, tuple) else (answer, None)
                     if answer is not None:
                         client.sendall(answer)

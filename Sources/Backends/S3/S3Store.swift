@@ -69,6 +69,11 @@ package struct S3Store: ObjectStore {
     switch (response.status, range) {
     case (200, nil): return response.body
     case (200, let range?), (206, let range?): return try response.part(range, of: name)
+    case (403, _):
+      if let found = await listed(name), found.isEmpty {
+        throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
+      }
+      throw error(response, "\(name) could not be read at \(traits.location)")
     default: throw error(response, "\(name) could not be read at \(traits.location)")
     }
   }
@@ -85,7 +90,10 @@ package struct S3Store: ObjectStore {
       // Without a body, "no such object" and "no such bucket" look the same.
       if !learned.withLock({ $0.bucketExists }) { _ = try await page(prefix: "", token: nil, size: 1) }
       return nil
-    case 400, 403: throw try await explanation(of: response, for: name)
+    case 403:
+      if let found = await listed(name) { return found.first }
+      throw try await explanation(of: response, for: name)
+    case 400: throw try await explanation(of: response, for: name)
     default: throw error(response, "\(name) could not be looked at at \(traits.location)")
     }
   }
@@ -104,7 +112,7 @@ package struct S3Store: ObjectStore {
   package func delete(_ name: ObjectName) async throws(StoreError) {
     let response = try await send(Request("DELETE", name))
     switch response.status {
-    case 204: return
+    case 204: if response.header("x-amz-delete-marker") == "true" { traits.hidden.note() }
     case 404 where S3Refusal(response.body)?.code != "NoSuchBucket": return
     // A proxy or a portal answers 200, too, to whatever it is asked.
     case 200 where S3Refusal(response.body) == nil: try await demandGone(name)
@@ -174,6 +182,14 @@ extension S3Store {
     guard try await head(name)?.size == body.bytes.count, sameBytes(try await get(name, range: nil), body.bytes) else {
       throw .taken(name)
     }
+  }
+
+  /// Who may list only below a prefix is told "forbidden" of an object that is not there: so policies are commonly written,
+  /// and a HEAD has no prefix. Its name as a prefix is a question that may be asked.
+  /// - Returns: the object, or nothing; `nil` when that may not be asked either.
+  private func listed(_ name: ObjectName) async -> [ObjectInfo]? {
+    guard let found = try? await list(prefix: name.text) else { return nil }
+    return found.filter { $0.name == name }
   }
 
   private func confirmSize(_ size: Int, of name: ObjectName) async throws(StoreError) {

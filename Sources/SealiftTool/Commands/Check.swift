@@ -8,7 +8,7 @@ struct Check: SealiftCommand {
     discussion: """
       Every manifest, map and directory is opened, every pack must be there in its right length. With --read-data packs \
       are read whole, every page is decoded, and the digest of every version is computed. Nothing is changed. What is \
-      damaged or missing is named, with the versions that need it; then the exit status is 13.
+      damaged or missing is named, with the versions that need it, and those that are whole; then the exit status is 13.
 
         sealift check
         sealift check app --read-data
@@ -95,6 +95,7 @@ enum CheckLines {
       lines.append("  HARMED  \(name(version))")
       for object in version.objects { lines.append("    needs \(object)") }
     }
+    if !outcome.harmed.isEmpty { lines += whole(outcome.whole) }
     let read = outcome.packsRead > 0 ? ", \(outcome.packsRead) read (\(ByteCount.text(outcome.bytesRead)))" : ""
     lines.append(
       "  \(outcome.whole.count) versions whole, \(outcome.harmed.count) harmed; \(outcome.packs) packs needed\(read)")
@@ -106,6 +107,19 @@ enum CheckLines {
     if outcome.unknown > 0 { lines.append("  \(outcome.unknown) objects of other programs") }
     return lines
   }
+
+  /// What can be restored all the same: of each database the newest.
+  private static func whole(_ versions: [CheckRepository.Version]) -> [String] {
+    let databases = Dictionary(grouping: versions) { [$0.database ?? "", $0.host ?? ""] }
+    return databases.sorted { $0.key.lexicographicallyPrecedes($1.key) }.flatMap { _, versions in
+      let newest = versions.sorted { $0.sequence > $1.sequence }
+      let older = newest.count - mostNamed
+      return newest.prefix(mostNamed).map { "  whole  \(name($0))" }
+        + (older > 0 ? ["  whole  \(older) older ones of '\(newest[0].database ?? "")'; --json names them"] : [])
+    }
+  }
+
+  private static let mostNamed = 10
 
   /// `3f2a91c0 of 'app', 2026-11-20T12:00:00Z`.
   static func name(_ version: CheckRepository.Version) -> String {

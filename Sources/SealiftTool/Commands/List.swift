@@ -102,10 +102,8 @@ enum VersionTable {
 
   /// What may be cut where there is no room; `show` has all of it.
   private static func remarks(_ version: VersionSummary) -> [String] {
-    let passed = version.drillPassed == true ? version.drilledAt : nil
-    return [
-      passed.map { "drilled \(Times.seconds($0).prefix(10))" } ?? "", version.note.isEmpty ? "" : "\"\(version.note)\"",
-    ]
+    let drilled = version.drilledAt.map { "drilled \(Times.seconds($0).prefix(10))" } ?? ""
+    return [drilled, version.note.isEmpty ? "" : "\"\(version.note)\""]
   }
 
   /// The number of digits, at least 8, that tells all of them apart.

@@ -9,7 +9,7 @@ struct PruneCommand: SealiftCommand {
     discussion: """
       What forgotten versions and pushes that were cut left behind, also in tmp/. Pushes may run meanwhile, on any machine. Where a \
       target's listings may be late, one run condemns and another one, a day and a version later, deletes; `sealift \
-      doctor` finds out. Where anything is in doubt, nothing is deleted. What a push that was cut left may be gone on \
+      doctor` finds out. A versioned bucket keeps what is deleted as older versions, and you are told. Where anything is in doubt, nothing is deleted. What a push that was cut left may be gone on \
       with, and is left alone until that database has a later version.
 
         sealift prune --dry-run
@@ -93,6 +93,11 @@ struct PruneCommand: SealiftCommand {
     if leftovers.objects > 0 {
       try terminal.result(
         "\(name): \(dryRun ? "would free" : "freed") \(leftovers.objects) leftovers of uploads, \(ByteCount.text(leftovers.bytes))"
+      )
+    }
+    if pruning.outcome.hidden > 0 {
+      terminal.notice(
+        "\(pruning.target): the bucket keeps \(pruning.outcome.hidden) of the deleted objects as older versions; their bytes cost until a lifecycle rule removes those"
       )
     }
     if pruning.outcome.chains.isEmpty, pruning.outcome.problems.isEmpty {

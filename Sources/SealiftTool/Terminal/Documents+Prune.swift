@@ -6,6 +6,7 @@ extension Documents {
       Json.object([
         ("target", .string(pruning.target)), ("runs", .string(pruning.outcome.runs.rawValue)),
         ("chains", .array(pruning.outcome.chains.map(chain))), ("leftovers", amount(pruning.outcome.leftovers)),
+        ("hidden", .number(pruning.outcome.hidden)),
       ])
     }
     let problems = prunings.flatMap { pruning in
