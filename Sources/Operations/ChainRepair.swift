@@ -13,11 +13,14 @@ struct ChainRepair {
   private let state: StateFolder
   /// The chain's database, when it is on this machine.
   private let source: DatabaseSource?
+  /// The annotations that were there before the check began.
+  private let said: [ObjectInfo]
 
   init(
     _ chain: CheckedChain, _ repository: Repository, _ target: TargetAccess, _ request: RepairRepository.Request,
-    _ world: World
+    _ world: World, said: [ObjectInfo]
   ) throws {
+    self.said = said
     self.chain = chain
     self.repository = repository
     self.target = target
@@ -43,7 +46,11 @@ struct ChainRepair {
       for version in chain.harmed.reversed() { try await repair(version, images, annotations, &outcome) }
     }
     guard !request.dryRun, request.packs.isEmpty else { return }
+    let listed = RecordListing.byChain(said)[chain.chain.hex] ?? .empty
+    let before = try await repository.annotations(of: chain.chain, listed: listed, state: state)
     for version in chain.whole {
+      // Somebody may have found it damaged after the check had read it: then that is what is known last.
+      guard let id = version.facts?.id, annotations.damage(of: id) == before.damage(of: id) else { continue }
       try await unflag(version, annotations)
     }
   }

@@ -52,13 +52,15 @@ package struct RepairRepository: Sendable {
   private func repair(_ request: Request, _ target: TargetAccess) async throws -> Outcome {
     let suspects = try request.suspects()
     let repository = try await target.open(with: try await target.unlock(), world, lackingFile: true)
+    // What is said from now on may be younger than what the check sees.
+    let said = try await repository.store.list(prefix: Layout.allAnnotations)
     let report = try await CheckRepository(world).report(
       of: repository, named: target.name, request.names, suspects.isEmpty ? .all : nil, suspects: suspects)
     var outcome = Outcome(target: target.name, check: CheckRepository.Outcome(report, target: target.name))
     outcome.dryRun = request.dryRun
     if !request.dryRun { outcome.copies = try await repository.repairOpening().map(\.text) }
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
-      let repair = try ChainRepair(chain, repository, target, request, world)
+      let repair = try ChainRepair(chain, repository, target, request, world, said: said)
       try await repair.run(&outcome)
       outcome.unmended += chain.spoiltRecords.filter(\.isDamage).map(CheckRepository.Finding.init)
       let forks = chain.problems.filter { $0.code == .forked }

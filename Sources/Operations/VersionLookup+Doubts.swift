@@ -25,7 +25,7 @@ extension VersionLookup.Found {
         throw RepositoryError(
           .damaged, "a later version may be meant: manifest \(sequence) of this chain cannot be read", hint: hint)
       }
-      guard history.forgotten.ranges.cover(sequence) else {
+      guard history.forgotten.explains(sequence) else {
         throw RepositoryError(
           .hole, "a later version may be meant: version \(sequence) of this chain is missing and was not forgotten",
           hint: hint)

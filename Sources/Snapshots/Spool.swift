@@ -43,28 +43,29 @@ package final class Spool: @unchecked Sendable {
     guard !removal.isRaised else { return }
     removal.raise()
     // It is a plain copy of a database: one failed call must not leave it until the next run.
-    for _ in 1...3 where !Self.isEmptied(path) { usleep(1000) }
-    Self.end(path, lock)
+    for _ in 1...3 where Self.isEmptied(path) { return Self.end(path, lock) }
+    unlock(lock)
   }
 
   /// Removes all that is in a spool but its lock.
-  /// - Returns: whether nothing else is left.
+  /// - Returns: whether nothing else is left, for certain: a folder that cannot be read may hold anything.
   static func isEmptied(_ folder: String) -> Bool {
-    var isEmpty = true
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name != lockName {
-      do { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") } catch { isEmpty = false }
+      try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
     }
-    return isEmpty
+    guard let left = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+      return access(folder, F_OK) != 0 && errno == ENOENT
+    }
+    // A listing that broke off shows too little; the lock itself is there as long as it is not removed.
+    return left == [lockName]
   }
 
   /// Removes the lock of an emptied spool, and the folder. The file is closed before the folder goes: a network file
   /// system keeps an open one under another name in there. Whoever sweeps meanwhile removes no more than this does.
-  /// - Returns: whether the folder is gone.
-  @discardableResult
-  static func end(_ folder: String, _ lock: Int32) -> Bool {
+  static func end(_ folder: String, _ lock: Int32) {
     unlink("\(folder)/\(lockName)")
     unlock(lock)
-    return rmdir(folder) == 0
+    rmdir(folder)
   }
 
   static let lockName = "lock"
@@ -88,7 +89,8 @@ package final class Spool: @unchecked Sendable {
         unlock(lock)
         continue
       }
-      if end(folder, lock) { removed += 1 }
+      end(folder, lock)
+      if access(folder, F_OK) != 0 { removed += 1 }
     }
     return removed
   }

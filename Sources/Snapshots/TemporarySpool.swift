@@ -42,7 +42,8 @@ extension Spool {
         unlock(lock)
         continue
       }
-      if end(path, lock) { removed += 1 }
+      end(path, lock)
+      if access(path, F_OK) != 0 { removed += 1 }
     }
     return removed
   }

@@ -223,8 +223,29 @@ import Testing
       ], output: home.program.file("output"))
     #expect(try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("packs/") } })
     child.signal(SIGHUP)
+    try await Task.sleep(for: .milliseconds(500))
     child.signal(SIGTERM)
     #expect(try await child.end() == 143)
+    // Ended at once, as by a second signal, it could not have tidied up.
+    #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
+  }
+
+  @Test func `a terminal that is closed hangs up twice, and what it ran tidies up`() async throws {
+    let home = try Home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(500000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    let child = try Child(
+      [
+        "env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("config.json"),
+        "--limit-upload", "1KiB", "push",
+      ], output: home.program.file("output"))
+    #expect(try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("packs/") } })
+    for _ in 0..<3 {
+      child.signal(SIGHUP)
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    #expect(try await child.end() == 129)
+    #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
   }
 
   @Test func `a second signal ends it at once`() async throws {

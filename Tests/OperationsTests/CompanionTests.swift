@@ -250,6 +250,33 @@ import Testing
     #expect(try pulled(road, "att/replaced") == "old" && pulled(road, "att/new") == "appeared")
   }
 
+  @Test func `a file that becomes a link, or a link that is switched, is kept as the snapshot knew it`() async throws {
+    let road = try await Road()
+    try write(road, "att/tiered", "content")
+    try write(road, "att/folded", "content")
+    symlink("release1", road.scratch.file("att/current"))
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    let outcome = try await push(road, source) { push in
+      push.take = { [take = push.take] in
+        let snapshot = try await take($0, $1)
+        for (name, target) in [("tiered", "elsewhere"), ("current", "release2")] {
+          symlink(target, "\(path)/att/next")
+          rename("\(path)/att/next", "\(path)/att/\(name)")
+        }
+        try removeFile("\(path)/att/folded")
+        mkdir("\(path)/att/folded", 0o755)
+        try writeFile("\(path)/att/folded/inner", [1])
+        return snapshot
+      }
+    }
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/tiered") == "content" && pulled(road, "att/folded") == "content")
+    let link = road.scratch.file("out.db.companions/att/current")
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "release1")
+  }
+
   @Test func `what took another's place meanwhile is in the next version, not called unchanged`() async throws {
     let road = try await Road()
     try write(road, "att/replaced", "old")
@@ -493,6 +520,29 @@ import Testing
     #expect(try await road.push(without).shortfalls.isEmpty)
   }
 
+  /// What stands in the place of a disk that is not mounted is an empty folder.
+  @Test func `a companion that has no files any more is worth an exit status`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    try write(road, "att/inner/a")
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    rename(road.scratch.file("att"), road.scratch.file("disk"))
+    mkdir(road.scratch.file("att"), 0o755)
+    age(road, "att")
+    for _ in 0..<2 { #expect(try await road.push(source).shortfalls.map(\.code) == ["companionEmpty"]) }
+    try await road.change(source.path)
+    #expect(try await road.push(source).shortfalls.map(\.code) == ["companionEmpty"])
+    rmdir(road.scratch.file("att"))
+    rename(road.scratch.file("disk"), road.scratch.file("att"))
+    let back = try await road.push(source)
+    #expect(back.shortfalls.isEmpty && back.pushed.first?.beside?.files == 1)
+    // Who deletes the files empties the folder.
+    try removeFile(road.scratch.file("att/inner"))
+    #expect(try await road.push(source).shortfalls.isEmpty)
+  }
+
   @Test func `a name that is not UTF-8 is told as such, and may be left out`() async throws {
     let road = try await Road()
     try write(road, "att/a")
@@ -548,6 +598,21 @@ import Testing
     let (now, restored) = (road.scratch.file("att/z.db"), road.scratch.file("out.db.companions/att/z.db"))
     let wanted = try await dump(now)
     #expect(try await dump(restored) == wanted)
+  }
+
+  @Test func `a database that is named by itself brings what was committed beside it`() async throws {
+    let road = try await Road()
+    nonisolated(unsafe) let ledger = try ledger(road)
+    _ = try await road.push(try source(road, Companion("att/z.db")))
+    _ = try await pull(road)
+    #expect(road.files(in: road.scratch.file("out.db.companions/att")) == ["z.db", "z.db-wal"])
+    let (now, restored) = (road.scratch.file("att/z.db"), road.scratch.file("out.db.companions/att/z.db"))
+    #expect(try await dump(restored) == dump(now))
+    // Named by itself as well, it comes once.
+    let both = try source(road, Companion("att/z.db"), Companion("att/z.db-wal"))
+    #expect(try await road.push(both).failures.isEmpty)
+    #expect(try await members(road) == ["app.db", "att/z.db", "att/z.db-wal"])
+    try ledger.run("select 1")
   }
 
   @Test func `one that never holds still is told`() async throws {

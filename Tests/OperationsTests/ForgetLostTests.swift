@@ -69,6 +69,43 @@ import Testing
     #expect(try fileBytes(path) == random.bytes(80_000))
   }
 
+  @Test func `a version that was taken back and then lost is missing, and can be given up`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(5)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[1], versions[2]))
+    _ = try await shelf.unforget(versions[2])
+    #expect(try await shelf.listed() == [1, 3, 4, 5])
+    let check = CheckRepository(shelf.world)
+    #expect(try await check.run(at: shelf.road.target, databases: [], .all).isSound)
+    shelf.road.store.content[versions[2].name.objectName] = nil
+    let found = try await check.run(at: shelf.road.target, databases: [], .all)
+    #expect(!found.isSound && found.harmed.map(\.sequence) == [3] && found.harmed[0].id == versions[2].id.hex)
+    // This machine has read its manifest once: all of it is saved.
+    let repaired = try await RepairRepository(shelf.world).run(.init(databases: []), at: shelf.road.target)
+    #expect(repaired.saved.map(\.sequence) == [3])
+    #expect(try await shelf.listed() == [1, 3, 4, 5])
+  }
+
+  /// A repair on another machine ends between the last look and the tombstone.
+  @Test func `what a repair saves meanwhile is taken back`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    let name = versions[1].name.objectName
+    let manifest = try #require(shelf.road.store.content[name])
+    shelf.road.store.content[name] = nil
+    let elsewhere = try Scratch()
+    var world = shelf.world
+    world.stateFolder = elsewhere.file("state")
+    var target = shelf.road.target
+    target.store = SavingStore(shelf.road.store, before: "tomb/") { [store = shelf.road.store] in
+      store.content[name] = manifest
+    }
+    let outcome = try await ForgetLost(world).run(ForgetLost.Request(), at: target)
+    #expect(outcome.problems.isEmpty)
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("was taken back") })
+    #expect(try await shelf.listed() == [1, 2, 3, 4])
+  }
+
   @Test func `nothing is given up that a listing only left out, nor the newest version, nor twice`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)
@@ -94,4 +131,27 @@ import Testing
     }
     #expect(error?.kind == .noSuchVersion)
   }
+}
+
+/// Does something right before an object of some kind is stored.
+private final class SavingStore: ObjectStore {
+  private let base: MemoryStore
+  private let prefix: String
+  private let act: @Sendable () -> Void
+  var traits: StoreTraits { base.traits }
+
+  init(_ base: MemoryStore, before prefix: String, _ act: @escaping @Sendable () -> Void) {
+    (self.base, self.prefix, self.act) = (base, prefix, act)
+  }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    if name.text.hasPrefix(prefix) { act() }
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }

@@ -55,9 +55,9 @@ extension Simulation {
     for chain in lost.keys.sorted().compactMap(ChainID.init(hex:)) {
       let problem = try straight { repository -> RepositoryError? in
         do {
-          let lost = try await repository.lostVersions(
-            of: chain, state: StateFolder("\(self.root)/person", repository: repository.id))
-          if !lost.isEmpty { try await repository.giveUp(lost, of: chain, now: self.now) }
+          let state = try StateFolder("\(self.root)/person", repository: repository.id)
+          let lost = try await repository.lostVersions(of: chain, state: state)
+          if !lost.isEmpty { _ = try await repository.giveUp(lost, of: chain, now: self.now, state: state) }
           return nil
         } catch let error as RepositoryError {
           return error

@@ -13,8 +13,9 @@ final class BaseFolder {
   private let lock: Int32
   private let limit: Int
   private var record: BaseRecord?
-  /// The bases of this database do not fit into what all may take.
+  /// The bases of this database do not fit into what all may take, which was otherwise before, or was never asked.
   private(set) var lacksRoom = false
+  private let isNew: Bool
   private let companions: CompanionBaseFolder?
 
   /// Bases that no push has used for so long, in seconds, make room for others: their database is not pushed any more, has
@@ -27,6 +28,7 @@ final class BaseFolder {
     let identity = [host, database.name, database.path, "\(database.fork)"].joined(separator: "\0")
     let id = Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)
     path = "\(database.baseFolder ?? "\(world.stateFolder)/bases")/\(id)"
+    isNew = access(path, F_OK) != 0
     guard (try? StateFiles.makeFolder(path)) != nil else { return nil }
     lock = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else { return nil }
@@ -137,8 +139,8 @@ final class BaseFolder {
     let others = others(in: hall)
     var used = others.reduce(0) { $0 + $1.used }
     for other in others where used + needed > limit && Self.removeAbandoned(other.path) { used -= other.used }
-    lacksRoom = used + needed > limit
-    guard !lacksRoom else {
+    guard used + needed <= limit else {
+      lacksRoom = isNew || images.contains { access($0, F_OK) == 0 }
       remove(.anchor)
       remove(.middle)
       return false

@@ -1,6 +1,7 @@
 import Repositories
 import Sealing
 import Snapshots
+import Storage
 
 /// What of a database's companions is not in a version, or not as one might think: paths, and how many there were.
 package struct CaptureFacts: Sendable, Equatable {
@@ -86,6 +87,14 @@ extension CompanionCapture {
           hint: "Is the disk mounted? Take it out of 'companions' if it is gone for good."
         ))
     }
+    let emptied = emptied(since: newest)
+    if !emptied.isEmpty {
+      shortfalls.append(
+        OperationError(
+          .partlyDone, code: "companionEmpty",
+          "pushing '\(database.name)' to \(target): \(Self.names(emptied, of: emptied.count)) had files in the version before, and is empty now, and nobody has emptied it since",
+          hint: "Is the disk mounted? Take it out of 'companions' if its files are gone for good."))
+    }
     if let count = capture.counts[.unreadable] {
       shortfalls.append(
         OperationError(
@@ -99,19 +108,36 @@ extension CompanionCapture {
   }
 
   /// What a version says of its capture: of a companion that earlier versions have and that is gone, both that it is missing
-  /// and that it vanished. So the next version knows of it too, and it is told until it is back or not asked for any more.
+  /// and that it vanished; likewise of one that has no files any more. So the next version knows of it too, and it is told
+  /// until it is back or not asked for any more.
   nonisolated func remarks(after newest: StoredManifest?) -> Remarks.Capture {
-    Remarks.Capture(events.all + gone(since: newest).map { Remarks.Capture.Entry(.vanished, $0) })
+    let emptied = emptied(since: newest)
+    let vanished = (gone(since: newest) + emptied).map { Remarks.Capture.Entry(.vanished, $0) }
+    return Remarks.Capture(events.all + emptied.map { Remarks.Capture.Entry(.missing, $0) } + vanished)
   }
 
   /// Companions that are asked for, are in earlier versions, and are not there now.
   private nonisolated func gone(since newest: StoredManifest?) -> [String] {
     let earlier = newest?.core?.members.dropFirst() ?? []
-    let told = newest?.body.remarks.capture.map { Set($0.paths(.missing)).intersection($0.paths(.vanished)) } ?? []
     return Remarks.Capture(events.all).paths(.missing).filter { path in
-      told.contains { MemberPath.isSame($0, path) }
-        || earlier.contains { MemberPath.isSameOrAbove(path, $0.path) }
+      Self.isTold(path, by: newest) || earlier.contains { MemberPath.isSameOrAbove(path, $0.path) }
     }
+  }
+
+  /// Companions that are asked for, have files in the version before, and are empty folders now which nobody has emptied
+  /// since: in the place of a disk that is not mounted stands another one.
+  private nonisolated func emptied(since newest: StoredManifest?) -> [String] {
+    let earlier = newest?.core?.members.dropFirst() ?? []
+    return events.empty.withLock { $0 }.filter { path, modified in
+      if Self.isTold(path, by: newest) { return true }
+      guard let core = newest?.core, modified < core.time else { return false }
+      return earlier.contains { $0.file != nil && MemberPath.isAbove(path, $0.path) }
+    }.map(\.path)
+  }
+
+  private static func isTold(_ path: String, by newest: StoredManifest?) -> Bool {
+    guard let capture = newest?.body.remarks.capture else { return false }
+    return Set(capture.paths(.missing)).intersection(capture.paths(.vanished)).contains { MemberPath.isSame($0, path) }
   }
 
   private static func words(_ event: Remarks.Capture.Event, _ count: Int) -> String {

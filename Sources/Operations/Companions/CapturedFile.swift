@@ -81,6 +81,9 @@ final class CapturedFile: CompanionFile {
 /// What happens to companions while they are captured, from any task.
 final class CaptureEvents: Sendable {
   private let entries = Locked<[Remarks.Capture.Entry]>([])
+  /// Companions that are asked for and are folders with nothing in them, and when something was in them last, in milliseconds
+  /// since 1970.
+  let empty = Locked<[(path: String, modified: UInt64)]>([])
   func note(_ event: Remarks.Capture.Event, _ path: String) { entries.withLock { $0.append(.init(event, path)) } }
   var all: [Remarks.Capture.Entry] { entries.withLock { $0 } }
 }

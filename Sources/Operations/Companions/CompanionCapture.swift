@@ -2,6 +2,7 @@ import Glibc
 import Repositories
 import Sealing
 import Snapshots
+import Storage
 
 /// Everything that comes with a database, captured so that what the snapshot refers to is not missed: listed and held
 /// open before the snapshot begins, listed again when it has ended, and both lists joined.
@@ -119,6 +120,11 @@ actor CompanionCapture {
     if case .other = store { entries.removeAll { roots[$0.entry.root].isSupport && !roots[$0.entry.root].isAsked } }
     try demandFitting(entries.map(\.entry))
 
+    let filled = Set(entries.filter { $0.entry.path != roots[$0.entry.root].memberPath }.map(\.entry.root))
+    let empty = entries.filter { entry, _ in
+      entry.kind == .folder && roots[entry.root].isAsked && !filled.contains(entry.root)
+    }
+    events.empty.withLock { $0 = empty.map { ($0.entry.path, $0.entry.status.modifiedMilliseconds) } }
     var all = Captured()
     for (entry, file) in entries {
       all.sources.append(source(entry, file))
@@ -200,7 +206,10 @@ actor CompanionCapture {
 extension CompanionRoot {
   /// Below `folder`, of what is called `path` inside the version.
   func realComponents(of path: String) -> [String] {
-    components + MemberPath.components(of: path, below: memberPath)
+    if let last = components.last, let ending = ReadTogether.telling.first(where: { path == memberPath + $0 }) {
+      return components.dropLast() + [last + ending]
+    }
+    return components + MemberPath.components(of: path, below: memberPath)
   }
 
   /// Opens a file that is not held, by its name. `nil` when it is gone, which is noted.

@@ -1,4 +1,5 @@
 import Glibc
+import Repositories
 import Sealing
 
 /// One of the companions of a database: where it is, and what it is called inside a version.
@@ -38,6 +39,7 @@ struct CompanionListing: Sendable {
     of roots: [CompanionRoot], beside database: String, opening: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
     var lister = Lister(database, opening)
+    lister.asked = Set(roots.map { MemberPath.key($0.memberPath) })
     for (number, root) in roots.enumerated() { try lister.list(root, number) }
     entries = lister.entries.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
     events = lister.events
@@ -46,6 +48,8 @@ struct CompanionListing: Sendable {
   private struct Lister {
     private let databaseFolder: FileStatus?
     private let ownNames: Set<[UInt8]>
+    /// Paths inside the version of all companions that are named.
+    var asked: Set<[UInt8]> = []
     private let opening: @Sendable (String) -> Void
     var entries: [CompanionEntry] = []
     var events: [Remarks.Capture.Entry] = []
@@ -70,6 +74,14 @@ struct CompanionListing: Sendable {
       let before = (entries.count, events.count)
       try visit(Place(parent: parent, name: name, path: root.memberPath, below: [], root: root, number: number))
       if root.isAsked, (entries.count, events.count) == before { note(.missing, root.memberPath) }
+      guard entries.count > before.0, entries.last?.kind == .file, entries.last?.path == root.memberPath else { return }
+      // Of an SQLite database, what was committed may stand beside it.
+      for ending in ReadTogether.telling where !asked.contains(MemberPath.key(root.memberPath + ending)) {
+        guard let status = parent.status(name + ending), status.st_mode & S_IFMT == S_IFREG else { continue }
+        try visit(
+          Place(
+            parent: parent, name: name + ending, path: root.memberPath + ending, below: [], root: root, number: number))
+      }
     }
 
     /// What is not there is missing where it was asked for; what cannot be looked at is told in any case.

@@ -52,7 +52,17 @@ struct CompanionsPlace: Sendable {
   typealias Place = (member: String?, path: String)
 
   /// What is in the way.
-  var existing: [String] { places.map(\.path).filter(Self.stands) }
+  var existing: [String] { places.map(\.path).filter(Self.stands) + places.flatMap(strays) }
+
+  /// What SQLite keeps beside a database that is about to be replaced, where the version has nothing in its place: it is of
+  /// another database than the one restored, and would be taken for its own (sqlite.org/howtocorrupt.html, 1.4).
+  private func strays(_ place: Place) -> [String] {
+    guard let member = place.member, staged.isDatabase(member) else { return [] }
+    let taken = Set(places.map { MemberPath.key($0.path) })
+    return SideFiles.endings.map { place.path + $0 }.filter { path in
+      !taken.contains(MemberPath.key(path)) && Self.stands(path)
+    }
+  }
 
   static func aside(_ path: String, _ time: String) -> String { "\(path).before-\(time)" }
 
@@ -79,22 +89,27 @@ struct CompanionsPlace: Sendable {
   ///   - resuming: a restore that was killed has moved things aside at that time already. What it put in their place is
   ///     moved away, and what it moved aside stays where it is.
   ///   - goesAlong: the database's own undo takes `FILE.companions` along (`SetAside.goesAlong`).
+  ///   - isLive: an application may write into what was put there at once: it is kept as `NAME.undone-<time>` then.
   /// - Throws: `.usage` for what is in the way.
-  func put(replacing: Bool, time: String, resuming: Bool = false, goesAlong: Bool = false) throws -> Placed {
+  func put(
+    replacing: Bool, time: String, resuming: Bool = false, goesAlong: Bool = false, isLive: Bool = false
+  ) throws -> Placed {
     try Self.demandOwn(places, beside: database)
     if !replacing, let first = existing.first { try StagedCompanions.demandFree(first) }
     var placed = Placed(time)
     do {
       for (member, path) in places {
         if let member { try makeParents(of: member) }
+        let strays = strays((member, path))
         try moveAside(path, resuming: resuming, &placed)
+        for stray in strays { try moveAside(stray, resuming: resuming, &placed) }
         try staged.move(member, to: path)
         placed.made.append(path)
       }
       let folders = Set(places.map { RestoredFile.folder(of: $0.path) }).union([RestoredFile.folder(of: database)])
       for folder in folders { try StagedCompanions.synchronize(folder) }
     } catch {
-      let left = takeBack(placed, keeping: false)
+      let left = takeBack(placed, keeping: isLive)
       guard !left.isEmpty else { throw error }
       var told = OperationError(error)
       told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
@@ -124,8 +139,12 @@ struct CompanionsPlace: Sendable {
       guard let old = aside[path].map(shellQuoted) else {
         return "{ [ -e \(away) ] || [ -L \(away) ] || mv -nT -- \(here) \(away); }"
       }
+      // A database comes back when what belongs to it is there again.
+      let beside = SideFiles.endings.compactMap { ending in
+        aside[path + ending].map { " && mv -nT -- \(shellQuoted($0)) \(shellQuoted(path + ending))" }
+      }
       return
-        "{ { [ ! -e \(old) ] && [ ! -L \(old) ]; } || { mv -nT -- \(here) \(away) && mv -nT -- \(old) \(here); }; }"
+        "{ { [ ! -e \(old) ] && [ ! -L \(old) ]; } || { mv -nT -- \(here) \(away)\(beside.joined()) && mv -nT -- \(old) \(here); }; }"
     }
   }
 

@@ -8,6 +8,8 @@ struct JoinedListing {
   private(set) var vanished: [String] = []
   /// Something is kept that is not there any more, or was replaced: the second listing does not tell what is kept.
   private(set) var keepsEarlier = false
+  /// Folders that took the place of what is kept.
+  private var replaced: [String] = []
 
   /// - Parameters:
   ///   - held: files of the first listing.
@@ -20,8 +22,12 @@ struct JoinedListing {
     let now = Dictionary(after.entries.map { (MemberPath.key($0.path), $0) }, uniquingKeysWith: { first, _ in first })
     for entry in after.entries {
       let key = MemberPath.key(entry.path)
-      guard entry.kind == .file, let earlier = old[key], let file = held[key] else {
+      guard let earlier = old[key], earlier.kind != .folder else {
         entries.append((entry, nil))
+        continue
+      }
+      guard entry.kind == .file, let file = held[key] else {
+        take(entry, insteadOf: earlier, held[key]?.file, snapshotBegan)
         continue
       }
       if entry.status.isSameFile(as: file.status) {
@@ -40,7 +46,25 @@ struct JoinedListing {
       if isKept { entries.append((entry, file)) } else { vanished.append(entry.path) }
       keepsEarlier = keepsEarlier || isKept
     }
+    entries.removeAll { entry, _ in replaced.contains { MemberPath.isAbove($0, entry.path) } }
     entries.sort { $0.entry.path.utf8.lexicographicallyPrecedes($1.entry.path.utf8) }
+  }
+
+  /// A file or a link that is a link or a folder now, or a link that leads elsewhere: it is what it was when the snapshot
+  /// began. Where that was a file which was not held, nobody has it any more.
+  private mutating func take(
+    _ entry: CompanionEntry, insteadOf earlier: CompanionEntry, _ file: HeldFiles.Held?, _ snapshotBegan: Int64
+  ) {
+    let isAsItWas = entry.kind == earlier.kind || entry.status.changed / 1_000_000 < snapshotBegan
+    guard !isAsItWas, earlier.kind != .file || file != nil else {
+      entries.append((entry, nil))
+      if !isAsItWas { vanished.append(earlier.path) }
+      return
+    }
+    // What lies below a folder that took its place is not of that moment either.
+    if entry.kind == .folder { replaced.append(entry.path) }
+    entries.append((earlier, file))
+    keepsEarlier = true
   }
 
   /// Nothing can lie below what is no folder any more.

@@ -79,6 +79,15 @@ final class StagedCompanions: Sendable {
   /// Gives a folder that was made for members the owner of the database that they come with.
   func giveOwner(_ folder: FolderHandle) { owners?.giveOwnerOfDatabase(folder.descriptor) }
 
+  /// The member is an SQLite database, by its first bytes.
+  func isDatabase(_ member: String) -> Bool {
+    let file = Glibc.open(path(of: member), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    var start = [UInt8](repeating: 0, count: 16)
+    return read(file, &start, start.count) == start.count && start == Array("SQLite format 3\0".utf8)
+  }
+
   /// Opens the content of a member.
   func open(_ member: String) throws -> RestoredMember { try tree.open(member, O_RDONLY) }
 

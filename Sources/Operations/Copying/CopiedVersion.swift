@@ -37,11 +37,15 @@ struct CopiedVersion {
       reader, beside: "\(place.path)/companions", finishing: false, onProgress: { _ in })
     defer { staged?.discard() }
 
-    let lane = try destination.place(found.facts, fork: fork)
+    var lane = try destination.place(found.facts, fork: fork)
+    var session = try await session(lane.chain, of: destination)
+    // Somebody has pushed there since it was listed: an older version must not come after that one.
+    while let newest = session.newest, newest.core?.time != core.time, destination.learns(of: newest.facts) {
+      lane = try destination.place(found.facts, fork: fork)
+      if lane.chain != newest.name.chain { session = try await self.session(lane.chain, of: destination) }
+    }
     let bases = destination.bases(of: lane.chain, core, fork: lane.fork, level: compressionLevel, in: place)
     let snapshot = try snapshot(image, core)
-    var session = try await PushSession(
-      destination.repository, chain: lane.chain, state: destination.state, policy: .init(now: world.now))
     for problem in session.problems { world.reporter.notice("\(destination.name): \(problem.message)") }
     let next = session.next
     var draft = VersionDraft(
@@ -70,6 +74,11 @@ struct CopiedVersion {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     return copy
+  }
+
+  private func session(_ chain: ChainID, of destination: CopyDestination) async throws -> PushSession {
+    try await PushSession(
+      destination.repository, chain: chain, state: destination.state, policy: .init(now: world.now))
   }
 
   /// The database, proved by its image digest and its SHA-256.

@@ -26,6 +26,8 @@ final class CopyDestination {
   let name: String
   private let world: World
   private var there: [Identity: VersionSummary] = [:]
+  /// Versions that were found at the ends of chains, whatever became of them.
+  private var known: Set<Digest> = []
   private var lanes: CopyLanes
   /// Where the versions that are copied stand at their origin.
   private let origins: [Identity: CopyLanes.Origin]
@@ -73,7 +75,10 @@ final class CopyDestination {
     for facts in versions {
       let finding = findings[facts.digest]
       // Only the newest may be of a push that was cut before anybody was told: then its place is free.
-      if facts.digest == newest.digest, finding != .whole { continue }
+      if facts.digest == newest.digest, finding != .whole {
+        known.insert(facts.id)
+        continue
+      }
       follow(facts)
       guard let finding, finding != .incomplete, !history.isForgotten(facts), annotations.damage(of: facts.id) == nil
       else { continue }
@@ -90,9 +95,18 @@ final class CopyDestination {
     follow(facts)
   }
 
+  /// Takes note of a version that has come to be there since.
+  /// - Returns: whether it was news.
+  func learns(of facts: VersionFacts) -> Bool {
+    guard !known.contains(facts.id) else { return false }
+    follow(facts)
+    return true
+  }
+
   /// What is copied to its chain from now on comes after it.
   private func follow(_ facts: VersionFacts) {
     guard let version = facts.version else { return }
+    known.insert(facts.id)
     lanes.add(facts.chain, time: version.time, origin: origins[Identity(version)])
   }
 

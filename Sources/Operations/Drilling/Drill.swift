@@ -115,6 +115,7 @@ package struct Drill: Sendable {
     _ repository: Repository
   ) async throws -> Drilled {
     let trial = request.trials[subject.database] ?? request.otherwise
+    let before = request.records ? try? await repository.annotations(of: subject.facts.chain, state: nil) : nil
     let restoration = DrillRestoration(subject.facts, repository, place, world)
     let proof = try await restoration.prove(trial)
     guard let summary = VersionSummary(subject.facts, target: target.name) else {
@@ -130,8 +131,10 @@ package struct Drill: Sendable {
       let said = try await repository.annotations(of: subject.facts.chain, state: nil)
       result.time = said.time(for: subject.facts.id, now: world.now())
       let known = said.damage(of: subject.facts.id)
-      try await repository.annotate(
-        subject.facts, [result.item] + Self.judgement(proof.damage, known: known), now: result.time)
+      // What somebody found meanwhile is younger than what was fetched here.
+      let isOurs = proof.damage != nil || before?.damage(of: subject.facts.id) == known
+      let judgement = isOurs ? Self.judgement(proof.damage, known: known) : []
+      try await repository.annotate(subject.facts, [result.item] + judgement, now: result.time)
       drilled.version.foundDamaged = proof.damage.map { known ?? $0 }
       drilled.recorded = true
     } catch {

@@ -73,15 +73,17 @@ struct DrillSubjects {
     if request.databases.isEmpty { failures += chains.vanished.map { (nil, OperationError($0, doing: target)) } }
     failures += chains.nameless.map { (nil, OperationError($0, doing: target)) }
     let hosts = try chains.hosts(request)
-    for name in request.databases where !chains.databases.contains(where: { $0.name == name }) {
+    for name in request.databases {
+      // Another host's database of that name is no stand-in for this host's own.
+      let isOwn = chains.databases.contains { $0.name == name && $0.host == chains.ownHost }
+      let gone = isOwn ? [] : chains.vanished(ChainOwner(host: chains.ownHost, database: name))
+      failures += gone.map { (name, OperationError($0, doing: target)) }
+      guard gone.isEmpty, !chains.databases.contains(where: { $0.name == name && hosts.contains($0.host) }) else {
+        continue
+      }
       let error = RepositoryError(
         .noSuchVersion, "no version of '\(name)' is at \(target)", hint: "`sealift list` shows what is there.")
       failures.append((name, OperationError(error)))
-    }
-    // Another host's database of that name is no stand-in for this host's own.
-    for name in request.databases where !hosts.contains(chains.ownHost) {
-      let gone = chains.vanished(ChainOwner(host: chains.ownHost, database: name))
-      failures += gone.map { (name, OperationError($0, doing: target)) }
     }
     for database in chains.databases where hosts.contains(database.host) && request.asks(for: database.name) {
       do {

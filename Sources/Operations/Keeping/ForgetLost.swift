@@ -68,7 +68,14 @@ package struct ForgetLost: Sendable {
     do {
       let lost = try await lookup.repository.lostVersions(of: chain, state: lookup.state)
       guard !lost.isEmpty else { return }
-      if !request.dryRun { try await lookup.repository.giveUp(lost, of: chain, now: world.now()) }
+      if !request.dryRun {
+        let saved = try await lookup.repository.giveUp(lost, of: chain, now: world.now(), state: lookup.state)
+        for version in saved {
+          world.reporter.notice(
+            "version \(version.id.hex.prefix(12)) came to be there meanwhile, and was taken back: a repair has saved it"
+          )
+        }
+      }
       outcome.chains.append(
         .init(database: version.database, host: version.host, lost: lost.map { $0.first...$0.last }))
     } catch let error as RepositoryError {

@@ -33,7 +33,11 @@ final class LiveCrossing: Sendable {
   func cross(_ time: String, hasMoved: () throws -> Void) throws {
     let time = beside.freeTime(time)
     let aside = beside.aside(at: time)
-    if !aside.isEmpty { try intent.note(earlier + aside + [undo?.path].compactMap { $0 }) }
+    // Also where nothing stood in the way: whoever is killed now leaves new files with old rows.
+    if !beside.places.isEmpty {
+      let left = earlier + aside + [undo?.path].compactMap { $0 }
+      try intent.note(left.isEmpty ? beside.places : left)
+    }
     state.withLock { $0.aside = aside }
     try beside.put(time)
     try hasMoved()

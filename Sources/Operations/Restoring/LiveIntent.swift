@@ -3,7 +3,7 @@ import Glibc
 import Repositories
 import Sealing
 
-/// What a live restore is about to move aside, written beside the database before it is moved, and removed when the
+/// What a live restore is about to move aside, or to put where nothing was, written beside the database before, and removed when the
 /// transaction has ended: whoever comes after one that was killed in between learns where the old files are. SQLite takes
 /// back the rows of such a one; nobody takes back the files.
 ///
@@ -44,7 +44,7 @@ struct LiveIntent {
     let left = left
     guard !left.isEmpty else { return nil }
     return
-      "an earlier live restore of \(database) did not end: its rows are the old ones or the new ones, and what was there "
-      + "before is \(left.joined(separator: ", "))"
+      "an earlier live restore of \(database) did not end: its rows are the old ones or the new ones, and the files beside it "
+      + "may be the others; it has left \(left.joined(separator: ", "))"
   }
 }

@@ -48,6 +48,9 @@ final class RestoreBeside: Sendable {
   /// A time at which none of those is taken.
   func freeTime(_ time: String) -> String { CompanionsPlace.freeTime(time, for: existing) }
 
+  /// The paths that what comes with the version will get.
+  var places: [String] { staged.map { CompanionsPlace($0, beside: path, layout).places.map(\.path) } ?? [] }
+
   private var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
 
   /// Puts it where it belongs, or nothing of it.
@@ -61,7 +64,8 @@ final class RestoreBeside: Sendable {
         done.published = try staged.publish(beside: path)
       } else {
         done.placed = try CompanionsPlace(staged, beside: path, layout)
-          .put(replacing: mode != .new, time: time, resuming: resuming, goesAlong: mode == .replace)
+          .put(
+            replacing: mode != .new, time: time, resuming: resuming, goesAlong: mode == .replace, isLive: mode == .live)
       }
     }
   }

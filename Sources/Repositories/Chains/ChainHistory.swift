@@ -23,8 +23,8 @@ package struct ChainHistory: Sendable {
   /// Versions that another one of the same sequence stands in front of: two machines pushed as one, and both were told
   /// that their version is safe.
   package let displaced: [VersionFacts]
-  /// Lower revisions of the versions, the highest first. A version is where its highest revision says, unless that one
-  /// never became whole.
+  /// Other revisions of the versions and of those displaced, the highest first: lower ones, and such as two machines gave
+  /// the same number. A version is where its highest revision says, unless that one never became whole.
   package let superseded: [VersionFacts]
   package let forgotten: Forgotten
   /// What does not fit: unreadable manifests, holes, forks, broken links.
@@ -34,9 +34,11 @@ package struct ChainHistory: Sendable {
   package var unreadable: [VersionName] { reader.unreadable }
   package var newest: VersionFacts? { versions.last }
 
-  /// The lower revisions of a version, the highest first.
+  /// The lower revisions of a version, the highest first, and before them those of the same number.
   func revisions(below version: VersionFacts) -> [VersionFacts] {
-    superseded.filter { $0.id == version.id && $0.revision < version.revision }
+    superseded.filter {
+      $0.id == version.id && $0.digest != version.digest && $0.revision <= version.revision
+    }
   }
 
   /// It is still there until a prune, but does not count any more.

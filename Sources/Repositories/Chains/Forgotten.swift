@@ -7,17 +7,40 @@ package struct Forgotten: Sendable {
 
   /// Every range of every tombstone, ascending: what explains that a version is not there, taken back or not.
   package let ranges: [Tombstone.Range]
+  /// Versions that were taken back and not forgotten again, by their places: that one of them is not there is explained by
+  /// nothing.
+  package private(set) var standing: [UInt64: Digest] = [:]
   private let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
   private let takenBack: [Digest: Set<Digest>]
 
   /// - Parameters:
   ///   - tombstones: by the names of their objects.
   ///   - takenBack: by version id, the names of the tombstones that do not count for it any more.
-  init(_ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>]) {
+  ///   - places: of those versions.
+  init(
+    _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
+    places: [(sequence: UInt64, id: Digest)] = []
+  ) {
     self.tombstones = tombstones
     self.takenBack = takenBack
     ranges = tombstones.flatMap(\.ranges).sorted { ($0.first, $0.last) < ($1.first, $1.last) }
+    for (sequence, id) in places where self.tombstones(covering: sequence, id).isEmpty { standing[sequence] = id }
   }
+
+  /// Places whose emptiness a tombstone explains.
+  var explained: [ClosedRange<UInt64>] {
+    ranges.flatMap { range in
+      var parts: [ClosedRange<UInt64>] = []
+      var first = range.first
+      for sequence in standing.keys.filter({ range.first <= $0 && $0 <= range.last }).sorted() {
+        if first < sequence { parts.append(first...sequence - 1) }
+        first = sequence + 1
+      }
+      return first <= range.last ? parts + [first...range.last] : parts
+    }
+  }
+
+  package func explains(_ sequence: UInt64) -> Bool { ranges.cover(sequence) && standing[sequence] == nil }
 
   package func contains(_ version: VersionFacts) -> Bool { !tombstones(covering: version).isEmpty }
 
@@ -64,6 +87,7 @@ extension Repository {
     let named = try await namedTombstones(of: chain, listed: tombstones, state: state)
     guard !named.isEmpty else { return .nothing }
     let annotations = try await annotations(of: chain, listed: notes, state: state)
-    return Forgotten(named, takenBack: annotations.takenBack)
+    let places = annotations.unforgetting.map { ($0.annotation.sequence, $0.annotation.coreHash) }
+    return Forgotten(named, takenBack: annotations.takenBack, places: places)
   }
 }

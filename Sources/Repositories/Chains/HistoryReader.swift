@@ -44,12 +44,12 @@ struct HistoryReader: Sendable {
   /// - Parameter isWhole: every manifest of the chain was added, so that links and holes can be told.
   func finish(isWhole: Bool, forgotten: Forgotten) -> ChainHistory {
     let (versions, displaced, forks) = ordered()
-    let (current, ids) = (Set(versions.map(\.digest)), Set(versions.map(\.id)))
+    let (current, ids) = (Set((versions + displaced).map(\.digest)), Set((versions + displaced).map(\.id)))
     let superseded = complete.filter { ids.contains($0.id) && !current.contains($0.digest) }
     let links = isWhole ? brokenLinks(between: versions, forgotten.ranges, after: nil) : []
     return ChainHistory(
       chain: chain, reader: self, isWhole: isWhole, versions: versions, displaced: displaced,
-      superseded: superseded.sorted { $0.revision > $1.revision }, forgotten: forgotten,
+      superseded: superseded.sorted { ($0.revision, $0.digest) > ($1.revision, $1.digest) }, forgotten: forgotten,
       problems: problems(forgotten) + forks + links)
   }
 

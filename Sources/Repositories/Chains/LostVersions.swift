@@ -10,7 +10,7 @@ extension ChainHistory {
   var lost: [Tombstone.Range] {
     guard isWhole, let newest = newest?.sequence, newest > 1 else { return [] }
     let readable = Set(versions.map(\.sequence))
-    let explained = readable.map { $0...$0 } + forgotten.ranges.map { $0.first...$0.last }
+    let explained = readable.map { $0...$0 } + forgotten.explained
     let ruined = Set(unreadable.map(\.sequence)).filter { sequence in
       sequence < newest && !readable.contains(sequence) && forgotten.ranges.cover(sequence)
         && !forgotten.isGivenUp(sequence)
@@ -36,13 +36,14 @@ extension ChainHistory {
   /// What the version at a place that is lost was called: what comes behind it says so.
   private func hash(at sequence: UInt64) -> Digest? {
     if let next = versions.first(where: { $0.sequence == sequence + 1 }) { return next.version?.previous }
-    return forgotten.ranges.first { $0.first == sequence + 1 }?.previousOfFirst
+    return forgotten.standing[sequence] ?? forgotten.ranges.first { $0.first == sequence + 1 }?.previousOfFirst
   }
 
   private func hash(before sequence: UInt64) -> Digest? {
     guard sequence > 1 else { return .zero }
     if let version = versions.first(where: { $0.sequence == sequence - 1 }) { return version.id }
     return forgotten.ranges.first { $0.last == sequence - 1 }?.coreHashOfLast
+      ?? forgotten.ranges.first { $0.first == sequence }?.previousOfFirst
   }
 }
 
@@ -63,10 +64,18 @@ extension Repository {
   }
 
   /// Gives lost versions up: a tombstone takes their place, and the chain counts as whole again. A manifest that turns up
-  /// later is that of a forgotten version.
+  /// later is that of a forgotten version; one that a repair has just written is taken back.
   /// - Parameter now: milliseconds since 1970 UTC.
-  package func giveUp(_ lost: [Tombstone.Range], of chain: ChainID, now: UInt64) async throws {
-    try await putTombstone(over: lost, of: chain, now: now)
+  /// - Returns: the versions that were taken back.
+  package func giveUp(
+    _ lost: [Tombstone.Range], of chain: ChainID, now: UInt64, state: StateFolder
+  ) async throws -> [VersionFacts] {
+    let tombstone = try await putTombstone(over: lost, of: chain, now: now)
+    // Whoever repairs looks for tombstones when the manifest is there: one of both notices.
+    let history = try await history(of: try await versionListing(of: chain))
+    let saved = history.versions.filter { lost.cover($0.sequence) && history.isForgotten($0) }
+    for version in saved { _ = try await unforget(version, from: [tombstone], now: now, state: state) }
+    return saved
   }
 
   private func lostNow(_ chain: ChainID) async throws -> [Tombstone.Range] {

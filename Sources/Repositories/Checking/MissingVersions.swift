@@ -22,15 +22,16 @@ struct MissingVersions {
     for version in versions {
       if let core = version.version, version.sequence > 1 { ids[version.sequence - 1] = core.previous }
     }
+    ids.merge(forgotten.standing) { _, standing in standing }
     if let mark { ids[mark.sequence] = Layout.digest(mark.id) }
 
     var objects: [UInt64: [String]] = [:]
-    for name in broken where !readable.contains(name.sequence) && !forgotten.ranges.cover(name.sequence) {
+    for name in broken where !readable.contains(name.sequence) && !forgotten.explains(name.sequence) {
       objects[name.sequence, default: []].append(name.objectName.text)
     }
     let highest = max(versions.last?.sequence ?? 0, mark?.sequence ?? 0)
     let explained =
-      readable.map { $0...$0 } + objects.keys.map { $0...$0 } + forgotten.ranges.map { $0.first...$0.last }
+      readable.map { $0...$0 } + objects.keys.map { $0...$0 } + forgotten.explained
     for gap in Self.gaps(upTo: highest, between: explained) {
       let first = Layout.versions(of: chain) + Layout.padded(gap.lowerBound, to: 12)
       let what =

@@ -119,6 +119,8 @@ package struct PushSession: ~Copyable {
     var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
     var draft = draft
     var level = draft.deltas.level
+    // By this push, in attempts that came to nothing.
+    var carried: Set<Digest> = []
     var attemptsLeft = Self.attempts
     while attemptsLeft > 0 {
       guard partials.nextRevision <= VersionName.lastRevision else {
@@ -133,6 +135,8 @@ package struct PushSession: ~Copyable {
           try journal.add(entry)
         },
         onManifest: { [state] attempt in try attempt.write(in: state) })
+      writer.carried = carried
+      defer { carried.formUnion(stored.withLock { $0 }.map(\.name)) }
       let attempt: VersionWriter.Written?
       do {
         attempt = try await writer.write(

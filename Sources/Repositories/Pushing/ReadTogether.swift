@@ -4,6 +4,8 @@
 /// See: sqlite.org/tempfiles.html, 2.1 and 2.2
 package enum ReadTogether {
   private static let endings = ["-journal", "-wal", "-shm"]
+  /// Of those that may hold what was committed, or what was not.
+  package static let telling = ["-journal", "-wal"]
 
   /// The path of the database that a file of this path would belong to.
   package static func database(of path: String) -> String? {
@@ -18,7 +20,7 @@ package enum ReadTogether {
     var extent = 1
     for (offset, source) in sources.enumerated().dropFirst() {
       guard source.path.utf8.starts(with: stem) else { break }
-      if case .file = source.content, ["-journal", "-wal"].contains(source.path.dropFirst(first.path.count)) {
+      if case .file = source.content, telling.contains(String(source.path.dropFirst(first.path.count))) {
         extent = offset + 1
       }
     }

@@ -35,6 +35,8 @@ struct VersionWriter: ~Copyable {
   let fresh: UnitIndex
   let level: DeltaLevel
   let resumed: [PackEntry]
+  /// Packs that the same push has stored in attempts before this one: what of them is used is new as well.
+  var carried: Set<Digest> = []
   var packs: PackStream
   let encoders: WorkerPool<FrameEncoder>
   let fingerprinters: WorkerPool<Fingerprinter>
@@ -131,7 +133,7 @@ struct VersionWriter: ~Copyable {
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
     guard draft.expectedCore == nil || draft.expectedCore == core.encode() else { throw Deviation() }
-    let bytesNew = packs.stored.reduce(0) { $0 + Int($1.length) }
+    let bytesNew = (packs.stored + table.filter { carried.contains($0.name) }).reduce(0) { $0 + Int($1.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
       core: core.encode(),

@@ -69,6 +69,9 @@ package struct VersionRewrite: Sendable {
       presence = try await Presence(repository, chain: chain, state: state)
       // A prune may be about to delete the manifest itself.
       if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) {
+        guard try await !repository.forgotten(of: chain, state: nil).contains(written.manifest.facts) else {
+          throw givenUp(written.manifest)
+        }
         return try OwnWords.add(written.manifest, in: state)
       }
       next = written.nextPackNumber
@@ -77,6 +80,13 @@ package struct VersionRewrite: Sendable {
     throw RepositoryError(
       .conflict, "prunes took packs of this version away \(Self.attempts) times in a row",
       hint: "Let the prune that is running end, then repair again.")
+  }
+
+  private func givenUp(_ manifest: StoredManifest) -> RepositoryError {
+    let id = manifest.id.hex.prefix(12)
+    return RepositoryError(
+      .conflict, "version \(id) was given up while it was repaired",
+      hint: "All of it is there: `sealift unforget \(id)` takes it back; a prune deletes it.")
   }
 
   private func write(

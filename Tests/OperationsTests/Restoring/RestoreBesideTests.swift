@@ -201,6 +201,48 @@ import Testing
     #expect(!home.road.files(in: copy).contains { $0.contains(".sealift") })
   }
 
+  @Test func `killed at the commit where no files were in the way, the next restore says so all the same`() async throws
+  {
+    var home = try await Home()
+    try removeFile(home.road.scratch.file("att"))
+    let (folder, left) = (home.road.scratch.path, Locked<[String]>([]))
+    home.restore.onLive = { [path = home.path] moment in
+      if moment == .moved { left.withLock { $0 = LiveIntent(database: path).left } }
+    }
+    _ = try await home.run(.live)
+    #expect(left.withLock { $0 }.contains { $0.hasPrefix(folder) })
+    #expect(LiveIntent(database: home.path).left.isEmpty)
+  }
+
+  /// A -wal of another version would be taken for the restored database's own.
+  @Test(arguments: [Restore.Mode.replace, .live, .new])
+  func `what SQLite left beside a database that comes along goes with it`(mode: Restore.Mode) async throws {
+    let road = try await Road()
+    let library = try TestDatabase(road.scratch.file("library.db"))
+    try library.run("create table a(v); insert into a values('pushed')")
+    var source = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    source.companions = [Companion("library.db")]
+    _ = try await road.push(source)
+    let wal = road.scratch.file("library.db-wal")
+    try writeFile(wal, [1, 2, 3])
+    if mode == .new { for name in ["app.db", "library.db"] { try removeFile(road.scratch.file(name)) } }
+    var request = Restore.Request(place: .origin(["app": source.path]), mode: mode)
+    request.configured = ["app": source.path]
+    let restore = Restore(Pull(road.world))
+    if mode == .new {
+      let error = await #expect(throws: OperationError.self) {
+        try await restore.run(.latest(database: "app"), from: road.target, request)
+      }
+      #expect(error?.code == "destinationExists" && error?.message.contains(wal) == true)
+      #expect(!FileManager.default.fileExists(atPath: source.path))
+      return
+    }
+    let outcome = try await restore.run(.latest(database: "app"), from: road.target, request)
+    let aside = try #require(outcome.moved.first { $0.from == wal }?.to)
+    #expect(try fileBytes(aside) == [1, 2, 3] && !FileManager.default.fileExists(atPath: wal))
+    #expect(outcome.undo?.contains(aside) == true)
+  }
+
   @Test(arguments: [Restore.Mode.replace, .live])
   func `restores within one second keep apart what they move aside`(mode: Restore.Mode) async throws {
     let home = try await Home()
