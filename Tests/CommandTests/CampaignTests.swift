@@ -16,7 +16,7 @@ import Testing
 
   @Test func `whatever call fails, nothing is acknowledged that is not there, and nothing is left behind`() async throws
   {
-    try await campaign("errors", "--cases", "12")
+    try await campaign("errors", "--cases", "8")
   }
 
   @Test func `when the power goes, what was acknowledged lasts, and nothing is torn`() async throws {

@@ -649,7 +649,9 @@ import Testing
     ("cache/**", "cache", false), ("cache", "x/cache", true), ("cache/", "cache", true), ("a/*/c", "a/b/c", true),
     ("a/*/c", "a/b/d/c", false), ("a/**/c", "a/b/d/c", true), ("a/**/c", "a/c", true), ("**/x", "x", true),
     ("?.b", "é.b", true), ("[a-c]1", "b1", true), ("[!a-c]1", "b1", false), ("[a-c]1", "d1", false), ("[", "[", true),
-    ("\\*", "*", true), ("\\*", "a", false), ("a*b*c", "aXbXc", true), ("a*b*c", "aXbX", false), ("[]]", "]", true),
+    ("[\\-a]", "-", true), ("[\\-a]", "a", true), ("[\\-a]", "_", false), ("[\\]b]", "]", true),
+    ("[c-a]", "-", true), ("[c-a]", "b", false), ("[a\\-c]", "b", false), ("\\*", "*", true), ("\\*", "a", false),
+    ("a*b*c", "aXbXc", true), ("a*b*c", "aXbX", false), ("[]]", "]", true),
     ("*", "anything", true), ("a*a*a*a*a*a*a*a*b", String(repeating: "a", count: 3000), false),
   ]) func `patterns`(pattern: String, path: String, excludes: Bool) {
     #expect(ExcludePatterns([pattern]).excludes(path.split(separator: "/").map(String.init)[...]) == excludes)

@@ -72,6 +72,20 @@ struct CompanionsPlace: Sendable {
     firstFreeName(time) { time in !paths.contains { stands(aside($0, time)) } }
   }
 
+  /// Puts back what a restore that was killed has moved aside, for a shell; what it had put there stays under another name.
+  static func backCommand(from aside: String, to path: String) -> String {
+    let (old, here, away) = (shellQuoted(aside), shellQuoted(path), shellQuoted(undone(path, "restore")))
+    return "{ [ ! -e \(here) ] || mv -nT -- \(here) \(away); } && mv -nT -- \(old) \(here)"
+  }
+
+  /// The same, done.
+  /// - Returns: whether it is in its place again, or was never moved.
+  static func putBack(from aside: String, to path: String) -> Bool {
+    guard stands(aside) else { return true }
+    if stands(path), rename(path, undone(path, "restore")) != 0 { return false }
+    return rename(aside, path) == 0
+  }
+
   /// A name for what was put somewhere and is taken away again: one that nothing has.
   private static func undone(_ path: String, _ time: String) -> String {
     firstFreeName("\(path).undone-\(time)") { !stands($0) }
@@ -98,11 +112,11 @@ struct CompanionsPlace: Sendable {
     if !replacing, let first = existing.first { try StagedCompanions.demandFree(first) }
     var placed = Placed(time)
     do {
+      // Whatever fails then, all of what the earlier one has moved is put back.
+      if resuming { for place in places { try moveAside(place, resuming: true, &placed) } }
       for (member, path) in places {
         if let member { try makeParents(of: member) }
-        let strays = strays((member, path))
-        try moveAside(path, resuming: resuming, &placed)
-        for stray in strays { try moveAside(stray, resuming: resuming, &placed) }
+        if !resuming { try moveAside((member, path), resuming: false, &placed) }
         try staged.move(member, to: path)
         placed.made.append(path)
       }
@@ -165,6 +179,11 @@ struct CompanionsPlace: Sendable {
       }
     }
     return placed.movedAside.reversed().filter { rename($0.to, $0.from) != 0 }.map(\.to)
+  }
+
+  private func moveAside(_ place: Place, resuming: Bool, _ placed: inout Placed) throws {
+    let strays = strays(place)
+    for path in [place.path] + strays { try moveAside(path, resuming: resuming, &placed) }
   }
 
   private func moveAside(_ path: String, resuming: Bool, _ placed: inout Placed) throws {

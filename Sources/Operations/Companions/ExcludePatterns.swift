@@ -66,15 +66,25 @@ struct ExcludePatterns: Sendable {
     let negated = index < text.count && (text[index] == "!" || text[index] == "^")
     if negated { index += 1 }
     var ranges: [ClosedRange<Unicode.Scalar>] = []
+    /// The next character of the set; behind a `\` as it is.
+    func next() -> Unicode.Scalar {
+      if text[index] == "\\", index + 1 < text.count { index += 1 }
+      defer { index += 1 }
+      return text[index]
+    }
     while index < text.count, text[index] != "]" || ranges.isEmpty {
-      let first = text[index]
-      if index + 2 < text.count, text[index + 1] == "-", text[index + 2] != "]", text[index + 2] >= first {
-        ranges.append(first...text[index + 2])
-        index += 3
-      } else {
-        ranges.append(first...first)
+      let first = next()
+      let end = index
+      if index + 1 < text.count, text[index] == "-", text[index + 1] != "]" {
         index += 1
+        let last = next()
+        if first <= last {
+          ranges.append(first...last)
+          continue
+        }
+        index = end
       }
+      ranges.append(first...first)
     }
     guard index < text.count, !ranges.isEmpty else { return nil }
     return (.set(ranges, negated: negated), index)

@@ -24,14 +24,17 @@ extension Restore {
     defer { folder.release() }
     // From here on nothing waits for anybody.
     try Task.checkCancellation()
-    var (aside, resuming) = try freePlace(path)
+    var (aside, resuming) = try freePlace(path, beside)
     do {
       // Where no database was moved, no name of one keeps the others apart.
       let time = aside.moves.isEmpty && !resuming ? beside.freeTime(aside.time) : aside.time
       try beside.put(time, resuming: resuming)
       do { try spooled.file.publish() } catch {
-        beside.takeBack()
-        throw error
+        let left = beside.takeBack()
+        guard !left.isEmpty else { throw error }
+        var told = OperationError(error)
+        told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
+        throw told
       }
       // It is done: what fails now changes nothing of that.
       try? ReplaceIntent(database: path).remove()
@@ -55,7 +58,7 @@ extension Restore {
 
   /// Makes room for the new database, from whatever a restore that was killed has left.
   /// - Returns: what was moved, and where it is. Nobody has it open.
-  private func freePlace(_ path: String) throws -> (SetAside, resuming: Bool) {
+  private func freePlace(_ path: String, _ beside: RestoreBeside) throws -> (SetAside, resuming: Bool) {
     let intent = ReplaceIntent(database: path)
     let time = Times.compact(world.now())
     switch intent.state {
@@ -63,6 +66,7 @@ extension Restore {
       world.reporter.notice(
         "going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
       var aside = SetAside(path, time: time, continuing: earlier)
+      try settle(intent, earlier, beside)
       try aside.takeAlong(time)
       try demandNobody(aside, [])
       return (aside, true)
@@ -71,10 +75,27 @@ extension Restore {
       world.reporter.notice("an earlier restore of \(path) had replaced it; what was there before that is \(earlier)")
     case .settled: break
     }
-    return (try moveAside(path, time, intent), false)
+    return (try moveAside(path, time, intent, beside), false)
   }
 
-  private func moveAside(_ path: String, _ time: String, _ intent: ReplaceIntent) throws -> SetAside {
+  /// Goes on with what the restore that was killed had planned. It may have been of another version: what it moved aside for
+  /// a companion that this one does not have is put back.
+  private func settle(_ intent: ReplaceIntent, _ earlier: String, _ beside: RestoreBeside) throws {
+    let places = Set(beside.places.map(MemberPath.key))
+    for (from, to) in intent.companions where !places.contains(MemberPath.key(from)) && CompanionsPlace.stands(to) {
+      guard CompanionsPlace.putBack(from: to, to: from) else {
+        throw OperationError.fileSystem("cannot put \(to) back to \(from)", errno)
+      }
+      world.reporter.notice("put back what the earlier restore had moved aside: \(from)")
+    }
+    let known = intent.companions.map(\.from).filter { places.contains(MemberPath.key($0)) }
+    let paths = known + beside.existing.filter { path in !known.contains { MemberPath.isSame($0, path) } }
+    try intent.note(earlier, companions: paths)
+  }
+
+  private func moveAside(
+    _ path: String, _ time: String, _ intent: ReplaceIntent, _ beside: RestoreBeside
+  ) throws -> SetAside {
     var aside = SetAside(path, time: time)
     guard !aside.plan.isEmpty else {
       try intent.remove()
@@ -88,7 +109,7 @@ extension Restore {
       throw SetAside.disturbed(path)
     }
     let own: Set<Int32> = descriptor >= 0 ? [descriptor] : []
-    try intent.note(aside.aside)
+    try intent.note(aside.aside, companions: beside.existing)
     do {
       try aside.move()
       // Nobody can open it by its name any more: who has it open now had it open before.

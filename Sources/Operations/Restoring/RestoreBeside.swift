@@ -51,7 +51,8 @@ final class RestoreBeside: Sendable {
   /// The paths that what comes with the version will get.
   var places: [String] { staged.map { CompanionsPlace($0, beside: path, layout).places.map(\.path) } ?? [] }
 
-  private var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
+  /// What stands in its way.
+  var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
 
   /// Puts it where it belongs, or nothing of it.
   /// - Parameters:
@@ -72,12 +73,13 @@ final class RestoreBeside: Sendable {
 
   /// Everything as it was before it was put. In a live restore an application may have written meanwhile: nothing that
   /// stands there now is removed.
-  func takeBack() {
+  /// - Returns: what could not be put back.
+  @discardableResult
+  func takeBack() -> [String] {
     let done = done.withLock { $0 }
     done.published?.discard()
-    if let staged, let placed = done.placed {
-      CompanionsPlace(staged, beside: path, layout).takeBack(placed, keeping: mode == .live)
-    }
+    guard let staged, let placed = done.placed else { return [] }
+    return CompanionsPlace(staged, beside: path, layout).takeBack(placed, keeping: mode == .live)
   }
 
   /// What was not put goes.

@@ -333,6 +333,44 @@ import Testing
     #expect(try outcome.companions.count == 1 && home.attached() == "pushed")
   }
 
+  /// A version without companions is asked for after one with them was killed in the middle.
+  @Test func `a replace that goes on with another version puts back what that one has no place for`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 20)
+    let plain = try #require(try await road.push(DatabaseSource(name: "app", path: path)).pushed.first?.version)
+    let attachments = road.scratch.file("att")
+    try FileManager.default.createDirectory(atPath: attachments, withIntermediateDirectories: true)
+    try writeFile("\(attachments)/a", Array("of today".utf8))
+    let aside = path + ".before-20200101T000000Z"
+    let there = attachments + ".before-20200101T000000Z"
+    try ReplaceIntent(database: path).note(aside, companions: [attachments])
+    try #require(rename(path, aside) == 0 && rename(attachments, there) == 0)
+    try FileManager.default.createDirectory(atPath: attachments, withIntermediateDirectories: true)
+    try writeFile("\(attachments)/a", Array("of another version".utf8))
+
+    var request = Restore.Request(place: .origin(["app": path]))
+    request.configured = ["app": path]
+    let restore = Restore(Pull(road.world))
+    let refused = await #expect(throws: OperationError.self) {
+      try await restore.run(.id(prefix: plain.id), from: road.target, request)
+    }
+    #expect(refused?.code == "unfinishedReplace" && refused?.message.contains(there) == true)
+    let copy = try Scratch()
+    #expect(system("cp -a '\(road.scratch.path)/.' '\(copy.path)'") == 0)
+    let commands = try #require(refused?.hint?.split(separator: "put it back with: ").last.map(String.init))
+    #expect(system(commands.replacing(road.scratch.path, with: copy.path)) == 0)
+    #expect(try fileBytes(copy.file("att/a")) == Array("of today".utf8))
+    #expect(FileManager.default.fileExists(atPath: copy.file("app.db")))
+
+    request.mode = .replace
+    let outcome = try await restore.run(.id(prefix: plain.id), from: road.target, request)
+    #expect(outcome.moved.map(\.to) == [aside])
+    #expect(try fileBytes("\(attachments)/a") == Array("of today".utf8))
+    #expect(road.files(in: road.scratch.path).contains { $0.hasPrefix("att.undone-") })
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("put back") && $0.contains(attachments) })
+    #expect(!road.files(in: road.scratch.path).contains { $0.contains(".sealift.") })
+  }
+
   /// Killed when the new companions had their name, and the new database had none.
   @Test func `a replace that was killed behind FILE.companions goes on`() async throws {
     let home = try await Home()
