@@ -183,6 +183,19 @@ import Testing
     #expect(try await desk.settings(of: next.id, at: other) == desk.text)
   }
 
+  @Test func `a neighbour that changed once is not stored again with each change of the other`() async throws {
+    var desk = try await Desk()
+    try desk.write("settings/data.bin", desk.random.bytes(60_000))
+    var costs: [Int] = []
+    for turn in 0..<6 {
+      if turn > 0 { try desk.change() }
+      if turn == 4 { try desk.write("settings/data.bin", desk.random.bytes(60_000)) }
+      costs.append(try await desk.push().cost)
+    }
+    #expect(costs[3] < 20_000 && costs[4] > 60_000, "\(costs)")
+    #expect(costs[5] < 20_000, "\(costs)")
+  }
+
   @Test func `a file that becomes another one is a base anew, and one that goes takes its base along`() async throws {
     var desk = try await Desk()
     for step in 0..<3 {

@@ -97,9 +97,11 @@ import Testing
     var world = shelf.world
     world.stateFolder = elsewhere.file("state")
     var target = shelf.road.target
-    target.store = SavingStore(shelf.road.store, before: "tomb/") { [store = shelf.road.store] in
-      store.content[name] = manifest
-    }
+    target.store = HookedStore(
+      shelf.road.store,
+      beforePut: { [store = shelf.road.store] object async throws(StoreError) in
+        if object.text.hasPrefix("tomb/") { store.content[name] = manifest }
+      })
     let outcome = try await ForgetLost(world).run(ForgetLost.Request(), at: target)
     #expect(outcome.problems.isEmpty)
     #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("was taken back") })
@@ -131,27 +133,4 @@ import Testing
     }
     #expect(error?.kind == .noSuchVersion)
   }
-}
-
-/// Does something right before an object of some kind is stored.
-private final class SavingStore: ObjectStore {
-  private let base: MemoryStore
-  private let prefix: String
-  private let act: @Sendable () -> Void
-  var traits: StoreTraits { base.traits }
-
-  init(_ base: MemoryStore, before prefix: String, _ act: @escaping @Sendable () -> Void) {
-    (self.base, self.prefix, self.act) = (base, prefix, act)
-  }
-
-  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
-    if name.text.hasPrefix(prefix) { act() }
-    try await base.put(body, at: name, ifAbsent: ifAbsent)
-  }
-  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
-    try await base.get(name, range: range)
-  }
-  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
-  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
-  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }

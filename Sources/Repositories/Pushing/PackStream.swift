@@ -94,7 +94,11 @@ struct PackStream: ~Copyable {
             ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name, ifAbsent: false)
           let end = sealed.bytes.count - 4
           state.keep(Array(sealed.bytes[end - sealed.directoryLength..<end]), as: "\(sealed.name.hex).directory")
-          if keepsUnits, let list = UnitList.bytes(of: named) { state.keep(list, as: UnitList.name(of: sealed.name)) }
+          // A file that shares such a frame with one that has a base is to be found again, should it not change.
+          let holdsFiles = named.contains { $0.codec.hasPrefix && $0.type == .block }
+          if keepsUnits || holdsFiles, let list = UnitList.bytes(of: named) {
+            state.keep(list, as: UnitList.name(of: sealed.name))
+          }
           try onStored(sealed.packEntry(number: number))
         }
         finished.withLock { $0.append(sealed.packEntry(number: number)) }
