@@ -142,6 +142,28 @@ import Testing
     }
   }
 
+  /// The same where the older deltas can still be followed, so that only their depth forbids them.
+  @Test func `what was stored whole again is found by whoever may not refer to deltas`() async throws {
+    let line = try await Line(rows: 20_000)
+    _ = try await line.push(.anchor)
+    try line.database.run(
+      """
+      UPDATE orders SET note = substr(hex(randomblob(99)), 1, length(note)) WHERE id % 200 = 0;
+      CREATE TABLE noise(id INTEGER PRIMARY KEY, body BLOB);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+      INSERT INTO noise SELECT i, randomblob(3900) FROM n;
+      """)
+    _ = try await line.push(.middle)
+    try line.database.run("UPDATE orders SET updated = updated + 1 WHERE id = 7")
+    let third = try await line.push(.anchor)
+    let packs = try await line.packs(of: third)
+    #expect(packs.contains(1) && packs.contains(2) && third.bytesNew > 15_000, "\(packs), \(third.bytesNew)")
+    try line.database.run("UPDATE orders SET updated = updated + 1 WHERE id = 77")
+    let fourth = try await line.push(.middle)
+    #expect(fourth.bytesNew < third.bytesNew / 2, "\(fourth.bytesNew) of \(third.bytesNew)")
+    #expect(try await line.home.read(fourth.manifest) == line.images.last?.bytes)
+  }
+
   /// Free pages are zeros: a large image may hold little.
   @Test func `what a version would take whole is measured by its content, not its length`() async throws {
     let home = try await Home()
