@@ -3,9 +3,9 @@ import Glibc
 import Repositories
 import Sealing
 
-/// What a live restore is about to move aside, or to put where nothing was, written beside the database before, and removed when the
-/// transaction has ended: whoever comes after one that was killed in between learns where the old files are. SQLite takes
-/// back the rows of such a one; nobody takes back the files.
+/// What a live restore is about to move aside, or, where nothing is in the way, to put there: written beside the database
+/// before, and removed when the transaction has ended. Whoever comes after one that was killed in between learns where the
+/// old files are. SQLite takes back the rows of such a one; nobody takes back the files.
 ///
 /// Paths from the database's folder on, each ended by a zero byte.
 struct LiveIntent {
