@@ -51,13 +51,14 @@ def must(rule, message, kind="malformed"):
 # ---------------------------------------------------------------------------------------------- 1. Conventions
 
 class Reader:
-    """Reads the fields of a structure one after the other; `what` names the structure in errors."""
+    """Reads the fields of a structure one after the other; `what` names it in errors. Its bytes are authentic, or of a
+    length that was checked: one that ends too early breaks the rules."""
 
-    def __init__(self, data, what, early="truncated"):
-        self.data, self.at, self.what, self.early = data, 0, what, early
+    def __init__(self, data, what):
+        self.data, self.at, self.what = data, 0, what
 
     def take(self, count):
-        must(count <= len(self.data) - self.at, f"{self.what} ends too early", self.early)
+        must(count <= len(self.data) - self.at, f"{self.what} ends too early")
         self.at += count
         return bytes(self.data[self.at - count:self.at])
 
@@ -200,7 +201,8 @@ class Sealed:
         self.name, self.kind, self.read = name, head[10], read
         self.aead, self.commitment, self.nonce = AESGCM(okm[:32]), okm[32:64], okm[64:]
         self.directory_at, self.directory_length = length - 4 - directory_length, directory_length
-        must(16 <= directory_length and 128 <= self.directory_at, f"{name} has no room for its directory", "truncated")
+        must(128 <= self.directory_at, f"{name} has no room for its directory", "truncated")
+        must(16 <= directory_length, f"{name} does not say where its directory is", "damaged")
 
     @classmethod
     def whole(cls, keys, kind, data):
@@ -241,7 +243,9 @@ class Sealed:
         field = Reader(plaintext, f"the directory of {self.name}").version()
         bases = [field.take(32) for _ in range(field.u16())]
         self.frames, at = [], 128
-        for index in range(field.u32()):
+        count = field.u32()
+        must(28 * count <= len(plaintext) - field.at, f"the directory of {self.name} counts more frames than it holds")
+        for index in range(count):
             self.frames.append(self.frame_record(field, index, at, bases))
             at += self.frames[-1].sealed
         must(at == self.directory_at, f"the frames of {self.name} do not end where its directory begins")
@@ -423,7 +427,7 @@ class Tree:
 
 def pages_of(form, count, size):
     """The pages that a cell form stands for, joined."""
-    field = Reader(form, "a cell form", early="malformed")
+    field = Reader(form, "a cell form")
     layouts = field.take(count)
     taken = [layout for layout in layouts if layout]
     must(all(l & 15 in (2, 5, 10, 13) and l >> 4 & 3 and not l & 0x40 for l in taken), "a page has an unknown layout")
@@ -577,16 +581,16 @@ class Repository:
                     failures.append(failure)
 
     def newest(self, folder, kind):
-        """The authentic one with the highest number, of a keyring or configuration."""
+        """Of keyrings or configurations the one that counts: authentic, of the highest number, of the greater name."""
         failures = []
         found = [(int(name.split("-")[0]), name, sealed)
-                 for name, sealed in self.authentic(folder, kind, r"[0-9]+-", failures)]
+                 for name, sealed in self.authentic(folder, kind, r"[1-9][0-9]{0,11}-", failures)]
         if not found:
             raise (failures + [Failure("damaged", f"{folder}/ has nothing that was sent whole")])[-1]
         return max(found, key=lambda item: item[:2])[2]
 
     def master_key(self, repository, secret):
-        failures, names = [], self.names("keys", r"[0-9]+-176-[0-9a-f]{64}")
+        failures, names = [], self.names("keys", r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}")
         for name in names:
             try:
                 slot = self.bytes_of("keys", name)
@@ -625,31 +629,49 @@ class Repository:
         cuts = [cut for cut in self.keys.cuts if cut[1] == chain and epoch <= cut[0]]
         return all(sequence < cut[2] or (sequence, core_hash) == cut[2:] for cut in cuts)
 
+    def is_whole(self, manifest):
+        """§6.2: whether every pack that a manifest needs is there, with its length."""
+        try:
+            version = Version(self, manifest)
+            for entry in version.by_name.values():
+                version.path(entry)
+            return True
+        except Failure:
+            return False
+
+    def that_counts(self, revisions):
+        """§6.2: of one version's revisions the highest that is whole; where none is, the highest."""
+        if len(revisions) == 1:
+            return revisions[0]
+        revisions = sorted(revisions, key=lambda m: (m.revision, m.sealed.name), reverse=True)
+        return next((m for m in revisions if self.is_whole(m)), revisions[0])
+
     def read_chain(self, chain):
-        """§9.2: the versions of a chain, each by its highest revision, with tombstones and annotations."""
-        newest = {}
+        """§9.2: the versions of a chain, each by the revision that counts, with tombstones and annotations."""
+        revisions = {}
         for name, sealed in self.authentic(f"versions/{chain}", MANIFEST, r"[0-9]{12}-[0-9]{4}-"):
             sequence, revision = (int(part) for part in name.split("-")[:2])
             try:
                 manifest = Manifest(sealed, chain, sequence, revision)
                 if manifest.complete and self.genuine(chain, sealed.epoch, sequence, manifest.id):
-                    newest[sequence, manifest.id] = manifest  # names come in order: the highest revision stays
+                    revisions.setdefault((sequence, manifest.id), []).append(manifest)
                 elif manifest.complete:
                     text = f"passed over versions/{chain}/{name}: malformed: beyond the keyring's cut"
                     self.problem(text, grave=False)
             except Failure as failure:
                 self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence)
-        versions = list(newest.values())
+        versions = [self.that_counts(found) for found in revisions.values()]
         tombstones = self.read_tombstones(chain)
         self.check_hash_chain(chain, versions, [r for _, ranges in tombstones for r in ranges])
         self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
         for version in versions:
-            version.forgotten = any(first <= version.sequence <= last for name, ranges in tombstones
-                                    for first, last, *_ in ranges if name not in version.taken_back)
+            version.forgotten = any(covers(r, version) for name, ranges in tombstones
+                                    for r in ranges if name not in version.taken_back)
         self.versions += versions
 
     def check_hash_chain(self, chain, versions, ranges):
-        """§6.2: all that versions and tombstones say about the core hash at a sequence must agree, without a hole."""
+        """§6.2: all that versions and tombstones say about the core hash at a sequence must agree, without a hole. A hash
+        that could not be known agrees with any."""
         claims = {0: {bytes(32)}}
         for v in versions:
             claims.setdefault(v.sequence, set()).add(v.id)
@@ -657,7 +679,7 @@ class Repository:
         for first, last, previous, core_hash in ranges:
             claims.setdefault(last, set()).add(core_hash)
             claims.setdefault(first - 1, set()).add(previous)
-        for sequence in (s for s, hashes in claims.items() if len(hashes) > 1):
+        for sequence in (s for s, hashes in claims.items() if len(hashes - {unknown(chain, s)}) > 1):
             self.problem(f"chain {chain} is forked or forged at sequence {sequence}", chain, sequence)
         expected = 1
         for first, last in sorted([(v.sequence, v.sequence) for v in versions] + [r[:2] for r in ranges]):
@@ -709,11 +731,22 @@ class Repository:
             self.problem(f"{what}: {failure}", chain)
 
 
+def unknown(chain, sequence):
+    """§6.2: what a version names as previous core hash whose writer could not read the manifest at this sequence."""
+    return sha256(f"unreadable {chain} {sequence}".encode())
+
+
+def covers(a_range, version):
+    """§8.2: whether a tombstone's range forgets a version; at its end only the one that it names."""
+    first, last, _, core_hash = a_range
+    return first <= version.sequence < last or (version.sequence, version.id) == (last, core_hash)
+
+
 def slot_owners(folder):
     """The repositories that key slots are bound to."""
     owners = set()
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        if re.fullmatch(r"[0-9]+-176-[0-9a-f]{64}", name, re.ASCII):
+        if re.fullmatch(r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}", name, re.ASCII):
             with open(os.path.join(folder, name), "rb") as file:
                 head = file.read(32)
             if head[:8] == b"\x89SLKS\r\n\x1a" and len(head) == 32:
@@ -804,7 +837,7 @@ class Manifest:
         must((self.sequence == 1) != any(self.previous), "the version's previous core hash does not go with its sequence")
         method, self.flags, count = field.u8(), field.u32(), field.u32()
         must(1 <= method <= 4, f"the version was made by method {method}", "unsupported")
-        must(self.flags < 8, "the version has flags that should be zero")
+        must(self.flags < 8, "the version has flags of a newer format", "unsupported")
         must(1 <= count <= 1_000_000, f"the version has {count} members")
         self.members = [read_member(field) for _ in range(count)]
         field.extensions()
@@ -880,7 +913,7 @@ def pack_entry(field):
     entry = (field.u32(), field.take(32), field.u32(), field.u32())
     must(field.take(3) == bytes([FORMAT, 1, 0]), "a pack has a version, AEAD or KEM that this reader does not know", "unsupported")
     must(field.u8() == 0, "a pack entry has a byte that should be zero")
-    must(SMALLEST <= entry[2] <= GREATEST, "a pack entry has an impossible length")
+    must(SMALLEST <= entry[2] <= GREATEST and 27 <= entry[3] <= entry[2] - 132, "a pack entry has an impossible length")
     return Entry(*entry, field.u32(), field.take(32))
 
 
@@ -918,13 +951,19 @@ class Version:
         must(number in self.table, f"pack number {number} is not in the pack table")
         return self.pack(self.table[number].name)
 
+    def path(self, entry):
+        """The file of a pack, which is there with the length that its entry says."""
+        path = os.path.join(self.folder, entry.name.hex())
+        must(os.path.isfile(path), f"the pack {entry.name.hex()} is missing", "damaged")
+        must(os.path.getsize(path) == entry.length, f"the pack {entry.name.hex()} has another length", "damaged")
+        return path
+
     def pack(self, name):
         """A pack by its name, through its entry: header and other frames are not needed."""
         if name not in self.packs:
             must(name in self.by_name, f"the base pack {name.hex()} is not in the pack table")
-            entry, path = self.by_name[name], os.path.join(self.folder, name.hex())
-            must(os.path.isfile(path), f"the pack {name.hex()} is missing", "damaged")
-            must(os.path.getsize(path) == entry.length, f"the pack {name.hex()} has another length", "damaged")
+            entry = self.by_name[name]
+            path = self.path(entry)
 
             def read(at, count):
                 with open(path, "rb") as file:

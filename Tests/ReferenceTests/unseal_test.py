@@ -455,9 +455,10 @@ class Hostile(Scratch):
                  ("unsupported", "codec 5", lambda d: d[:11] + b"\5" + d[12:]),
                  ("unsupported", "unit type 9", lambda d: d[:12] + b"\x09" + d[13:]),
                  ("malformed", "do not end where", lambda d: d[:10] + bytes([d[10] ^ 1]) + d[11:]),
-                 ("truncated", "ends too early", lambda d: d[:-4] + b"\xff\xff\xff\xff"),
+                 ("malformed", "ends too early", lambda d: d[:-4] + b"\xff\xff\xff\xff"),
                  ("damaged", "not authentic", lambda d: d[:19] + bytes([d[19] ^ 1]) + d[20:]),
-                 ("malformed", "has meta", lambda d: d[:-4] + b"\0\0\0\1\0")]
+                 ("malformed", "has meta", lambda d: d[:-4] + b"\0\0\0\1\0"),
+                 ("malformed", "counts more frames", lambda d: d[:3] + b"\xff" + d[4:])]
         for number, (kind, text, bend) in enumerate(cases):
             frame = maker.Frame(1, [self.page(50 + number)])
             with self.subTest(text):
@@ -522,6 +523,7 @@ class Hostile(Scratch):
                  ("has no frame", 1, lambda n: n[:7] + b"\0\0\1\0" + n[11:]),
                  ("not ascending", 3, lambda n: n[:3] + bytes(4) + n[7:]),
                  ("not ascending", 3, lambda n: n[:3] + b"\0\0\xff\xff" + n[7:]),
+                 ("impossible length", 3, lambda n: n[:43] + b"\xff" + n[44:]),
                  ("AEAD", 3, lambda n: n[:48] + b"\2" + n[49:]),
                  ("no entries", 3, flat)]
         frame, db = maker.Frame, maker.Database(512)
@@ -589,6 +591,104 @@ class Hostile(Scratch):
         self.chain.forget((last["sequence"], last["sequence"]), delete=False)
         self.assertEqual(forgotten(), [True])
 
+    def listed(self, version):
+        """What `list` says of a version."""
+        versions = json.loads(run(self.root, *self.key, "list", "--json")[1])["versions"]
+        return next(v for v in versions if v["id"] == version["id"])
+
+    def restored(self, name, version):
+        """Restores what answers to a name: it must be this version."""
+        code, _, err = run(self.root, *self.key, "restore", name, "-o", self.path("out"))
+        self.assertEqual((code, digest(self.path("out"))), (0, version["sha256"]), err)
+        os.remove(self.path("out"))
+        shutil.rmtree(self.path("out.companions"), ignore_errors=True)
+
+    def newest_pack(self):
+        names = self.chain.names
+        return os.path.join(self.root, "packs", self.chain.id.hex(), names[self.chain.next_pack - 1].hex())
+
+    def test_a_revision_that_lacks_packs_does_not_stand_before_the_one_below_it(self):
+        image = maker.database_member(self.page(120))
+        version = self.chain.push([image])
+        below = self.newest_pack()
+        version = self.chain.push([image], revision_of=version)
+        above = self.newest_pack()
+        self.assertEqual((self.listed(version)["revision"], below == above), (1, False))
+        for lose in (lambda: write(above, read(above)[:-1]), lambda: os.remove(above)):
+            lose()
+            self.assertEqual(self.listed(version)["revision"], 0)
+            self.restored("latest", version)
+        os.remove(below)
+        self.assertEqual(self.listed(version)["revision"], 1)
+        self.refused("damaged", "is missing", version)
+
+    def test_of_equal_revisions_the_greater_digest_comes_first(self):
+        chain = self.chain
+        folder = os.path.join(self.root, "versions", chain.id.hex())
+
+        def digests():
+            return {name.split("-")[3] for name in os.listdir(folder) if int(name[:12]) == chain.sequence}
+        for tag in range(130, 134):
+            image = maker.database_member(self.page(tag))
+            version = chain.push([image], note="one")
+            one = digests()
+            found = [(*one, "one", self.newest_pack())]
+            # The other one, of another length, shares no pack with it.
+            del chain.known[self.forge.fingerprint(1, image["content"])], chain.entries[chain.next_pack - 1]
+            version["revision"] = -1
+            version = chain.push([image], revision_of=version, note="two" * 2000)
+            found.append((*(digests() - one), "two" * 2000, self.newest_pack()))
+            (_, note, pack), (_, other_note, _) = sorted(found, reverse=True)
+            self.assertEqual((version["revision"], self.listed(version)["note"]), (0, note))
+            os.rename(pack, self.path("aside"))
+            self.assertEqual(self.listed(version)["note"], other_note)
+            self.restored(version["id"], version)
+            os.rename(self.path("aside"), pack)
+
+    def test_of_equal_numbers_the_greater_name_counts(self):
+        folder = os.path.join(self.root, "config")
+        for n in range(2, 8):
+            names = []
+            for features in (0, 1):
+                before = set(os.listdir(folder))
+                self.forge.configuration(n, features=features)
+                names += set(os.listdir(folder)) - before
+            self.assertEqual(run(self.root, *self.key, "list")[0], int(names[1] > names[0]))
+
+    def test_a_tombstone_forgets_at_its_end_only_the_version_that_it_names(self):
+        before = self.chain.versions[-1]
+        last = self.chain.push([maker.database_member(self.page(97))])
+        for first in (last, before):
+            self.chain.forget((first["sequence"], last["sequence"]), delete=False, core_hash=bytes(31) + b"x")
+            self.assertEqual([self.listed(v)["forgotten"] for v in (before, last)], [first is before, False])
+            self.restored("latest", last)
+        self.chain.forget((last["sequence"], last["sequence"]), delete=False)
+        self.assertEqual(self.listed(last)["forgotten"], True)
+
+    def test_a_version_whose_writer_could_not_read_the_one_before_continues_whatever_stands_there(self):
+        chain, last = self.chain, self.chain.versions[-1]
+        unknown = maker.sha(f"unreadable {chain.id.hex()} {last['sequence']}".encode())
+
+        def push(tag):
+            chain.previous = unknown
+            return chain.push([maker.database_member(self.page(tag))])
+
+        def listing():
+            code, _, err = run(self.root, *self.key, "list")
+            return code, "forked" in err, "lacks sequences" in err
+        behind = push(96)
+        self.assertEqual(listing(), (0, False, False))
+        newest = max(p for p in self.files if "/versions/" in p)
+        write(newest, b"x" + read(newest)[1:])
+        self.assertEqual(listing(), (13, False, True))
+        self.restored("latest", behind)
+        chain.forget((last["sequence"], last["sequence"]))
+        self.assertEqual(listing(), (0, False, False))
+        chain.forget((last["sequence"], last["sequence"]), core_hash=unknown)
+        self.assertEqual(listing(), (0, False, False))
+        push(95)  # it says so of another place than the one before it
+        self.assertEqual(listing(), (13, True, False))
+
     def test_what_lies_beyond_a_cut_is_not_genuine(self):
         last = self.chain.versions[-1]
         self.forge.roots[2] = bytes(32)
@@ -597,6 +697,19 @@ class Hostile(Scratch):
         self.refused("malformed", "beyond the keyring's cut", forged)
         code, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"))
         self.assertEqual((code, digest(self.path("out"))), (0, last["sha256"]), err)
+
+    def test_another_version_in_the_place_of_a_cut_is_not_genuine(self):
+        last = self.chain.versions[-1]
+        self.forge.roots[2] = bytes(32)
+        self.forge.keyring(2, [(1, self.chain.id, last["sequence"], bytes.fromhex(last["id"]))])
+        other = maker.Chain(self.forge, "app")
+        other.sequence, other.previous = last["sequence"] - 1, bytes.fromhex(self.chain.versions[-2]["id"])
+        forged = other.push([maker.database_member(self.page(94))])
+        self.assertEqual(forged["sequence"], last["sequence"])
+        self.refused("malformed", "beyond the keyring's cut", forged)
+        self.chain.annotate(forged, 1, (1, "tag"))
+        self.assertIn("malformed: it is beyond the keyring's cut", run(self.root, *self.key, "list")[2])
+        self.restored("latest", last)
 
     def test_a_tombstone_of_a_key_that_was_retired_covers_nothing_behind_the_cut(self):
         last = self.chain.versions[-1]
