@@ -543,6 +543,49 @@ import Testing
     #expect(try await road.push(source).shortfalls.isEmpty)
   }
 
+  @Test func `a companion that was empty anyway is gone while it is gone, and no longer`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("queue"))
+    mkdir(road.scratch.file("queue"), 0o755)
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    rename(road.scratch.file("queue"), road.scratch.file("unmounted"))
+    #expect(try await road.push(source).shortfalls.map(\.code) == ["companionGone"])
+    rename(road.scratch.file("unmounted"), road.scratch.file("queue"))
+    for _ in 1...2 { #expect(try await road.push(source).shortfalls.isEmpty) }
+  }
+
+  @Test func `files that are gone with the folder are missed in an empty one, until somebody uses that`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    try write(road, "att/inner/a")
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    rename(road.scratch.file("att"), road.scratch.file("disk"))
+    for _ in 1...2 {
+      try await road.change(source.path)
+      #expect(try await road.push(source).shortfalls.map(\.code) == ["companionGone"])
+    }
+    mkdir(road.scratch.file("att"), 0o755)
+    age(road, "att")
+    for _ in 1...2 { #expect(try await road.push(source).shortfalls.map(\.code) == ["companionEmpty"]) }
+    // Who writes a file and deletes it empties the folder.
+    try write(road, "att/b")
+    try removeFile(road.scratch.file("att/b"))
+    for _ in 1...2 { #expect(try await road.push(source).shortfalls.isEmpty) }
+  }
+
+  @Test func `a folder that is made anew in the place of a companion that is gone is a new beginning`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    try write(road, "att/a")
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    try removeFile(road.scratch.file("att"))
+    #expect(try await road.push(source).shortfalls.map(\.code) == ["companionGone"])
+    // The clock of files' times moves in steps.
+    try await Task.sleep(for: .milliseconds(30))
+    mkdir(road.scratch.file("att"), 0o755)
+    for _ in 1...2 { #expect(try await road.push(source).shortfalls.isEmpty) }
+  }
+
   @Test func `a name that is not UTF-8 is told as such, and may be left out`() async throws {
     let road = try await Road()
     try write(road, "att/a")

@@ -70,6 +70,23 @@ import Testing
     #expect(try fileBytes(folder.file(".Journal_SUPPORT/beside")) == [2])
   }
 
+  @Test func `a database inside the support folder that is named by itself brings its -wal once`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 1)
+    let index = try TestDatabase("\(store.supportFolder)/index.db")
+    try index.run("pragma journal_mode=wal; pragma wal_autocheckpoint=0; create table a(v); insert into a values(1)")
+    index.closeKeepingWal()
+    try writeFile("\(store.supportFolder)/other-wal", [1])
+    var source = database(store)
+    source.companions = [Companion(".Journal_SUPPORT/index.db")]
+    let outcome = try await road.push(source)
+    #expect(outcome.failures.isEmpty && outcome.shortfalls.isEmpty, "\(outcome.failures)")
+    let members = try await ListVersions(road.world).show(.latest(database: nil), at: road.target).members.map(\.path)
+    for name in ["index.db", "index.db-wal", "other-wal"] {
+      #expect(members.count { $0 == ".Journal_SUPPORT/\(name)" } == 1, "\(name): \(members)")
+    }
+  }
+
   @Test func `missing and orphaned files are counted and named`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 3)

@@ -92,7 +92,7 @@ extension CompanionCapture {
       shortfalls.append(
         OperationError(
           .partlyDone, code: "companionEmpty",
-          "pushing '\(database.name)' to \(target): \(Self.names(emptied, of: emptied.count)) had files in the version before, and is empty now, and nobody has emptied it since",
+          "pushing '\(database.name)' to \(target): \(Self.names(emptied, of: emptied.count)) had files in earlier versions, and is empty now, and nobody has emptied it since",
           hint: "Is the disk mounted? Take it out of 'companions' if its files are gone for good."))
     }
     if let count = capture.counts[.unreadable] {
@@ -109,10 +109,13 @@ extension CompanionCapture {
 
   /// What a version says of its capture: of a companion that earlier versions have and that is gone, both that it is missing
   /// and that it vanished; likewise of one that has no files any more. So the next version knows of it too, and it is told
-  /// until it is back or not asked for any more.
+  /// until it is back or not asked for any more. One of the files that are known to have been in it vanished as well: that
+  /// tells it from one that was empty anyway.
   nonisolated func remarks(after newest: StoredManifest?) -> Remarks.Capture {
     let emptied = emptied(since: newest)
-    let vanished = (gone(since: newest) + emptied).map { Remarks.Capture.Entry(.vanished, $0) }
+    let lost = gone(since: newest) + emptied
+    let files = lost.compactMap { Self.file(in: $0, knownTo: newest) }
+    let vanished = (lost + files).map { Remarks.Capture.Entry(.vanished, $0) }
     return Remarks.Capture(events.all + emptied.map { Remarks.Capture.Entry(.missing, $0) } + vanished)
   }
 
@@ -124,20 +127,28 @@ extension CompanionCapture {
     }
   }
 
-  /// Companions that are asked for, have files in the version before, and are empty folders now which nobody has emptied
-  /// since: in the place of a disk that is not mounted stands another one.
+  /// Companions that are asked for, had files in earlier versions, and are empty folders now which nobody has emptied since
+  /// the version before: in the place of a disk that is not mounted stands another one.
   private nonisolated func emptied(since newest: StoredManifest?) -> [String] {
-    let earlier = newest?.core?.members.dropFirst() ?? []
-    return events.empty.withLock { $0 }.filter { path, modified in
-      if Self.isTold(path, by: newest) { return true }
+    events.empty.withLock { $0 }.filter { path, modified in
       guard let core = newest?.core, modified < core.time else { return false }
-      return earlier.contains { $0.file != nil && MemberPath.isAbove(path, $0.path) }
+      // One that is told and in that version all the same was told as empty.
+      let isToldEmpty = Self.isTold(path, by: newest) && core.members.contains { MemberPath.isSame($0.path, path) }
+      return isToldEmpty || Self.file(in: path, knownTo: newest) != nil
     }.map(\.path)
   }
 
   private static func isTold(_ path: String, by newest: StoredManifest?) -> Bool {
     guard let capture = newest?.body.remarks.capture else { return false }
     return Set(capture.paths(.missing)).intersection(capture.paths(.vanished)).contains { MemberPath.isSame($0, path) }
+  }
+
+  /// A file in a companion that a version has, or that it says has vanished with it.
+  private static func file(in companion: String, knownTo newest: StoredManifest?) -> String? {
+    let own = newest?.core?.members.first { $0.file != nil && MemberPath.isAbove(companion, $0.path) }
+    if let own { return own.path }
+    guard isTold(companion, by: newest) else { return nil }
+    return newest?.body.remarks.capture?.paths(.vanished).first { MemberPath.isAbove(companion, $0) }
   }
 
   private static func words(_ event: Remarks.Capture.Event, _ count: Int) -> String {

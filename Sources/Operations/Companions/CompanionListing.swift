@@ -10,7 +10,8 @@ struct CompanionRoot: Sendable {
   let components: [String]
   let memberPath: String
   let exclude: ExcludePatterns
-  /// Paths inside the version that another companion brings.
+  /// Paths inside the version that another companion brings. What comes beside those is left to it as well, where it is
+  /// listed before.
   var leaving: [String] = []
   /// The configuration names it: it should be there.
   let isAsked: Bool
@@ -50,6 +51,8 @@ struct CompanionListing: Sendable {
     private let ownNames: Set<[UInt8]>
     /// Paths inside the version of all companions that are named.
     var asked: Set<[UInt8]> = []
+    /// Those of side files that a companion before has brought.
+    private var brought: Set<[UInt8]> = []
     private let opening: @Sendable (String) -> Void
     var entries: [CompanionEntry] = []
     var events: [Remarks.Capture.Entry] = []
@@ -78,6 +81,7 @@ struct CompanionListing: Sendable {
       // Of an SQLite database, what was committed may stand beside it.
       for ending in ReadTogether.telling where !asked.contains(MemberPath.key(root.memberPath + ending)) {
         guard let status = parent.status(name + ending), status.st_mode & S_IFMT == S_IFREG else { continue }
+        brought.insert(MemberPath.key(root.memberPath + ending))
         try visit(
           Place(
             parent: parent, name: name + ending, path: root.memberPath + ending, below: [], root: root, number: number))
@@ -141,6 +145,7 @@ struct CompanionListing: Sendable {
         let path = "\(place.path)/\(name)"
         if place.root.exclude.excludes(below[...]) { continue }
         if place.root.leaving.contains(where: { MemberPath.isSame($0, path) }) { continue }
+        if !brought.isEmpty, brought.contains(MemberPath.key(path)) { continue }
         try visit(
           Place(parent: folder, name: name, path: path, below: below, root: place.root, number: place.number))
       }

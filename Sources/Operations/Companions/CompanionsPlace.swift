@@ -22,10 +22,13 @@ struct CompanionsPlace: Sendable {
     package var made: [String] = []
     /// What stood there before, and where it is now.
     package var movedAside: [(from: String, to: String)] = []
+    /// Those of `made` that are SQLite databases.
+    var databases: [String] = []
     /// Commands for a shell that put everything back, to be joined by `&&`. What was put there, and what an application
-    /// has written into it since, stays under the name `NAME.undone-<time>`; run twice, they do nothing more.
+    /// has written into it since, stays under the name `NAME.undone-<time>`, with what SQLite keeps beside a database;
+    /// run twice, they do nothing more.
     package var undo: [String] = []
-    fileprivate let time: String
+    let time: String
 
     fileprivate init(_ time: String) { self.time = time }
   }
@@ -51,17 +54,22 @@ struct CompanionsPlace: Sendable {
 
   typealias Place = (member: String?, path: String)
 
-  /// What is in the way.
-  var existing: [String] { places.map(\.path).filter(Self.stands) + places.flatMap(strays) }
+  /// The places, and all that would be taken for a part of what stands there.
+  var claimed: [String] { places.map(\.path) + places.flatMap(sideFiles) }
 
-  /// What SQLite keeps beside a database that is about to be replaced, where the version has nothing in its place: it is of
+  /// What is in the way.
+  var existing: [String] { claimed.filter(Self.stands) }
+
+  /// What SQLite keeps beside a database that is about to be replaced, where the version has nothing for it: it is of
   /// another database than the one restored, and would be taken for its own (sqlite.org/howtocorrupt.html, 1.4).
-  private func strays(_ place: Place) -> [String] {
+  private func sideFiles(_ place: Place) -> [String] {
     guard let member = place.member, staged.isDatabase(member) else { return [] }
+    return unnamedEndings(place)
+  }
+
+  private func unnamedEndings(_ place: Place) -> [String] {
     let taken = Set(places.map { MemberPath.key($0.path) })
-    return SideFiles.endings.map { place.path + $0 }.filter { path in
-      !taken.contains(MemberPath.key(path)) && Self.stands(path)
-    }
+    return SideFiles.endings.map { place.path + $0 }.filter { !taken.contains(MemberPath.key($0)) }
   }
 
   static func aside(_ path: String, _ time: String) -> String { "\(path).before-\(time)" }
@@ -70,25 +78,6 @@ struct CompanionsPlace: Sendable {
   /// within a second.
   static func freeTime(_ time: String, for paths: [String]) -> String {
     firstFreeName(time) { time in !paths.contains { stands(aside($0, time)) } }
-  }
-
-  /// Puts back what a restore that was killed has moved aside, for a shell; what it had put there stays under another name.
-  static func backCommand(from aside: String, to path: String) -> String {
-    let (old, here, away) = (shellQuoted(aside), shellQuoted(path), shellQuoted(undone(path, "restore")))
-    return "{ [ ! -e \(here) ] || mv -nT -- \(here) \(away); } && mv -nT -- \(old) \(here)"
-  }
-
-  /// The same, done.
-  /// - Returns: whether it is in its place again, or was never moved.
-  static func putBack(from aside: String, to path: String) -> Bool {
-    guard stands(aside) else { return true }
-    if stands(path), rename(path, undone(path, "restore")) != 0 { return false }
-    return rename(aside, path) == 0
-  }
-
-  /// A name for what was put somewhere and is taken away again: one that nothing has.
-  private static func undone(_ path: String, _ time: String) -> String {
-    firstFreeName("\(path).undone-\(time)") { !stands($0) }
   }
 
   static func stands(_ path: String) -> Bool {
@@ -117,8 +106,10 @@ struct CompanionsPlace: Sendable {
       for (member, path) in places {
         if let member { try makeParents(of: member) }
         if !resuming { try moveAside((member, path), resuming: false, &placed) }
+        let isDatabase = member.map(staged.isDatabase) ?? false
         try staged.move(member, to: path)
         placed.made.append(path)
+        if isDatabase { placed.databases.append(path) }
       }
       let folders = Set(places.map { RestoredFile.folder(of: $0.path) }).union([RestoredFile.folder(of: database)])
       for folder in folders { try StagedCompanions.synchronize(folder) }
@@ -146,22 +137,6 @@ struct CompanionsPlace: Sendable {
     }
   }
 
-  private func undo(_ placed: Placed, leaving left: String?) -> [String] {
-    let aside = Dictionary(placed.movedAside.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
-    return placed.made.filter { $0 != left }.map { path in
-      let (here, away) = (shellQuoted(path), shellQuoted("\(path).undone-\(placed.time)"))
-      guard let old = aside[path].map(shellQuoted) else {
-        return "{ [ -e \(away) ] || [ -L \(away) ] || mv -nT -- \(here) \(away); }"
-      }
-      // A database comes back when what belongs to it is there again.
-      let beside = SideFiles.endings.compactMap { ending in
-        aside[path + ending].map { " && mv -nT -- \(shellQuoted($0)) \(shellQuoted(path + ending))" }
-      }
-      return
-        "{ { [ ! -e \(old) ] && [ ! -L \(old) ]; } || { mv -nT -- \(here) \(away)\(beside.joined()) && mv -nT -- \(old) \(here); }; }"
-    }
-  }
-
   /// Puts back what was moved aside, and takes away what took its place.
   /// - Parameter keeping: an application may have written into it: it is kept as `NAME.undone-<time>`, not removed.
   /// - Returns: what could not be put back.
@@ -178,22 +153,26 @@ struct CompanionsPlace: Sendable {
         unlink(path)
       }
     }
+    // Whoever has opened a database there meanwhile has files of its own beside it, which are not of the old one.
+    for path in placed.databases.flatMap({ path in SideFiles.endings.map { path + $0 } }) where Self.stands(path) {
+      rename(path, Self.undone(path, placed.time))
+    }
     return placed.movedAside.reversed().filter { rename($0.to, $0.from) != 0 }.map(\.to)
   }
 
   private func moveAside(_ place: Place, resuming: Bool, _ placed: inout Placed) throws {
-    let strays = strays(place)
-    for path in [place.path] + strays { try moveAside(path, resuming: resuming, &placed) }
+    let time = placed.time
+    let strays = sideFiles(place).filter(Self.stands)
+    // Where the earlier one has moved them aside already, nothing need stand there any more.
+    let earlier = resuming ? unnamedEndings(place).filter { Self.stands(Self.aside($0, time)) } : []
+    let others = earlier.filter { path in !strays.contains { MemberPath.isSame($0, path) } }
+    for path in [place.path] + strays + others { try moveAside(path, resuming: resuming, &placed) }
   }
 
   private func moveAside(_ path: String, resuming: Bool, _ placed: inout Placed) throws {
     let aside = Self.aside(path, placed.time)
     if resuming, Self.stands(aside) {
-      // One that was killed between making a folder's place and filling it leaves an empty one.
-      let away = Self.undone(path, Times.compact(UInt64(max(0, time(nil))) * 1000))
-      if Self.stands(path), rmdir(path) != 0, rename(path, away) != 0 {
-        throw OperationError.fileSystem("cannot move \(path) away", errno)
-      }
+      try Self.moveAway(path, Times.compact(UInt64(max(0, time(nil))) * 1000))
       placed.movedAside.append((path, aside))
       return
     }

@@ -29,7 +29,10 @@ extension Restore {
       // Where no database was moved, no name of one keeps the others apart.
       let time = aside.moves.isEmpty && !resuming ? beside.freeTime(aside.time) : aside.time
       try beside.put(time, resuming: resuming)
-      do { try spooled.file.publish() } catch {
+      do {
+        try onReplace()
+        try spooled.file.publish()
+      } catch {
         let left = beside.takeBack()
         guard !left.isEmpty else { throw error }
         var told = OperationError(error)
@@ -66,7 +69,7 @@ extension Restore {
       world.reporter.notice(
         "going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
       var aside = SetAside(path, time: time, continuing: earlier)
-      try settle(intent, earlier, beside)
+      try settle(intent, earlier, beside, time)
       try aside.takeAlong(time)
       try demandNobody(aside, [])
       return (aside, true)
@@ -78,19 +81,33 @@ extension Restore {
     return (try moveAside(path, time, intent, beside), false)
   }
 
-  /// Goes on with what the restore that was killed had planned. It may have been of another version: what it moved aside for
-  /// a companion that this one does not have is put back.
-  private func settle(_ intent: ReplaceIntent, _ earlier: String, _ beside: RestoreBeside) throws {
-    let places = Set(beside.places.map(MemberPath.key))
+  /// Goes on with what the restore that was killed had planned. It may have been of another version: what it moved
+  /// aside for a companion that this one does not have is put back; what it put where nothing stood is moved away.
+  private func settle(_ intent: ReplaceIntent, _ earlier: String, _ beside: RestoreBeside, _ time: String) throws {
+    for path in intent.added {
+      guard let away = try CompanionsPlace.moveAway(path, time) else { continue }
+      world.reporter.notice("moved away what the earlier restore had put where nothing was: \(path) is \(away)")
+    }
+    // What SQLite kept beside a database that is replaced goes with it, whatever the version has there.
+    let places = Set(beside.places.flatMap { path in ([""] + SideFiles.endings).map { MemberPath.key(path + $0) } })
+    var others: [(from: String, to: String)] = []
     for (from, to) in intent.companions where !places.contains(MemberPath.key(from)) && CompanionsPlace.stands(to) {
-      guard CompanionsPlace.putBack(from: to, to: from) else {
-        throw OperationError.fileSystem("cannot put \(to) back to \(from)", errno)
-      }
+      try CompanionsPlace.moveAway(from, time)
+      others.append((from, to))
+    }
+    // A database is there again when what belongs to it is.
+    for (from, to) in others.reversed() {
+      guard rename(to, from) == 0 else { throw OperationError.fileSystem("cannot put \(to) back to \(from)", errno) }
       world.reporter.notice("put back what the earlier restore had moved aside: \(from)")
     }
-    let known = intent.companions.map(\.from).filter { places.contains(MemberPath.key($0)) }
-    let paths = known + beside.existing.filter { path in !known.contains { MemberPath.isSame($0, path) } }
-    try intent.note(earlier, companions: paths)
+    let moved = intent.companions.filter { from, to in
+      places.contains(MemberPath.key(from)) && (CompanionsPlace.stands(from) || CompanionsPlace.stands(to))
+    }
+    let known = Set(moved.map { MemberPath.key($0.from) })
+    let rest = beside.claimed.filter { !known.contains(MemberPath.key($0)) }
+    try intent.note(
+      earlier, companions: moved.map(\.from) + rest.filter(CompanionsPlace.stands),
+      free: rest.filter { !CompanionsPlace.stands($0) })
   }
 
   private func moveAside(
@@ -109,7 +126,10 @@ extension Restore {
       throw SetAside.disturbed(path)
     }
     let own: Set<Int32> = descriptor >= 0 ? [descriptor] : []
-    try intent.note(aside.aside, companions: beside.existing)
+    let claimed = beside.claimed
+    try intent.note(
+      aside.aside, companions: claimed.filter(CompanionsPlace.stands),
+      free: claimed.filter { !CompanionsPlace.stands($0) })
     do {
       try aside.move()
       // Nobody can open it by its name any more: who has it open now had it open before.

@@ -87,6 +87,9 @@ package struct Restore: Sendable {
   package var pull: Pull
   var world: World { pull.world }
   var onLive: @Sendable (LiveMoment) throws -> Void = { _ in }
+  /// In one that replaces: the companions are in their places, and the database has no name yet; for tests that let it
+  /// die there.
+  var onReplace: @Sendable () throws -> Void = {}
 
   package init(_ pull: Pull) { self.pull = pull }
 

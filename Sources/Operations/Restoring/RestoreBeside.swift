@@ -51,8 +51,11 @@ final class RestoreBeside: Sendable {
   /// The paths that what comes with the version will get.
   var places: [String] { staged.map { CompanionsPlace($0, beside: path, layout).places.map(\.path) } ?? [] }
 
+  /// Those, and where SQLite would keep something beside them.
+  var claimed: [String] { staged.map { CompanionsPlace($0, beside: path, layout).claimed } ?? [] }
+
   /// What stands in its way.
-  var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
+  private var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
 
   /// Puts it where it belongs, or nothing of it.
   /// - Parameters:

@@ -165,14 +165,16 @@ struct SetAside {
 
   // MARK: Undo
 
-  /// Takes the restored database away and puts the old one back: a line for a shell.
+  /// Takes the restored database away and puts the old one back: a line for a shell. Run twice, it does nothing more:
+  /// what comes back last does not wait any more.
   var undo: String {
     let away = "\(database).undone-\(aside.dropFirst("\(database).before-".count))"
     let endings = (["''"] + Self.endings).joined(separator: " ")
-    let name = shellQuoted(database)
+    let (name, undone) = (shellQuoted(database), shellQuoted(away))
+    let last = shellQuoted(moves.first?.to ?? aside)
     return
-      "for e in \(endings); do [ ! -e \(name)$e ] || mv -n \(name)$e \(shellQuoted(away))$e; done; "
-      + Self.backCommand(from: aside, to: database)
+      "[ ! -e \(last) ] || { for e in \(endings); do [ ! -e \(name)$e ] || mv -n \(name)$e \(undone)$e; done; "
+      + "\(Self.backCommand(from: aside, to: database)); }"
   }
 
   /// Puts an old database back where nothing is: side files first.

@@ -295,7 +295,9 @@ import Testing
   func `names with quotes and spaces survive the shell`(name: String) async throws {
     let home = try await RestoreRoad(wal: true, name: name)
     let outcome = try await home.run(.replace)
-    _ = try await RestoreRoad.shell(try #require(outcome.undo))
+    let undo = try #require(outcome.undo)
+    // Whoever is not sure does it twice: the -wal that has come back stays.
+    for _ in 1...2 { _ = try await RestoreRoad.shell(undo) }
     #expect(try home.dump(home.path) == home.now)
   }
 
