@@ -93,7 +93,7 @@ import Testing
     let pruning = Pruning(
       target: "t",
       outcome: .init(runs: .one, chains: [chain], problems: [OperationError(.failed, "m")]))
-    let keys = Documents.prune([pruning], dryRun: true, notices: []).keys
+    let keys = Documents.prune([pruning], dryRun: true, failures: [], notices: []).keys
     #expect(keys.isSuperset(of: ["retainedBecause", "waiting", "runs", "problems"]))
     for key in keys { #expect(documentation.contains("`\(key)`"), "Docs/Json.md does not describe `\(key)`") }
   }

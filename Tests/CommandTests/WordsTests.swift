@@ -119,7 +119,7 @@ import Testing
     var report = ForgetReport(isDryRun: true)
     report.add(chain, at: "t", forgot: 0)
     report.add(OperationError(.failed, "m"), at: "t")
-    return Documents.forget(report, notices: [])
+    return Documents.forget(report, notices: ["n"])
   }
 
   @Test func `the plan of a forget fits 80 columns, and says why`() {
@@ -164,50 +164,96 @@ import Testing
         == ["0 s", "119 s", "2 m", "119 m", "2 h", "47 h", "2 d"])
   }
 
-  @Test func `every member of every document is described`() throws {
-    let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
-    let error = OperationError(.failed, "m", hint: "h")
+  private let error = OperationError(.failed, "m", hint: "h")
+
+  /// One of every kind that a command writes to standard output, with the remark `n`.
+  private func documents() -> [Json] {
     let summary = version("00")
     var report = PushReport()
     report.failed("app", "t", error)
     let slot = ManageKeys.Slot(id: "0", kind: "k", created: 0, current: true)
-    let listing = Listing(
-      target: "t",
-      outcome: ListVersions.Outcome(versions: [summary], problems: [error], freshnessProvable: true, formatVersion: 0))
-    let detail = ListVersions.Detail(
-      summary: summary, previous: nil, revision: 0, packs: 1, bytesDecoded: 1, bytesFetched: 1,
-      members: [.init(kind: "database", path: "p", size: 1)])
-    let examination = Examination(target: "t", location: "l", findings: [.init(promise: "p", verdict: .kept)])
-    var checked = CheckRepository.Outcome(target: "t")
-    checked.findings = [.init(object: "o", kind: "missing", what: "w", hint: nil, isDamage: true)]
-    checked.harmed = [.init(id: nil, database: nil, host: nil, sequence: 1, time: nil, objects: [])]
-    let repaired = RepairRepository.Outcome(target: "t", check: checked)
     var drills = DrillReport()
     drills.add(Drill.Drilled(version: summary, findings: ["f"], passed: [], unchecked: [], recorded: true))
     drills.failed("app", "t", error)
     let copies = CopyVersions.Outcome(
       copied: [.init(origin: summary, version: summary, wasThere: true)], failures: [("app", "00", error)])
-    let documents = [
-      Documents.error(error), Documents.push(report, notices: ["n"]),
-      Documents.pushed(Push.Pushed(version: summary, unchanged: true, dryRun: true)),
-      Documents.list([listing], notices: ["n"]), Documents.show(detail),
-      Documents.pull(
-        Pull.Outcome(version: summary, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil), notices: []),
-      Documents.repositories([("t", Initialize.Outcome(repository: "r", created: true))]), Documents.keys([slot]),
-      Documents.changed(slot), Documents.recovery(slot, "text"),
-      Documents.doctor([examination], SQLiteRelease("3.53.0")),
-      Documents.check([checked], notices: []), Documents.repair([repaired], notices: []),
-      Documents.drill(drills, notices: []), Documents.copy(copies, notices: []),
-      Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")]),
-      forgetDocument(), Documents.versions([summary], notices: ["n"]),
+    let detail = ListVersions.Detail(
+      summary: summary, previous: nil, revision: 0, packs: 1, bytesDecoded: 1, bytesFetched: 1,
+      members: [.init(kind: "database", path: "p", size: 1)])
+    let pulled = Pull.Outcome(version: summary, path: "p", check: "ok", checkedAt: .push, companionsFolder: nil)
+    var all = RestoreAll.Outcome(host: "h")
+    all.failures = [("d", error)]
+    let documents: [Json] = [
+      Documents.push(report, notices: ["n"]), Documents.show(detail, notices: ["n"]),
+      Documents.pull(pulled, notices: ["n"]),
+      Documents.restore(Restore.Outcome(pulled: pulled, mode: .replace, moved: []), notices: ["n"]),
+      Documents.tables(
+        RestoreTables.Outcome(version: summary, path: "p", tables: [], dryRun: true), notices: ["n"]),
+      Documents.restoredAll(all, dryRun: false, notices: ["n"]),
+      Documents.keys([slot], notices: ["n"]), Documents.changed(slot, notices: ["n"]),
+      Documents.recovery(slot, "text", notices: ["n"]),
+      Documents.drill(drills, notices: ["n"]), Documents.copy(copies, notices: ["n"]),
+      Documents.configuration("f", [SettingLine(key: "k", value: "v", from: "f")], notices: ["n"]),
+      forgetDocument(), Documents.versions([summary], failures: [], notices: ["n"]),
       Documents.status(
         [
           .init(target: "t", databases: [.init(name: "d", host: "h")], freshnessProvable: true, problems: [error])
-        ], unreachable: [("t", error)], notices: []),
+        ], unreachable: [("t", error)], notices: ["n"]),
     ]
-    let keys = documents.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
+    return documents + documentsOfTargets()
+  }
+
+  /// Those that say of each target what was done there, here at `u`, and in `failures` where nothing was, here at `t`.
+  private func documentsOfTargets() -> [Json] {
+    let summary = version("00")
+    let listing = Listing(
+      target: "u",
+      outcome: ListVersions.Outcome(versions: [summary], problems: [error], freshnessProvable: true, formatVersion: 0))
+    let examination = Examination(target: "u", location: "l", findings: [.init(promise: "p", verdict: .kept)])
+    var checked = CheckRepository.Outcome(target: "u")
+    checked.findings = [.init(object: "o", kind: "missing", what: "w", hint: nil, isDamage: true)]
+    checked.harmed = [.init(id: nil, database: nil, host: nil, sequence: 1, time: nil, objects: [])]
+    let repaired = RepairRepository.Outcome(target: "u", check: checked)
+    let pruning = Pruning(target: "u", outcome: .init(runs: .one, chains: [], problems: [error]))
+    var lost = ForgetLost.Outcome(target: "u")
+    lost.chains = [.init(database: "d", host: "h", lost: [2...3])]
+    lost.problems = [error]
+    let failures: [Documents.Failure] = [("t", error)]
+    return [
+      Documents.list([listing], failures: failures, notices: ["n"]),
+      Documents.repositories(
+        [("u", Initialize.Outcome(repository: "r", created: true))], failures: failures, notices: ["n"]),
+      Documents.doctor([examination], SQLiteRelease("3.53.0"), failures: failures, notices: ["n"]),
+      Documents.check([checked], failures: failures, notices: ["n"]),
+      Documents.repair([repaired], failures: failures, notices: ["n"]),
+      Documents.prune([pruning], dryRun: true, failures: failures, notices: ["n"]),
+      Documents.lost([lost], dryRun: true, failures: failures, notices: ["n"]),
+    ]
+  }
+
+  @Test func `every member of every document is described`() throws {
+    let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
+    let parts = [
+      Documents.error(error),
+      Documents.pushed(Push.Pushed(version: version("00"), unchanged: true, dryRun: true)),
+    ]
+    let keys = (documents() + parts).reduce(into: Set<String>()) { $0.formUnion($1.keys) }
     #expect(keys.count > 50)
     for key in keys { #expect(documentation.contains("`\(key)`"), "Docs/Json.md does not describe `\(key)`") }
+  }
+
+  @Test func `every document has the remarks of its run`() {
+    for document in documents() {
+      #expect(document.text.hasSuffix(#","notices":["n"]}"#), "\(document.text)")
+    }
+  }
+
+  @Test func `a document names the target that failed, whatever was found at another`() {
+    let failure = #"{"target":"t","code":"failed","message":"m","hint":"h"}"#
+    for document in documentsOfTargets() {
+      // Where chains were left alone, they stand before it.
+      #expect(document.text.contains(#""failures":["#) && document.text.contains("\(failure)]"), "\(document.text)")
+    }
   }
 }
 

@@ -51,7 +51,8 @@ struct Check: SealiftCommand {
     }
     let outcomes = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(Documents.check(outcomes, notices: session.terminal.notices))
+      try session.terminal.result(
+        Documents.check(outcomes, failures: tries.failures, notices: session.terminal.notices))
     } else {
       for outcome in outcomes {
         for line in CheckLines.lines(outcome) { try session.terminal.result(printable(line)) }

@@ -29,7 +29,8 @@ struct ConfigCheck: SealiftCommand {
     let lines = try Self.effective(configuration, session.options)
     _ = try Stores(session.options, configuration, session.terminal)
     guard !session.options.json else {
-      try session.terminal.result(Documents.configuration(configuration.file, lines))
+      try session.terminal.result(
+        Documents.configuration(configuration.file, lines, notices: session.terminal.notices))
       return .success
     }
     try session.terminal.result("configuration: \(configuration.file ?? "none")")

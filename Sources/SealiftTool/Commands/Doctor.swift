@@ -26,8 +26,11 @@ struct Doctor: SealiftCommand {
     }
     let examinations = tries.done.map(\.outcome)
     let release = SQLiteRelease.ours
-    if session.options.json { try session.terminal.result(Documents.doctor(examinations, release)) }
     if let caution = release?.caution { session.terminal.notice(caution) }
+    if session.options.json {
+      try session.terminal.result(
+        Documents.doctor(examinations, release, failures: tries.failures, notices: session.terminal.notices))
+    }
     let sick = examinations.first(where: \.isSick)
     let status = try tries.status("targets", session.terminal, isLastWord: sick == nil)
     guard let sick else { return status }

@@ -34,7 +34,8 @@ struct EachVersion {
     }
     if session.options.json {
       try session.terminal.result(
-        Documents.versions(tries.done.map(\.outcome.version), notices: session.terminal.notices))
+        Documents.versions(
+          tries.done.map(\.outcome.version), failures: tries.failures, notices: session.terminal.notices))
     }
     return try tries.status("versions", session.terminal)
   }

@@ -81,7 +81,8 @@ extension Forget {
     }
     let outcomes = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(Documents.lost(outcomes, dryRun: dryRun, notices: session.terminal.notices))
+      try session.terminal.result(
+        Documents.lost(outcomes, dryRun: dryRun, failures: tries.failures, notices: session.terminal.notices))
     } else {
       for line in outcomes.flatMap({ Self.lines($0, dryRun: dryRun) }) { try session.terminal.result(printable(line)) }
       if !outcomes.isEmpty, outcomes.allSatisfy({ $0.chains.isEmpty && $0.problems.isEmpty }) {

@@ -50,11 +50,9 @@ struct ForgetReport {
 
   /// - Throws: the first failure when nothing was done.
   func end(_ terminal: Terminal) throws -> ExitStatus {
+    if failures.isEmpty, done.isEmpty { terminal.notice("there are no versions to forget") }
     if terminal.manner.json { try terminal.result(Documents.forget(self, notices: terminal.notices)) }
-    guard let first = failures.first else {
-      if done.isEmpty { terminal.notice("there are no versions to forget") }
-      return .success
-    }
+    guard let first = failures.first else { return .success }
     guard !done.isEmpty else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }
       throw first.error

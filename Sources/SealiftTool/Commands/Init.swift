@@ -33,7 +33,10 @@ struct Init: SealiftCommand {
         return outcome
       }
     }
-    if session.options.json { try session.terminal.result(Documents.repositories(tries.done)) }
+    if session.options.json {
+      try session.terminal.result(
+        Documents.repositories(tries.done, failures: tries.failures, notices: session.terminal.notices))
+    }
     return try tries.status("repositories", session.terminal)
   }
 }

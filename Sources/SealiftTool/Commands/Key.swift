@@ -31,7 +31,7 @@ struct KeyList: SealiftCommand {
     let (keys, target) = try session.keys()
     let slots = try await keys.list(at: target)
     guard !session.options.json else {
-      try session.terminal.result(Documents.keys(slots))
+      try session.terminal.result(Documents.keys(slots, notices: session.terminal.notices))
       return .success
     }
     var table = Table([("ID", .left), ("KIND", .left), ("CREATED", .left), ("", .left)])
@@ -74,7 +74,7 @@ struct KeyAdd: SealiftCommand {
     let (keys, target) = try session.keys()
     let slot = try await keys.add(try secret(for: target.name), at: target)
     guard !session.options.json else {
-      try session.terminal.result(Documents.changed(slot))
+      try session.terminal.result(Documents.changed(slot, notices: session.terminal.notices))
       return .success
     }
     try session.terminal.result("\(printable(target.name)): added \(slot.kind) \(slot.id)")
@@ -104,7 +104,7 @@ struct KeyRemove: SealiftCommand {
     let (keys, target) = try session.keys()
     let slot = try await keys.remove(id, at: target, force: force)
     guard !session.options.json else {
-      try session.terminal.result(Documents.changed(slot))
+      try session.terminal.result(Documents.changed(slot, notices: session.terminal.notices))
       return .success
     }
     try session.terminal.result("\(printable(target.name)): removed \(slot.kind) \(slot.id)")
@@ -128,7 +128,7 @@ struct KeyRecovery: SealiftCommand {
     let (keys, target) = try session.keys()
     let (slot, text) = try await keys.addRecoveryKey(at: target)
     guard !session.options.json else {
-      try session.terminal.result(Documents.recovery(slot, text))
+      try session.terminal.result(Documents.recovery(slot, text, notices: session.terminal.notices))
       return .success
     }
     try session.terminal.result(text)

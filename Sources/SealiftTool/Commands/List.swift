@@ -44,7 +44,8 @@ struct List: SealiftCommand {
     }
     let listings = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(Documents.list(listings, notices: session.terminal.notices))
+      try session.terminal.result(
+        Documents.list(listings, failures: tries.failures, notices: session.terminal.notices))
     } else {
       for listing in listings { try show(listing, isOneOfMany: chosen.count > 1, session.terminal) }
     }

@@ -53,7 +53,8 @@ struct PruneCommand: SealiftCommand {
     }
     let prunings = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(Documents.prune(prunings, dryRun: dryRun, notices: session.terminal.notices))
+      try session.terminal.result(
+        Documents.prune(prunings, dryRun: dryRun, failures: tries.failures, notices: session.terminal.notices))
     } else {
       for pruning in prunings { try show(pruning, session.terminal) }
     }

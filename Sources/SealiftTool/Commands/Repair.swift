@@ -60,7 +60,8 @@ struct Repair: SealiftCommand {
     }
     let outcomes = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(Documents.repair(outcomes, notices: session.terminal.notices))
+      try session.terminal.result(
+        Documents.repair(outcomes, failures: tries.failures, notices: session.terminal.notices))
     } else {
       for outcome in outcomes {
         for line in Self.lines(outcome) { try session.terminal.result(printable(line)) }

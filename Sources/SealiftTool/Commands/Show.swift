@@ -23,7 +23,7 @@ struct Show: SealiftCommand {
     let detail = try await ListVersions(try session.world(configuration, readOnly: true)).show(
       selector, at: try targets.access(target))
     guard !session.options.json else {
-      try session.terminal.result(Documents.show(detail))
+      try session.terminal.result(Documents.show(detail, notices: session.terminal.notices))
       return .success
     }
     for (name, value) in Self.facts(detail) where !value.isEmpty {

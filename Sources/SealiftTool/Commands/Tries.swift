@@ -3,6 +3,7 @@ import Sealift
 /// The same thing done for several targets: the failure of one does not stop the others.
 struct Tries<Outcome> {
   private(set) var done: [(target: String, outcome: Outcome)] = []
+  /// `status` tells people of each. With `--json` the document has to: the error is that of one, or something worse.
   private(set) var failures: [(target: String, error: OperationError)] = []
 
   /// Failures are told when they happen; the run goes on.

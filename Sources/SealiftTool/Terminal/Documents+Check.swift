@@ -1,11 +1,13 @@
 import Sealift
 
 extension Documents {
-  static func check(_ outcomes: [CheckRepository.Outcome], notices: [String]) -> Json {
-    .object([("targets", .array(outcomes.map(checked))), ("notices", .strings(notices))])
+  static func check(_ outcomes: [CheckRepository.Outcome], failures: [Failure], notices: [String]) -> Json {
+    .object([
+      ("targets", .array(outcomes.map(checked))), ("failures", failed(failures)), ("notices", .strings(notices)),
+    ])
   }
 
-  static func repair(_ outcomes: [RepairRepository.Outcome], notices: [String]) -> Json {
+  static func repair(_ outcomes: [RepairRepository.Outcome], failures: [Failure], notices: [String]) -> Json {
     let targets = outcomes.map { outcome in
       Json.object([
         ("target", .string(outcome.target)), ("dryRun", .bool(outcome.dryRun)), ("whole", .bool(outcome.isWhole)),
@@ -17,7 +19,9 @@ extension Documents {
         ("problems", .array(outcome.failures.map { problem($0, at: outcome.target) })),
       ])
     }
-    return .object([("targets", .array(targets)), ("notices", .strings(notices))])
+    return .object([
+      ("targets", .array(targets)), ("failures", failed(failures)), ("notices", .strings(notices)),
+    ])
   }
 
   private static func checked(_ outcome: CheckRepository.Outcome) -> Json {
@@ -45,13 +49,6 @@ extension Documents {
       ("id", .optional(version.id)), ("database", .optional(version.database)), ("host", .optional(version.host)),
       ("sequence", .number(Int(clamping: version.sequence))), ("time", .optional(version.time.map(Times.text))),
       ("needs", .strings(version.objects)),
-    ])
-  }
-
-  private static func problem(_ problem: OperationError, at target: String) -> Json {
-    .object([
-      ("target", .string(target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
-      ("hint", .optional(problem.hint)),
     ])
   }
 }

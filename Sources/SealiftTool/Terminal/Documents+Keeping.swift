@@ -11,19 +11,14 @@ extension Documents {
         ("decisions", .array(one.chain.plan.decisions.map(decision))),
       ])
     }
-    let failures = report.failures.map { failure in
-      Json.object([
-        ("target", .string(failure.target)), ("code", .string(failure.error.code)),
-        ("message", .string(failure.error.message)), ("hint", .optional(failure.error.hint)),
-      ])
-    }
     return .object([
-      ("chains", .array(chains)), ("failures", .array(failures)), ("dryRun", .bool(report.isDryRun)),
+      ("chains", .array(chains)), ("failures", failed(report.failures)), ("dryRun", .bool(report.isDryRun)),
       ("notices", .strings(notices)),
     ])
   }
 
-  static func lost(_ outcomes: [ForgetLost.Outcome], dryRun: Bool, notices: [String]) -> Json {
+  /// - Parameter failures: of whole targets. Chains that were left alone stand before them.
+  static func lost(_ outcomes: [ForgetLost.Outcome], dryRun: Bool, failures: [Failure], notices: [String]) -> Json {
     let chains = outcomes.flatMap { outcome in
       outcome.chains.map { chain in
         let lost = chain.lost.map { range in
@@ -37,22 +32,19 @@ extension Documents {
         ])
       }
     }
-    let failures = outcomes.flatMap { outcome in
-      outcome.problems.map { problem in
-        Json.object([
-          ("target", .string(outcome.target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
-          ("hint", .optional(problem.hint)),
-        ])
-      }
+    let doubts: [Failure] = outcomes.flatMap { outcome in
+      outcome.problems.map { (target: outcome.target, error: $0) }
     }
     return .object([
-      ("chains", .array(chains)), ("failures", .array(failures)), ("dryRun", .bool(dryRun)),
+      ("chains", .array(chains)), ("failures", failed(doubts + failures)), ("dryRun", .bool(dryRun)),
       ("notices", .strings(notices)),
     ])
   }
 
-  static func versions(_ versions: [VersionSummary], notices: [String]) -> Json {
-    .object([("versions", .array(versions.map(version))), ("notices", .strings(notices))])
+  static func versions(_ versions: [VersionSummary], failures: [Failure], notices: [String]) -> Json {
+    .object([
+      ("versions", .array(versions.map(version))), ("failures", failed(failures)), ("notices", .strings(notices)),
+    ])
   }
 
   private static func decision(_ decision: RetentionPlan.Decision) -> Json {

@@ -1,7 +1,7 @@
 import Sealift
 
 extension Documents {
-  static func prune(_ prunings: [Pruning], dryRun: Bool, notices: [String]) -> Json {
+  static func prune(_ prunings: [Pruning], dryRun: Bool, failures: [Failure], notices: [String]) -> Json {
     let targets = prunings.map { pruning in
       Json.object([
         ("target", .string(pruning.target)), ("runs", .string(pruning.outcome.runs.rawValue)),
@@ -9,17 +9,10 @@ extension Documents {
         ("hidden", .number(pruning.outcome.hidden)),
       ])
     }
-    let problems = prunings.flatMap { pruning in
-      pruning.outcome.problems.map { problem in
-        Json.object([
-          ("target", .string(pruning.target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
-          ("hint", .optional(problem.hint)),
-        ])
-      }
-    }
+    let problems = prunings.flatMap { pruning in pruning.outcome.problems.map { problem($0, at: pruning.target) } }
     return .object([
       ("targets", .array(targets)), ("dryRun", .bool(dryRun)), ("problems", .array(problems)),
-      ("notices", .strings(notices)),
+      ("failures", failed(failures)), ("notices", .strings(notices)),
     ])
   }
 

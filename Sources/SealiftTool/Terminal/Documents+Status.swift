@@ -31,7 +31,15 @@ extension Documents {
       ("ageSeconds", status.age.map { .number(Int(clamping: $0 / 1000)) } ?? .null),
       ("change", .string(status.change.rawValue)), ("count", .number(status.versions)),
       ("forgottenCount", .number(status.forgotten)), ("foundDamagedCount", .number(status.foundDamaged)),
-      ("drilled", status.drilled.map(version) ?? .null), ("sound", .bool(status.isSound)),
+      ("drilled", status.drilled.map(version) ?? .null), ("lastDrill", status.lastDrill.map(drill) ?? .null),
+      ("sound", .bool(status.isSound)),
+    ])
+  }
+
+  private static func drill(_ last: StatusOfDatabases.LastDrill) -> Json {
+    .object([
+      ("version", .string(last.version)), ("time", .string(Times.text(last.time))), ("passed", .bool(last.passed)),
+      ("text", .string(last.text)),
     ])
   }
 

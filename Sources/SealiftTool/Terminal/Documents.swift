@@ -1,7 +1,11 @@
 import Sealift
 
-/// The documents of `--json`, each described in `Docs/Json.md`. Members are only ever added.
+/// The documents of `--json`, each described in `Docs/Json.md`. Members are only ever added. Those for standard output
+/// have the remarks of the run as `notices`: with `--json` they are said nowhere else.
 enum Documents {
+  /// A target that failed as a whole.
+  typealias Failure = (target: String, error: OperationError)
+
   static func error(_ error: OperationError) -> Json {
     .object([
       (
@@ -34,28 +38,21 @@ enum Documents {
     ])
   }
 
-  static func list(_ listings: [Listing], notices: [String]) -> Json {
+  static func list(_ listings: [Listing], failures: [Failure], notices: [String]) -> Json {
     let targets = listings.map { listing in
       Json.object([
         ("target", .string(listing.target)), ("formatVersion", .number(listing.outcome.formatVersion)),
         ("freshnessProvable", .bool(listing.outcome.freshnessProvable)),
       ])
     }
-    let problems = listings.flatMap { listing in
-      listing.outcome.problems.map { problem in
-        Json.object([
-          ("target", .string(listing.target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
-          ("hint", .optional(problem.hint)),
-        ])
-      }
-    }
+    let problems = listings.flatMap { listing in listing.outcome.problems.map { problem($0, at: listing.target) } }
     return .object([
       ("versions", .array(listings.flatMap(\.outcome.versions).map(version))), ("targets", .array(targets)),
-      ("problems", .array(problems)), ("notices", .strings(notices)),
+      ("problems", .array(problems)), ("failures", failed(failures)), ("notices", .strings(notices)),
     ])
   }
 
-  static func show(_ detail: ListVersions.Detail) -> Json {
+  static func show(_ detail: ListVersions.Detail, notices: [String]) -> Json {
     let files = detail.members.map { member in
       Json.object([
         ("kind", .string(member.kind)), ("path", .string(member.path)), ("size", .number(member.size)),
@@ -67,6 +64,7 @@ enum Documents {
       ("revision", .number(detail.revision)), ("packs", .number(detail.packs)),
       ("bytesDecoded", .number(detail.bytesDecoded)), ("bytesFetched", .number(detail.bytesFetched)),
       ("members", .array(files)), ("store", store(detail.store)), ("left", capture(detail.capture)),
+      ("notices", .strings(notices)),
     ])
   }
 
@@ -80,17 +78,23 @@ enum Documents {
     ])
   }
 
-  static func repositories(_ made: [(target: String, outcome: Initialize.Outcome)]) -> Json {
+  static func repositories(
+    _ made: [(target: String, outcome: Initialize.Outcome)], failures: [Failure], notices: [String]
+  ) -> Json {
     let repositories = made.map { one in
       Json.object([
         ("target", .string(one.target)), ("repository", .string(one.outcome.repository)),
         ("created", .bool(one.outcome.created)),
       ])
     }
-    return .object([("repositories", .array(repositories))])
+    return .object([
+      ("repositories", .array(repositories)), ("failures", failed(failures)), ("notices", .strings(notices)),
+    ])
   }
 
-  static func keys(_ slots: [ManageKeys.Slot]) -> Json { .object([("keys", .array(slots.map(key)))]) }
+  static func keys(_ slots: [ManageKeys.Slot], notices: [String]) -> Json {
+    .object([("keys", .array(slots.map(key))), ("notices", .strings(notices))])
+  }
 
   static func key(_ slot: ManageKeys.Slot) -> Json {
     .object([
@@ -99,11 +103,13 @@ enum Documents {
     ])
   }
 
-  static func recovery(_ slot: ManageKeys.Slot, _ text: String) -> Json {
-    .object([("key", key(slot)), ("recoveryKey", .string(text))])
+  static func recovery(_ slot: ManageKeys.Slot, _ text: String, notices: [String]) -> Json {
+    .object([("key", key(slot)), ("recoveryKey", .string(text)), ("notices", .strings(notices))])
   }
 
-  static func doctor(_ examinations: [Examination], _ release: SQLiteRelease?) -> Json {
+  static func doctor(
+    _ examinations: [Examination], _ release: SQLiteRelease?, failures: [Failure], notices: [String]
+  ) -> Json {
     let targets = examinations.map { examination in
       let findings = examination.findings.map { finding in
         let note: String? =
@@ -122,18 +128,35 @@ enum Documents {
     }
     return .object([
       ("targets", .array(targets)), ("sqlite", .optional(release?.description)),
-      ("losesPages", .bool(release?.losesPages ?? false)),
+      ("losesPages", .bool(release?.losesPages ?? false)), ("failures", failed(failures)),
+      ("notices", .strings(notices)),
     ])
   }
 
-  static func configuration(_ file: String?, _ lines: [SettingLine]) -> Json {
+  static func configuration(_ file: String?, _ lines: [SettingLine], notices: [String]) -> Json {
     let settings = lines.map { line in
       Json.object([("key", .string(line.key)), ("value", .string(line.value)), ("from", .string(line.from))])
     }
-    return .object([("configuration", .object([("file", .optional(file)), ("settings", .array(settings))]))])
+    return .object([
+      ("configuration", .object([("file", .optional(file)), ("settings", .array(settings))])),
+      ("notices", .strings(notices)),
+    ])
   }
 
-  static func changed(_ slot: ManageKeys.Slot) -> Json { .object([("key", key(slot))]) }
+  static func changed(_ slot: ManageKeys.Slot, notices: [String]) -> Json {
+    .object([("key", key(slot)), ("notices", .strings(notices))])
+  }
+
+  /// What went wrong at a target, as it stands in `problems` and `failures`.
+  static func problem(_ problem: OperationError, at target: String) -> Json {
+    .object([
+      ("target", .string(target)), ("code", .string(problem.code)), ("message", .string(problem.message)),
+      ("hint", .optional(problem.hint)),
+    ])
+  }
+
+  /// Targets that failed. The error of a run tells of one of them, or of something worse: here stand all.
+  static func failed(_ failures: [Failure]) -> Json { .array(failures.map { problem($0.error, at: $0.target) }) }
 
   private static func members(_ version: VersionSummary) -> [(String, Json)] {
     [

@@ -10,7 +10,7 @@ import Sealift
 /// - Text from elsewhere (names, tags, notes, a server's words) has its control characters escaped.
 /// - Colours and the progress bar appear on a terminal only; `NO_COLOR` and `--no-progress` are honoured.
 /// - With `--json` standard output carries one document, standard error one `{"error": …}`, and remarks are kept for the
-///   document.
+///   document, which has them as `notices`.
 final class Terminal: Sendable {
   struct Manner: Sendable {
     var json = false
