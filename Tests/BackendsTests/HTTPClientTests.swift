@@ -178,6 +178,23 @@ import Testing
     }
   }
 
+  /// The command that cancels it is gone from the queue by then.
+  @Test func `a request that was cancelled a moment before it is queued is never sent`() async {
+    let loop = CurlLoop(HTTPSettings())
+    let outcome = await Task {
+      await withCheckedContinuation { (continuation: CheckedContinuation<CurlTransfer.Outcome, Never>) in
+        withUnsafeCurrentTask { $0?.cancel() }
+        let request = HTTPRequest("GET", "http://127.0.0.1:1/x")
+        if !loop.add(CurlTransfer(loop.nextNumber(), request, continuation)) {
+          continuation.resume(returning: .failure(.cancelled(request)))
+        }
+      }
+    }.value
+    loop.stop()
+    #expect(throws: StoreError.self) { try outcome.get() }
+    if case .failure(let error) = outcome { #expect(error.code == .cancelled) }
+  }
+
   @Test func `a kept connection that died is replaced, and the body sent from its start`() async throws {
     let body = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
     try await withServer { request in

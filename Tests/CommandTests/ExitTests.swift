@@ -248,10 +248,29 @@ import Testing
     #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
   }
 
+  @Test func `a signal ends the command that prints a secret, too`() async throws {
+    let home = try Home()
+    let place = home.program.file("number")
+    try home.program.write(
+      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"echo $$ > \(place).new; mv \(place).new \(place); exec sleep 600\"}}}",
+      to: "slow.json")
+    #expect(mkdir(home.program.file("target"), 0o700) == 0)
+    let child = try Child(
+      ["env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("slow.json"), "init"])
+    #expect(try await eventually { home.program.exists("number") })
+    let text = String(decoding: try fileBytes(place), as: UTF8.self)
+    let number = try #require(pid_t(text.filter(\.isNumber)))
+    #expect(kill(number, 0) == 0)
+    child.signal(SIGTERM)
+    #expect(try await child.end() == 143)
+    #expect(kill(number, 0) == -1 && errno == ESRCH)
+  }
+
   @Test func `a second signal ends it at once`() async throws {
     let home = try Home()
+    // One that does not end when it is asked to, and says that it lives.
     try home.program.write(
-      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"touch \(home.program.file("started")); while [ -e \(home.program.file("started")) ]; do sleep 0.1; done\"}}}",
+      "{\"targets\":{\"t\":{\"url\":\"\(home.target)\",\"passphraseCommand\":\"trap '' TERM; touch \(home.program.file("started")); while [ -e \(home.program.file("started")) ]; do sleep 0.1; touch \(home.program.file("alive")); done\"}}}",
       to: "slow.json")
     #expect(mkdir(home.program.file("target"), 0o700) == 0)
     let child = try Child(
@@ -262,7 +281,9 @@ import Testing
     try await Task.sleep(for: .milliseconds(300))
     child.signal(SIGTERM)
     #expect(try await child.end() == 143)
-    // Until then it waits, and holds what it inherited.
+    // Nobody waited for it to end.
+    unlink(home.program.file("alive"))
+    #expect(try await eventually { home.program.exists("alive") })
     unlink(home.program.file("started"))
   }
 }

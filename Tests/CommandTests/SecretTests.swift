@@ -150,4 +150,20 @@ import Testing
     let ending = try await home.program("--config", "look.json", "list")
     #expect(ending.error.contains(#/Max core file size\s+0\s+0/#))
   }
+
+  /// Nothing but SIGKILL would end it otherwise, nor what it starts.
+  @Test func `a command that prints a secret has no signal blocked or ignored`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try home.program.write(
+      #"{"targets":{"t":{"url":"\#(home.target)","passphraseCommand":"grep -E 'Sig(Blk|Ign)' /proc/self/status >&2; cat \#(home.program.file("key"))"}}}"#,
+      to: "look.json")
+    let ending = try await home.program("--config", "look.json", "list")
+    for kind in ["SigBlk", "SigIgn"] {
+      let line = try #require(ending.error.split(separator: "\n").first { $0.hasPrefix(kind) })
+      let signals = try #require(UInt64(line.split(separator: "\t").last ?? "", radix: 16))
+      // Above the first 31 are two of glibc's own, which it ignores in every child.
+      #expect(signals & 0x7FFF_FFFF == 0, "\(line)")
+    }
+  }
 }

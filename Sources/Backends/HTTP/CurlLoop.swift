@@ -61,7 +61,8 @@ final class CurlLoop: Sendable {
     }
   }
 
-  /// `false` when the loop has ended, or could not begin; then nothing will come of the transfer.
+  /// `false` when the loop has ended, or could not begin, or the task that asks was cancelled; then nothing will come of
+  /// the transfer.
   func add(_ transfer: CurlTransfer) -> Bool { post(.add(transfer)) }
 
   /// Ends a transfer; one that is unknown or over is not minded.
@@ -72,6 +73,9 @@ final class CurlLoop: Sendable {
   private func post(_ command: Command) -> Bool {
     inbox.withLock { inbox in
       if inbox.isStopped { return false }
+      // Under the lock: if the task is cancelled after this look, the handler's command stands in the queue behind this
+      // one. In front of it, it would end nothing.
+      if case .add = command, Task.isCancelled { return false }
       if case .stop = command { inbox.isStopped = true }
       inbox.commands.append(command)
       // Under the lock: after `stop` was taken out the handle may be gone.

@@ -18,8 +18,7 @@ final class HTTPClient: Sendable {
     let number = loop.nextNumber()
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // If the task is cancelled after this look, the handler's command stands in the queue behind this one.
-        guard !Task.isCancelled, loop.add(CurlTransfer(number, request, continuation)) else {
+        guard loop.add(CurlTransfer(number, request, continuation)) else {
           return continuation.resume(returning: .failure(Task.isCancelled ? .cancelled(request) : .noMemory))
         }
       }

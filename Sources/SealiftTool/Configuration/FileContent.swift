@@ -37,6 +37,24 @@ enum FileContent {
     }
   }
 
+  /// The same of what somebody writes meanwhile: a signal ends the wait.
+  /// - Throws: `Failure`; `CancellationError`.
+  static func readAll(asWritten descriptor: Int32, limit: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      try Task.checkCancellation()
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&waiting, 1, 100) > 0 else { continue }
+      let count = Glibc.read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw failure() }
+      if count == 0 { return bytes }
+      bytes += buffer[..<count]
+      guard bytes.count <= limit else { throw Failure(reason: "it is longer than \(limit) bytes") }
+    }
+  }
+
   private static func failure() -> Failure {
     Failure(reason: String(cString: strerror(errno)).lowercased(), isAbsent: errno == ENOENT)
   }

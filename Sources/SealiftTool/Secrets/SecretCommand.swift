@@ -4,9 +4,11 @@ import Sealift
 /// Runs a command of the configuration that prints a secret, such as `pass show sealift`.
 enum SecretCommand {
   private static let limit = 64 << 10
+  /// Hundredths of a second that a command has to end in after SIGTERM.
+  private static let grace = 300
 
   /// What `/bin/sh -c line` wrote to its standard output. Its standard error goes to ours.
-  /// - Throws: `.usage` when it cannot be run, fails, or writes more than 64 KiB.
+  /// - Throws: `.usage` when it cannot be run, fails, or writes more than 64 KiB; `CancellationError`.
   static func output(of line: String) throws -> [UInt8] {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw failure("cannot be run: \(String(cString: strerror(errno)))") }
@@ -19,7 +21,7 @@ enum SecretCommand {
     }
     defer { close(ends[0]) }
     do {
-      let bytes = try FileContent.readAll(ends[0], limit: limit)
+      let bytes = try FileContent.readAll(asWritten: ends[0], limit: limit)
       let status = wait(child)
       guard status == 0 else { throw failure("ended with status \(status)") }
       return bytes
@@ -27,6 +29,9 @@ enum SecretCommand {
       kill(child, SIGKILL)
       _ = wait(child)
       throw failure("wrote no secret: \(error.reason)")
+    } catch let error as CancellationError {
+      end(child)
+      throw error
     }
   }
 
@@ -36,7 +41,8 @@ enum SecretCommand {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
 
-    // What we ignore, the child would ignore too.
+    // What we ignore, the child would ignore too; and the thread that this is may have every signal blocked, which the
+    // child would inherit, and all that it starts: nothing but SIGKILL could end them.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -44,7 +50,10 @@ enum SecretCommand {
     sigemptyset(&usual)
     for number in [SIGPIPE, SIGXFSZ] { sigaddset(&usual, number) }
     posix_spawnattr_setsigdefault(&attributes, &usual)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
 
     var arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", line].map { (text: String) in strdup(text) }
     arguments.append(nil)
@@ -53,6 +62,17 @@ enum SecretCommand {
     let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, &arguments, environ)
     guard result == 0 else { throw failure("cannot be run: \(String(cString: strerror(result)))") }
     return child
+  }
+
+  /// Asks it to end, and ends it when it does not.
+  private static func end(_ child: pid_t) {
+    kill(child, SIGTERM)
+    for _ in 0..<grace {
+      if waitpid(child, nil, WNOHANG) == child { return }
+      usleep(10_000)
+    }
+    kill(child, SIGKILL)
+    _ = wait(child)
   }
 
   /// The exit status, or 128 and the signal.

@@ -88,8 +88,8 @@ enum SecretFile {
   static func read(descriptor: Int32) throws -> [UInt8] {
     do {
       defer { close(descriptor) }
-      return try FileContent.readAll(descriptor, limit: limit)
-    } catch {
+      return try FileContent.readAll(asWritten: descriptor, limit: limit)
+    } catch let error as FileContent.Failure {
       throw OperationError(
         .usage, code: "secretUnreadable", "cannot read the passphrase from descriptor \(descriptor): \(error.reason)",
         hint: "Open it in the shell: `sealift --passphrase-fd 3 list 3<passphrase.txt`.")
