@@ -103,6 +103,22 @@ import Testing
     #expect(SampleTable.read(from: path, pages: 1000, pageSize: 4096, in: scratch.path) == nil)
   }
 
+  /// One flipped bit costs bytes, and no more.
+  @Test func `a kept sample without its page is no sample`() throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/samples"
+    let table = try SampleTable(pages: 1000, pageSize: 4096, in: scratch.path)
+    table.insert(77, page: 3)
+    table.insert(78, page: 4)
+    try table.write(to: path)
+    var bytes = try #require(try StateFiles.read(path))
+    let slot = try #require(stride(from: 16, to: bytes.count, by: 8).first { bytes[$0] == 4 && bytes[$0 + 4] == 77 })
+    bytes[slot] = 0
+    try StateFiles.write(bytes, to: path)
+    let read = try #require(SampleTable.read(from: path, pages: 1000, pageSize: 4096, in: scratch.path))
+    #expect(read[77] == nil && read[78] == 4)
+  }
+
   private func samples(of page: [UInt8]) -> Set<UInt32> {
     var found: Set<UInt32> = []
     page.withUnsafeBytes { PageSampler(distance: 512).samples(of: $0) { found.insert($0) } }

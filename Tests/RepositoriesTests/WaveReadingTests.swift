@@ -94,4 +94,21 @@ import Testing
     }
     #expect(try await home.read(version.manifest, limits: Self.cuts[cut]) == version.image)
   }
+
+  /// Who restores holds in memory what a request brings, wanted or not.
+  @Test(arguments: [1, 2, 5, 20, 40]) func `of a thin selection little more is fetched than is wanted`(every: Int) {
+    let (length, count) = (4096, 20_000)
+    var stretches: [Stretch] = []
+    for index in stride(from: 0, to: count, by: every) {
+      let frame = index * length..<(index + 1) * length
+      if stretches.isEmpty || !stretches[stretches.count - 1].take(frame) { stretches.append(Stretch(frame)) }
+    }
+    let wanted = (count + every - 1) / every * length
+    let fetched = stretches.map(\.range.count).reduce(0, +)
+    #expect(fetched >= wanted && fetched <= 2 * wanted + stretches.count * Stretch.gap)
+    // Where nearly all of it is wanted, by few requests.
+    if every <= 2 { #expect(stretches.count <= fetched / (4 << 20)) }
+    #expect(stretches.allSatisfy { $0.isThin == (every > 1) || $0.range.count == length })
+    #expect(stretches.allSatisfy { $0.range.count <= 8 << 20 })
+  }
 }

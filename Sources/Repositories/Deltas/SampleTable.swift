@@ -51,8 +51,9 @@ final class SampleTable: @unchecked Sendable {
   }
 
   subscript(_ tag: UInt32) -> Int? {
-    let slot = slots[place(of: tag)]
-    return slot == 0 ? nil : Int(slot & 0xFFFF_FFFF) - 1
+    // A kept table may have rotted: a tag without a page.
+    let page = slots[place(of: tag)] & 0xFFFF_FFFF
+    return page == 0 ? nil : Int(page) - 1
   }
 
   private func place(of tag: UInt32) -> Int {

@@ -11,28 +11,27 @@ struct FrameFetch: Sendable {
     let keys: ObjectKeys
   }
 
-  /// Frames that lie this close are fetched together: what lies between costs less than another request.
-  private static let gap = 128 << 10
-  private static let requestLimit = 8 << 20
-
   private let packs: OpenPacks
 
   init(_ packs: OpenPacks) { self.packs = packs }
 
-  /// - Returns: ciphertext and tag of each frame; neighbours share memory.
+  /// - Returns: ciphertext and tag of each frame; neighbours share memory, but none holds what nobody wants.
   /// - Throws: `.damaged` when a pack is missing or cut; `StoreError`.
   func fetch(_ frames: [Frame]) async throws -> [FramePlace: ArraySlice<UInt8>] {
     let requests = Self.requests(for: frames)
     let answers = try await bounded(requests, atOnce: packs.repository.store.traits.concurrency) { [packs] request in
-      try await packs.repository.part(request.range, of: request.frames[0].entry, chain: packs.chain)
+      let range = request.stretch.range
+      let bytes = try await packs.repository.part(range, of: request.frames[0].entry, chain: packs.chain)
+      return request.frames.map { frame in
+        let start = frame.record.offset - range.lowerBound
+        let sealed = bytes[start..<start + Int(frame.record.sealedLength)]
+        return request.stretch.isThin ? ArraySlice(Array(sealed)) : sealed
+      }
     }
     var sealed: [FramePlace: ArraySlice<UInt8>] = [:]
     sealed.reserveCapacity(frames.count)
     for (request, bytes) in zip(requests, answers) {
-      for frame in request.frames {
-        let start = frame.record.offset - request.range.lowerBound
-        sealed[frame.place] = bytes[start..<start + Int(frame.record.sealedLength)]
-      }
+      for (frame, bytes) in zip(request.frames, bytes) { sealed[frame.place] = bytes }
     }
     return sealed
   }
@@ -40,20 +39,18 @@ struct FrameFetch: Sendable {
   private struct Request: Sendable {
     /// Of one pack, ascending.
     var frames: [Frame]
-    var range: Range<Int>
+    var stretch: Stretch
   }
 
   private static func requests(for frames: [Frame]) -> [Request] {
     var requests: [Request] = []
     for frame in frames.sorted(by: { $0.place < $1.place }) {
       let range = frame.record.offset..<frame.record.offset + Int(frame.record.sealedLength)
-      if let last = requests.last, last.frames[0].place.pack == frame.place.pack,
-        range.lowerBound - last.range.upperBound <= gap, range.upperBound - last.range.lowerBound <= requestLimit
-      {
-        requests[requests.count - 1].frames.append(frame)
-        requests[requests.count - 1].range = last.range.lowerBound..<range.upperBound
+      let last = requests.count - 1
+      if last >= 0, requests[last].frames[0].place.pack == frame.place.pack, requests[last].stretch.take(range) {
+        requests[last].frames.append(frame)
       } else {
-        requests.append(Request(frames: [frame], range: range))
+        requests.append(Request(frames: [frame], stretch: Stretch(range)))
       }
     }
     return requests
