@@ -182,16 +182,27 @@ package struct Repository: Sendable {
     return nil
   }
 
+  /// The one with the highest number that is authentic; nothing older takes its place, which would bring back keys that
+  /// were retired.
   private static func newestKeyring(
     _ names: [NumberedName], master: MasterKey, repository: RepositoryID, at store: any ObjectStore
   ) async throws -> (Keyring, NumberedName) {
     var problem: (any Error)?
-    for name in names.sorted(by: { $0.number > $1.number }) {
+    for name in NumberedName.newestFirst(names) {
       guard let bytes = try await store.present(name.objectName) else { continue }
-      do {
-        return (try Keyring.open(bytes, name: name.digest, master: master, repository: repository), name)
+      let meta: [UInt8]
+      do throws(SealError) {
+        meta = try Keyring.meta(of: bytes, name: name.digest, master: master, repository: repository)
       } catch {
         problem = error
+        continue
+      }
+      do throws(SealError) {
+        return (try Keyring(decoding: meta), name)
+      } catch {
+        throw RepositoryError(
+          .unsupported, "this program cannot read the keyring of the repository", hint: "Install a newer sealift.",
+          cause: error)
       }
     }
     throw RepositoryError(
@@ -203,22 +214,43 @@ package struct Repository: Sendable {
   private static func checkConfiguration(
     _ names: [NumberedName], keys: SealingKeys, at store: any ObjectStore
   ) async throws {
-    for name in names.sorted(by: { $0.number > $1.number }) {
+    var problem: SealError?
+    for name in NumberedName.newestFirst(names) {
       guard let bytes = try await store.present(name.objectName) else { continue }
+      let object: OpenedObject
       do throws(SealError) {
-        let object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
+        object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
+      } catch {
+        // Anybody can write that a format is newer: it counts where nothing else can be read.
+        if error.code == .unsupported { problem = error }
+        continue
+      }
+      do throws(SealError) {
         _ = try RepositoryConfiguration(decoding: object.directory.meta)
         return
       } catch {
-        guard error.code == .unsupported else { continue }
-        throw RepositoryError(
-          .unsupported, "the repository uses a feature this program does not know",
-          hint: "Install a newer sealift.", cause: error)
+        throw RepositoryError.unsupported(error)
       }
     }
+    if let problem { throw RepositoryError.unsupported(problem) }
     throw RepositoryError(
       .damaged, "no configuration of repository \(keys.repository.hex) can be read",
       hint: "Bring back the objects below config/ from a copy of the target.")
+  }
+}
+
+extension RepositoryError {
+  fileprivate static func unsupported(_ cause: SealError) -> RepositoryError {
+    RepositoryError(
+      .unsupported, "the repository uses a feature this program does not know", hint: "Install a newer sealift.",
+      cause: cause)
+  }
+}
+
+extension NumberedName {
+  /// The one that counts, if it is authentic, comes first (`Docs/Format.md` §5).
+  static func newestFirst(_ names: [NumberedName]) -> [NumberedName] {
+    names.sorted { ($0.number, $0.objectName.text) > ($1.number, $1.objectName.text) }
   }
 }
 

@@ -75,7 +75,7 @@ package struct Keyring: Sendable {
     return writer.bytes
   }
 
-  init(decoding bytes: [UInt8]) throws(SealError) {
+  package init(decoding bytes: [UInt8]) throws(SealError) {
     var reader = ByteReader(bytes, "keyring")
     try reader.expectVersionZero()
     currentEpoch = try reader.read()
@@ -117,13 +117,21 @@ package struct Keyring: Sendable {
   package static func open(
     _ bytes: [UInt8], name: Digest?, master: MasterKey, repository: RepositoryID
   ) throws(SealError) -> Keyring {
+    try Keyring(decoding: meta(of: bytes, name: name, master: master, repository: repository))
+  }
+
+  /// What an authentic keyring holds, which may be more than this program understands.
+  /// - Throws: as `open`.
+  package static func meta(
+    of bytes: [UInt8], name: Digest?, master: MasterKey, repository: RepositoryID
+  ) throws(SealError) -> [UInt8] {
     if let name, Digest.sha256(of: bytes) != name {
       throw SealError(.damaged, "the keyring is not what its name says: it was damaged or replaced")
     }
     let object = try OpenedObject.open(bytes, kind: .keyring, repository: repository, wrongKey: .wrongKey) { _ in
       kindKey(master, repository)
     }
-    return try Keyring(decoding: object.directory.meta)
+    return object.directory.meta
   }
 
   private static func kindKey(_ master: MasterKey, _ repository: RepositoryID) -> [UInt8] {

@@ -73,6 +73,55 @@ import Testing
     Fault.wentBack.met("older keyring")
   }
 
+  @Test(arguments: 0..<4) func `a repair stores no older keyring in the newest one's place`(lost: Int) async throws {
+    let home = try await Home()
+    try await rotate(home, to: 2)
+    home.store.content[keyrings(home)[lost].name] = nil
+    let opened = try await Repository.open(at: home.store, with: Home.secret)
+    #expect(try await opened.repairOpening().count == (lost < 2 ? 0 : 1))
+    #expect(try await opened.repairOpening().isEmpty)
+    let again = try await Repository.open(at: home.store, with: Home.secret)
+    #expect(again.keys.keyring.currentEpoch == 2)
+  }
+
+  /// Two machines that rotate at once: all that read the repository agree on one of both.
+  @Test func `of two keyrings of one number the greater name counts`() async throws {
+    let home = try await Home()
+    try await rotate(home, to: 2)
+    let made = keyrings(home).suffix(2).map(\.name)
+    let bytes = try made.map { try #require(home.store.content[$0]) }
+    for name in made { home.store.content[name] = nil }
+    try await rotate(home, to: 3)
+    for (name, bytes) in zip(made, bytes) { home.store.content[name] = bytes }
+    let last = try #require(keyrings(home).last).number
+    let greatest = try #require(keyrings(home).filter { $0.number == last }.map(\.name.text).max())
+    let expected: UInt32 = made.contains { $0.text == greatest } ? 2 : 3
+    for isReversed in [false, true] {
+      let store = StagedStore(home.store) {
+        $0.listed = { _, listed async throws(StoreError) in isReversed ? listed.reversed() : listed }
+      }
+      let opened = try await Repository.open(at: store, with: Home.secret)
+      #expect(opened.keys.keyring.currentEpoch == expected)
+    }
+  }
+
+  /// An older one in its place would bring back what was retired.
+  @Test func `a keyring that a newer program wrote is not passed over`() async throws {
+    let home = try await Home()
+    let slot = try #require(home.store.content[home.repository.slot.objectName])
+    let master = try KeySlot.open(slot, secret: Home.secret, repository: home.repository.id)
+    var meta = home.repository.keys.keyring.encode()
+    meta[0] = 1
+    let key = hkdf(master.bytes, salt: home.repository.id.bytes, info: Array("sealift keyring".utf8), count: 32)
+    let sealed = try ObjectBuilder(kind: .keyring, keys: home.repository.keys, random: systemRandom)
+      .finish(meta: meta, epoch: 0, kindKey: key)
+    try await RepositoryFiles.putTwice(sealed.bytes, below: Layout.keyrings, after: 2, at: home.store)
+    let error = await #expect(throws: RepositoryError.self) {
+      try await Repository.open(at: home.store, with: Home.secret)
+    }
+    #expect(error?.code == .unsupported)
+  }
+
   @Test func `a memory that cannot be read counts as none`() async throws {
     let home = try await Home()
     let state = try home.state

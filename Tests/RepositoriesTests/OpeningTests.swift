@@ -123,6 +123,24 @@ import Testing
     _ = try await Repository.open(at: home.home.store, with: Home.secret)
   }
 
+  /// Needs no key: it must not lock anybody out.
+  @Test func `a planted configuration of another format is passed over`() async throws {
+    let home = try await Home()
+    let own = home.store.content.filter { $0.key.text.hasPrefix(Layout.configurations) }
+    var planted = try #require(own.values.first)
+    planted[8] = 2
+    let name = NumberedName(
+      prefix: Layout.configurations, number: 999, length: planted.count, digest: .sha256(of: planted))
+    home.store.content[name.objectName] = planted
+    _ = try await Repository.open(at: home.store, with: Home.secret)
+    // Where nothing else is there, a newer program wrote it.
+    for name in own.keys { home.store.content[name] = nil }
+    let error = await #expect(throws: RepositoryError.self) {
+      try await Repository.open(at: home.store, with: Home.secret)
+    }
+    #expect(error?.code == .unsupported)
+  }
+
   @Test func `slots that are all damaged are damage, not a wrong key`() async throws {
     let home = try await Home()
     let wrong = await #expect(throws: RepositoryError.self) {

@@ -49,13 +49,33 @@ struct OpeningObjects {
       copies[name.digest, default: []].append(name)
       sizes[name] = info.size
     }
-    for (_, names) in copies.sorted(by: { $0.key < $1.key }) {
-      try await lookAtCopies(names.sorted { $0.number < $1.number }, sizes)
+    let counting = try await counting(Array(sizes.keys), sizes)
+    for (digest, names) in copies.sorted(by: { $0.key < $1.key }) {
+      // What was replaced since is of no use: stored again, it would be the newest.
+      if let counting, digest != counting.digest, names.allSatisfy({ $0.number <= counting.number }) { continue }
+      let isNeeded = counting.map { $0.digest == digest } ?? true
+      try await lookAtCopies(names.sorted { $0.number < $1.number }, sizes, isNeeded: isNeeded)
     }
   }
 
-  /// - Parameter names: of objects that hold, or held, the same bytes.
-  private mutating func lookAtCopies(_ names: [NumberedName], _ sizes: [NumberedName: Int]) async throws {
+  /// The keyring that opened the repository, and the newest authentic configuration: the only ones that count. Slots count
+  /// all of them: `nil`.
+  private func counting(_ names: [NumberedName], _ sizes: [NumberedName: Int]) async throws -> NumberedName? {
+    guard let prefix = names.first?.prefix, prefix != Layout.slots else { return nil }
+    if prefix == Layout.keyrings, let keyring = repository.keyring { return keyring }
+    for name in NumberedName.newestFirst(names) where sizes[name] == name.length {
+      let bytes = try await present(name.objectName) { isAuthentic($0, name) }
+      if let bytes, isAuthentic(bytes, name) { return name }
+    }
+    return nil
+  }
+
+  /// - Parameters:
+  ///   - names: of objects that hold, or held, the same bytes.
+  ///   - isNeeded: it opens the repository, and must lie there twice.
+  private mutating func lookAtCopies(
+    _ names: [NumberedName], _ sizes: [NumberedName: Int], isNeeded: Bool
+  ) async throws {
     var whole: [UInt8]?
     var wholeCount = 0
     var broken: [(name: NumberedName, kind: CheckFinding.Kind)] = []
@@ -79,7 +99,7 @@ struct OpeningObjects {
           name.objectName, isLacking ? kind : .spare, "\(Self.title(name.prefix)) \(what)",
           hint: isLacking && whole != nil ? Self.hint : nil))
     }
-    guard isLacking, let whole else { return }
+    guard isNeeded, isLacking, let whole else { return }
     lacking.append((names[0].prefix, whole))
     if names.count == 1 {
       let other = Self.twin(of: names[0]).objectName
