@@ -60,9 +60,15 @@ struct ChainRepair {
     _ outcome: inout RepairRepository.Outcome
   ) async throws {
     let told = CheckRepository.Version(version, in: chain)
-    if try await isSaved(version, images) {
-      outcome.saved.append(told)
-      if !request.dryRun { try await unflag(version, annotations) }
+    do {
+      if try await isSaved(version, images) {
+        outcome.saved.append(told)
+        if !request.dryRun { try await unflag(version, annotations) }
+        return
+      }
+    } catch let error as RepositoryError where error.code == .conflict {
+      // Somebody has forgotten it meanwhile, or prunes were quicker each time. The others are repaired all the same.
+      outcome.failures.append(OperationError(error, doing: target.name))
       return
     }
     if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }

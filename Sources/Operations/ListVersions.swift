@@ -47,7 +47,7 @@ package struct ListVersions: Sendable {
       let lookup = try await VersionLookup(at: target, world)
       let provable = lookup.isFreshnessProvable()
       let histories = try await lookup.histories()
-      var problems = (histories.flatMap(\.problems) + lookup.vanishedChains()).map {
+      var problems = (histories.flatMap { $0.problems + $0.goneThoughTakenBack } + lookup.vanishedChains()).map {
         OperationError($0, doing: target.name)
       }
       for history in histories {

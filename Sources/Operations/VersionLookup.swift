@@ -99,11 +99,13 @@ struct VersionLookup: Sendable {
   }
 
   /// What was asked for may have a newer version in another chain: of another fork, or, for `latest` alone, of any
-  /// database. One that this machine has seen may not be gone, nor be less than it was.
+  /// database. One that this machine has seen may not be gone, nor be less than it was. A chain where two machines pushed
+  /// as one was left by both, as they were told.
   private func demandSiblings(of found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]) async throws {
     for history in histories
     where history.chain != found.history.chain && history.versions.contains(where: selector.matches) {
-      try await freshness(of: history)
+      guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
+      try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
     }
     var wanted: WantedChains?
     if selector != .latest(database: nil), let version = found.facts.version {

@@ -51,6 +51,10 @@ package struct RepositoryError: Error, CustomStringConvertible {
   package static let partWays =
     "Give each machine a \"host\" of its own in its configuration, or each another \"fork\" (1, 2) for the database: then both push again. Either version is restored by its id."
 
+  /// What to do about versions that are gone and were not forgotten.
+  static let bringBackOrGiveUp =
+    "Somebody without the key deleted them, or the target lost them; what is listed is still whole. `sealift repair` brings back what it can, and `sealift forget --lost` gives the rest up."
+
   /// The same where only this machine has seen the other version.
   static let partWaysOrAccept =
     partWays

@@ -39,6 +39,11 @@ struct Targets: Sendable {
     return own.contains(target.name)
   }
 
+  /// Whether no configured database goes to a configured target.
+  func expectsNothing(at target: TargetSettings) -> Bool {
+    !configuration.databases.isEmpty && !configuration.databases.contains { expects($0, at: target) }
+  }
+
   /// Of databases that were named, those that are to be at a target; what the configuration does not know may be anywhere.
   /// - Returns: no names where none were given, which stands for all; `nil` where none of them belongs there.
   func among(_ names: [String], at target: TargetSettings) -> [String]? {

@@ -66,6 +66,23 @@ import Testing
     #expect(home.program.files(below: "elsewhere").allSatisfy { $0 == "spool/lock" })
   }
 
+  /// One that was made first, before the databases move to it.
+  @Test func `a target that no database goes to yet is passed over`() async throws {
+    let home = try await pushed()
+    let other = "file://\(home.program.file("other"))"
+    let target = #""new": {"url": "\#(other)", "keyFile": "\#(home.program.file("key"))"}, "#
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+      .replacing("\"targets\": {", with: "\"targets\": {\(target)")
+    try home.program.write(
+      config.replacing("app.db\"}", with: "app.db\", \"targets\": [\"disk\"]}"), to: "config.json")
+    try await home.must("--target", "new", "init")
+    #expect(try await home.must("drill").contains(" at disk: passed\n"))
+    #expect(try await home("--target", "new", "drill").status == 14)
+    // Where it is to be, and is not, is another matter.
+    try home.program.write(config, to: "config.json")
+    #expect(try await home("drill").status == 3)
+  }
+
   @Test func `what a killed drill left is removed by the next one`() async throws {
     let home = try await pushed()
     let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -130,6 +147,10 @@ import Testing
     }
     let copies = try decoded(Copies.self, again.output).copies
     #expect(copies.count == 2 && copies.allSatisfy(\.wasThere) && copies[1].copiedFrom.id == second.id)
+    try home.program.write(try await home.must("key", "recovery"), to: "recovery")
+    let printed = ["--from", "disk", "--from-recovery-key-file", home.program.file("recovery")]
+    #expect(try await run(["copy", "--to", other] + printed + key).output.contains("there already"))
+    #expect(try await run(["copy", "--to", other] + printed + from.dropFirst(2) + key).status == 2)
     #expect(try await run(["copy", "--from", "disk", "--to", "disk"]).status == 2)
     #expect(try await run(["copy", "--from", "disk", "--to", other, "--target", "disk"]).status == 2)
     // The key of one does not open the other.

@@ -103,6 +103,26 @@ import Testing
     #expect(list.versions.map(\.id) == versions.map(\.id) && list.versions.allSatisfy { $0.foundDamaged == nil })
   }
 
+  @Test func `a version that is forgotten while it is repaired stops nothing`() async throws {
+    let (road, database, versions, dumps) = try await pushed()
+    road.store.content[try largestPack(road)]?[5000] ^= 1
+    var target = road.target
+    target.store = HookedStore(
+      road.store,
+      beforePut: { [world = road.world, target = road.target] name async throws(StoreError) in
+        guard name.text.hasPrefix("versions/"), name.text.contains("/000000000003-") else { return }
+        let forget = ForgetVersions(world)
+        let plan = try? await forget.plan(.init(.versions([.id(prefix: versions[2].id)])), at: target)
+        guard let plan, let chain = plan.chains.first else { return }
+        _ = try? await forget.carryOut(chain, of: plan)
+      })
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: target)
+    #expect(repaired.saved.map(\.id) == [versions[3], versions[1], versions[0]].map(\.id))
+    #expect(repaired.failures.map(\.code) == ["conflict"] && repaired.failures[0].message.contains("was forgotten"))
+    #expect(try await ListVersions(road.world).run(at: road.target).versions.count == 3)
+    for index in [0, 1, 3] { #expect(try await restores(versions[index], road) == dumps[index]) }
+  }
+
   @Test func `with nothing but the database what is lost is named and flagged, and the newest version is whole`()
     async throws
   {

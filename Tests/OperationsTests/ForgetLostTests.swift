@@ -78,12 +78,54 @@ import Testing
     let check = CheckRepository(shelf.world)
     #expect(try await check.run(at: shelf.road.target, databases: [], .all).isSound)
     shelf.road.store.content[versions[2].name.objectName] = nil
+    let listed = try await ListVersions(shelf.world).run(at: shelf.road.target)
+    #expect(listed.versions.map(\.sequence) == [1, 4, 5])
+    #expect(listed.problems.map(\.message).contains { $0.contains(versions[2].id.hex.prefix(12)) })
     let found = try await check.run(at: shelf.road.target, databases: [], .all)
     #expect(!found.isSound && found.harmed.map(\.sequence) == [3] && found.harmed[0].id == versions[2].id.hex)
     // This machine has read its manifest once: all of it is saved.
     let repaired = try await RepairRepository(shelf.world).run(.init(databases: []), at: shelf.road.target)
     #expect(repaired.saved.map(\.sequence) == [3])
     #expect(try await shelf.listed() == [1, 3, 4, 5])
+  }
+
+  @Test func `a version that was taken back and then spoilt is given up, once`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(5)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[2]))
+    _ = try await shelf.unforget(versions[2])
+    shelf.road.store.content[versions[2].name.objectName]?[300] ^= 1
+    let elsewhere = try Scratch()
+    let world = shelf.road.withoutState(elsewhere)
+    let given = try await ForgetLost(world).run(ForgetLost.Request(), at: shelf.road.target)
+    #expect(given.problems.isEmpty && given.chains.map(\.lost) == [[3...3]])
+    #expect(try await ForgetLost(world).run(ForgetLost.Request(), at: shelf.road.target).chains.isEmpty)
+    let check = try await CheckRepository(world).run(at: shelf.road.target, databases: [], .all)
+    #expect(check.findings.allSatisfy { !$0.object.hasPrefix("tomb/") } && check.harmed.isEmpty)
+    #expect(try await prune(world, shelf).problems.isEmpty)
+  }
+
+  /// Nothing that is left says what stood before it.
+  @Test(arguments: [true, false]) func `a version from the middle of what was forgotten can be given up`(
+    isSpoilt: Bool
+  ) async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(7)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[1], versions[2], versions[3], versions[4], versions[5]))
+    _ = try await shelf.unforget(versions[3])
+    #expect(try await prune(shelf.world, shelf).problems.isEmpty)
+    #expect(try await shelf.listed() == [1, 4, 7])
+    let name = versions[3].name.objectName
+    if isSpoilt { shelf.road.store.content[name]?[300] ^= 1 } else { shelf.road.store.content[name] = nil }
+    let elsewhere = try Scratch()
+    let world = shelf.road.withoutState(elsewhere)
+    let given = try await ForgetLost(world).run(ForgetLost.Request(), at: shelf.road.target)
+    #expect(given.problems.isEmpty && given.chains.first?.lost.contains { $0.contains(4) } == true)
+    #expect(try await ForgetLost(world).run(ForgetLost.Request(), at: shelf.road.target).chains.isEmpty)
+    let pruned = try await prune(world, shelf)
+    #expect(pruned.problems.isEmpty, "\(pruned.problems)")
+    #expect(try await ListVersions(world).run(at: shelf.road.target).problems.isEmpty)
+    #expect(try await CheckRepository(world).run(at: shelf.road.target, databases: [], .all).isSound)
   }
 
   /// A repair on another machine ends between the last look and the tombstone.

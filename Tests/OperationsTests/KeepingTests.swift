@@ -266,11 +266,28 @@ import Testing
     try await shelf.repository.annotate(
       versions[3], [DrillResult(passed: false, time: 99, text: "no rows").item], now: 99)
     #expect(try await shelf.status().databases.first?.isSound == false)
+    // Neither a clock that ran ahead, nor a rule that lets the version go, takes back that the last drill failed.
+    let later = Shelf.monday + 400 * Shelf.day
+    try await shelf.repository.annotate(
+      versions[1], [DrillResult(passed: true, time: later, text: "3 tables").item], now: later)
+    #expect(try await shelf.status().databases.first?.lastDrill?.text == "no rows")
+    _ = try await shelf.push(9, at: Shelf.monday + 9 * Shelf.day)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[3]))
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    for isPruned in [false, true] {
+      if isPruned {
+        #expect(try await PruneRepository(shelf.world).run(request, at: shelf.road.target).problems.isEmpty)
+      }
+      let app = try #require(try await shelf.status().databases.first)
+      #expect(!app.isSound && app.lastDrill?.version == versions[3].id.hex && (app.drilled == nil) == isPruned)
+    }
 
     let sources = ["app", "never"].map { DatabaseSource(name: $0, path: "/nonexistent") }
     let configured = try await shelf.status(sources).databases
     #expect(configured.map(\.name) == ["app", "never"] && configured[1].newest == nil && !configured[1].isSound)
-    shelf.road.store.content[versions[3].name.objectName] = nil
+    let newest = shelf.road.store.content.keys.filter { $0.text.hasPrefix("versions/\(shelf.chain().hex)/") }.max()
+    shelf.road.store.content[try #require(newest)] = nil
     let back = try await shelf.status(sources)
     #expect(back.problems.map(\.code) == ["rolledBack"])
     shelf.road.store.content = shelf.road.store.content.filter { !$0.key.text.contains(shelf.chain().hex) }

@@ -147,8 +147,51 @@ import Testing
     for (fork, state) in [(UInt32(1), nil), (2, clone.file("state"))] {
       let error = await #expect(throws: RepositoryError.self) { try await push(road, "on", time: 3000, state: state) }
       #expect(error?.code == .forked && error?.hint == RepositoryError.partWays)
-      try await push(road, "on", time: 3000, state: state, fork: fork)
+      let on = try await push(road, "on \(fork)", time: 3000 + UInt64(fork), state: state, fork: fork)
+      // From then on the chain that they shared is the past.
+      try await expectFound(on, road, road.world)
     }
+    for gone in [mine, theirs] {
+      let held = road.store.content[gone.name.objectName]
+      road.store.content[gone.name.objectName] = nil
+      let refused = try? await show(.latest(database: "app"), road)
+      #expect((refused == nil) == (gone.id == mine.id), "this machine has seen one of both")
+      road.store.content[gone.name.objectName] = held
+    }
+  }
+
+  @Test func `a machine that was cloned goes on under another name`() async throws {
+    let road = try await Road()
+    try await push(road, "one", time: 1000)
+    let shared = road.store.content
+    try await push(road, "mine", time: 2000)
+    let both = road.store.content
+    road.store.content = shared
+    try await push(road, "theirs", time: 2000, state: road.scratch.file("clone"))
+    road.store.content.merge(both) { first, _ in first }
+    var renamed = road.world
+    renamed.host = "other"
+    let on = try await push(road, "on", host: "other", time: 3000)
+    try await expectFound(on, road, renamed)
+  }
+
+  /// By every way that takes the newest version of a database; and a check finds no damage.
+  private func expectFound(_ version: StoredManifest, _ road: Road, _ world: World) async throws {
+    #expect(try await show(.latest(database: "app"), road, world) == version.id.hex)
+    #expect(try await show(.latest(database: nil), road, world) == version.id.hex)
+    #expect(try await show(.notLater(database: "app", time: 9000), road, world) == version.id.hex)
+    let folder = try Scratch()
+    let all = try await RestoreAll(Pull(world)).run(.pull(into: folder.path), from: road.target, host: nil)
+    #expect(all.failures.isEmpty && all.done.map(\.outcome?.pulled.version.id) == [version.id.hex])
+    for choice in [Drill.Choice.newest, .random] {
+      var request = Drill.Request()
+      request.choice = choice
+      let drilled = try await Drill(world).run(request, at: road.target)
+      #expect(drilled.failures.isEmpty && drilled.drilled.count == 1)
+    }
+    let check = try await CheckRepository(world).run(at: road.target, databases: [], .all)
+    #expect(check.isSound && check.problems.map(\.code) == ["forked"])
+    #expect(try await ListVersions(world).run(at: road.target).problems.map(\.code) == ["forked"])
   }
 
   /// Takes a chain out of all that the target shows.

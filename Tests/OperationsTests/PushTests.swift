@@ -28,6 +28,10 @@ import Testing
     #expect(second.version.id == first.version.id)
     #expect(counting.requests == 0)
     #expect(road.files(in: "\(road.world.stateFolder)/spool") == ["lock"])
+    var renamed = locked
+    renamed.name = "nas"
+    let third = try await Push(road.world).run(Push.Request(database: database, targets: [renamed])).pushed[0]
+    #expect(third.unchanged && third.version.target == "nas" && counting.requests == 0)
 
     var request = Push.Request(database: database, targets: [locked])
     request.verifyRemoteEvery = 0

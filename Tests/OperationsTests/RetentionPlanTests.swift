@@ -69,6 +69,23 @@ import Testing
     }
   }
 
+  @Test func `a clock that is ahead for one night lets nothing go, and two versions are believed`() throws {
+    let rules = rules { $0.within = 5 * 86_400_000 }
+    func staying(_ added: [String], at now: String) throws -> [UInt64] {
+      let plan = RetentionPlan(
+        try versions(Self.times + added), rules: rules, now: try #require(Times.milliseconds(now)))
+      return plan.staying.map(\.version.sequence)
+    }
+    // The machine that plans is the one whose clock is wrong.
+    #expect(try staying(["2036-02-01T02:30:00Z"], at: "2036-02-01T02:31:00Z") == [5, 6, 7, 8, 9])
+    #expect(
+      try staying(["2036-02-01T02:30:00Z", "2026-11-21T02:30:00Z"], at: "2026-11-21T02:31:00Z")
+        == [5, 6, 7, 8, 9, 10])
+    #expect(try staying(["2036-02-01T02:30:00Z", "2036-02-02T02:30:00Z"], at: "2036-02-02T02:31:00Z") == [9, 10])
+    // A week of a database at rest is no jump.
+    #expect(try staying(["2026-11-27T12:00:00Z"], at: "2026-11-27T12:01:00Z") == [9])
+  }
+
   @Test func `order is by sequence: a clock that went back hides nothing newer`() throws {
     let versions = try versions(["2026-11-20T12:00:00Z", "2026-11-20T13:00:00Z", "2026-11-20T11:00:00Z"])
     #expect(

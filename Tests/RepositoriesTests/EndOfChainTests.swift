@@ -69,6 +69,45 @@ import Testing
     _ = try await home.repository.prune(home.chain, policy, state: home.state)
   }
 
+  /// Whoever brings back what could not be read must not be told that two machines push as one.
+  @Test(arguments: [1, 5]) func `what could not be read fits when it is back`(count: Int) async throws {
+    let (home, versions) = try await chain(of: count)
+    let last = versions[count - 1].name.objectName
+    let bytes = try #require(home.store.content[last])
+    home.store.content[last]?[300] ^= 1
+    let seen = home.store.content
+    home.forgetState()
+    let pushed = try await home.push(home.image(pages: 3, seed: 70)).manifest
+    #expect(pushed.name.sequence == UInt64(count) + 1)
+    #expect(pushed.core?.previous == home.chain.unknown(at: UInt64(count)))
+    #expect(home.store.content[last] == seen[last])
+    home.store.content[last] = bytes
+    let policy = PrunePolicy(twoRuns: false, now: { 1_800_000_000_000 })
+    for isForgotten in [false, true] {
+      if isForgotten {
+        try await home.repository.forget([versions[count - 1].facts], now: 1)
+      }
+      home.forgetState()
+      let listing = try await home.repository.versionListing(of: home.chain)
+      let history = try await home.repository.history(of: listing, state: home.state)
+      #expect(history.problems.isEmpty && history.versions.count == count + 1)
+      _ = try await home.repository.prune(home.chain, policy, state: home.state)
+    }
+    let listing = try await home.repository.versionListing(of: home.chain)
+    #expect(listing.versions.count == count)
+    #expect(try await home.repository.history(of: listing, state: home.state).problems.isEmpty)
+  }
+
+  @Test func `a tombstone over all there can ever be leaves no place for a push`() async throws {
+    let (home, versions) = try await chain(of: 2)
+    let range = Tombstone.Range(first: 1, last: .max, previousOfFirst: .zero, coreHashOfLast: versions[1].id)
+    try await home.repository.putTombstone(over: [range], of: home.chain, now: 1)
+    let error = await #expect(throws: RepositoryError.self) { try await home.push(home.image(pages: 3, seed: 9)) }
+    #expect(error?.code == .conflict)
+    #expect(MissingVersions.gaps(upTo: 5, between: [1...UInt64.max]).isEmpty)
+    #expect(MissingVersions.gaps(upTo: 5, between: [3...4]) == [1...2, 5...5])
+  }
+
   @Test func `a push reads the newest manifest only, also without state`() async throws {
     let (home, _) = try await chain(of: 9)
     home.forgetState()

@@ -39,6 +39,8 @@ package struct Drill: Sendable {
     package var scratch: String?
     /// Note the outcome at the target.
     package var records = true
+    /// That nothing is there is no failure: no database is pushed there yet.
+    package var mayBeEmpty = false
 
     package init() {}
   }

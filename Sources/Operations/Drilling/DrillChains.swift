@@ -85,7 +85,7 @@ struct DrillChains {
     among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
   ) async throws -> (facts: VersionFacts, isNewest: Bool) {
     if case .random = request.choice {
-      try await demandFresh(database)
+      try await demandFresh(database, newest: last(of: database)?.end.chain)
       return try await any(of: database, pick)
     }
     return (try await newest(of: database), true)
@@ -98,19 +98,30 @@ struct DrillChains {
 
   /// Nothing this machine has seen of the database is gone, neither of the chains that are shown nor of others: of another
   /// fork, that is.
-  private func demandFresh(_ database: Database) async throws {
+  /// - Parameter newest: the chain of its newest version.
+  private func demandFresh(_ database: Database, newest: ChainID?) async throws {
     if let gone = vanished(ChainOwner(host: database.host, database: database.name)).first { throw gone }
     for chain in database.chains {
-      try await repository.checkFreshness(of: chain.listing, history: chain.end, state: seen)
+      let (listing, end) = chain
+      if newest.map({ $0 == listing.chain }) ?? true {
+        try await repository.checkFreshness(of: listing, history: end, state: seen)
+      } else {
+        try await repository.checkFreshness(ofLeft: listing, history: end, state: seen) { try await whole(listing) }
+      }
     }
+  }
+
+  /// The last version that was not forgotten.
+  private func last(of database: Database) -> (end: ChainHistory, facts: VersionFacts)? {
+    database.chains.compactMap { chain in
+      chain.end.versions.last { !chain.end.isForgotten($0) }.map { (end: chain.end, facts: $0) }
+    }.max { ($0.facts.version?.time ?? 0) < ($1.facts.version?.time ?? 0) }
   }
 
   /// The newest version that was not forgotten; nothing older is passed off as that.
   func newest(of database: Database) async throws -> VersionFacts {
-    try await demandFresh(database)
-    let newest = database.chains.compactMap { chain in
-      chain.end.versions.last { !chain.end.isForgotten($0) }.map { (end: chain.end, facts: $0) }
-    }.max { ($0.facts.version?.time ?? 0) < ($1.facts.version?.time ?? 0) }
+    let newest = last(of: database)
+    try await demandFresh(database, newest: newest?.end.chain)
     guard let newest else { throw Self.nothing(of: database) }
     if let last = newest.end.unreadable.map(\.sequence).max(), last > newest.facts.sequence {
       throw RepositoryError(
@@ -125,15 +136,19 @@ struct DrillChains {
   ) async throws -> (facts: VersionFacts, isNewest: Bool) {
     var all: [(facts: VersionFacts, history: ChainHistory)] = []
     for chain in database.chains {
-      let history = try await repository.history(
-        of: chain.listing, state: fresh, tombstones: tombstones[chain.listing.chain.hex] ?? .empty,
-        notes: notes[chain.listing.chain.hex] ?? .empty)
+      let history = try await whole(chain.listing)
       all += history.versions.filter { !history.isForgotten($0) }.map { ($0, history) }
     }
     guard !all.isEmpty else { throw Self.nothing(of: database) }
     let picked = all[pick(all.count)]
     let facts = try await repository.readable(picked.facts, in: picked.history, state: fresh)
     return (facts, facts.id == picked.history.newest?.id)
+  }
+
+  private func whole(_ listing: ChainListing) async throws -> ChainHistory {
+    let chain = listing.chain.hex
+    return try await repository.history(
+      of: listing, state: fresh, tombstones: tombstones[chain] ?? .empty, notes: notes[chain] ?? .empty)
   }
 
   private static func nothing(of database: Database) -> RepositoryError {

@@ -95,7 +95,7 @@ struct DrillSubjects {
         failures.append((database.name, problem))
       }
     }
-    guard chosen.isEmpty, failures.isEmpty else { return }
+    guard chosen.isEmpty, failures.isEmpty, !request.mayBeEmpty else { return }
     throw RepositoryError(
       .noSuchVersion, "there is no version to drill at \(target)", hint: "Push a database there first.")
   }

@@ -117,10 +117,8 @@ package struct RetentionPlan: Sendable {
         }
       }
     }
-    // Seen from the newest version, so that nothing goes because time goes by. One whose clock ran ahead is not believed,
-    // and says nothing about when the others are to go.
     if let span = rules.within, !sound.isEmpty {
-      let newest = sound.map(\.time).filter { $0 <= now }.max() ?? now
+      let newest = newestBelieved(sound.map(\.time), now: now)
       for version in sound where version.time >= newest - min(newest, span) {
         kept[version.sequence, default: []].append("within \(Times.span(span))")
       }
@@ -131,6 +129,18 @@ package struct RetentionPlan: Sendable {
       }
     }
     return kept
+  }
+
+  /// How far a clock may jump between two versions and be believed at once.
+  private static let jump: UInt64 = 7 * 86_400_000
+
+  /// What `within` is counted back from: the newest version, so that nothing goes because time goes by. One whose clock
+  /// runs ahead is not believed, and says nothing about when the others are to go; where this clock runs ahead, too, a
+  /// second version must say what the first one does.
+  private static func newestBelieved(_ times: [UInt64], now: UInt64) -> UInt64 {
+    let believed = times.filter { $0 <= now }.sorted(by: >).prefix(2)
+    guard let newest = believed.first, let before = believed.last else { return now }
+    return newest - before > jump ? before : newest
   }
 }
 

@@ -27,13 +27,24 @@ package struct StatusOfDatabases: Sendable {
     package var forgotten = 0
     /// Versions found damaged since they were pushed.
     package var foundDamaged = 0
-    /// The version that was drilled last.
+    /// The version that was drilled last, while it is there.
     package var drilled: VersionSummary?
+    /// What came of that, also where the version was forgotten or pruned since.
+    package var lastDrill: LastDrill?
 
     /// Nothing that a person has to look at: there is a version, and none is known to be bad.
     package var isSound: Bool {
-      newest.map { !$0.damaged } ?? false && foundDamaged == 0 && drilled?.drillPassed != false
+      newest.map { !$0.damaged } ?? false && foundDamaged == 0 && lastDrill?.passed != false
     }
+  }
+
+  package struct LastDrill: Sendable {
+    package var version: String
+    /// Milliseconds since 1970 UTC.
+    package var time: UInt64
+    package var passed: Bool
+    /// Why it failed, or what was tried.
+    package var text: String
   }
 
   package struct Outcome: Sendable {
@@ -118,16 +129,22 @@ package struct StatusOfDatabases: Sendable {
     var status = Database(name: name, host: host)
     guard let history else { return status }
     let annotations = try await lookup.annotations(of: history)
-    let versions = history.versions.filter { !history.isForgotten($0) }.compactMap {
-      VersionSummary($0, target: lookup.targetName, annotations: annotations)
+    let all = history.versions.compactMap { facts in
+      var version = VersionSummary(facts, target: lookup.targetName, annotations: annotations)
+      version?.forgotten = history.isForgotten(facts)
+      return version
     }
+    let versions = all.filter { !$0.forgotten }
     let now = world.now()
     status.newest = versions.last
     status.age = versions.last.map { now - min(now, $0.time) }
     status.versions = versions.count
     status.forgotten = history.versions.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
-    status.drilled = versions.filter { $0.drilledAt != nil }.max { ($0.drilledAt ?? 0) < ($1.drilledAt ?? 0) }
+    if let (version, result) = annotations.lastDrill(now: now) {
+      status.lastDrill = LastDrill(version: version.hex, time: result.time, passed: result.passed, text: result.text)
+      status.drilled = all.first { $0.id == version.hex }
+    }
     return status
   }
 

@@ -19,6 +19,8 @@ extension Push {
     let now = world.now()
     // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
     let isFresh = now >= memory.seenAt && now - memory.seenAt < request.verifyRemoteEvery
+    // A target's name may be another one since, in the configuration or on the command line.
+    memory.version.target = target.name
     if isFresh, !target.store.traits.isLocal { return memory.version }
     guard let listed = try? await target.store.list(prefix: memory.object),
       listed.contains(where: { $0.name.text == memory.object && VersionName($0.name)?.length == $0.size })

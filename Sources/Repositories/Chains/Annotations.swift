@@ -52,6 +52,14 @@ package struct Annotations: Sendable {
     last(.drill, of: version).flatMap { DrillResult($0.item, time: $0.time) }
   }
 
+  /// What the last drill of any version came to, also of one that is gone: what was said stays. What was said by a clock
+  /// ahead of this one is believed where nothing else was said.
+  /// - Parameter now: milliseconds since 1970 UTC.
+  package func lastDrill(now: UInt64) -> (version: Digest, result: DrillResult)? {
+    said.keys.compactMap { version in drill(of: version).map { (version, $0) } }
+      .max { ($0.1.time <= now ? 1 : 0, $0.1.time, $0.0) < ($1.1.time <= now ? 1 : 0, $1.1.time, $1.0) }
+  }
+
   /// What was found damaged of a version, unless it was found whole later.
   package func damage(of version: Digest) -> String? {
     last(.foundDamaged, of: version).flatMap { $0.item.bytes.isEmpty ? nil : $0.item.text }

@@ -20,8 +20,12 @@ extension Repository {
   /// - Returns: the tombstone's name.
   @discardableResult
   func putTombstone(over ranges: [Tombstone.Range], of chain: ChainID, now: UInt64) async throws -> Digest {
-    let tombstone = Tombstone(chain: chain, time: now, ranges: ranges)
-    return try await putRecord(.tombstone, tombstone.encode(), below: Layout.tombstones(of: chain))
+    let tombstone = Tombstone(chain: chain, time: now, ranges: ranges).encode()
+    // One that readers refuse would forget nothing, and stand there as damage.
+    guard (try? Tombstone(decoding: tombstone)) != nil else {
+      throw RepositoryError(.conflict, "the versions to be forgotten are in no order")
+    }
+    return try await putRecord(.tombstone, tombstone, below: Layout.tombstones(of: chain))
   }
 }
 

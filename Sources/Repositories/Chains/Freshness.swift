@@ -34,19 +34,32 @@ struct Freshness {
     if let fork = problems.first(where: { $0.code == .forked }) { throw fork }
     guard let mark, let seen = Layout.digest(mark.id) else { return }
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
-    let isThere = unreadable.contains { $0.sequence == mark.sequence }
-    if newest.sequence < mark.sequence, !isThere {
-      throw RepositoryError(
-        .rolledBack,
-        "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
-        hint:
-          "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove \(state.map { "\($0.path)/\(listing.chain.hex)/mark.json" } ?? "the mark of this chain")."
-      )
-    }
+    if newest.sequence < mark.sequence, !isUnreadable(mark) { throw rolledBack(behind: mark, state) }
     if newest.sequence == mark.sequence, newest.id != seen {
       throw forked(at: mark.sequence)
     }
     if newest.sequence > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
+  }
+
+  /// The same of a chain that two machines pushed to as one, and that both have left for chains of their own: two versions
+  /// at one place are no doubt any more. What this machine has seen must be there still, in either branch.
+  /// - Throws: `.rolledBack`, `.forked`.
+  func checkLeft(_ state: StateFolder?) throws {
+    guard let mark, let seen = Layout.digest(mark.id), let history, !isUnreadable(mark) else { return }
+    if newest.sequence < mark.sequence { throw rolledBack(behind: mark, state) }
+    let isThere = (history.versions + history.displaced).contains { $0.sequence == mark.sequence && $0.id == seen }
+    guard isThere || history.forgotten.explains(mark.sequence) else { throw forked(at: mark.sequence) }
+  }
+
+  private func isUnreadable(_ mark: HighWaterMark) -> Bool { unreadable.contains { $0.sequence == mark.sequence } }
+
+  private func rolledBack(behind mark: HighWaterMark, _ state: StateFolder?) -> RepositoryError {
+    RepositoryError(
+      .rolledBack,
+      "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
+      hint:
+        "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove \(state.map { "\($0.path)/\(listing.chain.hex)/mark.json" } ?? "the mark of this chain")."
+    )
   }
 
   /// The remote is ahead: it must continue what was seen, link by link.
@@ -73,5 +86,19 @@ extension Repository {
   package func checkFreshness(of listing: ChainListing, history: ChainHistory, state: StateFolder) async throws {
     let mark = try HighWaterMark.read(listing.chain, in: state)
     try await Freshness(mark: mark, listing: listing, history: history).check(self, state: state)
+  }
+
+  /// The same of a chain while the version that is looked for is a later one, in another chain of the same database.
+  /// - Parameter whole: reads the chain whole, where that was not done.
+  /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`.
+  package func checkFreshness(
+    ofLeft listing: ChainListing, history: ChainHistory, state: StateFolder, whole: () async throws -> ChainHistory
+  ) async throws {
+    guard !history.displaced.isEmpty else {
+      return try await checkFreshness(of: listing, history: history, state: state)
+    }
+    let history = history.isWhole ? history : try await whole()
+    let mark = try HighWaterMark.read(listing.chain, in: state)
+    try Freshness(mark: mark, listing: listing, history: history).checkLeft(state)
   }
 }

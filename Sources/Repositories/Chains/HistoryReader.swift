@@ -66,7 +66,8 @@ struct HistoryReader: Sendable {
     var displaced: [VersionFacts] = []
     var forks: [RepositoryError] = []
     for sequence in bySequence.keys.sorted() {
-      let complete = (bySequence[sequence] ?? []).filter(\.isComplete).sorted { $0.revision < $1.revision }
+      let complete = (bySequence[sequence] ?? []).filter(\.isComplete)
+        .sorted { ($0.revision, $0.digest) < ($1.revision, $1.digest) }
       guard let version = complete.last else { continue }
       let others = complete.filter { $0.id != version.id }
       if !others.isEmpty { forks.append(forked(at: sequence, complete)) }
@@ -114,10 +115,8 @@ struct HistoryReader: Sendable {
           RepositoryError(
             .hole,
             "versions \(expected.sequence) to \(sequence - 1) of '\(core.database)' are missing and were not forgotten",
-            hint:
-              "Somebody without the key deleted them, or the target lost them; what is listed is still whole. `sealift repair` brings back what it can, and `sealift forget --lost` gives the rest up."
-          ))
-      } else if let hash = expected.hash, hash != core.previous {
+            hint: RepositoryError.bringBackOrGiveUp))
+      } else if let hash = expected.hash, !continues(hash, at: sequence, core.previous) {
         problems.append(broken(at: sequence, core))
       }
       expected = (sequence + 1, version.id)
@@ -137,13 +136,18 @@ struct HistoryReader: Sendable {
     guard let range else {
       return unreadable.contains { $0.sequence == expected.sequence } ? (expected.sequence + 1, nil) : nil
     }
-    if range.first == expected.sequence, let hash = expected.hash, range.previousOfFirst != hash,
-      let core = version.version
+    if range.first == expected.sequence, let hash = expected.hash,
+      !continues(hash, at: range.first, range.previousOfFirst), let core = version.version
     {
       problems.append(broken(at: range.first, core))
     }
     // A prune that has not come to the end of the range leaves versions inside it.
     return range.last < version.sequence ? (range.last + 1, range.coreHashOfLast) : (version.sequence, nil)
+  }
+
+  /// Whether what stands at a place continues the version of this hash before it.
+  private func continues(_ hash: Digest, at sequence: UInt64, _ previous: Digest) -> Bool {
+    previous == hash || previous == chain.unknown(at: sequence - 1)
   }
 
   private func broken(at sequence: UInt64, _ core: VersionFacts.Version) -> RepositoryError {

@@ -16,7 +16,7 @@ extension ChainHistory {
         && !forgotten.isGivenUp(sequence)
     }
     let gaps = MissingVersions.gaps(upTo: newest - 1, between: explained) + ruined.map { $0...$0 }
-    return Self.joined(gaps).compactMap { gap in
+    return Self.joined(gaps.map(withKnownEnds)).compactMap { gap in
       guard let before = hash(before: gap.lowerBound), let last = hash(at: gap.upperBound) else { return nil }
       return Tombstone.Range(
         first: gap.lowerBound, last: gap.upperBound, previousOfFirst: before, coreHashOfLast: last)
@@ -25,18 +25,35 @@ extension ChainHistory {
 
   private static func joined(_ gaps: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
     gaps.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { joined, gap in
-      if let last = joined.last, last.upperBound + 1 == gap.lowerBound {
-        joined[joined.count - 1] = last.lowerBound...gap.upperBound
+      if let last = joined.last, gap.lowerBound <= last.upperBound + 1 {
+        joined[joined.count - 1] = last.lowerBound...max(last.upperBound, gap.upperBound)
       } else {
         joined.append(gap)
       }
     }
   }
 
+  /// In the middle of what was forgotten together nothing says what stood there: then the gap takes in what was forgotten
+  /// and is not there either, up to the next version that is, or to an end that the tombstone names.
+  private func withKnownEnds(_ gap: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
+    var (first, last) = (gap.lowerBound, gap.upperBound)
+    if hash(before: first) == nil, let range = forgotten.ranges.first(where: { $0.first <= first && first <= $0.last })
+    {
+      let before = versions.last { range.first <= $0.sequence && $0.sequence < first }
+      first = before.map { $0.sequence + 1 } ?? range.first
+    }
+    if hash(at: last) == nil, let range = forgotten.ranges.first(where: { $0.first <= last && last <= $0.last }) {
+      let next = versions.first { last < $0.sequence && $0.sequence <= range.last }
+      last = next.map { $0.sequence - 1 } ?? range.last
+    }
+    return first...last
+  }
+
   /// What the version at a place that is lost was called: what comes behind it says so.
   private func hash(at sequence: UInt64) -> Digest? {
     if let next = versions.first(where: { $0.sequence == sequence + 1 }) { return next.version?.previous }
     return forgotten.standing[sequence] ?? forgotten.ranges.first { $0.first == sequence + 1 }?.previousOfFirst
+      ?? forgotten.ranges.first { $0.last == sequence }?.coreHashOfLast
   }
 
   private func hash(before sequence: UInt64) -> Digest? {
@@ -44,6 +61,20 @@ extension ChainHistory {
     if let version = versions.first(where: { $0.sequence == sequence - 1 }) { return version.id }
     return forgotten.ranges.first { $0.last == sequence - 1 }?.coreHashOfLast
       ?? forgotten.ranges.first { $0.first == sequence }?.previousOfFirst
+  }
+}
+
+extension ChainHistory {
+  /// Versions that were taken back, and are gone all the same: the tombstone that remains keeps the chain whole across
+  /// them, so that no link is broken.
+  package var goneThoughTakenBack: [RepositoryError] {
+    guard isWhole else { return [] }
+    let read = Set(versions.map(\.sequence)).union(unreadable.map(\.sequence))
+    return forgotten.standing.filter { !read.contains($0.key) }.sorted { $0.key < $1.key }.map { sequence, id in
+      RepositoryError(
+        .hole, "version \(sequence), \(id.hex.prefix(12)), is missing: it was forgotten once, and taken back",
+        hint: RepositoryError.bringBackOrGiveUp)
+    }
   }
 }
 

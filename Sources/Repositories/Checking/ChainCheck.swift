@@ -69,6 +69,7 @@ package struct ChainCheck: Sendable {
     checked.database = history.newest?.version?.database
     checked.host = history.newest?.version?.host
     checked.problems = try await problems(of: history, listed)
+    checked.isContested = try isContested(history)
     var counting = (history.versions + history.displaced).filter { !history.isForgotten($0) }
     for index in counting.indices {
       counting[index] = try await repository.readable(counting[index], in: history, state: nil)
@@ -103,6 +104,16 @@ package struct ChainCheck: Sendable {
       if !problems.contains(where: { $0.message == problem.message }) { problems.append(problem) }
     } catch let problem as RepositoryError where problem.code == .hole {}
     return problems
+  }
+
+  private func isContested(_ history: ChainHistory) throws -> Bool {
+    guard history.contestedFrom != nil else { return false }
+    do {
+      try repository.checkContested(history, state: state)
+      return true
+    } catch is RepositoryError {
+      return false
+    }
   }
 
   private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {

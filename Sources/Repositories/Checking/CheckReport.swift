@@ -26,6 +26,8 @@ package struct CheckedChain: Sendable {
   package var spoiltRecords: [CheckFinding] = []
   /// What does not fit in the chain as a whole: forks, broken links, a target that went back.
   package var problems: [RepositoryError] = []
+  /// Two machines pushed there as one, and that is all: told, and no damage, for both versions are there.
+  package var isContested = false
   /// Every version that counts, harmed or whole, oldest first.
   package var versions: [CheckedVersion] = []
   /// Versions that were forgotten and wait for a prune; they are not looked at.
@@ -44,7 +46,9 @@ package struct CheckedChain: Sendable {
 
   package var harmed: [CheckedVersion] { versions.filter(\.isHarmed) }
   package var whole: [CheckedVersion] { versions.filter { !$0.isHarmed } }
-  package var isSound: Bool { !findings.contains(where: \.isDamage) && problems.isEmpty && harmed.isEmpty }
+  package var isSound: Bool {
+    !findings.contains(where: \.isDamage) && (problems.isEmpty || isContested) && harmed.isEmpty
+  }
 }
 
 /// What a check found in a repository.

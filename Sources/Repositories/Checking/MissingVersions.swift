@@ -20,7 +20,9 @@ struct MissingVersions {
     let readable = Set(versions.map(\.sequence))
     var ids: [UInt64: Digest] = [:]
     for version in versions {
-      if let core = version.version, version.sequence > 1 { ids[version.sequence - 1] = core.previous }
+      guard let core = version.version, version.sequence > 1 else { continue }
+      let place = version.sequence - 1
+      if !readable.contains(place), core.previous != chain.unknown(at: place) { ids[place] = core.previous }
     }
     ids.merge(forgotten.standing) { _, standing in standing }
     if let mark { ids[mark.sequence] = Layout.digest(mark.id) }
@@ -55,6 +57,7 @@ struct MissingVersions {
     var next: UInt64 = 1
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where next <= highest {
       if range.lowerBound > next { gaps.append(next...min(range.lowerBound - 1, highest)) }
+      guard range.upperBound < highest else { return gaps }
       if range.upperBound >= next { next = range.upperBound + 1 }
     }
     if next <= highest { gaps.append(next...highest) }

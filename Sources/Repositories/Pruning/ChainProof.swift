@@ -55,9 +55,12 @@ struct ChainProof {
   private func checkBefore(_ sequence: UInt64, _ previous: Digest) throws(RepositoryError) {
     let place = sequence - 1
     if ids[place]?.contains(previous) == true { return }
+    let isUnknown = previous == chain.unknown(at: place)
+    if isUnknown, ids[place] != nil { return }
     // Inside a range only its end is named; the links within went with the versions.
     let explained = ranges.contains { range in
-      range.first <= place && place <= range.last && (range.last > place || range.coreHashOfLast == previous)
+      range.first <= place && place <= range.last
+        && (range.last > place || range.coreHashOfLast == previous || isUnknown)
     }
     if explained { return }
     guard ids[place] == nil else {

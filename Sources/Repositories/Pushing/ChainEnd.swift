@@ -12,20 +12,17 @@ struct ChainEnd: Sendable {
   /// The place of the next version, and the core hash of what stands before it.
   var next: (sequence: UInt64, previous: Digest) {
     let newest = history.newest
-    let unreadable = history.problems.isEmpty ? 0 : listing.highestSequence
+    let unreadable = history.unreadable.map(\.sequence).max() ?? 0
     let last = max(newest?.name.sequence ?? 0, unreadable, mark?.sequence ?? 0)
     // A tombstone beyond all that is there: of an attempt that was given up, or the target lost the end of the chain. What
     // takes a sequence that was forgotten would be forgotten with it.
     if let range = forgotten.max(by: { $0.last < $1.last }), range.last > last {
-      return (range.last + 1, range.coreHashOfLast)
+      let (next, isBeyond) = range.last.addingReportingOverflow(1)
+      return (isBeyond ? .max : next, range.coreHashOfLast)
     }
     if let mark, mark.sequence == last, let id = Layout.digest(mark.id) { return (last + 1, id) }
-    return (last + 1, newest?.id ?? (last == 0 ? .zero : unknown(last)))
-  }
-
-  /// What a version is said to continue when nobody can say what stands before it: something does.
-  private func unknown(_ sequence: UInt64) -> Digest {
-    .sha256(of: Array("unreadable \(listing.chain.hex) \(sequence)".utf8))
+    if let newest, newest.name.sequence == last { return (last + 1, newest.id) }
+    return (last + 1, last == 0 ? .zero : listing.chain.unknown(at: last))
   }
 
   /// Whether a tombstone covers the newest version. One that was taken back counts too.

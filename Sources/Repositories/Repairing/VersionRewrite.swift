@@ -85,8 +85,8 @@ package struct VersionRewrite: Sendable {
   private func givenUp(_ manifest: StoredManifest) -> RepositoryError {
     let id = manifest.id.hex.prefix(12)
     return RepositoryError(
-      .conflict, "version \(id) was given up while it was repaired",
-      hint: "All of it is there: `sealift unforget \(id)` takes it back; a prune deletes it.")
+      .conflict, "version \(id) was forgotten while it was repaired",
+      hint: "All of it is there: `sealift unforget \(id)` takes it back; else a prune deletes it.")
   }
 
   private func write(

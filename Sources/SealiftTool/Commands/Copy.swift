@@ -43,6 +43,12 @@ struct Copy: SealiftCommand {
   var fromKeyFile: String?
 
   @Option(
+    help: ArgumentHelp(
+      "Open the repository copied from with the recovery key written in this file.", valueName: "file"),
+    completion: .file())
+  var fromRecoveryKeyFile: String?
+
+  @Option(
     help: ArgumentHelp("Restore below this folder instead of the state folder.", valueName: "folder"),
     completion: .directory)
   var scratch: String?
@@ -51,8 +57,9 @@ struct Copy: SealiftCommand {
 
   func validate() throws {
     if latest, !versions.isEmpty { throw ValidationError("--latest and --versions exclude each other") }
-    if fromPassphraseFile != nil, fromKeyFile != nil {
-      throw ValidationError("--from-passphrase-file and --from-key-file exclude each other")
+    if [fromPassphraseFile, fromKeyFile, fromRecoveryKeyFile].compactMap({ $0 }).count > 1 {
+      throw ValidationError(
+        "give one of --from-passphrase-file, --from-key-file and --from-recovery-key-file, not several")
     }
   }
 
@@ -82,14 +89,13 @@ struct Copy: SealiftCommand {
 
   private var secret: SecretSource? {
     fromPassphraseFile.map(SecretSource.file) ?? fromKeyFile.map(SecretSource.keyFile)
+      ?? fromRecoveryKeyFile.map(SecretSource.recoveryKeyFile)
   }
 
   private func tell(_ outcome: CopyVersions.Outcome, _ terminal: Terminal) throws -> ExitStatus {
+    if outcome.copied.isEmpty, outcome.failures.isEmpty { terminal.notice("there was nothing to copy") }
     if terminal.manner.json { try terminal.result(Documents.copy(outcome, notices: terminal.notices)) }
-    guard let first = outcome.failures.first else {
-      if outcome.copied.isEmpty { terminal.notice("there was nothing to copy") }
-      return .success
-    }
+    guard let first = outcome.failures.first else { return .success }
     guard !outcome.copied.isEmpty else {
       for failure in outcome.failures.dropFirst() { terminal.tell(failure.error) }
       throw first.error

@@ -72,6 +72,8 @@ struct DrillCommand: SealiftCommand {
       guard let here = targets.among(databases, at: target) else { continue }
       var request = request(configuration)
       request.databases = here
+      // One that was made for later, as when all moves to it.
+      request.mayBeEmpty = here.isEmpty && targets.expectsNothing(at: target)
       if !selectors.isEmpty { request.choice = .versions(selectors) }
       try await report.drill(request, at: target.name, world, session.terminal) { try targets.access(target) }
     }

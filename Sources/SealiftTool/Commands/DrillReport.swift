@@ -34,6 +34,7 @@ struct DrillReport {
   /// Says what is left to say. What did not pass counts more than what could not be tried.
   /// - Throws: the first failure when nothing was tried.
   func end(_ terminal: Terminal) throws -> ExitStatus {
+    if drilled.isEmpty, failures.isEmpty { terminal.notice("there was nothing to drill") }
     if terminal.manner.json { try terminal.result(Documents.drill(self, notices: terminal.notices)) }
     let errors = drilled.filter { !$0.hasPassed }.map(Self.error) + failures.map(\.error)
     guard let first = errors.first(where: { $0.kind == .verificationFailed }) ?? errors.first else { return .success }

@@ -83,7 +83,7 @@ enum StatusLines {
     }
     let count = "\(database.versions) version\(database.versions == 1 ? "" : "s")"
     var rest = [database.forgotten == 0 ? count : "\(count), \(database.forgotten) forgotten and not pruned"]
-    rest.append(drill(database.drilled))
+    rest.append(drill(database.lastDrill))
     if newest.damaged { rest.append("DAMAGED when it was pushed") }
     if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED") }
     return [
@@ -92,9 +92,9 @@ enum StatusLines {
     ]
   }
 
-  private static func drill(_ version: VersionSummary?) -> String {
-    guard let version, let time = version.drilledAt else { return "never drilled" }
-    return "drilled \(Times.seconds(time)): \(version.drillPassed == true ? "passed" : "FAILED")"
+  private static func drill(_ last: StatusOfDatabases.LastDrill?) -> String {
+    guard let last else { return "never drilled" }
+    return "drilled \(Times.seconds(last.time)): \(last.passed ? "passed" : "FAILED")"
   }
 
   /// `3 d`, `17 h`, `5 m`, `12 s`.

@@ -1,0 +1,32 @@
+import Glibc
+import TestKit
+import Testing
+
+/// The script that `Docs/Operating.md` gives for a timer, as it stands there.
+@Suite struct NightlyScriptTests {
+  private func script(_ program: Program) throws -> String {
+    let text = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Operating.md"), as: UTF8.self)
+    let start = try #require(text.firstRange(of: "```sh\n#!/bin/sh\nend=0\n"))
+    let end = try #require(text[start.upperBound...].firstRange(of: "```"))
+    let lines = "end=0\n" + text[start.upperBound..<end.lowerBound]
+    #expect(lines.contains("/usr/local/bin/sealift --no-progress $step"))
+    return lines.replacing("/usr/local/bin/sealift", with: program.file("stub"))
+  }
+
+  @Test(
+    arguments: [
+      ([0, 0, 0, 0], 0), ([11, 0, 0, 0], 11), ([11, 0, 0, 13], 13), ([3, 0, 0, 11], 3), ([0, 1, 0, 13], 1),
+      ([0, 0, 11, 0], 11), ([13, 3, 0, 0], 13),
+    ] as [([Int], Int32)])
+  func `each step is taken, and 11 hides nothing`(statuses: [Int], expected: Int32) async throws {
+    let program = try Program()
+    try program.write("#!/bin/sh\necho \"$2\" >> \(program.file("done"))\nexit \"${2#step}\"\n", to: "stub")
+    #expect(chmod(program.file("stub"), 0o700) == 0)
+    try program.write(try script(program), to: "run")
+    let ending = try await program.start("/bin/sh", [program.file("run")] + statuses.map { "step\($0)" })
+    #expect(ending.status == expected, "\(ending.error)")
+    #expect(
+      String(decoding: try fileBytes(program.file("done")), as: UTF8.self)
+        == statuses.map { "step\($0)\n" }.joined())
+  }
+}
