@@ -53,7 +53,7 @@ package enum TargetURL {
   private static func webDAV(_ rest: Substring, _ scheme: WebAddress.Scheme) throws(Refusal) -> Target {
     let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     let at = authority.lastIndex(of: "@")
-    if let at { try refusePassword(authority[..<at]) }
+    if let at { try refusePassword(authority[..<at], "passwordFile or passwordCommand") }
     let user = at.map { PercentEncoding.decode(authority[..<$0]) ?? "" }
     if user == "" {
       throw Refusal(message: "the target's user cannot be read", hint: "Write webdavs://user@host/path.")
@@ -70,7 +70,7 @@ package enum TargetURL {
     let path = halves.first ?? ""
     let pieces = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
     guard let bucket = pieces.first, path.first != "/", isBucket(bucket) else {
-      if path.contains("@") { try refusePassword(":") }
+      if path.contains("@") { try refusePassword(":", "accessKeyId, and secretKeyFile or secretKeyCommand") }
       throw Refusal(
         message: "the target's bucket has no name that a bucket can have",
         hint: "Write s3://bucket/prefix with 3 to 63 of a-z, 0-9, . and -.")
@@ -115,11 +115,12 @@ package enum TargetURL {
     }
   }
 
-  private static func refusePassword(_ userInfo: Substring) throws(Refusal) {
+  /// - Parameter keys: what gives it instead, in a target of the configuration.
+  private static func refusePassword(_ userInfo: Substring, _ keys: String) throws(Refusal) {
     guard userInfo.contains(":") else { return }
     throw Refusal(
       message: "the target's URL has a password in it",
-      hint: "Take it out, change it where it may have been seen, and give it by passwordFile or passwordCommand.")
+      hint: "Take it out, change it where it may have been seen, and give it by \(keys) of a configured target.")
   }
 
   private static func isBucket(_ name: String) -> Bool {

@@ -35,11 +35,15 @@ package struct ListingProof: Codable, Sendable {
     return proof.store == target.store.traits.identity && proof.time <= now && now - proof.time < lasts
   }
 
-  /// Notes what was found; a target that broke a promise has no proof any more.
+  /// Notes what was found. A target that broke a promise has no proof any more; one that broke none of those that were
+  /// tried, where not all were, keeps what it has.
   /// - Throws: `OperationError` where the state folder cannot be written.
-  package static func note(_ findings: [StoreContract.Finding], of target: TargetAccess, _ world: World) throws {
+  package static func note(
+    _ findings: [StoreContract.Finding], isWhole: Bool = true, of target: TargetAccess, _ world: World
+  ) throws {
     let path = path(of: target, world)
     guard !findings.contains(where: \.isBroken) else { return StateFiles.remove(path) }
+    guard isWhole else { return }
     do {
       try StateFiles.makeFolder(folder(world))
       let proof = ListingProof(store: target.store.traits.identity, time: world.now())

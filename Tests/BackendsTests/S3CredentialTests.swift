@@ -58,6 +58,28 @@ import Testing
     #expect(found.credentials.accessKey == "AKELSE" && found.credentials.secretKey == "three" && found.region == "r")
   }
 
+  @Test func `the place that gave them is known`() throws {
+    let variables = ["AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK", "HOME": "/home/ali"]
+    #expect(try find(variables, files: files).credentials.source == .variables)
+    let shared = "/home/ali/.aws/credentials"
+    #expect(try find(variables, profile: "work", files: files).credentials.source == .profile("work", file: shared))
+    #expect(try find(["HOME": "/home/ali"], files: files).credentials.source == .profile("default", file: shared))
+    let config = ["/config": "[default]\naws_access_key_id = A\naws_secret_access_key = S\n"]
+    let found = try find(["HOME": "/home/ali", "AWS_CONFIG_FILE": "/config"], files: config)
+    #expect(found.credentials.source == .profile("default", file: "/config"))
+  }
+
+  /// It goes before the variables, so whoever sets those changes nothing.
+  @Test func `a profile that was named and is not there is told without the variables`() throws {
+    let error = #expect(throws: StoreError.self) {
+      _ = try find(["HOME": "/home/ali", "AWS_ACCESS_KEY_ID": ""], profile: "bakcup", files: files)
+    }
+    let hint = try #require(error?.hint)
+    #expect(hint.contains("profile bakcup into /home/ali/.aws/credentials") && !hint.contains("AWS_"), "\(hint)")
+    let unnamed = #expect(throws: StoreError.self) { _ = try find(["HOME": "/nowhere"], files: files) }
+    #expect(unnamed?.hint?.contains("AWS_ACCESS_KEY_ID") == true)
+  }
+
   @Test func `half of a pair, none, and files that cannot be understood are explained`() {
     let cases: [([String: String], String?)] = [
       (["AWS_ACCESS_KEY_ID": "AK"], nil), ([:], nil), (["HOME": "/home/ali"], "unknown"),

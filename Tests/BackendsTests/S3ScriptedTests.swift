@@ -341,10 +341,10 @@ import Testing
     for after in [nil, 17] {
       let headers = after.map { [("retry-after", "\($0)")] } ?? []
       let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8))
-      let error = S3Errors(configuration: configuration, now: 0).error(response, "packs/x could not be read")
+      let error = S3Errors(configuration: configuration, now: 0).error(response, "packs/x is not read", for: .read)
       #expect(error.code == meaning)
       #expect(error.retry == (mayRetry ? .later(after: after.map { .seconds($0) }) : .never))
-      #expect(error.message.hasPrefix("packs/x could not be read: "))
+      #expect(error.message.hasPrefix("packs/x is not read: "))
       #expect(error.message.contains("\(status)"))
     }
   }
@@ -354,16 +354,17 @@ import Testing
     let errors = S3Errors(configuration: configuration, now: 784_111_777)
     let wrongRegion = Self.refusal("AuthorizationHeaderMalformed", "<Region>eu-central-1</Region>")
     #expect(
-      errors.error(HTTPResponse(status: 400, headers: [], body: Array(wrongRegion.utf8)), "x").hint
+      errors.error(HTTPResponse(status: 400, headers: [], body: Array(wrongRegion.utf8)), "x", for: .list).hint
         == "Set the target's region to eu-central-1.")
     let skewed = HTTPResponse(
       status: 403, headers: [("date", "Sun, 06 Nov 1994 09:49:37 GMT")],
       body: Array(Self.refusal("RequestTimeTooSkewed").utf8))
-    #expect(errors.error(skewed, "x").message.contains("by 3600 seconds"))
+    #expect(errors.error(skewed, "x", for: .list).message.contains("by 3600 seconds"))
     let loud =
       "<Error><Code>AccessDenied</Code><Message>one\n\u{9b}two &#10;" + String(repeating: "z", count: 5000)
       + "</Message></Error>"
-    let message = errors.error(HTTPResponse(status: 403, headers: [], body: Array(loud.utf8)), "x").message
+    let refused = HTTPResponse(status: 403, headers: [], body: Array(loud.utf8))
+    let message = errors.error(refused, "x", for: .list).message
     #expect(message.count < 400)
     #expect(!message.unicodeScalars.contains { $0.properties.generalCategory == .control })
   }

@@ -65,6 +65,12 @@ import Testing
     #expect(refusal?.hint.isEmpty == false)
   }
 
+  @Test(arguments: [("webdavs://ali:geheim@host/path", "passwordFile"), ("s3://AKIA:geheim@bucket/x", "secretKeyFile")])
+  func `a password in a URL is told where it belongs`(_ text: String, _ key: String) {
+    let refusal = #expect(throws: TargetURL.Refusal.self) { _ = try TargetURL.parse(text) }
+    #expect(refusal?.hint.contains(key) == true && refusal?.hint.contains("of a configured target") == true)
+  }
+
   @Test(arguments: [
     "", "relative/path", "./x", "http://host/", "ftp://host", "s3://", "s3:///prefix", "s3://b", "s3://bucket/..",
     "s3://bucket?style=odd", "s3://bucket?region=", "s3://bucket?region=a/b", "s3://bucket?x=y", "webdav://",

@@ -369,7 +369,7 @@ import Testing
     let encrypted = WebDAVConfiguration(address: try WebAddress("https://backup.example/dav"), user: "ali")
     #expect(encrypted.schemes == [.basic, .digest])
     let response = HTTPResponse(status: 401, headers: [], body: [], offered: .basic)
-    let error = WebDAVErrors(configuration: remote, now: 0).error(response, "x")
+    let error = WebDAVErrors(configuration: remote, now: 0).error(response, "x", for: .list)
     #expect(error.hint?.contains("webdavs://") == true)
     Fault.credentials.met(4, "login")
   }
@@ -395,7 +395,7 @@ import Testing
     let configuration = WebDAVConfiguration(
       address: try WebAddress("https://host/dav"), user: "ali", password: Self.password)
     let response = HTTPResponse(status: 302, headers: [("location", place)], body: [])
-    let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x could not be read")
+    let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x is not read", for: .read)
     #expect(error.code == .redirected && "\(error)".contains("host"))
     #expect(!"\(error) \(error.hint ?? "")".contains("open-sesame"))
     Fault.credentials.met("redirect")
@@ -416,7 +416,7 @@ import Testing
     for after in [nil, 17] {
       let headers = after.map { [("retry-after", "\($0)")] } ?? []
       let response = HTTPResponse(status: status, headers: headers, body: [])
-      let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x could not be read")
+      let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x is not read", for: .read)
       #expect(error.code == code)
       #expect(error.retry == (mayRetry ? .later(after: after.map { .seconds($0) }) : .never))
       #expect(error.message.contains("\(status)"))

@@ -31,6 +31,43 @@ import Testing
     #expect(findings.first?.verdict == .broken("the password is wrong"))
   }
 
+  @Test(arguments: [
+    StoreError.Code.unauthenticated, .noTarget, .redirected, .clockSkew, .tls, .throttled, .unavailable, .forbidden,
+  ])
+  func `a target that cannot be asked is no verdict`(_ code: StoreError.Code) async {
+    let faulty = FaultyStore(MemoryStore())
+    faulty.plan(.list, .failure(StoreError(code, "no")))
+    let outcome = await StoreContract.examine(faulty)
+    #expect(outcome.findings.isEmpty && outcome.obstacle?.error.code == code)
+    #expect(!outcome.isWhole && outcome.leftovers == nil && faulty.count(.put) == 0)
+  }
+
+  @Test func `what comes in the middle ends the trials, says which were not made, and cleans up`() async {
+    let memory = MemoryStore()
+    let faulty = FaultyStore(memory)
+    faulty.plan(.get, .none, times: 4)
+    faulty.plan(.get, .failure(StoreError(.unavailable, "cut")), times: 1)
+    let outcome = await StoreContract.examine(faulty)
+    #expect(outcome.obstacle?.error.code == .unavailable)
+    #expect(outcome.findings.count == 2 && !outcome.findings.contains(where: \.isBroken))
+    #expect(outcome.untried.count == StoreContract.promiseCount - 1)
+    #expect(outcome.untried.first == outcome.obstacle?.promise)
+    #expect(outcome.leftovers == nil && memory.content.isEmpty)
+  }
+
+  @Test func `credentials that may not delete break no promise`() async {
+    let memory = MemoryStore()
+    let faulty = FaultyStore(memory)
+    faulty.plan(.delete, .failure(StoreError(.forbidden, "no")), times: 1000)
+    let outcome = await StoreContract.examine(faulty)
+    #expect(outcome.mayNotDelete && outcome.obstacle == nil && !outcome.isWhole)
+    #expect(outcome.findings.count == StoreContract.promiseCount - 1)
+    #expect(outcome.findings.filter(\.isBroken).isEmpty)
+    #expect(outcome.untried.count == 2)
+    let folder = outcome.leftovers ?? "none"
+    #expect(!memory.content.isEmpty && memory.content.keys.allSatisfy { $0.text.hasPrefix("\(folder)/") })
+  }
+
   @Test(arguments: BrokenStore.Fault.allCases)
   func `a store with a fault is found out`(_ fault: BrokenStore.Fault) async {
     let broken = await brokenPromises(of: BrokenStore(fault: fault))

@@ -6,14 +6,12 @@ extension StoreError {
   /// - Parameters:
   ///   - number: errno, read at once after the call.
   ///   - what: what was to be done to what: "packs/x could not be read".
-  static func system(_ number: Int32, _ what: String) -> StoreError {
+  ///   - right: what the call needs.
+  static func system(_ number: Int32, _ what: String, for right: AccessRight = .read) -> StoreError {
     let message = "\(what): \(String(cString: strerror(number)).lowercased())"
     switch number {
-    case ENOSPC, EDQUOT, EFBIG:
-      return StoreError(.full, message, hint: "Free space at the target, or give it a larger quota.")
-    case EACCES, EPERM, EROFS:
-      return StoreError(
-        .forbidden, message, hint: "Check owner and mode of the target folder; this user must be able to write there.")
+    case ENOSPC, EDQUOT, EFBIG: return StoreError(.full, message, hint: makeRoom)
+    case EACCES, EPERM, EROFS: return StoreError(.forbidden, message, hint: right.ofFolder)
     case ENOENT: return StoreError(.notFound, message)
     case ESTALE, EAGAIN, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EMFILE, ENFILE:
       return StoreError(.unavailable, message, retry: .later(after: nil))
@@ -30,5 +28,15 @@ extension StoreError {
     StoreError(
       .badAnswer, "\(path) is a symbolic link, and those are not followed inside a target folder",
       hint: "Put the real folder or file in its place; to keep everything elsewhere, link the target folder itself.")
+  }
+}
+
+extension AccessRight {
+  fileprivate var ofFolder: String {
+    switch self {
+    case .list, .read: "Check owner and mode of the target folder; this user must be able to read there."
+    case .write: "Check owner and mode of the target folder; this user must be able to write there."
+    case .delete: "\(AccessRight.deletion) Run this as a user that may write there."
+    }
   }
 }

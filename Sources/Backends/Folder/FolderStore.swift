@@ -88,7 +88,7 @@ package struct FolderStore: ObjectStore {
       }
       // A folder is no object, so there is nothing to delete.
       if [ENOENT, EISDIR].contains(number) { return }
-      throw .system(number, "\(name) could not be deleted")
+      throw .system(number, "\(name) could not be deleted", for: .delete)
     }
   }
 }
@@ -180,7 +180,7 @@ extension FolderStore {
   ) throws(StoreError) {
     let outcome = renameat(
       temporaries.descriptor, String(temporary), folder.descriptor, String(name.lastComponent))
-    guard outcome == 0 else { throw .system(errno, "\(name) could not be moved to its name") }
+    guard outcome == 0 else { throw .system(errno, "\(name) could not be moved to its name", for: .write) }
   }
 
   /// A second link instead of a move, because that one step fails when the name is taken.
@@ -197,7 +197,7 @@ extension FolderStore {
       // A file system without hard links (FAT, and what shares make of one): look, then move.
       if try folder.entry(last) == nil { return try move(temporary, in: temporaries, to: name, in: folder) }
       unlinkat(temporaries.descriptor, String(temporary), 0)
-    default: throw .system(number, "\(name) could not be moved to its name")
+    default: throw .system(number, "\(name) could not be moved to its name", for: .write)
     }
     if number == 0 { return }
     guard let file = try OpenFile.reading(name.lastComponent, in: folder), try file.status().size == bytes.count,
@@ -232,7 +232,7 @@ extension FolderStore {
       if mkdir(made, 0o700) == 0 {
         try OpenFolder.target(parent).synchronize()
       } else if errno != EEXIST {
-        throw .system(errno, "the folder \(made), on the way to \(path), could not be made")
+        throw .system(errno, "the folder \(made), on the way to \(path), could not be made", for: .write)
       }
       if let refusal = PlantedEntry.refusal(of: made, in: parent) { throw .planted(refusal) }
     }

@@ -35,7 +35,7 @@ struct OpenFile: ~Copyable {
     let path = "\(folder.path)/\(name)"
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = openat(folder.descriptor, String(name), flags, 0o600)
-    guard descriptor >= 0 else { throw .system(errno, "\(path) could not be made") }
+    guard descriptor >= 0 else { throw .system(errno, "\(path) could not be made", for: .write) }
     return OpenFile(descriptor: descriptor, path: path)
   }
 
@@ -75,10 +75,10 @@ struct OpenFile: ~Copyable {
         Glibc.write(descriptor, buffer.baseAddress?.advanced(by: done), bytes.count - done)
       }
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .system(errno, "\(path) could not be written") }
+      guard count >= 0 else { throw .system(errno, "\(path) could not be written", for: .write) }
       done += count
     }
-    guard fsync(descriptor) == 0 else { throw .system(errno, "\(path) could not be made durable") }
+    guard fsync(descriptor) == 0 else { throw .system(errno, "\(path) could not be made durable", for: .write) }
     let size = try status().size
     guard size == bytes.count else {
       throw StoreError(.fileSystem, "\(path) has \(size) bytes after \(bytes.count) were written")

@@ -53,7 +53,7 @@ struct OpenFolder: ~Copyable {
   /// - Returns: whether it was missing.
   static func make(_ name: Substring, in parent: Int32, _ path: String) throws(StoreError) -> Bool {
     if mkdirat(parent, String(name), 0o700) == 0 { return true }
-    guard errno == EEXIST else { throw .system(errno, "the folder \(path) could not be made") }
+    guard errno == EEXIST else { throw .system(errno, "the folder \(path) could not be made", for: .write) }
     return false
   }
 
@@ -107,7 +107,7 @@ struct OpenFolder: ~Copyable {
   /// Makes its names durable, as far as the file system has anything for that.
   func synchronize() throws(StoreError) {
     guard synchronizeNames(in: descriptor) == 0 else {
-      throw .system(errno, "\(path.isEmpty ? "the target's folder" : path) could not be made durable")
+      throw .system(errno, "\(path.isEmpty ? "the target's folder" : path) could not be made durable", for: .write)
     }
   }
 }

@@ -2,20 +2,49 @@ package import Storage
 
 /// Who we are to an S3 server. Prints without its secrets.
 package struct S3Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// What gave them: who has to change them is told of that place alone, for no other is looked at.
+  package enum Source: Sendable, Hashable {
+    /// The target's own settings.
+    case target
+    /// `AWS_ACCESS_KEY_ID` and its siblings.
+    case variables
+    /// A profile of a shared file.
+    case profile(String, file: String)
+  }
+
   package var accessKey: String
   package var secretKey: String
   /// Only with temporary credentials.
   package var sessionToken: String?
+  package var source: Source
 
-  package init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
+  package init(accessKey: String, secretKey: String, sessionToken: String? = nil, source: Source = .target) {
     self.accessKey = accessKey
     self.secretKey = secretKey
     self.sessionToken = sessionToken
+    self.source = source
   }
 
   package var description: String { "access key \(accessKey)" }
   package var debugDescription: String { description }
   package var customMirror: Mirror { Mirror(self, children: ["accessKey": accessKey]) }
+}
+
+extension S3Credentials.Source {
+  /// Each as hints name it.
+  var accessKey: String { named("the target's accessKeyId", "AWS_ACCESS_KEY_ID") }
+  var secretKey: String { named("what the target's secretKeyFile or secretKeyCommand gives", "AWS_SECRET_ACCESS_KEY") }
+  var sessionToken: String {
+    named("what the target's sessionTokenFile or sessionTokenCommand gives", "AWS_SESSION_TOKEN")
+  }
+
+  private func named(_ setting: String, _ variable: String) -> String {
+    switch self {
+    case .target: setting
+    case .variables: variable
+    case .profile(let name, file: let path): "\(variable.lowercased()) of profile \(name) in \(path)"
+    }
+  }
 }
 
 /// Where credentials come from when the configuration does not give them: what other S3 tools use too.
@@ -45,7 +74,8 @@ package enum S3CredentialSearch {
       }
       let token = variable("AWS_SESSION_TOKEN")
       return Found(
-        credentials: S3Credentials(accessKey: key, secretKey: secret, sessionToken: token), region: environmentRegion)
+        credentials: S3Credentials(accessKey: key, secretKey: secret, sessionToken: token, source: .variables),
+        region: environmentRegion)
     }
     let name = profile ?? variable("AWS_PROFILE") ?? "default"
     let home = variable("HOME") ?? ""
@@ -55,11 +85,21 @@ package enum S3CredentialSearch {
     let settings = try section(name == "default" ? name : "profile \(name)", of: configPath, readFile) ?? [:]
     let all = settings.merging(secrets) { _, secret in secret }
     guard let key = all["aws_access_key_id"], let secret = all["aws_secret_access_key"] else {
+      guard profile == nil else {
+        // The variables are not looked at then, so no word of them.
+        throw StoreError(
+          .unauthenticated,
+          "no S3 credentials were found: \(credentialsPath) and \(configPath) have no keys for profile \(name)",
+          hint: "Write aws_access_key_id and aws_secret_access_key of profile \(name) into \(credentialsPath), or have"
+            + " profile or credentialsFile of the target name another one.")
+      }
       throw StoreError(
         .unauthenticated, "no S3 credentials were found: no variables, and no keys for profile \(name)",
         hint: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or put a profile \(name) into \(credentialsPath).")
     }
-    let credentials = S3Credentials(accessKey: key, secretKey: secret, sessionToken: all["aws_session_token"])
+    let file = secrets["aws_secret_access_key"] == nil ? configPath : credentialsPath
+    let credentials = S3Credentials(
+      accessKey: key, secretKey: secret, sessionToken: all["aws_session_token"], source: .profile(name, file: file))
     return Found(credentials: credentials, region: environmentRegion ?? all["region"])
   }
 

@@ -38,34 +38,41 @@ struct S3Errors {
   var configuration: S3Configuration
   /// Seconds since 1970 UTC.
   var now: Int
+  /// Where the credentials came from that were sent.
+  var source = S3Credentials.Source.target
 
-  /// - Parameter what: what was to be done: "packs/x could not be stored".
-  func error(_ response: HTTPResponse, _ what: String) -> StoreError {
+  /// - Parameters:
+  ///   - what: what was to be done: "packs/x could not be stored".
+  ///   - right: what the request needs.
+  func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
     let refusal = S3Refusal(response.body)
     let code = refusal?.code ?? ""
     let said = code.isEmpty ? "status \(response.status)" : "\(code) (status \(response.status))"
     let words = refusal.map { $0.message.quotable } ?? ""
-    var error = meaning(of: code, response, refusal) ?? meaning(of: response, refusal)
+    var error = meaning(of: code, response, refusal, right) ?? meaning(of: response, refusal, right)
     error.message = "\(what): \(error.message); the server said \(said)" + (words.isEmpty ? "" : ": \(words)")
     return error
   }
 
-  private func meaning(of code: String, _ response: HTTPResponse, _ refusal: S3Refusal?) -> StoreError? {
+  private func meaning(
+    of code: String, _ response: HTTPResponse, _ refusal: S3Refusal?, _ right: AccessRight
+  ) -> StoreError? {
     switch code {
     case "SignatureDoesNotMatch":
       return StoreError(
         .unauthenticated, "the secret key does not fit the access key",
-        hint: "Check the target's secret key for missing or added characters.")
+        hint: "Check \(source.secretKey) for missing or added characters.")
     case "InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException":
       return StoreError(
-        .unauthenticated, "the access key is not known", hint: "Check the target's access key, and its endpoint.")
+        .unauthenticated, "the access key is not known",
+        hint: "Check \(source.accessKey), and the target's endpoint.")
     case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "ExpiredTokenException":
       return StoreError(
         .unauthenticated, "the session token is not valid any more",
-        hint: "Get new temporary credentials and set AWS_SESSION_TOKEN with them.")
+        hint: "Get new temporary credentials, and renew \(source.sessionToken) and both keys with them.")
     case "RequestTimeTooSkewed", "RequestExpired": return skew(response)
     case "AuthorizationHeaderMalformed": return wrongRegion(refusal)
-    case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return Self.forbidden
+    case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return forbidden(right)
     case "NoSuchBucket", "InvalidBucketName": return noBucket
     case "NoSuchKey": return StoreError(.notFound, "there is no such object")
     case "SlowDown", "TooManyRequests", "Throttling", "ThrottlingException", "RequestLimitExceeded",
@@ -75,8 +82,8 @@ struct S3Errors {
       return StoreError(.unavailable, "the server could not do it now", retry: later(response))
     case "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody", "InvalidDigest":
       return StoreError(.unavailable, "the body arrived damaged", retry: later(response))
-    case "QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "EntityTooLarge", "XMinioStorageFull":
-      return Self.full
+    case "QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "XMinioStorageFull": return Self.full
+    case "EntityTooLarge": return StoreError.bodyTooLarge
     case "PermanentRedirect", "TemporaryRedirect", "Redirect": return redirected(refusal, response)
     case "InvalidRange": return StoreError(.badRange, "the range lies outside the object")
     case "PreconditionFailed": return StoreError(.exists, "the name is taken")
@@ -109,16 +116,19 @@ struct S3Errors {
     return message.isEmpty || ["object lock", "object-lock", "retention"].contains { message.contains($0) }
   }
 
-  private func meaning(of response: HTTPResponse, _ refusal: S3Refusal?) -> StoreError {
+  private func meaning(of response: HTTPResponse, _ refusal: S3Refusal?, _ right: AccessRight) -> StoreError {
     switch response.status {
     case 300..<400: redirected(refusal, response)
-    case 401: StoreError(.unauthenticated, "the credentials were refused", hint: "Check access key and secret key.")
-    case 403: Self.forbidden
+    case 401:
+      StoreError(
+        .unauthenticated, "the credentials were refused", hint: "Check \(source.accessKey) and \(source.secretKey).")
+    case 403: forbidden(right)
     case 404: StoreError(.notFound, "there is no such object")
     case 408, 425, 500, 502, 504: StoreError(.unavailable, "the server failed", retry: later(response))
     case 409: StoreError(.unavailable, "another request was in the way", retry: later(response))
     case 412: StoreError(.exists, "the name is taken")
-    case 413, 507: Self.full
+    case 413: StoreError.bodyTooLarge
+    case 507: Self.full
     case 416: StoreError(.badRange, "the range lies outside the object")
     case 429: StoreError(.throttled, "the server wants fewer requests", retry: later(response))
     case 501, 405: StoreError(.unsupported, "the server cannot do this", hint: "Check that the endpoint speaks S3.")
@@ -129,12 +139,23 @@ struct S3Errors {
     }
   }
 
-  private static let forbidden = StoreError(
-    .forbidden, "the server does not allow it",
-    hint: "Give this key the right to list the bucket, and to read, write and delete its objects.")
+  private func forbidden(_ right: AccessRight) -> StoreError {
+    let hint =
+      switch right {
+      case .list: "Give this key the right to list the bucket (s3:ListBucket)."
+      case .read:
+        "Give this key the right to read objects (s3:GetObject). Without s3:ListBucket, servers say the same of what is"
+          + " not there."
+      case .write where configuration.objectLock != nil:
+        "Give this key the rights to store and to lock objects (s3:PutObject and s3:PutObjectRetention); the latter is"
+          + " for the target's objectLock."
+      case .write: "Give this key the right to store objects (s3:PutObject)."
+      case .delete: "\(AccessRight.deletion) Run this with a key that has s3:DeleteObject."
+      }
+    return StoreError(.forbidden, "the server does not allow it", hint: hint)
+  }
 
-  private static let full = StoreError(
-    .full, "there is no room for it", hint: "Raise the quota of the bucket, or free space with `sealift forget`.")
+  private static let full = StoreError(.full, "there is no room for it", hint: StoreError.makeRoom)
 
   private var noBucket: StoreError {
     StoreError(

@@ -16,6 +16,8 @@ package struct S3Store: ObjectStore {
   private struct Learned {
     var bucketExists = false
     var refusesConditions = false
+    /// Of the credentials that were sent last.
+    var source = S3Credentials.Source.target
   }
 
   /// - Parameters:
@@ -50,12 +52,12 @@ package struct S3Store: ObjectStore {
     switch response.status {
     case 200, 201, 204:
       // Some proxies answer 200 before they know how it ends.
-      if S3Refusal(response.body) != nil { throw error(response, what) }
+      if S3Refusal(response.body) != nil { throw error(response, what, for: .write) }
     case 412 where isConditional: return try await compare(body, with: name)
     case 501 where isConditional:
       learned.withLock { $0.refusesConditions = true }
       return try await put(body, at: name, ifAbsent: true)
-    default: throw error(response, what)
+    default: throw error(response, what, for: .write)
     }
     try await confirmSize(body.bytes.count, of: name)
   }
@@ -73,8 +75,8 @@ package struct S3Store: ObjectStore {
       if let found = await listed(name), found.isEmpty {
         throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
       }
-      throw error(response, "\(name) could not be read at \(traits.location)")
-    default: throw error(response, "\(name) could not be read at \(traits.location)")
+      throw error(response, "\(name) could not be read at \(traits.location)", for: .read)
+    default: throw error(response, "\(name) could not be read at \(traits.location)", for: .read)
     }
   }
 
@@ -94,7 +96,7 @@ package struct S3Store: ObjectStore {
       if let found = await listed(name) { return found.first }
       throw try await explanation(of: response, for: name)
     case 400: throw try await explanation(of: response, for: name)
-    default: throw error(response, "\(name) could not be looked at at \(traits.location)")
+    default: throw error(response, "\(name) could not be looked at at \(traits.location)", for: .read)
     }
   }
 
@@ -116,7 +118,7 @@ package struct S3Store: ObjectStore {
     case 404 where S3Refusal(response.body)?.code != "NoSuchBucket": return
     // A proxy or a portal answers 200, too, to whatever it is asked.
     case 200 where S3Refusal(response.body) == nil: try await demandGone(name)
-    default: throw error(response, "\(name) could not be deleted at \(traits.location)")
+    default: throw error(response, "\(name) could not be deleted at \(traits.location)", for: .delete)
     }
   }
 }
@@ -143,8 +145,10 @@ extension S3Store {
 
   private func send(_ request: Request) async throws(StoreError) -> HTTPResponse {
     let place = configuration.place(of: (request.name?.text).map(configuration.key))
+    let identity = try await credentials()
+    learned.withLock { $0.source = identity.source }
     let signature = Signature(
-      credentials: try await credentials(), region: configuration.region, time: Signature.time(now()))
+      credentials: identity, region: configuration.region, time: Signature.time(now()))
     let signed = signature.sign(
       Signature.Request(
         method: request.method, host: place.server.authority, path: place.path, query: request.query,
@@ -166,7 +170,7 @@ extension S3Store {
     request.largestAnswer = 16 << 20
     let response = try await send(request)
     guard response.status == 200, S3Refusal(response.body) == nil else {
-      let error = error(response, "the objects at \(traits.location) could not be listed")
+      let error = error(response, "the objects at \(traits.location) could not be listed", for: .list)
       guard error.code == .notFound else { throw error }
       throw StoreError(.noTarget, error.message, hint: "Create the bucket first, and check its name and endpoint.")
     }
@@ -215,11 +219,13 @@ extension S3Store {
     var request = Request("GET", name)
     request.headers.append(("Range", "bytes=0-0"))
     let second = try await send(request)
-    return error(second.status >= 400 ? second : response, "\(name) could not be looked at at \(traits.location)")
+    return error(
+      second.status >= 400 ? second : response, "\(name) could not be looked at at \(traits.location)", for: .read)
   }
 
-  private func error(_ response: HTTPResponse, _ what: String) -> StoreError {
-    S3Errors(configuration: configuration, now: now()).error(response, what)
+  private func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
+    S3Errors(configuration: configuration, now: now(), source: learned.withLock { $0.source })
+      .error(response, what, for: right)
   }
 
   private func unreadable(_ refusal: XMLRefusal) -> StoreError {

@@ -22,7 +22,7 @@ struct Collections: Sendable {
       default:
         // Apache says 403 to all but one of several that make it at once.
         guard try await isThere(path) else {
-          throw requests.error(response, "the collection \(requests.location(path)) could not be made")
+          throw requests.error(response, "the collection \(requests.location(path)) could not be made", for: .write)
         }
         remember(path)
       }
@@ -65,7 +65,7 @@ struct Collections: Sendable {
     switch response.status {
     case 200, 201, 204, 405: return true
     case 409: return false
-    default: throw requests.error(response, "the collection \(address.text) could not be made")
+    default: throw requests.error(response, "the collection \(address.text) could not be made", for: .write)
     }
   }
 

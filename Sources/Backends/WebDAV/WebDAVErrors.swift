@@ -6,14 +6,16 @@ struct WebDAVErrors {
   /// Seconds since 1970 UTC.
   var now: Int
 
-  /// - Parameter what: what was to be done: "packs/x could not be stored".
-  func error(_ response: HTTPResponse, _ what: String) -> StoreError {
-    var error = meaning(of: response)
+  /// - Parameters:
+  ///   - what: what was to be done: "packs/x could not be stored".
+  ///   - right: what the request needs.
+  func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
+    var error = meaning(of: response, right)
     error.message = "\(what): \(error.message) (status \(response.status))"
     return error
   }
 
-  private func meaning(of response: HTTPResponse) -> StoreError {
+  private func meaning(of response: HTTPResponse, _ right: AccessRight) -> StoreError {
     switch response.status {
     case 300..<400:
       StoreError(
@@ -21,10 +23,7 @@ struct WebDAVErrors {
         hint: response.header("location").map { "The server names \(Self.withoutSecrets($0)); check the target's URL." }
           ?? "Check the target's URL.")
     case 401: unauthenticated(response)
-    case 403:
-      StoreError(
-        .forbidden, "the server does not allow it",
-        hint: "Give this user the right to read, write and delete below the target's collection.")
+    case 403: StoreError(.forbidden, "the server does not allow it", hint: right.ofCollection)
     case 404, 410: StoreError(.notFound, "there is no such object")
     case 405, 501:
       StoreError(
@@ -33,27 +32,29 @@ struct WebDAVErrors {
     case 408, 409, 425, 500, 502, 504:
       StoreError(.unavailable, "the server could not do it now", retry: later(response))
     case 412: StoreError(.exists, "the name is taken")
-    case 413:
-      StoreError(
-        .full, "the server takes no body of this size",
-        hint: "Raise its limit (client_max_body_size in nginx, LimitRequestBody in Apache) to 65 MiB or more.")
+    case 413: StoreError.bodyTooLarge
     case 415, 400: StoreError(.badAnswer, "the server does not understand the request")
     case 416: StoreError(.badRange, "the range lies outside the object")
     case 423: StoreError(.unavailable, "the name is locked by somebody else", retry: later(response))
     case 429: StoreError(.throttled, "the server wants fewer requests", retry: later(response))
     case 503: StoreError(.throttled, "the server is busy", retry: later(response))
-    case 507:
-      StoreError(
-        .full, "there is no room for it", hint: "Raise the quota of the target, or free space with `sealift forget`.")
+    case 507: StoreError(.full, "there is no room for it", hint: StoreError.makeRoom)
     case 505...599: StoreError(.unavailable, "the server failed", retry: later(response))
     default: StoreError(.badAnswer, "the answer makes no sense", hint: "Check that the target's URL is one of WebDAV.")
     }
   }
 
   private func unauthenticated(_ response: HTTPResponse) -> StoreError {
-    if configuration.user == nil {
+    // A URL of the command line may have a user, and never a password.
+    guard configuration.user != nil else {
       return StoreError(
-        .unauthenticated, "the server asks for a user and a password", hint: "Give both in the target's configuration.")
+        .unauthenticated, "the server asks for a user and a password",
+        hint: "Make it a target of the configuration, with user and passwordFile or passwordCommand, and name that.")
+    }
+    guard configuration.password != nil else {
+      return StoreError(
+        .unauthenticated, "no password is known for the target's user",
+        hint: "Make it a target of the configuration, with passwordFile or passwordCommand, and name that.")
     }
     if response.offered == [.basic], !configuration.schemes.contains(.basic) {
       return StoreError(
@@ -75,5 +76,16 @@ struct WebDAVErrors {
     let plain = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let host = plain.lastIndex(of: UInt8(ascii: "@")).map { plain[plain.index(after: $0)...] }
     return (host == nil ? "" : "…") + String(decoding: host ?? plain, as: UTF8.self).quotable
+  }
+}
+
+extension AccessRight {
+  fileprivate var ofCollection: String {
+    switch self {
+    case .list: "Give this user the right to list what is below the target's collection (PROPFIND)."
+    case .read: "Give this user the right to read below the target's collection (GET)."
+    case .write: "Give this user the right to write below the target's collection (PUT, MKCOL, MOVE)."
+    case .delete: "\(AccessRight.deletion) Run this as a user that may (DELETE)."
+    }
   }
 }

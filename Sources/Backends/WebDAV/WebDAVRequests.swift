@@ -80,13 +80,13 @@ struct WebDAVRequests: Sendable {
     switch response.status {
     case 207: break
     case 404: return nil
-    default: throw error(response, "\(location(path)) could not be looked at")
+    default: throw error(response, "\(location(path)) could not be looked at", for: .list)
     }
     do { return try Multistatus(response.body) } catch { throw refused(error, path) }
   }
 
-  func error(_ response: HTTPResponse, _ what: String) -> StoreError {
-    WebDAVErrors(configuration: configuration, now: now()).error(response, what)
+  func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
+    WebDAVErrors(configuration: configuration, now: now()).error(response, what, for: right)
   }
 
   func refused(_ refusal: XMLRefusal, _ path: String) -> StoreError {

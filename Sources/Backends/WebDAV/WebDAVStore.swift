@@ -49,7 +49,7 @@ package struct WebDAVStore: ObjectStore {
     case (200, let range?), (206, let range?): return try response.part(range, of: name)
     default:
       if response.status == 404 { try await collections.confirmTarget() }
-      throw requests.error(response, "\(name) could not be read at \(traits.location)")
+      throw requests.error(response, "\(name) could not be read at \(traits.location)", for: .read)
     }
   }
 
@@ -73,24 +73,12 @@ package struct WebDAVStore: ObjectStore {
     // A prefix that no object name can begin with: nothing is there, and nothing else is asked for.
     guard parents.isEmpty || ObjectName(parents.joined(separator: "/")) != nil else { return [] }
     var found: [ObjectInfo] = []
-    var waiting = [parents.map { $0 + "/" }.joined()]
-    while let path = waiting.popLast() {
-      guard let children = try await children(of: path) else {
-        // Gone since its parent was read, or never there; but not the target itself.
-        try await collections.confirmTarget()
-        continue
-      }
-      for child in children {
-        let text = path + child.name
-        guard let name = ObjectName(text), text.hasPrefix(prefix) || prefix.hasPrefix(text + "/") else { continue }
-        // Our own leftovers, unless asked for.
-        if text == "tmp", !prefix.hasPrefix("tmp") { continue }
-        if let size = child.size {
-          found.append(ObjectInfo(name: name, size: size, stored: child.stored))
-        } else {
-          waiting.append(text + "/")
-        }
-      }
+    // Level by level: one by one, a thousand chains would take a thousand round trips.
+    var level = [parents.map { $0 + "/" }.joined()]
+    while !level.isEmpty {
+      let seen = try await looks(into: level, for: prefix)
+      for look in seen { found += look.objects }
+      level = seen.flatMap(\.collections)
     }
     return found
   }
@@ -103,7 +91,7 @@ package struct WebDAVStore: ObjectStore {
     case 204, 404, 410: return
     // It will be done later, or a portal answered that knows nothing of the object.
     case 200, 202: try await demandGone(name)
-    default: throw requests.error(response, "\(name) could not be deleted at \(traits.location)")
+    default: throw requests.error(response, "\(name) could not be deleted at \(traits.location)", for: .delete)
     }
   }
 }
@@ -118,7 +106,7 @@ extension WebDAVStore {
       // The collection may have been taken away after it was made; nginx says 500 then.
       collections.forget()
       throw retryable(response, "\(name) could not be stored at \(traits.location)")
-    default: throw requests.error(response, "\(name) could not be stored at \(traits.location)")
+    default: throw requests.error(response, "\(name) could not be stored at \(traits.location)", for: .write)
     }
     guard let temporaryName = ObjectName(temporary), try await head(temporaryName)?.size == body.bytes.count else {
       throw StoreError(
@@ -141,14 +129,14 @@ extension WebDAVStore {
       // Servers answer with any of these when the collection is missing.
       collections.forget()
       throw retryable(response, "\(name) could not get its name at \(traits.location)")
-    default: throw requests.error(response, "\(name) could not get its name at \(traits.location)")
+    default: throw requests.error(response, "\(name) could not get its name at \(traits.location)", for: .write)
     }
   }
 
   private func overwrite(_ name: ObjectName, by temporary: String) async throws(StoreError) {
     let response = try await requests.move(temporary, to: name.text, overwriting: true)
     guard [200, 201, 204].contains(response.status) else {
-      throw requests.error(response, "\(name) could not be replaced at \(traits.location)")
+      throw requests.error(response, "\(name) could not be replaced at \(traits.location)", for: .write)
     }
   }
 
@@ -158,7 +146,7 @@ extension WebDAVStore {
 
   /// The status's own meaning, but worth another try, in which missing collections are made.
   private func retryable(_ response: HTTPResponse, _ what: String) -> StoreError {
-    var error = requests.error(response, what)
+    var error = requests.error(response, what, for: .write)
     if response.status != 403 { error.code = .unavailable }
     if error.retry == .never { error.retry = .later(after: nil) }
     return error
@@ -180,6 +168,67 @@ extension WebDAVStore {
     }
     guard offset <= info.size else { throw .outside(offset..<offset, of: name, size: info.size) }
     return []
+  }
+
+  /// What a listing saw in one collection.
+  private struct Look: Sendable {
+    var objects: [ObjectInfo] = []
+    /// Their paths, each with `/` at its end.
+    var collections: [String] = []
+  }
+
+  /// What these collections hold, in their order. The first error ends the others.
+  private func looks(into paths: [String], for prefix: String) async throws(StoreError) -> [Look] {
+    let all = await withTaskGroup(
+      of: (Int, Result<Look, StoreError>).self, returning: Result<[Look], StoreError>.self
+    ) { group in
+      var looks = [Look](repeating: Look(), count: paths.count)
+      var next = 0
+      while next < min(max(1, traits.concurrency), paths.count) {
+        let index = next
+        group.addTask { (index, await outcome(of: paths[index], for: prefix)) }
+        next += 1
+      }
+      for await (index, result) in group {
+        switch result {
+        case .success(let look): looks[index] = look
+        case .failure(let error):
+          group.cancelAll()
+          return .failure(error)
+        }
+        guard next < paths.count else { continue }
+        let following = next
+        group.addTask { (following, await outcome(of: paths[following], for: prefix)) }
+        next += 1
+      }
+      return .success(looks)
+    }
+    return try all.get()
+  }
+
+  private func outcome(of path: String, for prefix: String) async -> Result<Look, StoreError> {
+    do throws(StoreError) { return .success(try await look(into: path, for: prefix)) } catch { return .failure(error) }
+  }
+
+  private func look(into path: String, for prefix: String) async throws(StoreError) -> Look {
+    var look = Look()
+    guard let children = try await children(of: path) else {
+      // Gone since its parent was read, or never there; but not the target itself.
+      try await collections.confirmTarget()
+      return look
+    }
+    for child in children {
+      let text = path + child.name
+      guard let name = ObjectName(text), text.hasPrefix(prefix) || prefix.hasPrefix(text + "/") else { continue }
+      // Our own leftovers, unless asked for.
+      if text == "tmp", !prefix.hasPrefix("tmp") { continue }
+      if let size = child.size {
+        look.objects.append(ObjectInfo(name: name, size: size, stored: child.stored))
+      } else {
+        look.collections.append(text + "/")
+      }
+    }
+    return look
   }
 
   /// `nil` when there is no such collection.

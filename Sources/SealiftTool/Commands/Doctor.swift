@@ -21,7 +21,7 @@ struct Doctor: SealiftCommand {
     var tries = Tries<Examination>()
     for target in try targets.all() {
       try await tries.attempt(target.name, session.terminal) {
-        try await examine(try targets.access(target, locking: false), world, session.terminal)
+        try await Self.examine(try targets.access(target, locking: false), world, session.terminal)
       }
     }
     let examinations = tries.done.map(\.outcome)
@@ -31,28 +31,61 @@ struct Doctor: SealiftCommand {
       try session.terminal.result(
         Documents.doctor(examinations, release, failures: tries.failures, notices: session.terminal.notices))
     }
-    let sick = examinations.first(where: \.isSick)
-    let status = try tries.status("targets", session.terminal, isLastWord: sick == nil)
-    guard let sick else { return status }
-    throw OperationError(
-      .failed, code: "promiseBroken", "\(sick.target) does not keep what sealift relies on",
-      hint: "Do not push there. Docs/Stores.md says what each promise is for, and what is known of some servers.")
+    let complaint = Self.complaint(examinations)
+    let status = try tries.status("targets", session.terminal, isLastWord: complaint == nil)
+    guard let complaint else { return status }
+    throw complaint
   }
 
-  private func examine(_ target: TargetAccess, _ world: World?, _ terminal: Terminal) async throws -> Examination {
+  /// Tries everything at one target.
+  /// - Throws: what says nothing of its promises: it does not answer, or not to us. What was proved before stays then.
+  static func examine(_ target: TargetAccess, _ world: World?, _ terminal: Terminal) async throws -> Examination {
     let location = target.store.traits.location
     if !terminal.manner.json { try terminal.result("\(printable(target.name)) (\(printable(location))):") }
-    let findings = await StoreContract.run(on: target.store) { finding in
+    let outcome = await StoreContract.examine(target.store) { finding in
       guard !terminal.manner.json else { return }
       for line in Self.lines(finding) { try? terminal.result(printable(line)) }
     }
     try Task.checkCancellation()
+    try tellRest(outcome, of: target.name, terminal)
     do {
-      if let world { try ListingProof.note(findings, of: target, world) }
+      if let world { try ListingProof.note(outcome.findings, isWhole: outcome.isWhole, of: target, world) }
     } catch {
       terminal.notice("\(target.name): what was found cannot be remembered: \(Session.known(error).message)")
     }
-    return Examination(target: target.name, location: location, findings: findings)
+    let examination = Examination(
+      target: target.name, location: location, findings: outcome.findings, mayNotDelete: outcome.mayNotDelete)
+    guard let obstacle = outcome.obstacle else { return examination }
+    let error = OperationError(obstacle.error, doing: "trying \(target.name)")
+    // What was found broken before is the news.
+    guard examination.isSick else { throw error }
+    terminal.notice(error.message)
+    return examination
+  }
+
+  /// What the findings do not say: the trials that were not made, and what they left.
+  private static func tellRest(_ outcome: StoreContract.Outcome, of target: String, _ terminal: Terminal) throws {
+    if !terminal.manner.json {
+      for promise in outcome.untried { try terminal.result("  untried \(promise)") }
+    } else if !outcome.untried.isEmpty {
+      terminal.notice("\(target): not tried: \(outcome.untried.joined(separator: "; "))")
+    }
+    guard let folder = outcome.leftovers else { return }
+    terminal.notice("\(target): what the trials stored below \(folder)/ may be there still")
+  }
+
+  /// What a run ends with that found something.
+  static func complaint(_ examinations: [Examination]) -> OperationError? {
+    if let sick = examinations.first(where: \.isSick) {
+      return OperationError(
+        .failed, code: "promiseBroken", "\(sick.target) does not keep what sealift relies on",
+        hint: "Do not push there. Docs/Stores.md says what each promise is for, and what is known of some servers.")
+    }
+    guard let pushing = examinations.first(where: \.mayNotDelete) else { return nil }
+    return OperationError(
+      .failed, code: StoreError.Code.forbidden.rawValue,
+      "\(pushing.target): these credentials may not delete, so not every promise was tried",
+      hint: "For pushing they are fine. Run `sealift doctor` with those that prune.")
   }
 
   static func lines(_ finding: StoreContract.Finding) -> [String] {
@@ -70,5 +103,7 @@ struct Examination: Sendable {
   var target: String
   var location: String
   var findings: [StoreContract.Finding]
+  /// The credentials are those of a machine that pushes and nothing else.
+  var mayNotDelete = false
   var isSick: Bool { findings.contains(where: \.isBroken) }
 }
