@@ -45,8 +45,8 @@ import Testing
     let store = Meddled(home.store) { try? await home.condemn(home.packs()) }
     let result = try await home.push(image, at: store)
     #expect(result.manifest.name.revision == 1)
-    for name in try await home.repository.condemnedPacks(of: home.chain, state: nil) {
-      try await home.store.delete(Layout.pack(name, of: home.chain))
+    for record in try await home.repository.condemnedRecords(of: home.chain, state: nil) {
+      for name in record.record.packs { try await home.store.delete(Layout.pack(name, of: home.chain)) }
     }
     #expect(try await home.read(result.manifest) == image)
   }

@@ -33,17 +33,20 @@ actor CompanionCapture {
   private let roots: [CompanionRoot]
   private let hooks: CompanionHooks
   private let before: CompanionListing
+  private let mostBytes: Int
   private var holder: HeldFiles?
   private var held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)] = [:]
   private var parents: [[UInt8]: FolderHandle] = [:]
   private var captured: (image: String, all: Captured)?
 
+  /// - Parameter mostBytes: a manifest says about 150 bytes of each member, and is one object of at most 64 MiB.
   /// - Throws: `CancellationError`.
-  init(_ database: DatabaseSource, _ hooks: CompanionHooks) throws {
+  init(_ database: DatabaseSource, _ hooks: CompanionHooks, mostBytes: Int = 56 << 20) throws {
     let real = CompanionPlace.resolved(database.path) ?? database.path
     let roots = Self.roots(of: database, at: real)
     self.database = database
     self.hooks = hooks
+    self.mostBytes = mostBytes
     self.roots = roots
     realPath = real
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
@@ -87,7 +90,10 @@ actor CompanionCapture {
   }
 
   /// Holds what was listed. To be called before the snapshot begins.
+  /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func hold() throws {
+    // Whether a folder that nobody asked for comes along is known when the database was read; all else is said first.
+    try demandFitting(before.entries.filter { roots[$0.root].isAsked || !roots[$0.root].isSupport })
     let files = before.entries.filter { $0.kind == .file }
     let known = Set(files.map { MemberPath.key($0.path) })
     let holder = hooks.mostHeld.map { HeldFiles(for: files.count, most: $0) } ?? HeldFiles(for: files.count)
@@ -161,10 +167,9 @@ actor CompanionCapture {
     }
   }
 
-  /// A manifest says about 150 bytes of each member, and is one object of at most 64 MiB.
   private func demandFitting(_ entries: [CompanionEntry]) throws {
     let bytes = entries.reduce(0) { $0 + $1.path.utf8.count + 160 }
-    guard entries.count < 1_000_000, bytes <= 56 << 20 else {
+    guard entries.count < 1_000_000, bytes <= mostBytes else {
       throw OperationError(
         .failed, code: "tooManyCompanions", "\(entries.count) files and folders are too many for one version",
         hint: "Leave out what can be made again with \"exclude\", or keep many small files in an archive.")

@@ -12,9 +12,12 @@ package struct NamedCondemnedRecord: Sendable {
 extension Repository {
   /// Every object that a condemned record of this chain names: none of these packs is ever referenced anew, none of these
   /// manifests counts as safe (`Docs/Format.md` §8.1).
+  ///
+  /// All of them, also what is not listed: a name does not tell whether it is a pack's or a manifest's, and a manifest
+  /// may be stored again that is not there (`Docs/Decisions/0014-attempts.md`).
   /// - Throws: as `condemnedRecords`.
-  package func condemnedPacks(of chain: ChainID, state: StateFolder?) async throws -> Set<Digest> {
-    try await condemnedRecords(of: chain, state: state).reduce(into: []) { $0.formUnion($1.record.packs) }
+  func condemnedNames(of chain: ChainID, state: StateFolder?) async throws -> NameSet {
+    NameSet(joining: try await condemnedRecords(of: chain, state: state) { NameSet($0.record.packs) })
   }
 
   /// The condemned records of a chain.
@@ -22,31 +25,31 @@ extension Repository {
   /// A record shorter than its name says is a `PUT` that never ended: it condemns nothing, for its prune never went on.
   /// - Throws: `.damaged` when a whole record is not authentic: somebody meddles with the target.
   func condemnedRecords(of chain: ChainID, state: StateFolder?) async throws -> [NamedCondemnedRecord] {
+    try await condemnedRecords(of: chain, state: state) { $0 }
+  }
+
+  /// The same, and of each only what `take` leaves of it.
+  private func condemnedRecords<Value: Sendable>(
+    of chain: ChainID, state: StateFolder?, _ take: @escaping @Sendable (NamedCondemnedRecord) -> Value
+  ) async throws -> [Value] {
     let prefix = Layout.condemned(of: chain)
     let listed = try await store.list(prefix: prefix).compactMap { info in
       RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? (name: $0, stored: info.stored) : nil }
     }
     return try await bounded(listed, atOnce: store.traits.concurrency) { name, stored in
-      NamedCondemnedRecord(
-        name: name, record: try await self.condemnedRecord(name, of: chain, state: state), stored: stored)
+      let record = try await self.condemnedRecord(name, of: chain, state: state)
+      return take(NamedCondemnedRecord(name: name, record: record, stored: stored))
     }
   }
 
   private func condemnedRecord(
     _ name: RecordName, of chain: ChainID, state: StateFolder?
   ) async throws -> CondemnedRecord {
-    let bytes: [UInt8]
-    if let kept = state?.kept(name.digest.hex), Digest.sha256(of: kept) == name.digest {
-      bytes = kept
-    } else {
-      bytes = try await store.get(name.objectName, range: nil)
-    }
+    if let kept = state?.kept(name.digest.hex), let record = try? openCondemned(kept, name, of: chain) { return record }
+    let bytes = try await store.get(name.objectName, range: nil)
     do {
-      let object = try OpenedObject.open(bytes, kind: .condemned, name: name.digest, keys: keys)
-      let record = try CondemnedRecord(decoding: object.directory.meta)
-      guard record.chain == chain else {
-        throw RepositoryError(.damaged, "\(name.objectName) belongs to another chain")
-      }
+      let record = try openCondemned(bytes, name, of: chain)
+      // Once: every push looks at all of them, and there are more of them every day.
       state?.keep(bytes, as: name.digest.hex)
       return record
     } catch {
@@ -56,6 +59,15 @@ extension Repository {
           "Somebody meddled with the target, or it lost data; nothing is pushed until that object is brought back or removed by hand.",
         cause: error)
     }
+  }
+
+  private func openCondemned(_ bytes: [UInt8], _ name: RecordName, of chain: ChainID) throws -> CondemnedRecord {
+    let object = try OpenedObject.open(bytes, kind: .condemned, name: name.digest, keys: keys)
+    let record = try CondemnedRecord(decoding: object.directory.meta)
+    guard record.chain == chain else {
+      throw RepositoryError(.damaged, "\(name.objectName) belongs to another chain")
+    }
+    return record
   }
 
   /// The packs of a chain and their sizes, as the store lists them now.

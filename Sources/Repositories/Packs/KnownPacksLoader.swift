@@ -31,13 +31,26 @@ struct KnownPacksLoader {
   mutating func add(versionIn manifest: StoredManifest?) async throws -> Bool {
     guard let manifest else { return false }
     nextNumber = max(nextNumber, manifest.body.nextPackNumber)
-    guard
-      let table = try await Self.unlessDamaged({ [repository, state] in
-        try await PackTable(of: manifest, repository: repository, state: state)
-      })
-    else { return false }
+    guard let table = try await table(of: manifest) else { return false }
     try await add(table.all)
     return presence.holds(table.all) && table.all.allSatisfy { known.contains($0.name) }
+  }
+
+  /// Takes in what partial manifests and a journal list, each of them packs of its own. All in one go: what rests on a
+  /// pack comes after it, whichever of them lists the two.
+  mutating func add(partials: [StoredManifest], journal: [PackEntry]) async throws {
+    var entries: [PackEntry] = []
+    for partial in partials {
+      pass(over: partial)
+      if let table = try await table(of: partial) { entries += table.all }
+    }
+    try await add(entries + journal)
+  }
+
+  private func table(of manifest: StoredManifest) async throws -> PackTable? {
+    try await Self.unlessDamaged { [repository, state] in
+      try await PackTable(of: manifest, repository: repository, state: state)
+    }
   }
 
   /// Takes nothing of a version for there, but gives no number twice.
@@ -60,8 +73,11 @@ struct KnownPacksLoader {
 
   mutating func add(_ entries: [PackEntry]) async throws {
     nextNumber = max(nextNumber, (entries.map(\.number).max() ?? 0) + 1)
+    // Partial manifests and a journal name many of them several times.
+    var names: Set<Digest> = []
     let usable = entries.filter { entry in
       presence.holds(entry) && !damaged.contains(entry.name) && !known.contains(entry.name)
+        && names.insert(entry.name).inserted
     }.sorted { $0.number < $1.number }
     // A few at a time: a directory is large.
     for start in stride(from: 0, to: usable.count, by: 16) {

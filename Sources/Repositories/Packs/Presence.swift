@@ -3,11 +3,11 @@ import Sealing
 /// Which packs of a chain are there and may be used: condemned records are listed first, packs after them
 /// (`Docs/Design.md`, "Write order"). The other way round, a prune could slip between.
 struct Presence: Sendable {
-  private let condemned: Set<Digest>
+  private let condemned: NameSet
   private let sizes: [Digest: Int]
 
   init(_ repository: Repository, chain: ChainID, state: StateFolder?) async throws {
-    condemned = try await repository.condemnedPacks(of: chain, state: state)
+    condemned = try await repository.condemnedNames(of: chain, state: state)
     sizes = try await repository.packSizes(of: chain)
   }
 

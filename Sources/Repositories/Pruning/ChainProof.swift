@@ -9,6 +9,7 @@ struct ChainProof {
   private let chain: ChainID
   private let versions: [VersionFacts]
   private let ranges: [Tombstone.Range]
+  private let index: TombstoneIndex
   private let ids: [UInt64: Set<Digest>]
 
   /// - Parameters:
@@ -18,6 +19,7 @@ struct ChainProof {
     self.chain = chain
     versions = manifests.filter(\.isComplete)
     self.ranges = ranges
+    index = TombstoneIndex(ranges)
     ids = Dictionary(grouping: versions, by: \.sequence).mapValues { Set($0.map(\.id)) }
   }
 
@@ -43,7 +45,7 @@ struct ChainProof {
       )
     }
     guard let id = Layout.digest(mark.id) else { return }
-    if ids[mark.sequence]?.contains(id) == true || ranges.cover(mark.sequence) { return }
+    if ids[mark.sequence]?.contains(id) == true || index.covers(mark.sequence) { return }
     throw RepositoryError(
       .forked, "version \(mark.sequence) of chain \(chain.hex.prefix(12)) is not the one this machine has seen",
       hint:
@@ -58,11 +60,7 @@ struct ChainProof {
     let isUnknown = previous == chain.unknown(at: place)
     if isUnknown, ids[place] != nil { return }
     // Inside a range only its end is named; the links within went with the versions.
-    let explained = ranges.contains { range in
-      range.first <= place && place <= range.last
-        && (range.last > place || range.coreHashOfLast == previous || isUnknown)
-    }
-    if explained { return }
+    if isUnknown ? index.covers(place) : index.covers(place, previous) { return }
     guard ids[place] == nil else {
       throw RepositoryError(
         .forked, "version \(sequence) of chain \(chain.hex.prefix(12)) does not continue version \(place)",
@@ -71,7 +69,7 @@ struct ChainProof {
     throw RepositoryError(
       .hole, "version \(place) of chain \(chain.hex.prefix(12)) is missing and was not forgotten",
       hint:
-        "Somebody without the key deleted it, the target lost it, or the listing was short. Nothing was deleted; `sealift check` says what is still whole, `sealift repair` brings back what it can, and `sealift forget --lost` gives the rest up."
+        "Somebody without the key deleted it, the target lost it, or the listing was short. Nothing was deleted; `sealift check` says what is still whole, `sealift repair` brings back what it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives the rest up."
     )
   }
 }

@@ -132,7 +132,8 @@ struct ChainPrune {
     for start in stride(from: 0, to: names.count, by: Self.namesPerRecord) {
       let part = Array(names[start..<min(start + Self.namesPerRecord, names.count)])
       let record = CondemnedRecord(chain: chain, time: policy.now(), packs: part)
-      records.insert(try await repository.putRecord(.condemned, record.encode(), below: Layout.condemned(of: chain)))
+      let place = Layout.condemned(of: chain)
+      records.insert(try await repository.putRecord(.condemned, record.encode(), below: place, state: state))
     }
     return records
   }
@@ -158,16 +159,16 @@ struct ChainPrune {
   }
 
   private func packsNeeded(in view: ChainView, without gone: Set<Digest>) async throws -> Set<Digest> {
-    var needed = view.live.packs
+    var needs: [PackTables.Needs] = []
     for facts in view.live.dead where !gone.contains(facts.digest) {
       do {
-        needed.formUnion(try await tables.needs(of: facts.name, listed: view.packs).packs)
+        needs.append(try await tables.needs(of: facts.name, listed: view.packs))
       } catch let error as StoreError where error.code == .notFound {
         // Gone after all: the answer was lost, or another prune was quicker.
         continue
       }
     }
-    return needed
+    return view.live.packs.union(tables.names(of: needs))
   }
 
   /// Waits for the answer to each.
@@ -193,7 +194,9 @@ struct ChainPrune {
     async let versions = repository.store.list(prefix: Layout.versions(of: chain))
     async let packs = repository.store.list(prefix: Layout.packs(of: chain))
     let left = Set(try await versions.map(\.name) + packs.map(\.name))
-    outcome.freed = .init(deleted.filter { !left.contains($0.name) })
+    let gone = deleted.filter { !left.contains($0.name) }
+    for pack in gone.compactMap({ Layout.packDigest($0.name) }) { state.drop(pack: pack) }
+    outcome.freed = .init(gone)
     outcome.retained = .init(deleted.filter { left.contains($0.name) })
     let errors = refused.filter { left.contains($0.key) }.map(\.value)
     outcome.retainedBecause = errors.first { $0.code == .forbidden }

@@ -154,7 +154,7 @@ struct ChainLook: Sendable {
       .hole,
       "version \(lost.annotation.sequence) of chain \(chain.hex.prefix(12)) is missing, and it was taken back from being forgotten",
       hint:
-        "The listing was short, or a prune was quicker than `sealift unforget`. Nothing was deleted; if it is gone for good, remove \(lost.name.objectName) by hand."
+        "The listing was short, or a prune was quicker than `sealift unforget`. Nothing was deleted; if it is gone for good, `sealift forget --lost` (of other hosts' databases with --all-hosts) gives it up."
     )
   }
 

@@ -28,14 +28,15 @@ struct LiveSet: Sendable {
       },
       by: { Place(sequence: $0.sequence, id: $0.id) })
     let partials = all.filter { !$0.isComplete && $0.sequence > newest }.map { [$0] }
+    let verdicts = PackVerdicts(tables, listed: listed, condemned: condemned)
     let kept = try await bounded(Array(standing.values) + partials, atOnce: atOnce) { revisions in
-      try await Self.kept(of: revisions, condemned, listed, tables)
+      try await Self.kept(of: revisions, tables, verdicts)
     }
     for version in kept {
       manifests.formUnion(version.manifests)
-      for needs in version.needs { packs.formUnion(needs.packs) }
       if version.sequence == newest, !version.isSafe { newestIsSafe = false }
     }
+    packs = tables.names(of: kept.flatMap(\.needs))
     dead = all.filter { !manifests.contains($0.digest) }
   }
 
@@ -55,19 +56,19 @@ struct LiveSet: Sendable {
   /// Of one version's revisions: the highest that is whole and that nobody condemned, and those above it, which may be
   /// on their way to be whole. A lower one may go when that one is safe, never earlier.
   private static func kept(
-    of revisions: [VersionFacts], _ condemned: Set<Digest>, _ listed: [Digest: ObjectInfo], _ tables: PackTables
+    of revisions: [VersionFacts], _ tables: PackTables, _ verdicts: PackVerdicts
   ) async throws -> Kept {
     var kept = Kept(sequence: revisions[0].sequence)
     var isWhole = false
     var safe: UInt32?
     for facts in revisions.sorted(by: { $0.revision > $1.revision }) {
       if let safe, facts.revision < safe { break }
-      let needs = try await tables.needs(of: facts.name, listed: listed)
+      let needs = try await tables.needs(of: facts.name, listed: verdicts.listed)
       kept.manifests.append(facts.digest)
       kept.needs.append(needs)
-      guard needs.areMet(by: listed) else { continue }
+      guard verdicts.areMet(needs) else { continue }
       isWhole = true
-      if !condemned.contains(facts.digest), condemned.isDisjoint(with: needs.packs) { safe = facts.revision }
+      if !verdicts.condemned.contains(facts.digest), verdicts.areSpared(needs) { safe = facts.revision }
     }
     guard isWhole || !revisions.contains(where: \.isComplete) else { throw incomplete(revisions[0]) }
     kept.isSafe = safe != nil

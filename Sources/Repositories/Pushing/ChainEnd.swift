@@ -25,6 +25,13 @@ struct ChainEnd: Sendable {
     return (last + 1, last == 0 ? .zero : listing.chain.unknown(at: last))
   }
 
+  /// The same without partial manifests, of which nothing is asked once their packs are known.
+  var withoutPartials: ChainEnd {
+    let head = ChainHead(
+      newest: history.newest, partials: [], unreadable: history.unreadable, problems: history.problems)
+    return ChainEnd(listing: listing, history: head, mark: mark, forgotten: forgotten)
+  }
+
   /// Whether a tombstone covers the newest version. One that was taken back counts too.
   var newestIsForgotten: Bool { history.newest.map { forgotten.cover($0.name.sequence) } ?? false }
 }
@@ -63,7 +70,7 @@ extension ChainEnd {
     try attempt.giveUp(in: state)
     let range = Tombstone.Range(
       first: core.sequence, last: core.sequence, previousOfFirst: core.previous, coreHashOfLast: manifest.id)
-    try await repository.putTombstone(over: [range], of: listing.chain, now: now)
+    try await repository.putTombstone(over: [range], of: listing.chain, now: now, state: state)
     return ChainEnd(listing: listing, history: history, mark: mark, forgotten: forgotten + [range])
   }
 

@@ -84,8 +84,7 @@ package struct PushSession: ~Copyable {
     let isDoubted = newest.map { !doubted.isEmpty || said.damage(of: $0.id) != nil } ?? false
     let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
     let accepted = Set(loader.known.entries.keys)
-    for partial in end.history.partials { _ = try await loader.add(versionIn: partial) }
-    try await loader.add(journal.entries)
+    try await loader.add(partials: end.history.partials, journal: journal.entries)
 
     self.repository = repository
     self.chain = chain
@@ -93,7 +92,7 @@ package struct PushSession: ~Copyable {
     self.lock = lock
     self.policy = policy
     self.journal = journal
-    self.end = end
+    self.end = end.withoutPartials
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
@@ -143,7 +142,7 @@ package struct PushSession: ~Copyable {
           after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
       } catch is VersionWriter.TooDear {
         level = level.below ?? .fresh
-        partials = writer.partials
+        partials = writer.partials.again()
         // What the next attempt may refer to of the packs just stored need not be sent again.
         let present = try await Presence(repository, chain: chain, state: state)
         try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: writer.packs.nextNumber)

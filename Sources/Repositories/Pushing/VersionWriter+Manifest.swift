@@ -24,7 +24,7 @@ extension VersionWriter {
     return opened
   }
 
-  /// Protects the packs stored so far from prunes, and says to a later push what it may continue with.
+  /// Protects packs from prunes, and says to a later push what it may continue with.
   func storePartial(_ entries: [PackEntry], revision: UInt32) async throws {
     var table: [MadeFrame] = []
     var references: [ManifestBody.LeafReference] = []
@@ -41,7 +41,7 @@ extension VersionWriter {
     }
     let body = ManifestBody(
       state: .partial, chain: draft.chain, sequence: draft.sequence, revision: revision, core: [],
-      bytesDecoded: 0, bytesFetched: 0, newBytes: 0, nextPackNumber: (entries.map(\.number).max() ?? 0) + 1,
+      bytesDecoded: 0, bytesFetched: 0, newBytes: 0, nextPackNumber: packs.nextNumber,
       tags: [], note: "", packTable: references, maps: [])
     _ = try await storeManifest(body, riding: table)
   }

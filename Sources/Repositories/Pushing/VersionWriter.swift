@@ -154,8 +154,8 @@ struct VersionWriter: ~Copyable {
     noted = stored.count
     // The last revision is kept for the version itself.
     if !dryRun, partials.nextRevision < VersionName.lastRevision, partials.isDue(packs: noted) {
-      let entries = (resumed + stored).sorted { $0.number < $1.number }
-      try await storePartial(entries, revision: partials.begin(packs: noted))
+      let (revision, entries) = partials.begin(stored, after: resumed)
+      try await storePartial(entries, revision: revision)
     }
   }
 

@@ -9,8 +9,10 @@ struct KeptObjects: Sendable {
     /// Seconds after which what nobody used goes: the versions that needed it are gone from the target.
     var unused = 30 * 86_400
     /// The same for lists of units, which cannot be fetched again: of a database that hardly ever changes they are not used
-    /// for long either. They are small, and no room is made at their cost.
+    /// for long either. They are small, and no room is made for others at their cost.
     var unusedLists = 365 * 86_400
+    /// Bytes of all lists of units: those of 256 GiB of pages.
+    var listBytes = 1 << 30
     /// Seconds between two looks.
     var interval = 86_400
   }
@@ -36,7 +38,7 @@ struct KeptObjects: Sendable {
 
   func remove(_ name: String) { StateFiles.remove("\(path)/\(name)") }
 
-  /// Removes what was not used for long, what processes that died left half written, and, beyond the limit, what was not
+  /// Removes what was not used for long, what processes that died left half written, and, beyond the limits, what was not
   /// used for longest. Looks once a day.
   /// - Returns: whether it looked.
   @discardableResult
@@ -46,23 +48,40 @@ struct KeptObjects: Sendable {
     if stat(stamp, &status) == 0, (0..<limits.interval).contains(age(status)) { return false }
     guard (try? StateFiles.write([], to: stamp, durably: false)) != nil else { return false }
     StateFiles.removeAbandoned(in: path)
-    var left: [(name: String, size: Int, age: Int)] = []
+    var objects: [Found] = []
+    var lists: [Found] = []
     for name in StateFiles.names(in: path) {
       guard stat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
       let age = age(status)
       let isList = UnitList.isName(name)
+      let found = Found(name: name, size: Int(status.st_size), age: age)
       if age > (isList ? limits.unusedLists : limits.unused) {
         remove(name)
-      } else if !isList {
-        left.append((name, Int(status.st_size), age))
+      } else if isList {
+        lists.append(found)
+      } else {
+        objects.append(found)
       }
     }
-    var total = left.reduce(0) { $0 + $1.size }
-    for object in left.sorted(by: { $0.age > $1.age }) where total > limits.bytes {
+    makeRoom(among: objects, within: limits.bytes)
+    makeRoom(among: lists, within: limits.listBytes)
+    return true
+  }
+
+  private struct Found {
+    let name: String
+    let size: Int
+    /// In seconds.
+    let age: Int
+  }
+
+  /// Removes what was not used for longest.
+  private func makeRoom(among found: [Found], within limit: Int) {
+    var total = found.reduce(0) { $0 + $1.size }
+    for object in found.sorted(by: { $0.age > $1.age }) where total > limit {
       remove(object.name)
       total -= object.size
     }
-    return true
   }
 
   /// Seconds since it was written or used.

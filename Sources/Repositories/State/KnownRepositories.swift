@@ -7,7 +7,7 @@ package import Storage
 /// A line of `<state>/places/<hash of the store's identity>` for each id. Only those count whose versions this machine has
 /// seen: two machines that make a repository at once agree on one of the two later.
 package struct KnownRepositories {
-  let path: String
+  package let path: String
   private let state: String
   private var ids: [RepositoryID]
 

@@ -17,6 +17,6 @@ enum NamelessFile {
   static func failure(_ message: String, _ number: Int32) -> RepositoryError {
     RepositoryError(
       .stateFolder, "\(message): \(String(cString: strerror(number)))",
-      hint: "Check space and permissions of the state folder, or name another one with SEALIFT_STATE.")
+      hint: "Check space and permissions there.")
   }
 }

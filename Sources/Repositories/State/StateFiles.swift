@@ -96,7 +96,7 @@ package enum StateFiles {
 
   package static func remove(_ path: String) { unlink(path) }
 
-  private static func synchronizeFolder(of path: String) throws(RepositoryError) {
+  static func synchronizeFolder(of path: String) throws(RepositoryError) {
     let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
@@ -104,9 +104,11 @@ package enum StateFiles {
     guard fsync(descriptor) == 0 else { throw failure("cannot synchronise \(folder)", errno) }
   }
 
-  private static func failure(_ message: String, _ number: Int32) -> RepositoryError {
+  static func failure(_ message: String, _ number: Int32) -> RepositoryError {
     RepositoryError(
       .stateFolder, "\(message): \(String(cString: strerror(number)))",
-      hint: "Check space and permissions of the state folder, or name another one with SEALIFT_STATE.")
+      hint:
+        "Check space and permissions there. Who moves the state folder (`stateFolder`, else SEALIFT_STATE) copies all of it: another one remembers nothing of what was pushed."
+    )
   }
 }

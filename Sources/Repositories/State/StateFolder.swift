@@ -64,6 +64,13 @@ package struct StateFolder: Sendable {
   }
 
   func drop(_ name: String) { objects.remove(name) }
+
+  /// Drops what is kept of a pack that is not at the target any more: its directory, and its list of units, which would
+  /// stay for a year.
+  func drop(pack name: Digest) {
+    drop("\(name.hex).directory")
+    drop(UnitList.name(of: name))
+  }
 }
 
 /// The lock of one chain on this machine, released when the value goes, also when the process is killed.

@@ -1,0 +1,44 @@
+import Sealing
+import Storage
+
+/// What one look at a chain shows of the packs that manifests need: each is looked for once, however many versions share
+/// it.
+final class PackVerdicts: Sendable {
+  /// The packs that are there.
+  let listed: [Digest: ObjectInfo]
+  /// What records name, packs and manifests.
+  let condemned: Set<Digest>
+  private let tables: PackTables
+  /// By the numbers of `tables`, as far as they were asked for.
+  private let verdicts = Locked<[Verdict]>([])
+
+  private struct Verdict {
+    let isThere: Bool
+    let isCondemned: Bool
+  }
+
+  init(_ tables: PackTables, listed: [Digest: ObjectInfo], condemned: Set<Digest>) {
+    self.tables = tables
+    self.listed = listed
+    self.condemned = condemned
+  }
+
+  /// Whether all of it is there.
+  func areMet(_ needs: PackTables.Needs) -> Bool { needs.isComplete && all(of: needs) { $0.isThere } }
+
+  /// Whether no record names any of it.
+  func areSpared(_ needs: PackTables.Needs) -> Bool { all(of: needs) { !$0.isCondemned } }
+
+  private func all(of needs: PackTables.Needs, _ holds: (Verdict) -> Bool) -> Bool {
+    verdicts.withLock { verdicts in
+      for pack in tables.packs(from: verdicts.count) {
+        let isThere = listed[pack.name]?.size == pack.length
+        verdicts.append(Verdict(isThere: isThere, isCondemned: condemned.contains(pack.name)))
+      }
+      for part in needs.parts {
+        for number in part where !holds(verdicts[Int(number)]) { return false }
+      }
+      return true
+    }
+  }
+}
