@@ -85,7 +85,7 @@ struct ChainRepair {
     guard let facts = version.facts, annotations.damage(of: facts.id) == nil else { return }
     let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
     try await repository.annotate(
-      facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts.id, now: world.now()))
+      facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts.id, now: world.now()), state: state)
   }
 
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
@@ -98,7 +98,7 @@ struct ChainRepair {
     guard let facts = version.facts, let damage = annotations.damage(of: facts.id), !DrillProof.isOfImage(damage)
     else { return }
     try await repository.annotate(
-      facts, [.init(.foundDamaged)], now: annotations.time(for: facts.id, now: world.now()))
+      facts, [.init(.foundDamaged)], now: annotations.time(for: facts.id, now: world.now()), state: state)
   }
 
   /// Writes the version anew, when all of its content can be had.

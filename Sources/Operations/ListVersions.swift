@@ -58,15 +58,8 @@ package struct ListVersions: Sendable {
           problems.append(OperationError(error, doing: target.name))
         }
       }
-      var versions: [VersionSummary] = []
-      for history in histories {
-        let annotations = try await lookup.annotations(of: history)
-        versions += (history.versions + history.displaced).compactMap { facts in
-          var version = VersionSummary(facts, target: target.name, annotations: annotations)
-          version?.forgotten = history.isForgotten(facts)
-          return version
-        }
-      }
+      let found = try await bounded(histories, atOnce: 4) { history in try await summaries(of: history, lookup) }
+      var versions = Array(found.joined())
       versions =
         versions
         .filter { forgotten || !$0.forgotten }
@@ -78,6 +71,15 @@ package struct ListVersions: Sendable {
         formatVersion: ObjectFormat.version)
     } catch {
       throw OperationError(error, doing: "listing \(target.name)")
+    }
+  }
+
+  private func summaries(of history: ChainHistory, _ lookup: VersionLookup) async throws -> [VersionSummary] {
+    let annotations = try await lookup.annotations(of: history)
+    return (history.versions + history.displaced).compactMap { facts in
+      var version = VersionSummary(facts, target: lookup.targetName, annotations: annotations)
+      version?.forgotten = history.isForgotten(facts)
+      return version
     }
   }
 

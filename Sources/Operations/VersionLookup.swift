@@ -59,18 +59,19 @@ struct VersionLookup: Sendable {
   /// chain shows; else they are followed back.
   private func parts(_ selector: VersionSelector) async throws -> [ChainHistory] {
     if case .id = selector {
-      let newest = try await ends(.latest(database: nil))
+      let newest = try await ends(.latest(database: nil), meaning: selector)
       if newest.contains(where: { $0.newest.map(selector.matches) ?? false }) { return newest }
     }
-    return try await ends(selector)
+    return try await ends(selector, meaning: selector)
   }
 
   /// Every chain, read from its end until a version answers to the name.
-  private func ends(_ selector: VersionSelector) async throws -> [ChainHistory] {
+  /// - Parameter meant: of the chains that it names is read what was forgotten; a repository may have a thousand others.
+  private func ends(_ selector: VersionSelector, meaning meant: VersionSelector) async throws -> [ChainHistory] {
     try await bounded(listings, atOnce: 4) { listing in
       try await repository.end(
-        of: listing, state: state, tombstones: tombstones(of: listing.chain), notes: notes(of: listing.chain)
-      ) { selector.isSettled(by: $0) }
+        of: listing, state: state, tombstones: tombstones(of: listing.chain), notes: notes(of: listing.chain),
+        isEnough: { selector.isSettled(by: $0) }, concerns: { meant.concerns($0) })
     }
   }
 
@@ -78,9 +79,9 @@ struct VersionLookup: Sendable {
   /// - Throws: `.noSuchVersion`; `.rolledBack` and its kin when this machine has seen more than the target shows, unless
   ///   the version was named by its id: that proves by itself which one it is, and nothing may stand in the way of it.
   func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
-    let histories = try await whole || selector.isAmbiguous ? histories() : parts(selector)
+    let histories = try await selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
-      let found = try newest(selector, in: histories)
+      let found = try await read(newest(selector, in: histories), whole: whole)
       try await freshness(of: found.history)
       try await demandSiblings(of: found, selector, histories)
       try found.demandNoneNewerUnread()
@@ -88,7 +89,7 @@ struct VersionLookup: Sendable {
       noteSeen(found.history)
       return found
     }
-    let found = try named(prefix, in: histories)
+    let found = try await read(named(prefix, in: histories), whole: whole)
     do {
       try await freshness(of: found.history)
       noteSeen(found.history)
@@ -96,6 +97,12 @@ struct VersionLookup: Sendable {
       reporter.notice("\(problem.message); the version was asked for by its id")
     }
     return found
+  }
+
+  private func read(_ found: Found, whole: Bool) async throws -> Found {
+    guard whole, !found.history.isWhole, let listing = listings.first(where: { $0.chain == found.history.chain })
+    else { return found }
+    return Found(facts: found.facts, history: try await self.whole(listing))
   }
 
   /// What was asked for may have a newer version in another chain: of another fork, or, for `latest` alone, of any
@@ -251,6 +258,10 @@ extension VersionSelector {
     case .notLater(let database, _): return matches(facts) || version.database != database
     }
   }
+
+  /// Whether this version says that its chain is the one that is named, or may be. All versions of a chain are of one
+  /// database.
+  func concerns(_ facts: VersionFacts) -> Bool { database.map { $0 == facts.version?.database } ?? matches(facts) }
 
   /// A part of an id may stand for several versions.
   var isAmbiguous: Bool {

@@ -117,7 +117,9 @@ package struct Drill: Sendable {
     _ repository: Repository
   ) async throws -> Drilled {
     let trial = request.trials[subject.database] ?? request.otherwise
-    let before = request.records ? try? await repository.annotations(of: subject.facts.chain, state: nil) : nil
+    // Of this drill alone: it holds what was fetched to choose the version.
+    let fresh = StateFolder(reading: world.forgetful(in: place).stateFolder, repository: repository.id)
+    let before = request.records ? try? await repository.annotations(of: subject.facts.chain, state: fresh) : nil
     let restoration = DrillRestoration(subject.facts, repository, place, world)
     let proof = try await restoration.prove(trial)
     guard let summary = VersionSummary(subject.facts, target: target.name) else {
@@ -130,13 +132,15 @@ package struct Drill: Sendable {
     guard request.records else { return drilled }
     var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
     do {
-      let said = try await repository.annotations(of: subject.facts.chain, state: nil)
+      let said = try await repository.annotations(of: subject.facts.chain, state: fresh)
       result.time = said.time(for: subject.facts.id, now: world.now())
       let known = said.damage(of: subject.facts.id)
       // What somebody found meanwhile is younger than what was fetched here.
       let isOurs = proof.damage != nil || before?.damage(of: subject.facts.id) == known
       let judgement = isOurs ? Self.judgement(proof.damage, known: known) : []
-      try await repository.annotate(subject.facts, [result.item] + judgement, now: result.time)
+      try await repository.annotate(
+        subject.facts, [result.item] + judgement, now: result.time,
+        state: StateFolder(reading: world.stateFolder, repository: repository.id))
       drilled.version.foundDamaged = proof.damage.map { known ?? $0 }
       drilled.recorded = true
     } catch {

@@ -2,7 +2,8 @@ import Repositories
 import Sealing
 import Storage
 
-/// The chains at a target by database and host, each read from its end.
+/// The chains at a target by database and host, each read from its end. What was forgotten of them, which is much more, is
+/// read of those databases only that a version is chosen of.
 struct DrillChains {
   struct Database {
     let host: String
@@ -40,8 +41,7 @@ struct DrillChains {
     let ends = try await bounded(listings, atOnce: 4) { listing in
       try await repository.end(
         of: listing, state: state, tombstones: tombstones[listing.chain.hex] ?? .empty,
-        notes: notes[listing.chain.hex] ?? .empty
-      ) { _ in true }
+        notes: notes[listing.chain.hex] ?? .empty, isEnough: { _ in true }, concerns: { _ in false })
     }
     self.repository = repository
     self.tombstones = tombstones
@@ -85,10 +85,23 @@ struct DrillChains {
     among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
   ) async throws -> (facts: VersionFacts, isNewest: Bool) {
     if case .random = request.choice {
+      let database = try await withForgotten(database)
       try await demandFresh(database, newest: last(of: database)?.end.chain)
       return try await any(of: database, pick)
     }
     return (try await newest(of: database), true)
+  }
+
+  /// The same, each chain read from its end to a version that was not forgotten.
+  private func withForgotten(_ database: Database) async throws -> Database {
+    var database = database
+    for (index, chain) in database.chains.enumerated() {
+      let id = chain.listing.chain.hex
+      database.chains[index].end = try await repository.end(
+        of: chain.listing, state: fresh, tombstones: tombstones[id] ?? .empty, notes: notes[id] ?? .empty,
+        isEnough: { _ in true })
+    }
+    return database
   }
 
   /// Chains of one database that this machine has seen there, and which are not shown any more.
@@ -120,6 +133,7 @@ struct DrillChains {
 
   /// The newest version that was not forgotten; nothing older is passed off as that.
   func newest(of database: Database) async throws -> VersionFacts {
+    let database = try await withForgotten(database)
     let newest = last(of: database)
     try await demandFresh(database, newest: newest?.end.chain)
     guard let newest else { throw Self.nothing(of: database) }

@@ -38,7 +38,8 @@ package struct AnnotateVersions: Sendable {
       word.apply(to: &version)
       try Push.Request.demandFew(version.tags)
       try await lookup.repository.annotate(
-        found.facts, items, now: annotations.time(for: found.facts.id, now: world.now()))
+        found.facts, items, now: annotations.time(for: found.facts.id, now: world.now()),
+        state: lookup.state)
       if case .pin = word {
         let now = try await lookup.repository.forgotten(of: found.facts.chain, state: lookup.state)
         if now.contains(found.facts) { throw Self.forgotten(version) }

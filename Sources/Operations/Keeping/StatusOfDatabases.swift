@@ -82,17 +82,17 @@ package struct StatusOfDatabases: Sendable {
         // What is wrong for certain is not hidden by what cannot be asked.
       }
       if let databases, let chains {
-        for (database, chain) in zip(databases, chains) {
-          let history = histories.first { $0.chain == chain }
-          var status = try await status(database.name, host, history, lookup)
-          status.change = change(of: database, host, status.newest, target)
-          outcome.databases.append(status)
+        let asked = zip(databases, chains).map { database, chain in
+          (name: database.name, history: histories.first { $0.chain == chain })
+        }
+        outcome.databases = try await statuses(of: asked, host, lookup)
+        for (index, database) in databases.enumerated() {
+          let newest = outcome.databases[index].newest
+          outcome.databases[index].change = change(of: database, host, newest, target)
         }
       } else {
-        for history in histories {
-          outcome.databases.append(try await status(history.database ?? "", host, history, lookup))
-        }
-        outcome.databases.sort { $0.name < $1.name }
+        let found = histories.map { history in (name: history.database ?? "", history: Optional(history)) }
+        outcome.databases = try await statuses(of: found, host, lookup).sorted { $0.name < $1.name }
       }
       return outcome
     } catch {
@@ -121,6 +121,13 @@ package struct StatusOfDatabases: Sendable {
       if !isSaid { problems.append(error) }
     }
     return problems
+  }
+
+  /// In the same order.
+  private func statuses(
+    of databases: [(name: String, history: ChainHistory?)], _ host: String, _ lookup: VersionLookup
+  ) async throws -> [Database] {
+    try await bounded(databases, atOnce: 4) { name, history in try await status(name, host, history, lookup) }
   }
 
   private func status(

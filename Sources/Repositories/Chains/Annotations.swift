@@ -148,22 +148,31 @@ extension Repository {
   }
 
   /// Says something of a version. What was said before stays; the later word counts.
-  /// - Parameter now: milliseconds since 1970 UTC.
+  /// - Parameters:
+  ///   - now: milliseconds since 1970 UTC.
+  ///   - state: where it is kept, so that this machine need not fetch its own word.
   /// - Returns: the annotation's name.
   @discardableResult
-  package func annotate(_ version: VersionFacts, _ items: [Annotation.Item], now: UInt64) async throws -> Digest {
+  package func annotate(
+    _ version: VersionFacts, _ items: [Annotation.Item], now: UInt64, state: StateFolder? = nil
+  ) async throws -> Digest {
     let annotation = Annotation(
       chain: version.chain, sequence: version.sequence, coreHash: version.id, time: now, items: items)
-    return try await putRecord(.annotation, annotation.encode(), below: Layout.annotations(of: version.chain))
+    let prefix = Layout.annotations(of: version.chain)
+    return try await putRecord(.annotation, annotation.encode(), below: prefix, state: state)
   }
 
   /// Seals a record and stores it under its name.
+  /// - Parameter state: where it is kept when it is stored.
   /// - Returns: that name's hash.
   @discardableResult
-  func putRecord(_ kind: ObjectKind, _ meta: [UInt8], below prefix: String) async throws -> Digest {
+  func putRecord(
+    _ kind: ObjectKind, _ meta: [UInt8], below prefix: String, state: StateFolder? = nil
+  ) async throws -> Digest {
     let sealed = try ObjectBuilder(kind: kind, keys: keys, random: random).finish(meta: meta)
     let name = Layout.known("\(prefix)\(sealed.bytes.count)-\(sealed.name.hex)")
     try await store.put(ObjectBody(sealed.bytes), at: name, ifAbsent: false)
+    state?.keep(sealed.bytes, as: sealed.name.hex)
     return sealed.name
   }
 }

@@ -26,6 +26,7 @@ package struct ChainHistory: Sendable {
   /// Other revisions of the versions and of those displaced, the highest first: lower ones, and such as two machines gave
   /// the same number. A version is where its highest revision says, unless that one never became whole.
   package let superseded: [VersionFacts]
+  /// Nothing, where the chain was not the one that was meant (`Repository.end`).
   package let forgotten: Forgotten
   /// What does not fit: unreadable manifests, holes, forks, broken links.
   package let problems: [RepositoryError]
@@ -70,15 +71,21 @@ extension Repository {
 
   /// Reads a chain from its end until a version is the one looked for, and whatever two machines may have written at one
   /// place of it. Links between older versions are left to `history`.
+  ///
+  /// There are many more tombstones and annotations than manifests to be read here: they are read of a chain that is
+  /// meant, or where a manifest cannot be read. In all others nothing counts as forgotten.
+  /// - Parameters:
+  ///   - isEnough: the version that is looked for, if it was not forgotten; or one that says that there is none.
+  ///   - concerns: a version says that its chain is meant.
   package func end(
     of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil, notes: RecordListing? = nil,
-    isEnough: (VersionFacts) -> Bool
+    isEnough: (VersionFacts) -> Bool, concerns: (VersionFacts) -> Bool = { _ in true }
   ) async throws -> ChainHistory {
-    let forgotten = try await forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
     let source = FactsSource(self, listing.chain, state)
     var results = try await source.read(listing.contested, keep: false)
     defer { source.remember(results) }
     var reader = HistoryReader(chain: listing.chain, results)
+    var known: Forgotten?
     var open = listing.sequences.subtracting(listing.contested.map(\.sequence)).sorted(by: >)[...]
     var batch = 1
     while !open.isEmpty {
@@ -90,15 +97,25 @@ extension Repository {
       open = open.dropFirst(batch)
       batch *= 4
       let reached = sequences.min() ?? 0
-      let found = reader.complete.contains { version in
-        version.sequence >= reached && !forgotten.contains(version) && isEnough(version)
+      let found = reader.complete.filter { $0.sequence >= reached && isEnough($0) }
+      if found.isEmpty { continue }
+      guard found.contains(where: concerns) else { break }
+      let forgotten: Forgotten
+      if let known {
+        forgotten = known
+      } else {
+        forgotten = try await self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
+        known = forgotten
       }
-      if found { break }
+      if found.contains(where: { !forgotten.contains($0) }) { break }
     }
     if let rest = try await whatIsLeft(of: listing, without: reader.gone) {
-      return try await end(of: rest, state: state, isEnough: isEnough)
+      return try await end(of: rest, state: state, isEnough: isEnough, concerns: concerns)
     }
-    return reader.finish(isWhole: false, forgotten: forgotten)
+    if known == nil, reader.complete.contains(where: concerns) || !reader.unreadable.isEmpty {
+      known = try await self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
+    }
+    return reader.finish(isWhole: false, forgotten: known ?? .nothing)
   }
 
   /// A prune may have deleted what was forgotten between the listing and the reading: that is no damage.
@@ -116,12 +133,16 @@ extension Repository {
     var manifests: [StoredManifest] = []
     var reader = HistoryReader(chain: listing.chain, [])
     for sequence in listing.sequences.sorted(by: >) {
-      for name in listing.revisions(of: sequence) {
-        let result = try await readable(name) { try await self.readManifest(name, state: state) }
-        if case .success(let manifest) = result { manifests.append(manifest) }
-        reader.add((name, result.map(\.facts)))
+      let names = listing.revisions(of: sequence)
+      let read = try await bounded(names, atOnce: store.traits.concurrency) { name in
+        try await self.readable(name) { try await self.readManifest(name, state: state) }
       }
-      if reader.complete.contains(where: { _ in true }) { break }
+      for (name, result) in zip(names, read) { reader.add((name, result.map(\.facts))) }
+      let found = read.compactMap { try? $0.get() }
+      let complete = found.filter(\.isComplete)
+      // Beside a version that came to be, partial ones protect nothing any more.
+      manifests += complete.isEmpty ? found : complete
+      if !complete.isEmpty { break }
     }
     let history = reader.finish(isWhole: false, forgotten: .nothing)
     let newest = history.newest?.sequence ?? 0

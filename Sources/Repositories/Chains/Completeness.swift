@@ -87,15 +87,17 @@ package struct Completeness: Sendable {
 extension Repository {
   /// Where a version is to be read: its highest revision, or the highest one below it of which every pack is there when a
   /// repair died before the packs of its own revision were safe.
-  package func readable(_ version: VersionFacts, in history: ChainHistory, state: StateFolder?) async throws
-    -> VersionFacts
-  {
+  /// - Parameter sizes: the chain's packs, as a listing showed them behind the manifests; `nil` to list them now.
+  package func readable(
+    _ version: VersionFacts, in history: ChainHistory, sizes: [Digest: Int]? = nil, state: StateFolder?
+  ) async throws -> VersionFacts {
     let older = history.revisions(below: version)
     guard !older.isEmpty else { return version }
-    let sizes = try await packSizes(of: version.chain)
+    let listed: [Digest: Int]
+    if let sizes { listed = sizes } else { listed = try await packSizes(of: version.chain) }
     for revision in [version] + older {
       let packs = try await packs(of: revision, state: state)
-      if let packs, packs.allSatisfy({ sizes[$0.name] == Int($0.length) }) { return revision }
+      if let packs, packs.allSatisfy({ listed[$0.name] == Int($0.length) }) { return revision }
     }
     return version
   }

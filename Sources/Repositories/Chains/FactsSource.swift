@@ -98,7 +98,7 @@ extension Repository {
     RepositoryError(
       .damaged, "the manifest of version \(name.sequence) cannot be read: \(cause)",
       hint:
-        "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` gives it up.",
+        "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives it up.",
       cause: cause)
   }
 }

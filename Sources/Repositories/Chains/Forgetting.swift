@@ -8,24 +8,27 @@ extension Repository {
   /// - Parameters:
   ///   - versions: at least one; all are there.
   ///   - now: milliseconds since 1970 UTC.
+  ///   - state: where the tombstone is kept, so that this machine need not fetch its own word.
   /// - Returns: the tombstone's name.
   @discardableResult
-  package func forget(_ versions: [VersionFacts], now: UInt64) async throws -> Digest {
+  package func forget(_ versions: [VersionFacts], now: UInt64, state: StateFolder? = nil) async throws -> Digest {
     guard let chain = versions.first?.chain, versions.allSatisfy({ $0.chain == chain }) else {
       throw RepositoryError(.noSuchVersion, "no versions of one chain were named")
     }
-    return try await putTombstone(over: Tombstone.Range.covering(versions), of: chain, now: now)
+    return try await putTombstone(over: Tombstone.Range.covering(versions), of: chain, now: now, state: state)
   }
 
   /// - Returns: the tombstone's name.
   @discardableResult
-  func putTombstone(over ranges: [Tombstone.Range], of chain: ChainID, now: UInt64) async throws -> Digest {
+  func putTombstone(
+    over ranges: [Tombstone.Range], of chain: ChainID, now: UInt64, state: StateFolder? = nil
+  ) async throws -> Digest {
     let tombstone = Tombstone(chain: chain, time: now, ranges: ranges).encode()
     // One that readers refuse would forget nothing, and stand there as damage.
     guard (try? Tombstone(decoding: tombstone)) != nil else {
       throw RepositoryError(.conflict, "the versions to be forgotten are in no order")
     }
-    return try await putRecord(.tombstone, tombstone, below: Layout.tombstones(of: chain))
+    return try await putRecord(.tombstone, tombstone, below: Layout.tombstones(of: chain), state: state)
   }
 }
 

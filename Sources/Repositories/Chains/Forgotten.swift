@@ -12,6 +12,12 @@ package struct Forgotten: Sendable {
   package private(set) var standing: [UInt64: Digest] = [:]
   private let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
   private let takenBack: [Digest: Set<Digest>]
+  /// Of all tombstones.
+  private let all: TombstoneIndex
+  /// Of those that were taken back for no version.
+  private let firm: TombstoneIndex
+  /// The others: few.
+  private let disputed: [(name: Digest, index: TombstoneIndex)]
 
   /// - Parameters:
   ///   - tombstones: by the names of their objects.
@@ -24,32 +30,42 @@ package struct Forgotten: Sendable {
     self.tombstones = tombstones
     self.takenBack = takenBack
     ranges = tombstones.flatMap(\.ranges).sorted { ($0.first, $0.last) < ($1.first, $1.last) }
-    for (sequence, id) in places where self.tombstones(covering: sequence, id).isEmpty { standing[sequence] = id }
+    all = TombstoneIndex(ranges)
+    let names = takenBack.values.reduce(into: Set<Digest>()) { $0.formUnion($1) }
+    disputed = tombstones.filter { names.contains($0.name) }.map { ($0.name, TombstoneIndex($0.ranges)) }
+    firm = disputed.isEmpty ? all : TombstoneIndex(tombstones.filter { !names.contains($0.name) }.flatMap(\.ranges))
+    for (sequence, id) in places where !covers(sequence, id) { standing[sequence] = id }
   }
 
   /// Places whose emptiness a tombstone explains.
   var explained: [ClosedRange<UInt64>] {
-    ranges.flatMap { range in
-      var parts: [ClosedRange<UInt64>] = []
-      var first = range.first
-      for sequence in standing.keys.filter({ range.first <= $0 && $0 <= range.last }).sorted() {
-        if first < sequence { parts.append(first...sequence - 1) }
-        first = sequence + 1
+    var places = standing.keys.sorted()[...]
+    var parts: [ClosedRange<UInt64>] = []
+    for range in all.covered {
+      places = places.drop { $0 < range.lowerBound }
+      var first: UInt64? = range.lowerBound
+      while let place = places.first, place <= range.upperBound {
+        if let first, first < place { parts.append(first...(place - 1)) }
+        first = place < range.upperBound ? place + 1 : nil
+        places = places.dropFirst()
       }
-      return first <= range.last ? parts + [first...range.last] : parts
+      if let first { parts.append(first...range.upperBound) }
     }
+    return parts
   }
 
-  package func explains(_ sequence: UInt64) -> Bool { ranges.cover(sequence) && standing[sequence] == nil }
+  package func explains(_ sequence: UInt64) -> Bool { all.covers(sequence) && standing[sequence] == nil }
 
-  package func contains(_ version: VersionFacts) -> Bool { !tombstones(covering: version).isEmpty }
+  package func contains(_ version: VersionFacts) -> Bool { covers(version.sequence, version.id) }
 
   /// Whatever version stood at this place was forgotten, also one whose manifest cannot be read: none that the tombstone
   /// covers was taken back.
-  func isGivenUp(_ sequence: UInt64) -> Bool {
-    tombstones.contains { tombstone in
-      tombstone.ranges.cover(sequence) && !takenBack.values.contains { $0.contains(tombstone.name) }
-    }
+  func isGivenUp(_ sequence: UInt64) -> Bool { firm.covers(sequence) }
+
+  /// Whether some tombstone covers a version, and was not taken back for it.
+  private func covers(_ sequence: UInt64, _ id: Digest) -> Bool {
+    if firm.covers(sequence, id) { return true }
+    return disputed.contains { $0.index.covers(sequence, id) && takenBack[id]?.contains($0.name) != true }
   }
 
   /// The names of the tombstones by which a version is forgotten.

@@ -95,11 +95,15 @@ struct HistoryReader: Sendable {
 
   /// Every version names the one before it; a gap is explained by a tombstone, by a manifest that cannot be read (which
   /// is a problem of its own), or reported.
+  /// - Parameter tombstones: their ranges, ascending.
   private func brokenLinks(
     between versions: [VersionFacts], _ tombstones: [Tombstone.Range], after: (sequence: UInt64, hash: Digest)?
   ) -> [RepositoryError] {
     var problems: [RepositoryError] = []
     var expected: Expected = after.map { ($0.sequence + 1, $0.hash) } ?? (1, .zero)
+    let unread = Set(unreadable.map(\.sequence))
+    // What is expected only rises: a range that ends before it is done with.
+    var ranges = tombstones[...]
     for version in versions {
       guard let core = version.version else { continue }
       let sequence = version.sequence
@@ -107,7 +111,9 @@ struct HistoryReader: Sendable {
         if version.id != after.hash { problems.append(replaced(core, at: sequence)) }
         continue
       }
-      while expected.sequence < sequence, let next = explained(expected, before: version, tombstones, &problems) {
+      while expected.sequence < sequence {
+        ranges = ranges.drop { $0.last < expected.sequence }
+        guard let next = explained(expected, before: version, by: ranges.first, unread, &problems) else { break }
         expected = next
       }
       if expected.sequence != sequence {
@@ -128,13 +134,15 @@ struct HistoryReader: Sendable {
   private typealias Expected = (sequence: UInt64, hash: Digest?)
 
   /// What is expected after a version that is not there; `nil` when nothing explains its absence.
+  /// - Parameters:
+  ///   - range: the first that does not end before it: where this one begins behind it, so do all that follow.
+  ///   - unread: places of manifests that cannot be read.
   private func explained(
-    _ expected: Expected, before version: VersionFacts, _ tombstones: [Tombstone.Range],
+    _ expected: Expected, before version: VersionFacts, by range: Tombstone.Range?, _ unread: Set<UInt64>,
     _ problems: inout [RepositoryError]
   ) -> Expected? {
-    let range = tombstones.first { $0.first <= expected.sequence && expected.sequence <= $0.last }
-    guard let range else {
-      return unreadable.contains { $0.sequence == expected.sequence } ? (expected.sequence + 1, nil) : nil
+    guard let range, range.first <= expected.sequence else {
+      return unread.contains(expected.sequence) ? (expected.sequence + 1, nil) : nil
     }
     if range.first == expected.sequence, let hash = expected.hash,
       !continues(hash, at: range.first, range.previousOfFirst), let core = version.version

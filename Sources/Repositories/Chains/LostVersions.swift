@@ -7,7 +7,7 @@ extension ChainHistory {
   /// says what stood at its end.
   ///
   /// A place of which nothing says that is left out.
-  var lost: [Tombstone.Range] {
+  package var lost: [Tombstone.Range] {
     guard isWhole, let newest = newest?.sequence, newest > 1 else { return [] }
     let readable = Set(versions.map(\.sequence))
     let explained = readable.map { $0...$0 } + forgotten.explained
@@ -101,7 +101,7 @@ extension Repository {
   package func giveUp(
     _ lost: [Tombstone.Range], of chain: ChainID, now: UInt64, state: StateFolder
   ) async throws -> [VersionFacts] {
-    let tombstone = try await putTombstone(over: lost, of: chain, now: now)
+    let tombstone = try await putTombstone(over: lost, of: chain, now: now, state: state)
     // Whoever repairs looks for tombstones when the manifest is there: one of both notices.
     let history = try await history(of: try await versionListing(of: chain))
     let saved = history.versions.filter { lost.cover($0.sequence) && history.isForgotten($0) }

@@ -22,7 +22,9 @@ extension Repository {
     guard before.holds(packs) else { throw Self.taken(version, before.lists(packs)) }
 
     var word: Digest?
-    if !tombstones.isEmpty { word = try await annotate(version, [Annotation.Item(unforget: tombstones)], now: now) }
+    if !tombstones.isEmpty {
+      word = try await annotate(version, [Annotation.Item(unforget: tombstones)], now: now, state: state)
+    }
     var safe = manifest
     for _ in 0..<Self.republications {
       let presence = try await Presence(self, chain: version.chain, state: state)

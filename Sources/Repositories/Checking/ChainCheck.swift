@@ -70,9 +70,9 @@ package struct ChainCheck: Sendable {
     checked.host = history.newest?.version?.host
     checked.problems = try await problems(of: history, listed)
     checked.isContested = try isContested(history)
-    var counting = (history.versions + history.displaced).filter { !history.isForgotten($0) }
-    for index in counting.indices {
-      counting[index] = try await repository.readable(counting[index], in: history, state: nil)
+    let living = (history.versions + history.displaced).filter { !history.isForgotten($0) }
+    let counting = try await bounded(living, atOnce: repository.store.traits.concurrency) { [repository] version in
+      try await repository.readable(version, in: history, sizes: sizes, state: nil)
     }
     checked.forgotten = history.versions.count + history.displaced.count - counting.count
     let mark = try HighWaterMark.read(chain, in: state)

@@ -10,6 +10,7 @@ package struct RepositoryCheck: Sendable {
   private let suspects: Set<Digest>
 
   /// - Parameters:
+  ///   - state: where only some databases are asked for, what it has kept may say whose a chain is, and no more.
   ///   - folder: for files without names.
   ///   - subset: which packs to read whole; `nil` looks at the structure only.
   ///   - suspects: packs to take for damaged without a look.
@@ -36,11 +37,11 @@ package struct RepositoryCheck: Sendable {
     try await opening.look()
     report.findings = opening.findings
     report.unknown = opening.unknown
-    let (chains, unknown) = try await chains()
-    report.unknown += unknown
+    let shown = try await shown()
+    report.unknown += shown.unknown
     var left = subset?.budget ?? 0
-    for chain in chains {
-      if !databases.isEmpty, let name = try await database(of: chain), !databases.contains(name) { continue }
+    // In turn: each is held in memory as a whole, and uses all that the target gives at once.
+    for chain in try await chains(of: databases, among: shown) {
       let check = ChainCheck(
         repository, chain: chain, state: state, tables: folder, subset: subset, suspects: suspects,
         onProgress: onProgress)
@@ -55,13 +56,22 @@ package struct RepositoryCheck: Sendable {
     return report
   }
 
-  /// Every chain of which the target shows something, or this machine has seen something.
-  private func chains() async throws -> (chains: [ChainID], unknown: Int) {
+  /// What a listing of everything showed.
+  private struct Shown {
+    /// Every chain of which the target shows something, or this machine has seen something.
+    let chains: [ChainID]
+    /// The manifests of those that have some.
+    let listings: [ChainListing]
+    let unknown: Int
+  }
+
+  private func shown() async throws -> Shown {
     let known = [
       Layout.repositories, Layout.slots, Layout.keyrings, Layout.configurations, "tmp/", Layout.versions, "packs/",
       Layout.allTombstones, Layout.allAnnotations, "gone/",
     ]
     var ids = Set(state.markedChains())
+    var manifests: [ObjectInfo] = []
     var unknown = 0
     for info in try await repository.store.list(prefix: "") {
       guard let prefix = known.first(where: { info.name.text.hasPrefix($0) }) else {
@@ -69,18 +79,29 @@ package struct RepositoryCheck: Sendable {
         continue
       }
       let parts = info.name.text.split(separator: "/", omittingEmptySubsequences: false)
-      if prefix == Layout.versions, parts.count == 3 { ids.insert(String(parts[1])) }
+      if prefix == Layout.versions, parts.count == 3 {
+        ids.insert(String(parts[1]))
+        manifests.append(info)
+      }
       if prefix == "packs/" {
         if parts.count == 3, Layout.packDigest(info.name) != nil { ids.insert(String(parts[1])) } else { unknown += 1 }
       }
     }
-    return (ids.sorted().compactMap { ChainID(hex: $0) }, unknown)
+    return Shown(
+      chains: ids.sorted().compactMap { ChainID(hex: $0) }, listings: ChainListing.byChain(manifests), unknown: unknown)
   }
 
-  /// Whose versions they are; `nil` when none can be read.
-  private func database(of chain: ChainID) async throws -> String? {
-    let objects = try await repository.store.list(prefix: Layout.versions(of: chain))
-    let listing = ChainListing(chain: chain, objects: objects)
-    return try await repository.newest(of: listing).newest?.core?.database
+  /// All but those whose newest version is of another database. That may be what this machine has kept of it: its bytes
+  /// are authentic. The chains that are left are judged by what stands at the target alone.
+  private func chains(of databases: [String], among shown: Shown) async throws -> [ChainID] {
+    guard !databases.isEmpty else { return shown.chains }
+    let limit = repository.store.traits.concurrency
+    let names = try await bounded(shown.listings, atOnce: limit) { [repository, state] listing -> String? in
+      let end = try await repository.end(of: listing, state: state, isEnough: { _ in true }, concerns: { _ in false })
+      return end.newest?.version?.database
+    }
+    let others = zip(shown.listings, names).filter { _, name in name.map { !databases.contains($0) } ?? false }
+    let strange = Set(others.map { $0.0.chain })
+    return shown.chains.filter { !strange.contains($0) }
   }
 }

@@ -69,7 +69,7 @@ package struct VersionRewrite: Sendable {
       presence = try await Presence(repository, chain: chain, state: state)
       // A prune may be about to delete the manifest itself.
       if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) {
-        guard try await !repository.forgotten(of: chain, state: nil).contains(written.manifest.facts) else {
+        guard try await !repository.forgotten(of: chain, state: state).contains(written.manifest.facts) else {
           throw givenUp(written.manifest)
         }
         return try OwnWords.add(written.manifest, in: state)

@@ -1,0 +1,225 @@
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Repositories
+
+/// A repository of many databases: who asks for one of them does not read what was said of all the others.
+@Suite struct ManyChainsTests {
+  @Test func `who names one database fetches no tombstones and notes of others`() async throws {
+    let many = try await ManyChains()
+    let (old, new) = many.versions[7]
+    let selectors: [VersionSelector] = [
+      .latest(database: "db7"), .notLater(database: "db7", time: .max), .id(prefix: new.id.hex),
+      .id(prefix: old.id.hex),
+    ]
+    for (number, selector) in selectors.enumerated() {
+      many.log.clear()
+      let shown = try await ListVersions(many.machine("new-\(number)")).show(selector, at: many.target).summary
+      #expect(shown.database == "db7" && shown.forgotten == (shown.id == old.id.hex))
+      #expect(shown.tags.count == (shown.id == new.id.hex ? ManyChains.words : 0))
+      let fetched = many.fetchedRecords(of: "db7")
+      #expect(fetched.own == 2 * ManyChains.words && fetched.others == 0, "\(selector)")
+    }
+    // The newest of all may be any of them.
+    many.log.clear()
+    _ = try await ListVersions(many.machine("any")).show(.latest(database: nil), at: many.target)
+    let fetched = many.fetchedRecords(of: "db7")
+    #expect(fetched.own + fetched.others == 2 * ManyChains.words * ManyChains.databases)
+  }
+
+  @Test func `what was forgotten is not found, whatever else is not read`() async throws {
+    let many = try await ManyChains(databases: 3)
+    let shelf = many.shelf
+    let late = try await shelf.push(9, at: Shelf.monday + 9 * Shelf.day, database: "late")
+    try await shelf.repository.forget([late], now: 1)
+    let lister = ListVersions(many.machine("new"))
+    #expect(try await lister.show(.latest(database: nil), at: many.target).summary.id != late.id.hex)
+    let error = await #expect(throws: OperationError.self) {
+      try await lister.show(.latest(database: "late"), at: many.target)
+    }
+    #expect(error?.kind == .noSuchVersion)
+    #expect(try await lister.show(.id(prefix: late.id.hex), at: many.target).summary.forgotten)
+    // Also where the newest one is forgotten, the one before it counts.
+    let (old, new) = try await many.add("both")
+    let third = try await shelf.push(8, at: Shelf.monday + 2 * Shelf.day, database: "both")
+    try await shelf.repository.forget([third], now: 1)
+    #expect(try await lister.show(.latest(database: "both"), at: many.target).summary.id == new.id.hex)
+    let early = VersionSelector.notLater(database: "both", time: Shelf.monday)
+    let none = await #expect(throws: OperationError.self) { try await lister.show(early, at: many.target) }
+    #expect(none?.kind == .noSuchVersion && old.id != new.id)
+  }
+
+  @Test func `a head code makes one chain be read whole`() async throws {
+    let many = try await ManyChains()
+    let lister = ListVersions(many.machine("other"))
+    let head = try await lister.show(.latest(database: "db7"), at: many.target).summary.head
+    many.log.clear()
+    let pulled = try await Pull(many.machine("new")).run(
+      .latest(database: "db7"), from: many.target, to: .file(many.shelf.road.scratch.file("out")), expect: head)
+    #expect(pulled.version.id == many.versions[7].new.id.hex)
+    #expect(many.fetchedRecords(of: "db7").others == 0)
+    // One manifest of each says whose it is.
+    let own = Layout.versions(of: many.shelf.chain("db7"))
+    #expect(many.log.fetched(below: Layout.versions).count { !$0.hasPrefix(own) } == ManyChains.databases - 1)
+  }
+
+  @Test func `a drill of one database fetches its words once, and no others`() async throws {
+    let many = try await ManyChains()
+    let machine = many.machine("new")
+    let notes = Layout.annotations(of: many.shelf.chain("db7"))
+    for choice in [Drill.Choice.newest, .random, .versions([.latest(database: "db7")])] {
+      var request = Drill.Request()
+      request.databases = ["db7"]
+      request.choice = choice
+      many.log.clear()
+      let before = many.names(below: notes)
+      let outcome = try await Drill(machine).run(request, at: many.target)
+      #expect(outcome.failures.isEmpty && outcome.drilled.map(\.recorded) == [true])
+      #expect(many.fetchedRecords(of: "db7").others == 0)
+      #expect(many.log.fetched(below: notes).sorted() == before.sorted())
+      // Its own word need not be fetched by this machine.
+      let own = many.names(below: notes).subtracting(before)
+      many.log.clear()
+      let list = try await ListVersions(machine).run(at: many.target, database: "db7")
+      #expect(list.versions.map(\.drillPassed) == [true])
+      #expect(own.count == 1 && own.isDisjoint(with: many.log.fetched(below: notes)))
+    }
+  }
+
+  @Test func `who restores all of one host fetches what was said of its databases`() async throws {
+    let many = try await ManyChains()
+    try await many.add("far", host: "other")
+    let folder = try Scratch()
+    many.log.clear()
+    let all = try await RestoreAll(Pull(many.machine("new"))).run(
+      .pull(into: folder.path), from: many.target, host: "other")
+    #expect(all.failures.isEmpty && all.done.map(\.database) == ["far"])
+    let fetched = many.fetchedRecords(of: "far", host: "other")
+    #expect(fetched.own == 2 * ManyChains.words && fetched.others == 0)
+  }
+
+  @Test func `a check of one database asks others for their names alone`() async throws {
+    let many = try await ManyChains()
+    let own = Layout.versions(of: many.shelf.chain("db7"))
+    func check(_ world: World) async throws -> CheckRepository.Outcome {
+      many.log.clear()
+      let outcome = try await CheckRepository(world).run(at: many.target, databases: ["db7"], .structure)
+      #expect(many.log.listed(below: Layout.versions).allSatisfy { $0 == own })
+      #expect(many.fetchedRecords(of: "db7").others == 0)
+      return outcome
+    }
+    func others() -> Int { many.log.fetched(below: Layout.versions).count { !$0.hasPrefix(own) } }
+
+    let stranger = try await check(many.machine("new"))
+    #expect(stranger.isSound && stranger.whole.count == 1 && stranger.forgotten == 1)
+    #expect(others() == ManyChains.databases - 1)
+    // A list keeps whose they are.
+    let machine = many.machine("old")
+    #expect(try await ListVersions(machine).run(at: many.target).versions.count == ManyChains.databases)
+    let known = try await check(machine)
+    #expect(known.isSound && others() == 0)
+    // That is all that is believed of what is kept.
+    let spoilt = many.versions[7].new
+    many.shelf.road.store.content[spoilt.name.objectName]?[200] ^= 1
+    let harmed = try await check(machine)
+    #expect(!harmed.isSound && harmed.harmed.map(\.sequence) == [2] && others() == 0)
+  }
+
+  @Test func `a status has all databases in their order`() async throws {
+    let many = try await ManyChains()
+    let status = StatusOfDatabases(many.machine("new"))
+    let all = try await status.run(nil, at: many.target).databases
+    #expect(all.count == ManyChains.databases && all.map(\.name) == all.map(\.name).sorted())
+    #expect(all.allSatisfy { $0.versions == 1 && $0.forgotten == 1 && $0.newest?.tags.count == ManyChains.words })
+    let asked = ["db9", "db1", "none"].map { DatabaseSource(name: $0, path: "/nowhere/\($0)") }
+    let some = try await status.run(asked, at: many.target).databases
+    #expect(some.map(\.name) == ["db9", "db1", "none"] && some.map(\.versions) == [1, 1, 0])
+  }
+}
+
+/// Databases that each have a version which was forgotten again and again, and a newer one of which much was said.
+private struct ManyChains {
+  static let databases = 20
+  static let words = 10
+
+  let shelf: Shelf
+  let log: RequestLog
+  let target: TargetAccess
+  private(set) var versions: [(old: VersionFacts, new: VersionFacts)] = []
+
+  init(databases: Int = Self.databases) async throws {
+    shelf = try await Shelf()
+    log = RequestLog(shelf.road.store)
+    target = TargetAccess(name: "memory", store: log, unlock: shelf.road.target.unlock)
+    for number in 0..<databases { versions.append(try await add("db\(number)")) }
+  }
+
+  @discardableResult
+  func add(_ database: String, host: String = "host") async throws -> (old: VersionFacts, new: VersionFacts) {
+    let old = try await shelf.push(1, at: Shelf.monday, host: host, database: database)
+    let new = try await shelf.push(2, at: Shelf.monday + Shelf.day, host: host, database: database)
+    for word in 0..<Self.words {
+      try await shelf.repository.forget([old], now: UInt64(word))
+      try await shelf.annotate(new, Annotation.Item(.addTag, "tag \(word)"))
+    }
+    return (old, new)
+  }
+
+  /// A machine that has seen nothing under that name.
+  func machine(_ name: String) -> World {
+    var world = shelf.world
+    world.stateFolder = shelf.road.scratch.file(name)
+    return world
+  }
+
+  /// How many tombstones and annotations were fetched, of a database and of all others.
+  func fetchedRecords(of database: String, host: String = "host") -> (own: Int, others: Int) {
+    let chain = shelf.chain(database, host: host).hex
+    let all = log.fetched(below: Layout.allTombstones) + log.fetched(below: Layout.allAnnotations)
+    let own = all.count { $0.contains("/\(chain)/") }
+    return (own, all.count - own)
+  }
+
+  /// What is stored there.
+  func names(below prefix: String) -> Set<String> {
+    Set(shelf.road.store.content.keys.map(\.text).filter { $0.hasPrefix(prefix) })
+  }
+}
+
+/// Writes down what is fetched from a store, and what is listed.
+private final class RequestLog: ObjectStore {
+  let traits: StoreTraits
+  private let base: MemoryStore
+  private let gets = Locked<[String]>([])
+  private let lists = Locked<[String]>([])
+
+  init(_ base: MemoryStore) {
+    self.base = base
+    traits = base.traits
+  }
+
+  func clear() {
+    gets.withLock { $0 = [] }
+    lists.withLock { $0 = [] }
+  }
+
+  func fetched(below prefix: String) -> [String] { gets.withLock { $0.filter { $0.hasPrefix(prefix) } } }
+  func listed(below prefix: String) -> [String] { lists.withLock { $0.filter { $0.hasPrefix(prefix) } } }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    gets.withLock { $0.append(name.text) }
+    return try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    lists.withLock { $0.append(prefix) }
+    return try await base.list(prefix: prefix)
+  }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}

@@ -1,0 +1,152 @@
+@testable import Repositories
+@testable import Sealing
+
+/// What tombstones say of a chain, with every range of each of them looked at for every question.
+struct PlainForgotten {
+  let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
+  let takenBack: [Digest: Set<Digest>]
+  let ranges: [Tombstone.Range]
+  private(set) var standing: [UInt64: Digest] = [:]
+
+  init(
+    _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
+    places: [(sequence: UInt64, id: Digest)]
+  ) {
+    self.tombstones = tombstones
+    self.takenBack = takenBack
+    ranges = tombstones.flatMap(\.ranges).sorted { ($0.first, $0.last) < ($1.first, $1.last) }
+    for (sequence, id) in places where covering(sequence, id).isEmpty { standing[sequence] = id }
+  }
+
+  var explained: [ClosedRange<UInt64>] {
+    ranges.flatMap { range in
+      var parts: [ClosedRange<UInt64>] = []
+      var first = range.first
+      for sequence in standing.keys.filter({ range.first <= $0 && $0 <= range.last }).sorted() {
+        if first < sequence { parts.append(first...(sequence - 1)) }
+        first = sequence + 1
+      }
+      return first <= range.last ? parts + [first...range.last] : parts
+    }
+  }
+
+  func explains(_ sequence: UInt64) -> Bool { ranges.cover(sequence) && standing[sequence] == nil }
+
+  func isGivenUp(_ sequence: UInt64) -> Bool {
+    tombstones.contains { tombstone in
+      tombstone.ranges.cover(sequence) && !takenBack.values.contains { $0.contains(tombstone.name) }
+    }
+  }
+
+  func covering(_ sequence: UInt64, _ id: Digest) -> [Digest] {
+    tombstones.filter { tombstone in
+      let isCovered = tombstone.ranges.contains { range in
+        range.first <= sequence && sequence <= range.last && (sequence < range.last || id == range.coreHashOfLast)
+      }
+      return isCovered && takenBack[id]?.contains(tombstone.name) != true
+    }.map(\.name)
+  }
+}
+
+/// The links of a chain that has one version at each place, with every range looked at for every step.
+struct PlainLinks {
+  private typealias Expected = (sequence: UInt64, hash: Digest?)
+
+  let chain: ChainID
+  /// Ascending.
+  let versions: [VersionFacts]
+  let unreadable: Set<UInt64>
+  let ranges: [Tombstone.Range]
+
+  /// What does not fit, in words.
+  /// - Parameter after: a version that is known; the first one must continue it, or be it.
+  func problems(after: (sequence: UInt64, hash: Digest)?) -> [String] {
+    var problems: [String] = []
+    var expected: Expected = after.map { ($0.sequence + 1, $0.hash) } ?? (1, .zero)
+    for version in versions {
+      let sequence = version.sequence
+      guard let core = version.version, sequence >= after?.sequence ?? 0 else { continue }
+      if let after, sequence == after.sequence {
+        if version.id != after.hash {
+          problems.append(
+            "version \(sequence) of 'app' is not the one this machine has seen: two machines push as one")
+        }
+        continue
+      }
+      while expected.sequence < sequence, let next = explained(expected, before: sequence, &problems) {
+        expected = next
+      }
+      if expected.sequence != sequence {
+        problems.append(
+          "versions \(expected.sequence) to \(sequence - 1) of 'app' are missing and were not forgotten")
+      } else if let hash = expected.hash, !continues(hash, at: sequence, core.previous) {
+        problems.append(broken(at: sequence))
+      }
+      expected = (sequence + 1, version.id)
+    }
+    return problems
+  }
+
+  private func explained(
+    _ expected: Expected, before sequence: UInt64, _ problems: inout [String]
+  ) -> Expected? {
+    let range = ranges.first { $0.first <= expected.sequence && expected.sequence <= $0.last }
+    guard let range else {
+      return unreadable.contains(expected.sequence) ? (expected.sequence + 1, nil) : nil
+    }
+    if range.first == expected.sequence, let hash = expected.hash,
+      !continues(hash, at: range.first, range.previousOfFirst)
+    {
+      problems.append(broken(at: range.first))
+    }
+    return range.last < sequence ? (range.last + 1, range.coreHashOfLast) : (sequence, nil)
+  }
+
+  private func continues(_ hash: Digest, at sequence: UInt64, _ previous: Digest) -> Bool {
+    previous == hash || previous == chain.unknown(at: sequence - 1)
+  }
+
+  private func broken(at sequence: UInt64) -> String {
+    "version \(sequence) of 'app' does not continue version \(sequence - 1)"
+  }
+}
+
+/// What a prune asks of a chain, with every range looked at for every link.
+struct PlainProof {
+  let chain: ChainID
+  let versions: [VersionFacts]
+  let ranges: [Tombstone.Range]
+
+  /// - Parameter mark: what this machine has seen.
+  func refusal(_ mark: HighWaterMark?) -> RepositoryError.Code? {
+    let ids = Dictionary(grouping: versions, by: \.sequence).mapValues { Set($0.map(\.id)) }
+    if let mark {
+      let newest = versions.map(\.sequence).max() ?? 0
+      guard newest >= mark.sequence else { return .rolledBack }
+      let isThere = Layout.digest(mark.id).map { ids[mark.sequence]?.contains($0) == true } ?? true
+      guard isThere || ranges.cover(mark.sequence) else { return .forked }
+    }
+    for version in versions where version.sequence > 1 {
+      guard let previous = version.version?.previous else { continue }
+      if let refusal = refusal(before: version.sequence, previous, ids) { return refusal }
+    }
+    for range in ranges where range.first > 1 {
+      if let refusal = refusal(before: range.first, range.previousOfFirst, ids) { return refusal }
+    }
+    return nil
+  }
+
+  private func refusal(
+    before sequence: UInt64, _ previous: Digest, _ ids: [UInt64: Set<Digest>]
+  ) -> RepositoryError.Code? {
+    let place = sequence - 1
+    let isUnknown = previous == chain.unknown(at: place)
+    if ids[place]?.contains(previous) == true || (isUnknown && ids[place] != nil) { return nil }
+    let isExplained = ranges.contains { range in
+      range.first <= place && place <= range.last
+        && (range.last > place || range.coreHashOfLast == previous || isUnknown)
+    }
+    if isExplained { return nil }
+    return ids[place] == nil ? .hole : .forked
+  }
+}
