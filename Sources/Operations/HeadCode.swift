@@ -38,7 +38,19 @@ struct HeadCode: Sendable {
     }
     guard let range = history.forgotten.ranges.first(where: { $0.last == sequence }),
       range.coreHashOfLast.hex.hasPrefix(idPrefix)
-    else { throw refusal("version \(sequence) is not at the target any more") }
+    else {
+      throw history.forgotten.explains(sequence)
+        ? forgotten(history) : refusal("version \(sequence) is not at the target any more")
+    }
+  }
+
+  /// Of versions that were forgotten together only the last one's id is kept: of the others nothing can be proved.
+  private func forgotten(_ history: ChainHistory) -> OperationError {
+    let later = history.versions.first { $0.sequence > sequence }.map { ", of version \($0.sequence) or a later one" }
+    return OperationError(
+      .verificationFailed, code: "headForgotten",
+      "version \(sequence) was forgotten and is not at the target any more: its head code proves nothing now",
+      hint: "Take a head code that was noted later\(later ?? "").")
   }
 
   private func refusal(_ message: String) -> OperationError {

@@ -15,7 +15,8 @@ package struct Initialize: Sendable {
   package init(_ world: World) { self.world = world }
 
   /// - Throws: `.usage` with code `repositoryExists` when there is one and `ifMissing` is not given;
-  ///   `.wrongKey` when there is one, `ifMissing` is given and the secret does not open it.
+  ///   `.wrongKey` when there is one, `ifMissing` is given and the secret does not open it; `.verificationFailed` when there
+  ///   is none, where this machine has used one.
   package func run(at target: TargetAccess, ifMissing: Bool) async throws -> Outcome {
     do {
       // Looked at before the secret is asked for: nobody types a new passphrase twice only to hear that there is a repository.
@@ -31,8 +32,7 @@ package struct Initialize: Sendable {
         }
         return Outcome(repository: try await target.open(world).id.hex, created: false)
       }
-      let used = KnownRepositories(at: target.store, in: world.stateFolder).used
-      if let other = used.first { try tell(other, target, ifMissing: ifMissing) }
+      try demandUnused(target)
       let secret = try await target.unlock().slotSecret()
       _ = try HostName.current(world)
       let repository = try await RepositoryFiles.create(
@@ -45,16 +45,16 @@ package struct Initialize: Sendable {
     }
   }
 
-  /// A place that this machine has used and that is empty now: another disk or bucket, perhaps. A script that makes sure of
-  /// a repository must not take that for a fresh start; who asks for a new one gets it, and is told.
-  /// - Throws: `.rolledBack` for the script.
-  private func tell(_ other: RepositoryID, _ target: TargetAccess, ifMissing: Bool) throws(RepositoryError) {
-    let what = "\(target.store.traits.location) is empty, but this machine has used the repository \(other.hex) there"
-    guard ifMissing else { return world.reporter.notice("\(target.name): \(what)") }
+  /// A place that this machine has used and that is empty now is no fresh start: a disk that is not mounted, perhaps, and a
+  /// repository below its mount point would take every push from then on.
+  private func demandUnused(_ target: TargetAccess) throws(RepositoryError) {
+    let known = KnownRepositories(at: target.store, in: world.stateFolder)
+    guard let other = known.used.first else { return }
     throw RepositoryError(
-      .rolledBack, what,
+      .rolledBack,
+      "\(target.store.traits.location) is empty, but this machine has used the repository \(other.hex) there",
       hint:
-        "Another disk, bucket or folder was put in its place, or it was emptied. To begin anew all the same: `sealift init`."
+        "A disk is not mounted, another one was put in its place, or it was emptied. To begin anew all the same: rm '\(known.path)', then `sealift init`."
     )
   }
 }

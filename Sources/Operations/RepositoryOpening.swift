@@ -8,9 +8,14 @@ extension TargetAccess {
   /// - Parameter lackingFile: open also a repository whose file was lost.
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(with secret: UnlockSecret, _ world: World, lackingFile: Bool = false) async throws -> Repository {
-    let repository = try await Repository.open(
-      at: store, with: try secret.slotSecret(), random: world.random, state: world.stateFolder,
-      lackingFile: lackingFile)
+    let repository: Repository
+    do {
+      repository = try await Repository.open(
+        at: store, with: try secret.slotSecret(), random: world.random, state: world.stateFolder,
+        lackingFile: lackingFile)
+    } catch let error as RepositoryError where error.code == .noRepository {
+      throw missing(error, world)
+    }
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
     try repository.checkPlace(in: world.stateFolder)
     try repository.checkKeyring(in: state)
@@ -19,6 +24,14 @@ extension TargetAccess {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")
     }
     return repository
+  }
+
+  /// Nobody is to make a new repository below the mount point of a disk that is not mounted.
+  private func missing(_ error: RepositoryError, _ world: World) -> RepositoryError {
+    guard let used = KnownRepositories(at: store, in: world.stateFolder).used.first else { return error }
+    return RepositoryError(
+      .noRepository, "\(error.message), but this machine has used the repository \(used.hex) there",
+      hint: "Mount the disk, or check the target's address. Nothing was made there.", cause: error.cause)
   }
 }
 

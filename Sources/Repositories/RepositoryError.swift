@@ -53,7 +53,7 @@ package struct RepositoryError: Error, CustomStringConvertible {
 
   /// What to do about versions that are gone and were not forgotten.
   static let bringBackOrGiveUp =
-    "Somebody without the key deleted them, or the target lost them; what is listed is still whole. `sealift repair` brings back what it can, and `sealift forget --lost` gives the rest up."
+    "Somebody without the key deleted them, or the target lost them; what is listed is still whole. `sealift repair` brings back what it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives the rest up."
 
   /// The same where only this machine has seen the other version.
   static let partWaysOrAccept =

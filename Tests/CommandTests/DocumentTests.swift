@@ -45,15 +45,6 @@ import Testing
     #expect(spoken.status == 0 && spoken.error.contains(remark))
   }
 
-  @Test func `a place that this machine has used is empty`() async throws {
-    let home = try Home()
-    try await home.must("init")
-    try await home.push()
-    try removeFile(home.program.file("target"))
-    let notices = try await document(["init"], home).notices
-    #expect(notices.contains { $0.contains("is empty, but this machine has used the repository") }, "\(notices)")
-  }
-
   @Test func `what doctor found cannot be remembered, and what it says of SQLite`() async throws {
     let home = try Home()
     try await home.must("init")

@@ -116,6 +116,7 @@ import Testing
     let none = try #require(outcome.pushed.first?.beside)
     #expect(none.store?.missing == 2 && none.store?.supportFolder == nil)
     #expect(outcome.shortfalls.map(\.code) == ["externalDataMissing"])
+    #expect(outcome.shortfalls[0].hint?.contains("externalData") == true)
     // Told until it is back.
     let again = try await road.push(source)
     #expect(again.shortfalls.map(\.code) == ["externalDataMissing"])
@@ -124,13 +125,16 @@ import Testing
   @Test func `more external files missing than before is a shortfall, as many as before is not`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 4)
-    func push(without file: Int?) async throws -> [String] {
+    func push(without file: Int?) async throws -> [OperationError] {
       if let file { try removeFile("\(store.externalFolder)/\(store.files.keys.sorted()[file])") }
       try SQLite.run("INSERT INTO Z_MODELCACHE VALUES (x'00')", on: store.path)
-      return try await road.push(database(store)).shortfalls.map(\.code)
+      return try await road.push(database(store)).shortfalls
     }
     #expect(try await push(without: 0).isEmpty)
-    #expect(try await push(without: 1) == ["externalDataMissing"])
+    let more = try await push(without: 1)
+    #expect(more.map(\.code) == ["externalDataMissing"])
+    // The others must not be left out because of it.
+    #expect(more[0].hint?.contains("externalData") == false)
     #expect(try await push(without: nil).isEmpty)
   }
 

@@ -150,6 +150,23 @@ import Testing
     #expect(try await shelf.listed() == [1, 2, 3, 4])
   }
 
+  @Test func `what is passed over is told`() async throws {
+    let shelf = try await Shelf()
+    let theirs = try await shelf.week(3, host: "web-2")
+    let mine = try await shelf.week(3)
+    shelf.road.store.content[theirs[1].name.objectName] = nil
+    let passed = try await ForgetLost(shelf.world).run(ForgetLost.Request(), at: shelf.road.target)
+    #expect(passed.chains.isEmpty && passed.problems.map(\.code) == ["hole"])
+    #expect(passed.problems[0].message.contains("web-2") && passed.problems[0].hint?.contains("--all-hosts") == true)
+    shelf.road.store.content[mine[2].name.objectName]?[300] ^= 1
+    let elsewhere = try Scratch()
+    var request = ForgetLost.Request()
+    request.allHosts = true
+    let given = try await ForgetLost(shelf.road.withoutState(elsewhere)).run(request, at: shelf.road.target)
+    #expect(given.chains.map(\.lost) == [[2...2]] && given.chains[0].host == "web-2")
+    #expect(given.problems.map(\.code) == ["damaged"] && given.problems[0].message.contains("manifest 3"))
+  }
+
   @Test func `nothing is given up that a listing only left out, nor the newest version, nor twice`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

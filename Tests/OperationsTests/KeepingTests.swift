@@ -1,10 +1,10 @@
-import Repositories
 import Sealing
 import Storage
 import TestKit
 import Testing
 
 @testable import Operations
+@testable import Repositories
 
 /// `forget`, `unforget`, `tag`, `note`, `pin` and `status`, against a repository in memory.
 @Suite struct KeepingTests {
@@ -292,6 +292,28 @@ import Testing
     #expect(back.problems.map(\.code) == ["rolledBack"])
     shelf.road.store.content = shelf.road.store.content.filter { !$0.key.text.contains(shelf.chain().hex) }
     #expect(try await shelf.status(sources).problems.map(\.code) == ["rolledBack"])
+  }
+
+  @Test func `a head code whose version was forgotten is told as that, not as an older state`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(6)
+    try await shelf.carryOut(shelf.plan(RetentionRules(last: 2)))
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    #expect(try await PruneRepository(shelf.world).run(request, at: shelf.road.target).problems.isEmpty)
+    let listing = try await shelf.repository.versionListing(of: shelf.chain())
+    let history = try await shelf.repository.history(of: listing)
+    func code(_ sequence: Int, _ id: Digest) -> String? {
+      do {
+        try HeadCode(parsing: "\(sequence)-\(id.hex.prefix(16))").check(history)
+        return nil
+      } catch {
+        return (error as? OperationError)?.code
+      }
+    }
+    for index in [3, 4, 5] { #expect(code(index + 1, versions[index].id) == nil) }
+    #expect(code(2, versions[1].id) == "headForgotten")
+    #expect(code(6, versions[1].id) == "unexpectedHead" && code(7, versions[1].id) == "unexpectedHead")
   }
 
   @Test func `whether the database changed since is told by stat alone`() async throws {

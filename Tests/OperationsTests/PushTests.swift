@@ -2,6 +2,7 @@ import Backends
 import FoundationEssentials
 import Glibc
 import Operations
+import Repositories
 import Storage
 import TestKit
 import Testing
@@ -314,19 +315,28 @@ import Testing
     #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
   }
 
-  @Test func `a place that was emptied is no fresh start for a script`() async throws {
+  /// A disk that is not mounted leaves its mount point, empty.
+  @Test func `a place that was emptied is no fresh start`() async throws {
     let road = try await Road()
-    _ = try await road.push(DatabaseSource(name: "app", path: road.database(rows: 20)))
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    _ = try await road.push(database)
     let before = road.store.content
+    let used = try await OpenRepository(road.world).run(at: road.target)
     road.store.content = [:]
-    let error = await #expect(throws: OperationError.self) {
-      try await Initialize(road.world).run(at: road.target, ifMissing: true)
+    let listed = await #expect(throws: OperationError.self) { try await ListVersions(road.world).run(at: road.target) }
+    #expect(listed?.kind == .noRepository && listed?.message.contains(used) == true)
+    #expect(listed?.hint?.contains("Mount") == true && listed?.hint?.contains("init") == false)
+    for ifMissing in [true, false] {
+      let error = await #expect(throws: OperationError.self) {
+        try await Initialize(road.world).run(at: road.target, ifMissing: ifMissing)
+      }
+      #expect(error?.kind == .verificationFailed && error?.message.contains(used) == true)
+      #expect(road.store.content.isEmpty)
     }
-    #expect(error?.kind == .verificationFailed && error?.hint?.contains("sealift init") == true)
-    #expect(road.store.content.isEmpty)
-    // Who asks for a new one gets it, and is told.
+    // Who begins anew all the same says so.
+    let known = KnownRepositories(at: road.store, in: road.world.stateFolder)
+    try removeFile(known.path)
     #expect(try await Initialize(road.world).run(at: road.target, ifMissing: false).created)
-    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("is empty, but this machine has used") })
     road.store.content = before
     #expect(try await Initialize(road.world).run(at: road.target, ifMissing: true).created == false)
   }

@@ -43,6 +43,8 @@ import Testing
     _ = try await road.push(database)
     #expect(try await road.push(database).pushed[0].unchanged)
     road.store.content = [:]
+    // As the refusal says it.
+    try removeFile("\(road.world.stateFolder)/places")
     _ = try await Initialize(road.world).run(at: road.target, ifMissing: false)
     #expect(try await road.push(database).pushed[0].unchanged == false)
   }

@@ -76,7 +76,10 @@ extension CompanionCapture {
         OperationError(
           .partlyDone, code: "externalDataMissing",
           "pushing '\(database.name)' to \(target): \(store.missing) of \(store.references) external files that its rows refer to are not there, and not in the version",
-          hint: "Is the disk mounted? \"externalData\": false leaves external files out, if they are gone for good."))
+          hint: store.missing == store.references
+            ? "Is the disk mounted? \"externalData\": false leaves external files out, if all are gone for good."
+            : "Is the disk mounted? If they are gone for good, nothing need be done: the next push tells only of more.")
+      )
     }
     let gone = gone(since: newest)
     if !gone.isEmpty {

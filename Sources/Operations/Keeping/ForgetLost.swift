@@ -44,11 +44,18 @@ package struct ForgetLost: Sendable {
       var outcome = Outcome(target: target.name)
       var found: Set<String> = []
       for history in try await lookup.histories() {
-        guard let version = history.newest?.version, request.allHosts || version.host == HostName.known(world),
+        guard let version = history.newest?.version,
           request.named.isEmpty || request.named.contains(version.database)
         else { continue }
+        guard request.allHosts || version.host == HostName.known(world) else {
+          if !history.lost.isEmpty { outcome.problems.append(elsewhere(version)) }
+          continue
+        }
         found.insert(version.database)
         try await giveUp(history.chain, of: version, request, lookup, &outcome)
+        if let last = history.unreadable.map(\.sequence).max(), last > history.newest?.sequence ?? 0 {
+          outcome.problems.append(newest(last, of: version))
+        }
       }
       if let missing = request.named.first(where: { !found.contains($0) }) {
         throw RepositoryError(
@@ -59,6 +66,23 @@ package struct ForgetLost: Sendable {
     } catch {
       throw OperationError(error, doing: "giving versions up at \(target.name)")
     }
+  }
+
+  private func elsewhere(_ version: VersionFacts.Version) -> OperationError {
+    OperationError(
+      .verificationFailed, code: "hole",
+      "of '\(version.database)', which \(version.host) pushes, versions are lost, too",
+      hint: "Add --all-hosts to give them up.")
+  }
+
+  /// It may be the newest version that somebody was told of: nothing stands behind it yet.
+  private func newest(_ sequence: UInt64, of version: VersionFacts.Version) -> OperationError {
+    OperationError(
+      .verificationFailed, code: "damaged",
+      "manifest \(sequence) of '\(version.database)' cannot be read, and no newer version is there: it stays",
+      hint:
+        "`sealift repair` on \(version.host) saves it where it can. Once a newer version was pushed it can be given up."
+    )
   }
 
   private func giveUp(

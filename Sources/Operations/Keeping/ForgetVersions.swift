@@ -78,7 +78,7 @@ package struct ForgetVersions: Sendable {
   package func carryOut(_ chain: ChainPlan, of plan: Plan) async throws -> Int {
     guard let first = chain.going.first else { return 0 }
     do {
-      let tombstone = try await plan.repository.forget(chain.going, now: world.now())
+      let tombstone = try await plan.repository.forget(chain.going, now: world.now(), state: plan.state)
       let annotations = try await plan.repository.annotations(of: first.chain, state: plan.state)
       let pinned = chain.going.filter { annotations.isPinned($0.id) }
       for version in pinned {
@@ -236,7 +236,7 @@ package struct ForgetVersions: Sendable {
     }
     throw OperationError(
       .usage, code: "newestVersion", "version \(id) stays: no newer version is whole and sound",
-      hint: "Push a newer one first.")
+      hint: "Push a newer one first; of a database that does not change, with `sealift push --rebuild-base`.")
   }
 }
 

@@ -157,7 +157,8 @@ extension Restore {
     } catch let second {
       var told = OperationError(error)
       told.message += "; and \(OperationError(second).message): the old database is \(aside.aside)"
-      told.hint = "Put it back with: \(SetAside.backCommand(from: aside.aside, to: aside.database))"
+      // Something has its name: that goes aside first.
+      told.hint = "End what uses \(aside.database), then put the old one back with: \(aside.undo)"
       throw told
     }
   }

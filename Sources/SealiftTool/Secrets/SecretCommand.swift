@@ -5,7 +5,7 @@ import Sealift
 enum SecretCommand {
   private static let limit = 64 << 10
   /// Hundredths of a second that a command has to end in after SIGTERM.
-  private static let grace = 300
+  private static let grace = 500
 
   /// What `/bin/sh -c line` wrote to its standard output. Its standard error goes to ours.
   /// - Throws: `.usage` when it cannot be run, fails, or writes more than 64 KiB; `CancellationError`.

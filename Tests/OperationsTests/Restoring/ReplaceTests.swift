@@ -37,6 +37,27 @@ import Testing
     #expect(home.names.allSatisfy { !$0.contains(".before-") })
   }
 
+  @Test(arguments: [true, false]) func `where somebody takes the name meanwhile, the hint brings the old one back`(
+    wal: Bool
+  ) async throws {
+    let home = try await RestoreRoad(wal: wal)
+    var restore = home.restore
+    restore.onReplace = { [path = home.path] in try writeFile(path, Array("an application's own".utf8)) }
+    let request = Restore.Request(place: .file(home.path), mode: .replace)
+    let error = await #expect(throws: OperationError.self) {
+      try await restore.run(.latest(database: "app"), from: home.road.target, request)
+    }
+    #expect(error?.message.contains("the old database is \(home.path).before-") == true)
+    let command = try #require(error?.hint?.split(separator: "put the old one back with: ").last)
+    for _ in 0..<2 { _ = try await RestoreRoad.shell(String(command)) }
+    #expect(try home.dump(home.path) == home.now)
+    let undone = try #require(home.names.first { $0.hasPrefix("app.db.undone-") })
+    #expect(try fileBytes(home.road.scratch.file(undone)) == Array("an application's own".utf8))
+    #expect(home.names.allSatisfy { !$0.contains(".before-") })
+    _ = try await home.run(.replace)
+    #expect(try home.dump(home.path) == home.pushed)
+  }
+
   @Test func `a folder that another program has locked is waited for, not without end`() async throws {
     let home = try await RestoreRoad(wal: false)
     let folder = open(home.road.scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
