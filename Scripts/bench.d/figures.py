@@ -18,7 +18,7 @@ PAIRED = {"restic", "borg", "duplicity", "rclone"}
 
 class Figures:
     def __init__(self, cells):
-        self.groups, self.failed = {}, []
+        self.groups, self.failed, self.known = {}, [], {}
         for cell in cells:
             if cell["ok"] and cell["what"] != "story":
                 self.groups.setdefault((cell["kind"], cell["size"], cell["tool"], cell["what"]), {})[cell["run"]] = cell
@@ -30,12 +30,14 @@ class Figures:
 
     def variants(self, family, size=None):
         """`restic` → restic/vacuum and restic/backup, as far as measured; a whole name stays alone."""
-        found = {
-            tool
-            for _, of, tool, _ in self.groups
-            if (tool == family or tool.split("/")[0] == family) and size in (None, of)
-        }
-        return sorted(tool for tool in found if "+" not in tool or tool == family)
+        if (family, size) not in self.known:
+            found = {
+                tool
+                for _, of, tool, _ in self.groups
+                if (tool == family or tool.split("/")[0] == family) and size in (None, of)
+            }
+            self.known[family, size] = sorted(tool for tool in found if "+" not in tool or tool == family)
+        return self.known[family, size]
 
     def best(self, kind, size, family, what, metric, run):
         """One run's cell of the variant for which this figure is best; None where a variant's figure is not there, or cannot
@@ -52,14 +54,9 @@ class Figures:
         return cell[metric] if cell else None
 
     def all_runs(self, kind, size, family):
-        return sorted(
-            {
-                run
-                for (k, s, tool, _), runs in self.groups.items()
-                if (k, s) == (kind, size) and tool in self.variants(family)
-                for run in runs
-            }
-        )
+        variants = self.variants(family)
+        found = ((k, s, tool, runs) for (k, s, tool, _), runs in self.groups.items())
+        return sorted({run for k, s, tool, runs in found if (k, s) == (kind, size) and tool in variants for run in runs})
 
     def values(self, kind, size, family, what, metric):
         found = (self.of_run(kind, size, family, what, metric, run) for run in self.all_runs(kind, size, family))

@@ -23,7 +23,7 @@ struct ReplaceIntent {
   /// Reads what a restore that was killed has noted, once: another one may settle it meanwhile.
   init(database: String) {
     self.database = database
-    let bytes: [UInt8] = ((try? StateFiles.read(Self.path(of: database), limit: 1 << 20)) ?? nil) ?? []
+    let bytes: [UInt8] = ((try? StateFiles.read(Self.path(of: database), limit: 64 << 20)) ?? nil) ?? []
     let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
     let name = String(decoding: line, as: UTF8.self)
     guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
