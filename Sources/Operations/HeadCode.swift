@@ -36,12 +36,11 @@ struct HeadCode: Sendable {
       }
       return
     }
-    guard let range = history.forgotten.ranges.first(where: { $0.last == sequence }),
-      range.coreHashOfLast.hex.hasPrefix(idPrefix)
-    else {
-      throw history.forgotten.explains(sequence)
-        ? forgotten(history) : refusal("version \(sequence) is not at the target any more")
-    }
+    let ends = history.forgotten.ranges.filter { $0.last == sequence }
+    if ends.contains(where: { $0.coreHashOfLast.hex.hasPrefix(idPrefix) }) { return }
+    guard ends.isEmpty else { throw refusal("version \(sequence), which was forgotten there, is another one") }
+    throw history.forgotten.explains(sequence)
+      ? forgotten(history) : refusal("version \(sequence) is not at the target any more")
   }
 
   /// Of versions that were forgotten together only the last one's id is kept: of the others nothing can be proved.

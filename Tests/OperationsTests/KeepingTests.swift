@@ -313,6 +313,8 @@ import Testing
     }
     for index in [3, 4, 5] { #expect(code(index + 1, versions[index].id) == nil) }
     #expect(code(2, versions[1].id) == "headForgotten")
+    // The last of those that were forgotten together is named: it proves that another one stood there.
+    #expect(code(4, versions[1].id) == "unexpectedHead")
     #expect(code(6, versions[1].id) == "unexpectedHead" && code(7, versions[1].id) == "unexpectedHead")
   }
 

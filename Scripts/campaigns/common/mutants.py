@@ -377,7 +377,7 @@ MUTANTS = [
            "if let outcome, !outcome.isDamaged {", "if outcome.map({ !$0.isDamaged }) ?? MUTANT {", (r"LibraryTests\.Snapshot", "LibraryTests")),
     # After a fork, and after what was lost came back.
     mutant("a chain that both have left stands in the way", "Repositories/Chains/Freshness.swift",
-           "guard !history.displaced.isEmpty else {", "guard !MUTANT, !history.displaced.isEmpty else {", (r"OperationsTests\.Lookup", "OperationsTests")),
+           "try Freshness(mark: mark, listing: listing, history: history).checkLeft(state)", "try await MUTANT ? Freshness(mark: mark, listing: listing, history: history).check(self, state: state) : Freshness(mark: mark, listing: listing, history: history).checkLeft(state)", (r"OperationsTests\.Lookup", "OperationsTests")),
     mutant("a chain that both have left may lose what was seen", "Repositories/Chains/Freshness.swift",
            "guard isThere || history.forgotten", "guard MUTANT || isThere || history.forgotten", (r"OperationsTests\.Lookup", "OperationsTests")),
     mutant("a fork is damage to a check", "Repositories/Checking/CheckReport.swift",

@@ -95,7 +95,14 @@ extension Repository {
     ofLeft listing: ChainListing, history: ChainHistory, state: StateFolder, whole: () async throws -> ChainHistory
   ) async throws {
     guard !history.displaced.isEmpty else {
-      return try await checkFreshness(of: listing, history: history, state: state)
+      do {
+        return try await checkFreshness(of: listing, history: history, state: state)
+      } catch let error as RepositoryError where error.code == .forked && !history.isWhole {
+        // What was read of the chain may not reach down to the place where both have been.
+        let history = try await whole()
+        guard !history.displaced.isEmpty else { throw error }
+        return try await checkFreshness(ofLeft: listing, history: history, state: state) { history }
+      }
     }
     let history = history.isWhole ? history : try await whole()
     let mark = try HighWaterMark.read(listing.chain, in: state)
