@@ -20,39 +20,35 @@ enum FileContent {
     guard fstat(descriptor, &status) == 0 else { throw failure() }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(reason: "it is a folder") }
     try accepting(status)
-    return try readAll(descriptor, limit: limit)
-  }
-
-  /// Reads a descriptor to its end.
-  static func readAll(_ descriptor: Int32, limit: Int) throws(Failure) -> [UInt8] {
     var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 16_384)
-    while true {
-      let count = Glibc.read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure() }
-      if count == 0 { return bytes }
-      bytes += buffer[..<count]
-      guard bytes.count <= limit else { throw Failure(reason: "it is longer than \(limit) bytes") }
-    }
+    while try readMore(descriptor, &bytes, limit: limit) {}
+    return bytes
   }
 
-  /// The same of what somebody writes meanwhile: a signal ends the wait.
+  /// Reads to its end what somebody writes meanwhile: a signal ends the wait.
   /// - Throws: `Failure`; `CancellationError`.
   static func readAll(asWritten descriptor: Int32, limit: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 16_384)
     while true {
       try Task.checkCancellation()
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&waiting, 1, 100) > 0 else { continue }
-      let count = Glibc.read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure() }
-      if count == 0 { return bytes }
-      bytes += buffer[..<count]
-      guard bytes.count <= limit else { throw Failure(reason: "it is longer than \(limit) bytes") }
+      guard try readMore(descriptor, &bytes, limit: limit) else { return bytes }
     }
+  }
+
+  /// - Returns: false at the end.
+  private static func readMore(_ descriptor: Int32, _ bytes: inout [UInt8], limit: Int) throws(Failure) -> Bool {
+    let count = bytes.count
+    let read = withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { buffer in
+      let read = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+      if read > 0 { bytes.append(contentsOf: buffer[..<read]) }
+      return read
+    }
+    if read < 0, errno == EINTR { return true }
+    guard read >= 0 else { throw failure() }
+    guard count + read <= limit else { throw Failure(reason: "it is longer than \(limit) bytes") }
+    return read > 0
   }
 
   private static func failure() -> Failure {
