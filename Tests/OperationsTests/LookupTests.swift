@@ -160,6 +160,24 @@ import Testing
     }
   }
 
+  @Test func `what this machine has seen of a chain that was left is missed, though the fork is there`() async throws {
+    let road = try await Road()
+    try await push(road, "one", time: 1000)
+    let shared = road.store.content
+    let mine = try await push(road, "mine", time: 2000)
+    var all = road.store.content
+    for clone in ["second", "third"] {
+      road.store.content = shared
+      try await push(road, clone, time: 2000, state: road.scratch.file(clone))
+      all.merge(road.store.content) { first, _ in first }
+    }
+    road.store.content = all
+    let on = try await push(road, "on", time: 3000, fork: 1)
+    #expect(try await show(.latest(database: "app"), road) == on.id.hex)
+    road.store.content[mine.name.objectName] = nil
+    #expect(await refusal(.latest(database: "app"), road)?.code == "forked")
+  }
+
   @Test func `a machine that was cloned goes on under another name`() async throws {
     let road = try await Road()
     try await push(road, "one", time: 1000)

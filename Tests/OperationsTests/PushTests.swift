@@ -315,6 +315,32 @@ import Testing
     #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
   }
 
+  /// However little of it was sent: a long first push over a bad line comes to an end.
+  @Test(arguments: [1, 2]) func `a first push that was cut sends nothing twice`(sent: Int) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 34_000))
+    let count = Locked(0)
+    var target = road.target
+    target.store = HookedStore(
+      road.store,
+      beforePut: { name async throws(StoreError) in
+        guard name.text.hasPrefix("packs/") else { return }
+        if count.withLock({
+          $0 += 1; return $0
+        }) > sent {
+          throw StoreError(.unavailable, "the line was cut")
+        }
+      })
+    let cut = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
+    #expect(cut.failures.count == 1)
+    let left = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    #expect(left.count == sent)
+    let pushed = try #require(try await road.push(database).pushed.first?.version)
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    let bytes = packs.values.reduce(0) { $0 + $1.count }
+    #expect(packs.count > sent && bytes < pushed.size + (1 << 20), "\(bytes) bytes for \(pushed.size)")
+  }
+
   /// A disk that is not mounted leaves its mount point, empty.
   @Test func `a place that was emptied is no fresh start`() async throws {
     let road = try await Road()

@@ -393,7 +393,7 @@ MUTANTS = [
     mutant("what was forgotten stops a repair", "Operations/ChainRepair.swift",
            "where error.code == .conflict", "where !MUTANT && error.code == .conflict", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
     mutant("an old keyring is stored as the newest", "Repositories/Checking/OpeningObjects.swift",
-           "if let counting, digest != counting.digest,", "if !MUTANT, let counting, digest != counting.digest,", (r"RepositoriesTests\.KeyringMemory", "RepositoriesTests")),
+           "guard let prefix = names.first?.prefix, prefix", "guard !MUTANT, let prefix = names.first?.prefix, prefix", (r"RepositoriesTests\.KeyringMemory", "RepositoriesTests")),
     mutant("of equal numbers the listing decides", "Repositories/Repository.swift",
            "names.sorted { ($0.number, $0.objectName.text) > ($1.number, $1.objectName.text) }", "names.sorted { MUTANT ? $0.number > $1.number : ($0.number, $0.objectName.text) > ($1.number, $1.objectName.text) }", (r"RepositoriesTests\.KeyringMemory", "RepositoriesTests")),
     mutant("what is cancelled is sent", "Backends/HTTP/CurlLoop.swift",
@@ -451,4 +451,6 @@ MUTANTS = [
            "repository.forgotten(of: chain, state: state)", "repository.forgotten(of: chain, state: MUTANT ? nil : state)", (r"RepositoriesTests\.ManyRecords", "RepositoriesTests")),
     mutant("a drill reads the records of all", "Operations/Drilling/DrillChains.swift",
            "isEnough: { _ in true }, concerns: { _ in false }", "isEnough: { _ in true }, concerns: { _ in MUTANT }", (r"OperationsTests\.ManyChains", "OperationsTests")),
+    mutant("what was cut begins anew", "Repositories/Pushing/VersionWriter.swift",
+           "isAmongOthers = known.entries.count > resumed.count", "isAmongOthers = MUTANT ? !known.entries.isEmpty : known.entries.count > resumed.count", (r"OperationsTests\.PushTests", "OperationsTests")),
 ]

@@ -6,7 +6,7 @@ extension VersionWriter {
   /// are there: its frames would lie among others that are hardly used any more, and whatever rests on it would decode
   /// those too.
   func mayRefer(_ source: MemberSource) throws -> Bool {
-    guard level == .anchor, source.unitCount > 0, !known.entries.isEmpty else { return true }
+    guard level == .anchor, source.unitCount > 0, isAmongOthers else { return true }
     var looked = 0
     var found = 0
     for unit in stride(from: 0, to: source.unitCount, by: max(1, source.unitCount / 512)) {

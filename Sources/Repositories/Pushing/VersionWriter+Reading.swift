@@ -6,7 +6,7 @@ extension VersionWriter {
   /// waits for that, as it looks at all of the member first (`mayRefer`).
   func settled(_ source: MemberSource) async throws -> MemberSource {
     guard let growth = source.growth else { return source }
-    let looksAtAll = level == .anchor && !known.entries.isEmpty
+    let looksAtAll = level == .anchor && isAmongOthers
     guard let length = try await growth(looksAtAll ? .max : 0) else { return source }
     var whole = source
     whole.length = length

@@ -35,6 +35,8 @@ struct VersionWriter: ~Copyable {
   let fresh: UnitIndex
   let level: DeltaLevel
   let resumed: [PackEntry]
+  /// There are packs of earlier versions. Those that a cut push has left were to become this very version.
+  let isAmongOthers: Bool
   /// Packs that the same push has stored in attempts before this one: what of them is used is new as well.
   var carried: Set<Digest> = []
   var packs: PackStream
@@ -63,6 +65,7 @@ struct VersionWriter: ~Copyable {
     self.state = state
     self.known = known
     self.resumed = resumed
+    isAmongOthers = known.entries.count > resumed.count
     self.dryRun = dryRun
     self.partials = partials
     packs = PackStream(
