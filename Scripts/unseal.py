@@ -665,7 +665,7 @@ class Repository:
         self.check_hash_chain(chain, versions, [r for _, ranges in tombstones for r in ranges])
         self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
         for version in versions:
-            version.forgotten = any(covers(r, version) for name, ranges in tombstones
+            version.forgotten = any(covers(chain, r, version) for name, ranges in tombstones
                                     for r in ranges if name not in version.taken_back)
         self.versions += versions
 
@@ -736,10 +736,11 @@ def unknown(chain, sequence):
     return sha256(f"unreadable {chain} {sequence}".encode())
 
 
-def covers(a_range, version):
-    """§8.2: whether a tombstone's range forgets a version; at its end only the one that it names."""
+def covers(chain, a_range, version):
+    """§8.2: whether a tombstone's range forgets a version; at its end only the one that it names, if it could."""
     first, last, _, core_hash = a_range
-    return first <= version.sequence < last or (version.sequence, version.id) == (last, core_hash)
+    at_end = version.sequence == last and core_hash in (version.id, unknown(chain, last))
+    return first <= version.sequence < last or at_end
 
 
 def slot_owners(folder):

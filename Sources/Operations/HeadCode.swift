@@ -38,7 +38,9 @@ struct HeadCode: Sendable {
     }
     let ends = history.forgotten.ranges.filter { $0.last == sequence }
     if ends.contains(where: { $0.coreHashOfLast.hex.hasPrefix(idPrefix) }) { return }
-    guard ends.isEmpty else { throw refusal("version \(sequence), which was forgotten there, is another one") }
+    guard ends.allSatisfy({ history.chain.isUnknown(lastOf: $0) }) else {
+      throw refusal("version \(sequence), which was forgotten there, is another one")
+    }
     throw history.forgotten.explains(sequence)
       ? forgotten(history) : refusal("version \(sequence) is not at the target any more")
   }

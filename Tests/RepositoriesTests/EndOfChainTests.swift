@@ -98,6 +98,46 @@ import Testing
     #expect(try await home.repository.history(of: listing, state: home.state).problems.isEmpty)
   }
 
+  /// Whoever has read the version knows what it was called; whoever gives it up need not. What one of both then does must
+  /// not stand in the other's way.
+  @Test(arguments: [false, true], [false, true])
+  func `what was given up by one who never read it is given up for all`(isTakenBack: Bool, knows: Bool) async throws {
+    let (home, versions) = try await chain(of: 8)
+    let last = versions[7]
+    let policy = PrunePolicy(twoRuns: false, now: { 1_800_000_000_000 })
+    let folder = try Scratch()
+    let knowing = try StateFolder("\(folder.path)/knowing", repository: home.repository.id)
+    let later = try StateFolder("\(folder.path)/later", repository: home.repository.id)
+    home.forgetState()
+    let ignorant = try home.state
+    if isTakenBack {
+      // Taken back as long as it was not the newest.
+      let listing = try await home.repository.versionListing(of: home.chain)
+      let tombstone = try await home.repository.forget([last.facts], now: 1)
+      #expect(listing.versions.count == 8)
+      _ = try await home.repository.unforget(last.facts, from: [tombstone], now: 2, state: knowing)
+    }
+    _ = try await home.repository.prune(home.chain, policy, state: knowing)
+    #expect(HighWaterMark(sequence: 8, id: last.id).raise(home.chain, in: knowing))
+    home.store.content[last.name.objectName]?[300] ^= 1
+    let pushed = try await home.push(home.image(pages: 3, seed: 70)).manifest
+    #expect(pushed.name.sequence == 9 && pushed.core?.previous == home.chain.unknown(at: 8))
+
+    let giver = knows ? knowing : ignorant
+    let lost = try await home.repository.lostVersions(of: home.chain, state: giver)
+    #expect(lost.map(\.first) == [8] && lost.map(\.last) == [8])
+    #expect(try await home.repository.giveUp(lost, of: home.chain, now: 3, state: giver).isEmpty)
+    for state in [knowing, ignorant, later] {
+      let listing = try await home.repository.versionListing(of: home.chain)
+      let history = try await home.repository.history(of: listing, state: state)
+      #expect(history.problems.isEmpty && history.lost.isEmpty && history.goneThoughTakenBack.isEmpty)
+      #expect(!history.versions.contains { $0.sequence == 8 && !history.isForgotten($0) })
+      _ = try await home.repository.prune(home.chain, policy, state: state)
+    }
+    #expect(home.store.content[last.name.objectName] == nil)
+    #expect(try await home.push(home.image(pages: 3, seed: 71)).manifest.name.sequence == 10)
+  }
+
   @Test func `a tombstone over all there can ever be leaves no place for a push`() async throws {
     let (home, versions) = try await chain(of: 2)
     let range = Tombstone.Range(first: 1, last: .max, previousOfFirst: .zero, coreHashOfLast: versions[1].id)

@@ -170,6 +170,7 @@ import Testing
     #expect(try await chain.counting() == [1, 2, 5])
     // A tombstone says which version its range ends with: another one in that place is not meant.
     let other = Forgotten(
+      of: chain.home.chain,
       [
         (.zero, [.init(first: 5, last: 5, previousOfFirst: chain.versions[3].id, coreHashOfLast: chain.versions[4].id)])
       ],

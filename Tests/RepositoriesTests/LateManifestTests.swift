@@ -84,6 +84,22 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// A manifest that cannot be read one time and can be another: the place behind it is the same one.
+  @Test(arguments: [false, true])
+  func `it was to continue what could not be read`(thenOnly: Bool) async throws {
+    let home = try await PruneHome(versions: 2)
+    let newest = try #require(try await history(of: home).newest).name.objectName
+    home.home.forgetState()
+    if thenOnly { home.home.store.content[newest]?[300] ^= 1 }
+    let late = try await failedPush(home, home.image(50))
+    home.home.store.content[newest]?[300] ^= 1
+    #expect(try await home.push(home.image(51)).name.sequence == 4)
+    late.deliver()
+    if !thenOnly { home.home.store.content[newest]?[300] ^= 1 }
+    let found = try await history(of: home)
+    #expect(found.problems.isEmpty && found.versions.map(\.sequence) == [1, 2, 3, 4])
+  }
+
   @Test func `it fails again and again, and arrives then`() async throws {
     let home = try await PruneHome(versions: 1)
     let late = try await failedPush(home, home.image(50))

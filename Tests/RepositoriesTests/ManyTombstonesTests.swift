@@ -81,7 +81,8 @@ import Testing
     let last = first + [0, 0, 0, 1, 2, 6][Int.random(in: 0..<6, using: &random)]
     let other = Int.random(in: 0...4, using: &random) == 0
     return Tombstone.Range(
-      first: first, last: last, previousOfFirst: hash(before: first, &random), coreHashOfLast: id(last, other ? 1 : 0))
+      first: first, last: last, previousOfFirst: hash(before: first, &random),
+      coreHashOfLast: other ? [id(last, 1), chain.unknown(at: last)][Int.random(in: 0...1, using: &random)] : id(last))
   }
 
   /// Mostly what stands there.
@@ -108,8 +109,8 @@ import Testing
     func compare<Value: Equatable>(_ ours: Value, _ plain: Value, _ what: @autoclosure () -> String) {
       if ours != plain { found.append("\(what()): \(ours), not \(plain)") }
     }
-    let plain = PlainForgotten(sample.tombstones, takenBack: sample.takenBack, places: sample.places)
-    let forgotten = Forgotten(sample.tombstones, takenBack: sample.takenBack, places: sample.places)
+    let plain = PlainForgotten(chain: chain, sample.tombstones, takenBack: sample.takenBack, places: sample.places)
+    let forgotten = Forgotten(of: chain, sample.tombstones, takenBack: sample.takenBack, places: sample.places)
     compare(forgotten.ranges, plain.ranges, "ranges")
     compare(forgotten.standing, plain.standing, "standing")
     compare(
@@ -190,7 +191,7 @@ import Testing
     }
     // The first version was taken back, and is gone all the same.
     let forgotten = Forgotten(
-      tombstones, takenBack: [ids[1]: [tombstones[0].name]], places: [(sequence: 1, id: ids[1])])
+      of: chain, tombstones, takenBack: [ids[1]: [tombstones[0].name]], places: [(sequence: 1, id: ids[1])])
     let read: [ReadFacts] = versions.map { ($0.name, .success($0)) }
     let history = HistoryReader(chain: chain, read).finish(isWhole: true, forgotten: forgotten)
     #expect(history.problems.isEmpty && history.versions.count == 5000)

@@ -3,15 +3,17 @@
 
 /// What tombstones say of a chain, with every range of each of them looked at for every question.
 struct PlainForgotten {
+  let chain: ChainID
   let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
   let takenBack: [Digest: Set<Digest>]
   let ranges: [Tombstone.Range]
   private(set) var standing: [UInt64: Digest] = [:]
 
   init(
-    _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
+    chain: ChainID, _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
     places: [(sequence: UInt64, id: Digest)]
   ) {
+    self.chain = chain
     self.tombstones = tombstones
     self.takenBack = takenBack
     ranges = tombstones.flatMap(\.ranges).sorted { ($0.first, $0.last) < ($1.first, $1.last) }
@@ -41,7 +43,8 @@ struct PlainForgotten {
   func covering(_ sequence: UInt64, _ id: Digest) -> [Digest] {
     tombstones.filter { tombstone in
       let isCovered = tombstone.ranges.contains { range in
-        range.first <= sequence && sequence <= range.last && (sequence < range.last || id == range.coreHashOfLast)
+        range.first <= sequence && sequence <= range.last
+          && (sequence < range.last || [id, chain.unknown(at: range.last)].contains(range.coreHashOfLast))
       }
       return isCovered && takenBack[id]?.contains(tombstone.name) != true
     }.map(\.name)
@@ -103,7 +106,7 @@ struct PlainLinks {
   }
 
   private func continues(_ hash: Digest, at sequence: UInt64, _ previous: Digest) -> Bool {
-    previous == hash || previous == chain.unknown(at: sequence - 1)
+    previous == hash || previous == chain.unknown(at: sequence - 1) || hash == chain.unknown(at: sequence - 1)
   }
 
   private func broken(at sequence: UInt64) -> String {
@@ -144,7 +147,7 @@ struct PlainProof {
     if ids[place]?.contains(previous) == true || (isUnknown && ids[place] != nil) { return nil }
     let isExplained = ranges.contains { range in
       range.first <= place && place <= range.last
-        && (range.last > place || range.coreHashOfLast == previous || isUnknown)
+        && (range.last > place || [previous, chain.unknown(at: place)].contains(range.coreHashOfLast) || isUnknown)
     }
     if isExplained { return nil }
     return ids[place] == nil ? .hole : .forked

@@ -3,13 +3,14 @@ package import Sealing
 /// Which versions of a chain were forgotten: those that a tombstone covers which nobody took back for them
 /// (`Docs/Format.md` §8.2, §8.3).
 package struct Forgotten: Sendable {
-  package static let nothing = Forgotten([], takenBack: [:])
+  package static let nothing = Forgotten()
 
   /// Every range of every tombstone, ascending: what explains that a version is not there, taken back or not.
   package let ranges: [Tombstone.Range]
   /// Versions that were taken back and not forgotten again, by their places: that one of them is not there is explained by
   /// nothing.
   package private(set) var standing: [UInt64: Digest] = [:]
+  private let chain: ChainID?
   private let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
   private let takenBack: [Digest: Set<Digest>]
   /// Of all tombstones.
@@ -19,21 +20,27 @@ package struct Forgotten: Sendable {
   /// The others: few.
   private let disputed: [(name: Digest, index: TombstoneIndex)]
 
+  private init() {
+    (chain, ranges, tombstones, takenBack, all, firm, disputed) = (nil, [], [], [:], .empty, .empty, [])
+  }
+
   /// - Parameters:
-  ///   - tombstones: by the names of their objects.
+  ///   - tombstones: of the chain, by the names of their objects.
   ///   - takenBack: by version id, the names of the tombstones that do not count for it any more.
   ///   - places: of those versions.
   init(
-    _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
+    of chain: ChainID, _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
     places: [(sequence: UInt64, id: Digest)] = []
   ) {
+    self.chain = chain
     self.tombstones = tombstones
     self.takenBack = takenBack
     ranges = tombstones.flatMap(\.ranges).sorted { ($0.first, $0.last) < ($1.first, $1.last) }
-    all = TombstoneIndex(ranges)
+    all = TombstoneIndex(ranges, of: chain)
     let names = takenBack.values.reduce(into: Set<Digest>()) { $0.formUnion($1) }
-    disputed = tombstones.filter { names.contains($0.name) }.map { ($0.name, TombstoneIndex($0.ranges)) }
-    firm = disputed.isEmpty ? all : TombstoneIndex(tombstones.filter { !names.contains($0.name) }.flatMap(\.ranges))
+    disputed = tombstones.filter { names.contains($0.name) }.map { ($0.name, TombstoneIndex($0.ranges, of: chain)) }
+    let undisputed = tombstones.filter { !names.contains($0.name) }
+    firm = disputed.isEmpty ? all : TombstoneIndex(undisputed.flatMap(\.ranges), of: chain)
     for (sequence, id) in places where !covers(sequence, id) { standing[sequence] = id }
   }
 
@@ -75,16 +82,11 @@ package struct Forgotten: Sendable {
 
   /// The same of a version that need not be there.
   func tombstones(covering sequence: UInt64, _ id: Digest) -> [Digest] {
-    tombstones.filter { tombstone in
-      tombstone.ranges.contains { $0.covers(sequence, id) } && takenBack[id]?.contains(tombstone.name) != true
+    guard let chain else { return [] }
+    return tombstones.filter { tombstone in
+      tombstone.ranges.contains { chain.isCovered(id, at: sequence, by: $0) }
+        && takenBack[id]?.contains(tombstone.name) != true
     }.map(\.name)
-  }
-}
-
-extension Tombstone.Range {
-  /// Another version in the place of the last one is not what was forgotten.
-  fileprivate func covers(_ sequence: UInt64, _ id: Digest) -> Bool {
-    first <= sequence && sequence <= last && (sequence < last || id == coreHashOfLast)
   }
 }
 
@@ -104,6 +106,6 @@ extension Repository {
     guard !named.isEmpty else { return .nothing }
     let annotations = try await annotations(of: chain, listed: notes, state: state)
     let places = annotations.unforgetting.map { ($0.annotation.sequence, $0.annotation.coreHash) }
-    return Forgotten(named, takenBack: annotations.takenBack, places: places)
+    return Forgotten(of: chain, named, takenBack: annotations.takenBack, places: places)
   }
 }

@@ -153,9 +153,10 @@ struct HistoryReader: Sendable {
     return range.last < version.sequence ? (range.last + 1, range.coreHashOfLast) : (version.sequence, nil)
   }
 
-  /// Whether what stands at a place continues the version of this hash before it.
+  /// Whether what stands at a place continues the version of this hash before it. One of both may be that of a version
+  /// which whoever wrote it could not read.
   private func continues(_ hash: Digest, at sequence: UInt64, _ previous: Digest) -> Bool {
-    previous == hash || previous == chain.unknown(at: sequence - 1)
+    previous == hash || [previous, hash].contains(chain.unknown(at: sequence - 1))
   }
 
   private func broken(at sequence: UInt64, _ core: VersionFacts.Version) -> RepositoryError {

@@ -5,15 +5,26 @@ import Sealing
 struct TombstoneIndex: Sendable {
   /// Places that some range covers, ascending; no two of these touch.
   let covered: [ClosedRange<UInt64>]
-  /// The same without the last place of each range: whatever version stands there is covered.
+  /// The same without the last place of each range that says what stands there: whatever version stands at one of these
+  /// is covered.
   private let within: [ClosedRange<UInt64>]
   /// The core hashes that ranges end with, by their last places: there, another version is not covered.
   private let ends: [UInt64: [Digest]]
 
-  init(_ ranges: [Tombstone.Range]) {
+  static let empty = TombstoneIndex(covered: [], within: [], ends: [:])
+
+  private init(covered: [ClosedRange<UInt64>], within: [ClosedRange<UInt64>], ends: [UInt64: [Digest]]) {
+    (self.covered, self.within, self.ends) = (covered, within, ends)
+  }
+
+  init(_ ranges: [Tombstone.Range], of chain: ChainID) {
     let sorted = ranges.filter { $0.first <= $0.last }.sorted { $0.first < $1.first }
     covered = Self.joined(sorted.map { $0.first...$0.last })
-    within = Self.joined(sorted.filter { $0.first < $0.last }.map { $0.first...($0.last - 1) })
+    within = Self.joined(
+      sorted.compactMap { range in
+        if chain.isUnknown(lastOf: range) { return range.first...range.last }
+        return range.first < range.last ? range.first...(range.last - 1) : nil
+      })
     ends = Dictionary(grouping: sorted) { $0.last }.mapValues { $0.map(\.coreHashOfLast) }
   }
 

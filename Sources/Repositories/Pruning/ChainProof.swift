@@ -19,7 +19,7 @@ struct ChainProof {
     self.chain = chain
     versions = manifests.filter(\.isComplete)
     self.ranges = ranges
-    index = TombstoneIndex(ranges)
+    index = TombstoneIndex(ranges, of: chain)
     ids = Dictionary(grouping: versions, by: \.sequence).mapValues { Set($0.map(\.id)) }
   }
 

@@ -79,7 +79,11 @@ extension ChainEnd {
     let isForgotten = forgotten.contains { $0.last == core.sequence && $0.coreHashOfLast == id }
     guard !isForgotten else { return false }
     if listing.versions.contains(attempt.name) { return attempt.isGivenUp && history.newest?.id == id }
-    return core.sequence > next.sequence || next == (core.sequence, core.previous)
+    if core.sequence > next.sequence { return true }
+    guard core.sequence == next.sequence else { return false }
+    // What stands before it could be read then, and not now, or the other way round: it is the same place all the same.
+    return core.previous == next.previous
+      || [core.previous, next.previous].contains(listing.chain.unknown(at: core.sequence - 1))
   }
 
   /// The attempt was to continue a version that is not listed: the same place must not be taken twice.
