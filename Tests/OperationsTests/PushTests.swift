@@ -315,10 +315,19 @@ import Testing
     #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
   }
 
-  /// However little of it was sent: a long first push over a bad line comes to an end.
-  @Test(arguments: [1, 2]) func `a first push that was cut sends nothing twice`(sent: Int) async throws {
+  /// However little of it was sent: a long first push over a bad line comes to an end. And so does one that sends
+  /// everything once more, of which earlier versions have a part.
+  @Test(arguments: [1, 2], [true, false])
+  func `a push of everything that was cut sends nothing twice`(sent: Int, isFirst: Bool) async throws {
     let road = try await Road()
-    let database = DatabaseSource(name: "app", path: try road.database(rows: 34_000))
+    let path = try road.database(rows: 34_000)
+    let database = DatabaseSource(name: "app", path: path)
+    var earlier: Set<ObjectName> = []
+    if !isFirst {
+      _ = try await road.push(database)
+      try SQLite.run("update t set body = randomblob(900) where id < 20000", on: path)
+      earlier = Set(road.store.content.keys)
+    }
     let count = Locked(0)
     var target = road.target
     target.store = HookedStore(
@@ -331,12 +340,16 @@ import Testing
           throw StoreError(.unavailable, "the line was cut")
         }
       })
-    let cut = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
-    #expect(cut.failures.count == 1)
-    let left = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
-    #expect(left.count == sent)
-    let pushed = try #require(try await road.push(database).pushed.first?.version)
-    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    func newPacks() -> [ObjectName: [UInt8]] {
+      road.store.content.filter { $0.key.text.hasPrefix("packs/") && !earlier.contains($0.key) }
+    }
+    var request = Push.Request(database: database, targets: [target])
+    request.rebuildBase = !isFirst
+    #expect(try await Push(road.world).run(request).failures.count == 1)
+    #expect(newPacks().count == sent)
+    request.targets = [road.target]
+    let pushed = try #require(try await Push(road.world).run(request).pushed.first?.version)
+    let packs = newPacks()
     let bytes = packs.values.reduce(0) { $0 + $1.count }
     #expect(packs.count > sent && bytes < pushed.size + (1 << 20), "\(bytes) bytes for \(pushed.size)")
   }

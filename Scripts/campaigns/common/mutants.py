@@ -455,6 +455,8 @@ MUTANTS = [
            "isAmongOthers = known.entries.count > resumed.count", "isAmongOthers = MUTANT ? !known.entries.isEmpty : known.entries.count > resumed.count", (r"OperationsTests\.PushTests", "OperationsTests")),
     mutant("given up by one is there for another", "Repositories/Chains/TombstoneIndex.swift",
            "if chain.isUnknown(lastOf: range)", "if !MUTANT, chain.isUnknown(lastOf: range)", (r"RepositoriesTests\.EndOfChain", "RepositoriesTests")),
+    mutant("what was cut among others begins anew", "Repositories/Pushing/VersionWriter+Bases.swift",
+           "found * 4 >= looked * 3 ? all : .leftovers", "found * 4 >= looked * 3 ? all : MUTANT ? .frames(depth: -1) : .leftovers", (r"OperationsTests\.PushTests", "OperationsTests")),
     mutant("an attempt behind what cannot be read is forgotten", "Repositories/Pushing/ChainEnd.swift",
            "|| [core.previous, next.previous].contains(", "|| !MUTANT && [core.previous, next.previous].contains(", (r"RepositoriesTests\.LateManifest", "RepositoriesTests")),
 ]

@@ -25,9 +25,14 @@ struct KnownPacks: Sendable {
   private var firstFrame: [UInt32: Int] = [:]
   private var numbers: [Digest: UInt32] = [:]
   private let units: UnitIndex
+  /// Of packs that no version needs yet, those in whole frames.
+  private let leftovers: UnitIndex
 
   /// - Parameter folder: where the index may lie.
-  init(in folder: String) throws(RepositoryError) { units = try UnitIndex(in: folder) }
+  init(in folder: String) throws(RepositoryError) {
+    units = try UnitIndex(in: folder)
+    leftovers = try UnitIndex(in: folder)
+  }
 
   /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Of several places
   /// of a unit that with the fewest deltas below it wins, then the earliest: a deeper one would hide from a version that
@@ -36,8 +41,10 @@ struct KnownPacks: Sendable {
   ///   - list: the fingerprints of the units of its delta frames, if this machine kept them; proved here by the
   ///     frame ids, which are authentic.
   ///   - isStale: its pages and blocks are not to be found again.
+  ///   - isLeftover: no version needs it yet.
   mutating func add(
-    _ entry: PackEntry, _ directory: Directory, unitsOfDeltas list: [UInt8]?, isStale: Bool = false
+    _ entry: PackEntry, _ directory: Directory, unitsOfDeltas list: [UInt8]?, isStale: Bool = false,
+    isLeftover: Bool = false
   ) throws(RepositoryError) {
     guard entries[entry.number] == nil else { return }
     entries[entry.number] = entry
@@ -58,6 +65,9 @@ struct KnownPacks: Sendable {
       for (unit, fingerprint) in fingerprints.enumerated() {
         try units.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit))) { before in
           frames[Int(before.frame)].depth > frame.depth
+        }
+        if isLeftover, frame.depth == 0 {
+          try leftovers.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit)))
         }
       }
     }
@@ -98,14 +108,19 @@ struct KnownPacks: Sendable {
     return FrameRecord.frameID(of: fingerprints) == record.frameID ? fingerprints : []
   }
 
-  /// Where such a unit lies, in a frame of no more than this depth.
-  func place(of fingerprint: Fingerprint, depth: Int = 0) -> UnitLocation? {
-    guard let ordinal = ordinal(of: fingerprint, depth: depth) else { return nil }
+  /// Where such a unit lies within reach.
+  func place(of fingerprint: Fingerprint, within reach: Reach = .frames(depth: 0)) -> UnitLocation? {
+    let found =
+      switch reach {
+      case .frames(let depth): ordinal(of: fingerprint, depth: depth)
+      case .leftovers: leftovers[fingerprint]
+      }
+    guard let ordinal = found else { return nil }
     let frame = frames[Int(ordinal.frame)]
     return UnitLocation(pack: frame.pack, frame: frame.index, unit: ordinal.unit)
   }
 
-  /// The same, by the frame's ordinal.
+  /// By the frame's ordinal, in a frame of no more than this depth.
   func ordinal(of fingerprint: Fingerprint, depth: Int) -> UnitIndex.Place? {
     guard let place = units[fingerprint], Int(frames[Int(place.frame)].depth) <= depth else { return nil }
     return place

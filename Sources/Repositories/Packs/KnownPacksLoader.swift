@@ -44,7 +44,7 @@ struct KnownPacksLoader {
       pass(over: partial)
       if let table = try await table(of: partial) { entries += table.all }
     }
-    try await add(entries + journal)
+    try await add(entries + journal, areLeftovers: true)
   }
 
   private func table(of manifest: StoredManifest) async throws -> PackTable? {
@@ -71,7 +71,8 @@ struct KnownPacksLoader {
     }
   }
 
-  mutating func add(_ entries: [PackEntry]) async throws {
+  /// - Parameter areLeftovers: no version needs them yet.
+  mutating func add(_ entries: [PackEntry], areLeftovers: Bool = false) async throws {
     nextNumber = max(nextNumber, (entries.map(\.number).max() ?? 0) + 1)
     // Partial manifests and a journal name many of them several times.
     var names: Set<Digest> = []
@@ -91,7 +92,7 @@ struct KnownPacksLoader {
         let hasDeltas = directory.frames.contains { $0.codec.hasPrefix }
         try known.add(
           entry, directory, unitsOfDeltas: hasDeltas ? state.kept(UnitList.name(of: entry.name)) : nil,
-          isStale: stale.contains(entry.name))
+          isStale: stale.contains(entry.name), isLeftover: areLeftovers)
       }
     }
   }

@@ -23,8 +23,8 @@ struct ContentWriter: ~Copyable {
     self.gapLimit = gapLimit
   }
 
-  /// - Parameter depth: of known frames that may be referred to.
-  mutating func add(_ block: FingerprintedBlock, known: KnownPacks, depth: Int) throws(RepositoryError) {
+  /// - Parameter reach: where what is known may be referred to.
+  mutating func add(_ block: FingerprintedBlock, known: KnownPacks, within reach: Reach) throws(RepositoryError) {
     for unit in block.fingerprints.indices {
       let fingerprint = block.fingerprints[unit]
       if block.zeros[unit] {
@@ -33,7 +33,7 @@ struct ContentWriter: ~Copyable {
       } else if let place = fresh[fingerprint] {
         try endGap()
         try runs.append(UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit))
-      } else if let location = known.place(of: fingerprint, depth: depth) {
+      } else if let location = known.place(of: fingerprint, within: reach) {
         if followsNew, gap.count < gapLimit {
           gap.append((unit, location))
         } else {
@@ -55,14 +55,14 @@ struct ContentWriter: ~Copyable {
   /// - Parameter block: of this unit alone.
   /// - Returns: where it lies now.
   mutating func correct(
-    _ block: FingerprintedBlock, known: KnownPacks, depth: Int
+    _ block: FingerprintedBlock, known: KnownPacks, within reach: Reach
   ) throws(RepositoryError) -> UnitLocation {
     let fingerprint = block.fingerprints[0]
     if block.zeros[0] { return .zero }
     if let place = fresh[fingerprint] {
       return UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit)
     }
-    if let location = known.place(of: fingerprint, depth: depth) { return location }
+    if let location = known.place(of: fingerprint, within: reach) { return location }
     let location = frames.add(block.bytes[...], fingerprint, position: block.first)
     try fresh.insert(fingerprint, at: .init(frame: location.frame, unit: location.unit))
     return location

@@ -200,7 +200,7 @@ package struct PushSession: ~Copyable {
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     _ = try await loader.add(newest, isDoubted: newestIsDoubted)
     let accepted = Set(loader.known.entries.keys)
-    try await loader.add(resumed + stored)
+    try await loader.add(resumed + stored, areLeftovers: true)
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = max(next, loader.nextNumber)

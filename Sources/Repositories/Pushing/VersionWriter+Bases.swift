@@ -2,11 +2,12 @@ import Sealing
 
 /// What a version of its level may refer to, and rest on.
 extension VersionWriter {
-  /// Whether the member may refer to units of earlier versions. An anchor may not when less than three quarters of it
-  /// are there: its frames would lie among others that are hardly used any more, and whatever rests on it would decode
-  /// those too.
-  func mayRefer(_ source: MemberSource) throws -> Bool {
-    guard level == .anchor, source.unitCount > 0, isAmongOthers else { return true }
+  /// Where the member may find its units again. An anchor of which less than three quarters are there may not refer to
+  /// earlier versions: its frames would lie among others that are hardly used any more, and whatever rests on it would
+  /// decode those too. What a push that was cut has left of it is its own all the same, however little.
+  func reach(of source: MemberSource) throws -> Reach {
+    let all = Reach.frames(depth: level.depthOfReferences)
+    guard level == .anchor, source.unitCount > 0, isAmongOthers else { return all }
     var looked = 0
     var found = 0
     for unit in stride(from: 0, to: source.unitCount, by: max(1, source.unitCount / 512)) {
@@ -17,9 +18,9 @@ extension VersionWriter {
       }
       guard let fingerprint else { continue }
       looked += 1
-      if known.place(of: fingerprint, depth: 0) != nil { found += 1 }
+      if known.place(of: fingerprint) != nil { found += 1 }
     }
-    return found * 4 >= looked * 3
+    return found * 4 >= looked * 3 ? all : .leftovers
   }
 
   /// What new frames of this member may rest on, if anything.

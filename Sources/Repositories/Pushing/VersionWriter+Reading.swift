@@ -3,7 +3,7 @@ import Sealing
 /// How the content of members is read: found where it is known, or gathered into new frames.
 extension VersionWriter {
   /// The member as it will be read: one that has stopped growing is like any other. A new anchor among old versions
-  /// waits for that, as it looks at all of the member first (`mayRefer`).
+  /// waits for that, as it looks at all of the member first (`reach`).
   func settled(_ source: MemberSource) async throws -> MemberSource {
     guard let growth = source.growth else { return source }
     let looksAtAll = level == .anchor && isAmongOthers
@@ -20,14 +20,14 @@ extension VersionWriter {
     _ source: MemberSource, onProgress: (Int) -> Void
   ) async throws -> (member: Core.Member, runs: RunList) {
     let bases = bases(for: source)
-    let depth = try mayRefer(source) ? level.depthOfReferences : DeltaLevel.fresh.depthOfReferences
+    let reach = try reach(of: source)
     let runs = try RunList(in: state.path)
     var content = ContentWriter(
       frames: FrameMaker(
         source.unitType, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
       runs: runs, fresh: fresh, gapLimit: bases?.gapLimit ?? 0)
     if let growth = source.growth {
-      return try await read(growing: source, growth, into: &content, runs, depth, onProgress: onProgress)
+      return try await read(growing: source, growth, into: &content, runs, reach, onProgress: onProgress)
     }
     var blocks = BlockPipeline(source, workers: fingerprinters, samples: samples(of: source))
     let image = RunningDigest()
@@ -35,7 +35,7 @@ extension VersionWriter {
     while let block = try await blocks.next() {
       plain.update(block.bytes)
       image.update(block.fingerprintBytes)
-      try await add(block, to: &content, depth, onProgress: onProgress)
+      try await add(block, to: &content, within: reach, onProgress: onProgress)
     }
     try await endFrames(of: &content)
     let member = member(source, length: source.length, imageDigest: image.finish(), sha256: plain.finish())
@@ -46,7 +46,7 @@ extension VersionWriter {
   /// read once more for its SHA-256 while the rest is sealed; units that differ are read again and placed anew.
   private mutating func read(
     growing source: MemberSource, _ growth: @escaping MemberSource.Growth, into content: inout ContentWriter,
-    _ runs: RunList, _ depth: Int, onProgress: (Int) -> Void
+    _ runs: RunList, _ reach: Reach, onProgress: (Int) -> Void
   ) async throws -> (member: Core.Member, runs: RunList) {
     let first = try FirstReading(unitSize: source.unitSize, in: state.path)
     let reading = SecondReading.begin(source, growth, first.sums, in: state.path)
@@ -55,7 +55,7 @@ extension VersionWriter {
       source, workers: fingerprinters, samples: samples(of: source), sums: first.sums)
     while let block = try await blocks.next() {
       try first.add(block)
-      try await add(block, to: &content, depth, onProgress: onProgress)
+      try await add(block, to: &content, within: reach, onProgress: onProgress)
     }
     let second = try await withTaskCancellationHandler {
       try await reading.value
@@ -71,7 +71,7 @@ extension VersionWriter {
       let block = try BlockPipeline.fingerprint(
         start..<start + source.unitSize, of: source, fingerprinters, samples: samples(of: source), sums: first.sums)
       try first.correct(unit, block, by: second)
-      let location = try content.correct(block, known: known, depth: depth)
+      let location = try content.correct(block, known: known, within: reach)
       try corrections.append(UnitCorrection(unit: unit, location: location))
       note(block.samples)
       try await takeFrames(of: &content)
@@ -84,11 +84,11 @@ extension VersionWriter {
   }
 
   mutating func add(
-    _ block: FingerprintedBlock, to content: inout ContentWriter, _ depth: Int, onProgress: (Int) -> Void
+    _ block: FingerprintedBlock, to content: inout ContentWriter, within reach: Reach, onProgress: (Int) -> Void
   ) async throws {
     try Task.checkCancellation()
     note(block.samples)
-    try content.add(block, known: known, depth: depth)
+    try content.add(block, known: known, within: reach)
     try await takeFrames(of: &content)
     try await noteStored()
     onProgress(block.first * block.unitSize + block.bytes.count)
