@@ -39,60 +39,20 @@ extension CompanionsPlace {
       let away = firstFreeName("\(path).undone-\(placed.time)") { name in
         ([""] + endings).allSatisfy { !Self.stands(name + $0) }
       }
-      return Self.undoCommand(path, endings, old, away: away)
+      return ShellMoves.undo(path, endings, old, away: away)
     }
-  }
-
-  /// What is there goes, the database first; then what was there comes back, the database last: SQLite takes a -wal for
-  /// that of whatever database it stands beside. Whether the last step is done tells whether all is, so that a command
-  /// that was cut is gone on with.
-  /// - Parameters:
-  ///   - endings: of what goes and comes with it.
-  ///   - old: where those are that stood there before, in the order in which they come back.
-  private static func undoCommand(
-    _ path: String, _ endings: [String], _ old: [(ending: String, path: String)], away: String
-  ) -> String {
-    let go = moving(path, to: away)
-    let new = endings.filter { ending in !old.contains { $0.ending == ending } }
-      .map { moving(path + $0, to: away + $0) }
-    guard let last = old.last else {
-      return "{ \(isThere(away)) || { \((new + [go]).joined(separator: " && ")); }; }"
-    }
-    let back = old.map { ending, file in
-      let comes = moving(file, to: path + ending)
-      guard !ending.isEmpty else { return comes }
-      return "{ \(isGone(file)) || { \(moving(path + ending, to: away + ending)) && \(comes); }; }"
-    }
-    return "{ \(isGone(last.path)) || { \(([go] + new + back).joined(separator: " && ")); }; }"
   }
 
   /// Puts back, for a shell, what a restore that was killed has moved aside. What it had put there, and where nothing
   /// stood before, stays under another name. To be joined by `&&`; run twice, they do nothing more.
   static func backCommands(_ moved: [(from: String, to: String)], taking added: [String]) -> [String] {
     let away = moved.map { from, to in
-      "{ \(isGone(to)) || \(moving(from, to: undone(from, "restore"))); }"
+      "{ \(ShellMoves.isGone(to)) || \(ShellMoves.moving(from, to: undone(from, "restore"))); }"
     }
     let apart = added.map { path in
       let other = undone(path, "restore")
-      return "{ \(isThere(other)) || \(moving(path, to: other)); }"
+      return "{ \(ShellMoves.isThere(other)) || \(ShellMoves.moving(path, to: other)); }"
     }
-    return away + apart + moved.reversed().map { from, to in moving(to, to: from) }
-  }
-
-  /// A link that leads nowhere is there too.
-  private static func isThere(_ path: String) -> String {
-    let name = shellQuoted(path)
-    return "[ -e \(name) ] || [ -L \(name) ]"
-  }
-
-  private static func isGone(_ path: String) -> String {
-    let name = shellQuoted(path)
-    return "{ [ ! -e \(name) ] && [ ! -L \(name) ]; }"
-  }
-
-  /// Moves what is there. Fails where the other name is taken: not every `mv -n` says so.
-  private static func moving(_ path: String, to other: String) -> String {
-    let (from, to) = (shellQuoted(path), shellQuoted(other))
-    return "{ \(isGone(path)) || { mv -nT -- \(from) \(to) && [ ! -e \(from) ]; }; }"
+    return away + apart + moved.reversed().map { from, to in ShellMoves.moving(to, to: from) }
   }
 }

@@ -104,12 +104,14 @@ struct ReplaceIntent {
   /// Refuses to make a new file where an old database waits to be put back.
   func demandSettled() throws {
     guard case .inBetween(let aside) = state else { return }
+    let earlier = SetAside(database, continuing: aside)
+    let along = earlier.wentAlong
     let moved = companions.filter { CompanionsPlace.stands($0.to) }
-    let old = [aside] + moved.map(\.to)
-    let new = added
+    let old = [aside] + along.map(\.to) + moved.map(\.to)
+    // What stands where something was that went along gives way to it.
+    let new = added.filter { path in !along.contains { MemberPath.isSame($0.from, path) } }
     let remark = new.isEmpty ? "" : "; and it has put \(new.joined(separator: ", ")) where nothing was"
-    let commands =
-      CompanionsPlace.backCommands(moved, taking: new) + ["{ \(SetAside.backCommand(from: aside, to: database)); }"]
+    let commands = CompanionsPlace.backCommands(moved, taking: new) + [earlier.back]
     throw OperationError(
       .failed, code: "unfinishedReplace",
       "an earlier restore of \(database) did not end: what was there is \(old.joined(separator: ", "))\(remark)",

@@ -44,7 +44,7 @@ extension Restore {
       try? RestoredFile.synchronizeFolder(of: path)
       var outcome = Outcome(
         pulled: pull.outcome(found, spooled, path), mode: .replace,
-        moved: aside.moves.map { Move(from: $0.from, to: $0.to) }, undo: aside.moves.isEmpty ? nil : aside.undo)
+        moved: aside.moves.map { Move(from: $0.from, to: $0.to) }, undo: aside.undo)
       beside.tell(&outcome)
       return outcome
     } catch {
@@ -68,7 +68,7 @@ extension Restore {
     case .inBetween(let earlier):
       world.reporter.notice(
         "going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
-      var aside = SetAside(path, time: time, continuing: earlier)
+      var aside = SetAside(path, continuing: earlier)
       try settle(intent, earlier, beside, time)
       try aside.takeAlong(time)
       try demandNobody(aside, [])
@@ -156,9 +156,11 @@ extension Restore {
       try ReplaceIntent(database: aside.database).remove()
     } catch let second {
       var told = OperationError(error)
-      told.message += "; and \(OperationError(second).message): the old database is \(aside.aside)"
+      told.message += "; and \(OperationError(second).message)"
+      guard let undo = aside.undo else { throw told }
+      told.message += ": the old database is \(aside.aside)"
       // Something has its name: that goes aside first.
-      told.hint = "End what uses \(aside.database), then put the old one back with: \(aside.undo)"
+      told.hint = "End what uses \(aside.database), then put the old one back with: \(undo)"
       throw told
     }
   }

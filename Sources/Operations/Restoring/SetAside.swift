@@ -16,21 +16,30 @@ struct SetAside {
   let database: String
   let aside: String
   private(set) var moves: [Move] = []
+  /// All that is the old database's, also what was not moved yet or has come back.
+  private var own: [Move] = []
 
   /// - Parameters:
   ///   - database: its real path.
   ///   - time: as in file names.
-  ///   - earlier: the name that a restore which was killed gave to it.
-  init(_ database: String, time: String, continuing earlier: String? = nil) {
+  init(_ database: String, time: String) {
     self.database = database
-    aside = earlier ?? Self.freeName(database, time)
+    aside = Self.freeName(database, time)
+  }
+
+  /// - Parameter earlier: the name that a restore which was killed gave to it.
+  init(_ database: String, continuing earlier: String) {
+    self.database = database
+    aside = earlier
   }
 
   /// `NAME.before-20261120T120000Z`; with a number behind it when there is such a file.
   static func freeName(_ database: String, _ time: String) -> String {
-    firstFreeName("\(database).before-\(time)") { name in
-      ([""] + SideFiles.endings).allSatisfy { FileIdentity(at: name + $0) == nil }
-    }
+    firstFreeName("\(database).before-\(time)", where: isFree)
+  }
+
+  private static func isFree(_ name: String) -> Bool {
+    ([""] + endings).allSatisfy { FileIdentity(at: name + $0) == nil }
   }
 
   /// What goes along with a database: the companions of a version that was restored there before. By what stands behind
@@ -66,6 +75,7 @@ struct SetAside {
   /// - Throws: what failed; everything is in its place again then.
   mutating func move() throws {
     let planned = plan
+    own = planned
     do {
       let linked = try planned.filter { try link($0) }
       try RestoredFile.synchronizeFolder(of: database)
@@ -112,6 +122,7 @@ struct SetAside {
       }
     }
     moves = moves { FileIdentity(at: $0.to) != nil }
+    own = moves
     try RestoredFile.synchronizeFolder(of: database)
   }
 
@@ -163,24 +174,38 @@ struct SetAside {
       hint: "End what uses the database, and restore again.")
   }
 
-  // MARK: Undo
+  // MARK: The way back
 
-  /// Takes the restored database away and puts the old one back: a line for a shell. Run twice, it does nothing more:
-  /// what comes back last does not wait any more.
-  var undo: String {
-    let away = "\(database).undone-\(aside.dropFirst("\(database).before-".count))"
-    let endings = (["''"] + Self.endings).joined(separator: " ")
-    let (name, undone) = (shellQuoted(database), shellQuoted(away))
-    let last = shellQuoted(moves.first?.to ?? aside)
-    return
-      "[ ! -e \(last) ] || { for e in \(endings); do [ ! -e \(name)$e ] || mv -n \(name)$e \(undone)$e; done; "
-      + "\(Self.backCommand(from: aside, to: database)); }"
+  /// Takes the restored database away and puts the old one back: a line for a shell. Cut anywhere and run again, it goes
+  /// on; run twice, it does nothing more. `nil` where nothing waits to come back.
+  var undo: String? {
+    let old = waiting
+    guard !moves.isEmpty, !old.isEmpty else { return nil }
+    // What is the old one's and is in its place stays there.
+    let endings = Self.endings.filter { ending in
+      old.contains { $0.ending == ending } || !own.contains { $0.from == database + ending }
+    }
+    return ShellMoves.undo(database, endings, old, away: undone)
   }
 
-  /// Puts an old database back where nothing is: side files first.
-  static func backCommand(from aside: String, to database: String) -> String {
-    let endings = (endings.reversed() + ["''"]).joined(separator: " ")
-    let (from, to) = (shellQuoted(aside), shellQuoted(database))
-    return "[ -e \(to) ] || for e in \(endings); do [ ! -e \(from)$e ] || mv -n \(from)$e \(to)$e; done"
+  /// Puts the old database back where nothing is, side files first: a line for a shell, which may be run again as well.
+  var back: String {
+    ShellMoves.back(database, waiting.filter { !$0.ending.isEmpty } + [(ending: "", path: aside)], away: undone)
   }
+
+  /// What went along with the database and has not come back.
+  var wentAlong: [Move] {
+    waiting.filter { Self.goesAlong.contains($0.ending) }.map { Move(from: database + $0.ending, to: $0.path) }
+  }
+
+  /// In the order in which it comes back. What a restore that was killed left with both names is in its place.
+  private var waiting: [ShellMoves.Old] {
+    (Self.endings.reversed() + [""]).map { (ending: $0, path: aside + $0) }.filter { ending, path in
+      guard let file = FileIdentity(at: path) else { return false }
+      return file != FileIdentity(at: database + ending)
+    }
+  }
+
+  /// The name that gets whatever stands in its place.
+  private var undone: String { firstFreeName("\(database).undone-\(time)", where: Self.isFree) }
 }
