@@ -1,18 +1,19 @@
 #!/usr/bin/python3
 """Writes Docs/Benchmarks.md and its charts from the cells: every figure there comes from here."""
-import collections, json, os, statistics
+import collections, json, os, shutil, statistics
 
 import bounds, drawing, method, tables
 from figures import Figures
-from results import Results
+from results import PUBLISHED, Results
 
 DOCS = f"{os.path.dirname(os.path.abspath(__file__))}/../../Docs"
 
 
 def write(folder):
-    figures = Figures(Results(folder))
-    with open(f"{folder}/machine.json") as file:
-        machine = json.load(file)
+    results = Results(folder)
+    figures = Figures(results)
+    results.publish()
+    machine = newest_machine(folder)
     parts = [
         heading(figures, machine),
         *tables.target_table(figures),
@@ -29,6 +30,15 @@ def write(folder):
     with open(f"{DOCS}/Benchmarks.md", "w") as file:
         file.write("\n\n".join(parts) + "\n")
     print("bench: wrote Docs/Benchmarks.md", flush=True)
+
+
+def newest_machine(folder):
+    """What was noted of the machine that measured last, here or elsewhere."""
+    published = f"{os.path.dirname(PUBLISHED)}/machine.json"
+    if os.path.exists(f"{folder}/machine.json"):
+        shutil.copyfile(f"{folder}/machine.json", published)
+    with open(published) as file:
+        return json.load(file)
 
 
 def heading(figures, machine):
@@ -57,17 +67,15 @@ def processors(figures):
 
 def builds(figures):
     """What was built of which commit; a warning when cells of several builds of Sealift stand side by side."""
-    found, commits = {}, {}
+    found = {}
     for (_, size, _, _), runs in figures.groups.items():
         for cell in runs.values():
-            if program := cell.get("program"):
-                found.setdefault(program, set()).add(f"{size}iB" if size != "0" else "start")
-                commits.setdefault(program, cell.get("commit") or "of a commit that was not noted")
+            if "program" in cell:
+                build = cell.get("commit") or f"{cell['program'][:8]}, of a commit that was not noted"
+                found.setdefault(build, set()).add(f"{size}iB" if size != "0" else "start")
     if len(found) < 2:
-        return "".join(f" Sealift's cells are of one build, {program[:8]} ({commits[program]})." for program in found)
-    told = ", ".join(
-        f"{program[:8]} ({commits[program]}: {', '.join(sorted(sizes))})" for program, sizes in found.items()
-    )
+        return "".join(f" Sealift's cells are of one build, {build}." for build in found)
+    told = ", ".join(f"{build} ({', '.join(sorted(sizes))})" for build, sizes in found.items())
     return f" **Sealift's cells are of {len(found)} builds**: {told}."
 
 

@@ -1,9 +1,26 @@
 #!/usr/bin/python3
-"""Cells: one JSON line for each measurement of one tool. A line is only ever added; the last one of a key counts."""
+"""Cells: one JSON line for each measurement of one tool. A line is only ever added; the last one of a key counts.
+
+What a report was written of is kept beside it, so that another machine can go on with it, and anyone write it anew.
+"""
 
 import json, os
 
 from figures import one_sitting, tells
+
+PUBLISHED = os.path.realpath(f"{os.path.dirname(os.path.abspath(__file__))}/../../Docs/benchmarks/cells.jsonl")
+
+
+def read(path):
+    """The cells of a file, which need not be there."""
+    if not os.path.exists(path):
+        return
+    with open(path) as file:
+        for line in file:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue  # half a line of a run that was cut: measured again
 
 
 def key(cell):
@@ -15,20 +32,21 @@ def is_ours(tool):
 
 
 class Results:
-    def __init__(self, folder, program=None, processor=None, commit=None):
+    def __init__(self, folder, program=None, processor=None, commit=None, published=PUBLISHED):
         """`program` names the build of Sealift that is measured now, `commit` what it was built of, `processor` what it
         runs on.
         """
         self.path, self.cells, self.outdated = f"{folder}/results.jsonl", {}, set()
         self.program, self.processor, self.commit = program, processor, commit
-        if os.path.exists(self.path):
-            with open(self.path) as file:
-                for line in file:
-                    try:
-                        cell = json.loads(line)
-                    except ValueError:
-                        continue  # half a line of a run that was cut: measured again
-                    self.cells[key(cell)] = cell
+        self.published = published
+        for path in filter(None, (published, self.path)):
+            self.cells |= {key(cell): cell for cell in read(path)}
+
+    def publish(self):
+        os.makedirs(os.path.dirname(self.published), exist_ok=True)
+        with open(self.published, "w") as file:
+            for _, cell in sorted(self.cells.items()):
+                file.write(json.dumps(cell, separators=(",", ":"), sort_keys=True) + "\n")
 
     def add(self, cell):
         if is_ours(cell["tool"]):
@@ -46,9 +64,14 @@ class Results:
         cell = self.cells.get((kind, size, tool, what, run), {})
         if (kind, size, tool, what, run) in self.outdated:
             return False
-        if not cell.get("ok", False) or (is_ours(tool) and cell.get("program") != self.program):
+        if not cell.get("ok", False) or (is_ours(tool) and not self.is_of_this_build(cell)):
             return False
         return not timed or tells(cell, "wall")
+
+    def is_of_this_build(self, cell):
+        """Another machine may have made another program of the same sources."""
+        is_clean = self.commit and "dirty" not in self.commit
+        return cell.get("program") == self.program or (is_clean and cell.get("commit") == self.commit)
 
     def outdate(self, moment, *keys):
         """Has those cells measured again that were taken before the moment."""

@@ -100,11 +100,11 @@ def of_figures(_):
 
 def of_results(folder):
     """A cell counts once; one that failed, whose time says nothing, or of another build of Sealift, is wanted again."""
-    old, cell = Results(folder, "one"), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "wall": 1.0}
+    old, cell = Results(folder, "one", published=None), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "wall": 1.0}
     tools = {"sealift/pages": (True, 0), "restic/vacuum": (True, 0), "shell": (False, 0), "rclone/backup": (True, 99)}
     for tool, (ok, load) in tools.items():
         old.add(cell | {"tool": tool, "ok": ok, "load": load})
-    same, other = Results(folder, "one"), Results(folder, "two")
+    same, other = Results(folder, "one", published=None), Results(folder, "two", published=None)
     known = [[results.has("oltp", "1M", tool, "first", 1) for tool in tools] for results in (same, other)]
     expected = [[True, True, False, False], [False, True, False, False]]
     return check("cells known to the same build and to another", 1, known == expected, 1)
