@@ -66,6 +66,26 @@ extension Target {
     }
   }
 
+  /// As `store`; but a folder that is missing is told by the first request, as a server tells it.
+  package func storeThereOrNot(_ access: StoreAccess) throws(StoreError) -> any ObjectStore {
+    do throws(StoreError) {
+      return try store(access)
+    } catch {
+      guard case .folder(let path) = self, error.code == .noTarget else { throw error }
+      return AbsentFolder(path: path, error)
+    }
+  }
+
+  /// Whether `create` makes what is missing of it.
+  package var canBeMade: Bool { if case .s3 = self { false } else { true } }
+
+  /// Looks, for a place that is missing, whether it could be made. Servers are not asked.
+  /// - Throws: what would stand in the way.
+  package func demandMakeable() throws(StoreError) {
+    guard case .folder(let path) = self else { return }
+    try FolderStore.demandMakeable(path)
+  }
+
   /// How people know it; never with a secret.
   package var location: String {
     switch self {

@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+package import Storage
 
 extension TargetAccess {
   /// Asks for the secret and opens the repository.
@@ -15,6 +16,8 @@ extension TargetAccess {
         lackingFile: lackingFile)
     } catch let error as RepositoryError where error.code == .noRepository {
       throw missing(error, world)
+    } catch let error as StoreError where error.code == .noTarget {
+      throw error.asOfUsed(store, in: world.stateFolder)
     }
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
     try repository.checkPlace(in: world.stateFolder)
@@ -31,7 +34,22 @@ extension TargetAccess {
     guard let used = KnownRepositories(at: store, in: world.stateFolder).used.first else { return error }
     return RepositoryError(
       .noRepository, "\(error.message), but this machine has used the repository \(used.hex) there",
-      hint: "Mount the disk, or check the target's address. Nothing was made there.", cause: error.cause)
+      hint: StoreError.mountIt, cause: error.cause)
+  }
+}
+
+extension StoreError {
+  fileprivate static let mountIt = "Mount the disk, or check the target's address. Nothing was made there."
+
+  /// What is said of a place that is not there, where this machine has used a repository: the way out is no new one.
+  /// - Parameters:
+  ///   - store: of that place.
+  ///   - state: the path of the state folder.
+  package func asOfUsed(_ store: any ObjectStore, in state: String) -> StoreError {
+    guard code == .noTarget, let used = KnownRepositories(at: store, in: state).used.first else { return self }
+    return StoreError(
+      .noTarget, "\(message), but this machine has used the repository \(used.hex) there", hint: Self.mountIt,
+      cause: cause)
   }
 }
 

@@ -136,8 +136,9 @@ extension Repository.Target {
   }
 
   /// The target as operations get it: each request waits for its turn, and is made again when that can help.
+  /// - Parameter create: make its folder or collection when it is missing; else the first request tells that it is.
   /// - Throws: `SealiftError`, `StoreError`.
-  func access(_ key: Repository.Key, _ options: Repository.Options, create: Bool) throws -> TargetAccess {
+  func access(_ key: Repository.Key, _ options: Repository.Options, create: Bool = false) throws -> TargetAccess {
     let place = try place.get()
     var access = StoreAccess(now: { wallMilliseconds() / 1000 })
     access.create = create
@@ -147,7 +148,7 @@ extension Repository.Target {
     (access.user, access.password) = (user, password)
     if let credentials { access.credentials = { () async throws(StoreError) in credentials } }
     let throttled = ThrottledStore(
-      try place.store(access), upload: options.uploadLimit.map { LimitedRate(bytesPerSecond: $0) },
+      try place.storeThereOrNot(access), upload: options.uploadLimit.map { LimitedRate(bytesPerSecond: $0) },
       download: options.downloadLimit.map { LimitedRate(bytesPerSecond: $0) })
     let store = RetryingStore(
       throttled,
@@ -155,6 +156,18 @@ extension Repository.Target {
         options.onRemark("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
       })
     return TargetAccess(name: description, store: store) { try await key.unlock() }
+  }
+
+  /// - Returns: `nil` for a bucket, which has to be there.
+  /// - Throws: `SealiftError`.
+  func maker(_ key: Repository.Key, _ options: Repository.Options) throws -> Initialize.Maker? {
+    let place = try place.get()
+    guard place.canBeMade else { return nil }
+    return Initialize.Maker {
+      try place.demandMakeable()
+    } make: {
+      try access(key, options, create: true)
+    }
   }
 }
 

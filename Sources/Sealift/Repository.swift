@@ -53,7 +53,7 @@ public struct Repository: Sendable {
   ) async throws -> Repository {
     do {
       let world = try World(state: state, options)
-      let access = try target.access(key, options, create: false)
+      let access = try target.access(key, options)
       return Repository(id: try await OpenRepository(world).run(at: access), world: world, target: access)
     } catch {
       throw told(error)
@@ -82,9 +82,9 @@ public struct Repository: Sendable {
   ) async throws -> Repository {
     do {
       let world = try World(state: state, options)
-      let access = try target.access(key, options, create: true)
-      let made = try await Initialize(world).run(at: access, ifMissing: false)
-      return Repository(id: made.repository, world: world, target: access)
+      let made = try await Initialize(world).run(
+        at: try target.access(key, options), ifMissing: false, maker: try target.maker(key, options))
+      return Repository(id: made.repository, world: world, target: try target.access(key, options))
     } catch {
       throw told(error)
     }

@@ -6,18 +6,29 @@ struct Stores: Sendable {
   private let upload: LimitedRate?
   private let download: LimitedRate?
   private let terminal: Terminal
+  /// Of this machine; `nil` where none is known, and nothing remembered.
+  private let stateFolder: String?
 
   init(_ options: GlobalOptions, _ configuration: Configuration, _ terminal: Terminal) throws {
     upload = try Self.rate(options.limitUpload, "--limit-upload") ?? configuration.limitUpload.map(Self.line)
     download = try Self.rate(options.limitDownload, "--limit-download") ?? configuration.limitDownload.map(Self.line)
     self.terminal = terminal
+    stateFolder = try? StatePlace(configuration).path
   }
 
   /// A store as operations get it: each request waits for its turn, and is made again when that can help.
   ///
-  /// - Parameter create: make the folder or collection of the target when it is missing.
-  func store(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
-    retrying(throttled(logged(try backend(for: target, create: create), name: target.name)), name: target.name)
+  /// - Parameters:
+  ///   - create: make the folder or collection of the target when it is missing.
+  ///   - mayBeAbsent: a folder that is missing is told by the first request.
+  func store(for target: TargetSettings, create: Bool, mayBeAbsent: Bool = false) throws -> any ObjectStore {
+    let backend = try backend(for: target, create: create)
+    if !mayBeAbsent, let absent = backend as? AbsentFolder { throw refusal(absent) }
+    return retrying(throttled(logged(backend, name: target.name)), name: target.name)
+  }
+
+  private func refusal(_ absent: AbsentFolder) -> OperationError {
+    told(stateFolder.map { absent.absence.asOfUsed(absent, in: $0) } ?? absent.absence)
   }
 
   private func retrying(_ store: any ObjectStore, name: String) -> any ObjectStore {
@@ -53,12 +64,16 @@ struct Stores: Sendable {
         place = .s3(location)
         access.settings.caFile = target.caFile ?? Environment.filled("AWS_CA_BUNDLE")
       }
-      return try place.store(access)
+      return try place.storeThereOrNot(access)
     } catch let error as StoreError {
-      throw OperationError(
-        error.code == .noTarget ? .noRepository : .failed, code: error.code.rawValue, error.message, hint: error.hint,
-        cause: error)
+      throw told(error)
     }
+  }
+
+  private func told(_ error: StoreError) -> OperationError {
+    OperationError(
+      error.code == .noTarget ? .noRepository : .failed, code: error.code.rawValue, error.message, hint: error.hint,
+      cause: error)
   }
 
   private static func rate(_ text: String?, _ option: String) throws -> LimitedRate? {

@@ -71,15 +71,20 @@ struct Targets: Sendable {
 
   /// A target ready for an operation. Nothing is asked of it or of the person yet.
   /// - Parameters:
+  ///   - create: make its folder or collection when it is missing.
+  ///   - mayBeAbsent: a folder that is missing is told by the first request.
   ///   - locking: give what is stored the target's object lock.
   ///   - context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
   ///   - source: what opens this one, whatever opens the others.
   func access(
-    _ target: TargetSettings, create: Bool = false, locking: Bool = true, doing context: String? = nil,
-    opening source: SecretSource? = nil
+    _ target: TargetSettings, create: Bool = false, mayBeAbsent: Bool = false, locking: Bool = true,
+    doing context: String? = nil, opening source: SecretSource? = nil
   ) throws -> TargetAccess {
     let store: any ObjectStore
-    do { store = try stores.store(for: locking ? target : target.withoutLock, create: create) } catch {
+    do {
+      let settings = locking ? target : target.withoutLock
+      store = try stores.store(for: settings, create: create, mayBeAbsent: mayBeAbsent)
+    } catch {
       var error = Session.known(error)
       error.message = "\(context ?? "opening \(target.name)"): \(error.message)"
       throw error

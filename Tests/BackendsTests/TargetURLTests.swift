@@ -104,6 +104,29 @@ import Testing
     #expect(try TargetURL.parse("webdav://h/p").store(access).traits.location == "webdav://h/p")
   }
 
+  @Test func `a folder that is missing is told by its first request, where that is asked for`() async throws {
+    let scratch = try Scratch()
+    var access = StoreAccess(now: { 0 })
+    let missing = Target.folder(path: scratch.file("new/deep"))
+    let absent = try missing.storeThereOrNot(access)
+    let error = await #expect(throws: StoreError.self) { _ = try await absent.list(prefix: "") }
+    #expect(error?.code == .noTarget && error?.hint?.contains("mounted") == true)
+    try missing.demandMakeable()
+    access.create = true
+    let there = try missing.storeThereOrNot(access)
+    #expect(there.traits.identity == absent.traits.identity)
+    #expect(try await there.list(prefix: "").isEmpty)
+  }
+
+  @Test func `a folder that cannot be made is told without making any`() throws {
+    let scratch = try Scratch()
+    try writeFile(scratch.file("file"), [1])
+    for path in ["file", "file/new", "file/new/deep"] {
+      let error = #expect(throws: StoreError.self) { try Target.folder(path: scratch.file(path)).demandMakeable() }
+      #expect(error?.code == .fileSystem && error?.message.contains("could not be made") == true)
+    }
+  }
+
   /// What is remembered of one says nothing of the other.
   @Test(arguments: [
     ("s3://bucket/p?endpoint=http://localhost:1", "s3://bucket/p?endpoint=http://localhost:2"),

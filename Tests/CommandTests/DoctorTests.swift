@@ -66,6 +66,22 @@ import Testing
     #expect(ListingProof.holds(for: target, world))
   }
 
+  @Test(arguments: [0, 3, 40])
+  func `a full target is told as that, and not as one that breaks its promises`(_ stored: Int) async throws {
+    let store = FaultyStore(MemoryStore())
+    store.plan(.put, .none, times: stored)
+    store.plan(.put, .failure(StoreError(.full, "there is no room for it", hint: "h")), times: 1000)
+    let target = try target(store)
+    let error = await #expect(throws: OperationError.self) {
+      _ = try await Doctor.examine(target, world, terminal)
+    }
+    #expect(error?.code == "full" && error?.hint == "h" && error?.message == "trying nas: there is no room for it")
+    #expect(error.map { ExitStatus($0.kind) } == .failed)
+    #expect(terminal.notices.contains { $0.hasPrefix("nas: not tried: ") })
+    #expect(!terminal.notices.contains { $0.contains("below doctor/") })
+    #expect(ListingProof.holds(for: target, world))
+  }
+
   @Test func `credentials that may not delete are fine for pushing`() async throws {
     let store = FaultyStore(MemoryStore())
     store.plan(.delete, .failure(StoreError(.forbidden, "m", hint: "h")), times: 1000)

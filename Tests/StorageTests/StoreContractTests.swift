@@ -33,6 +33,7 @@ import Testing
 
   @Test(arguments: [
     StoreError.Code.unauthenticated, .noTarget, .redirected, .clockSkew, .tls, .throttled, .unavailable, .forbidden,
+    .full,
   ])
   func `a target that cannot be asked is no verdict`(_ code: StoreError.Code) async {
     let faulty = FaultyStore(MemoryStore())
@@ -51,6 +52,19 @@ import Testing
     #expect(outcome.obstacle?.error.code == .unavailable)
     #expect(outcome.findings.count == 2 && !outcome.findings.contains(where: \.isBroken))
     #expect(outcome.untried.count == StoreContract.promiseCount - 1)
+    #expect(outcome.untried.first == outcome.obstacle?.promise)
+    #expect(outcome.leftovers == nil && memory.content.isEmpty)
+  }
+
+  /// The first object of all, the first that is not empty, and one of those that several writers store at once.
+  @Test(arguments: [0, 1, 64])
+  func `a target that is full is no verdict, whenever that is met`(_ stored: Int) async {
+    let memory = MemoryStore()
+    let faulty = FaultyStore(memory)
+    faulty.plan(.put, .none, times: stored)
+    faulty.plan(.put, .failure(StoreError(.full, "no room")), times: 1000)
+    let outcome = await StoreContract.examine(faulty)
+    #expect(outcome.obstacle?.error.code == .full && !outcome.findings.contains(where: \.isBroken))
     #expect(outcome.untried.first == outcome.obstacle?.promise)
     #expect(outcome.leftovers == nil && memory.content.isEmpty)
   }

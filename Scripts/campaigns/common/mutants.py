@@ -457,6 +457,10 @@ MUTANTS = [
            "if chain.isUnknown(lastOf: range)", "if !MUTANT, chain.isUnknown(lastOf: range)", (r"RepositoriesTests\.EndOfChain", "RepositoriesTests")),
     mutant("what was cut among others begins anew", "Repositories/Pushing/VersionWriter+Bases.swift",
            "found * 4 >= looked * 3 ? all : .leftovers", "found * 4 >= looked * 3 ? all : MUTANT ? .frames(depth: -1) : .leftovers", (r"OperationsTests\.PushTests", "OperationsTests")),
+    mutant("another drill passes for the newest version", "Operations/Drilling/DecidingDrill.swift",
+           "return !own.passed || own.time", "return (!MUTANT && !own.passed) || own.time", (r"OperationsTests\.DecidingDrill", "OperationsTests")),
+    mutant("a used place that is gone is made anew", "Operations/Initialize.swift",
+           "try demandUnused(target, error.message)", "if !MUTANT { try demandUnused(target, error.message) }", (r"OperationsTests\.AbsentPlace", "OperationsTests")),
     mutant("an attempt behind what cannot be read is forgotten", "Repositories/Pushing/ChainEnd.swift",
            "|| [core.previous, next.previous].contains(", "|| !MUTANT && [core.previous, next.previous].contains(", (r"RepositoriesTests\.LateManifest", "RepositoriesTests")),
 ]

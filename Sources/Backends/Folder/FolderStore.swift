@@ -20,9 +20,7 @@ package struct FolderStore: ObjectStore {
   /// - Throws: `.noTarget` when the folder is missing.
   package init(path: String, create: Bool = false) throws(StoreError) {
     root = path
-    traits = StoreTraits(
-      location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true, isLocal: true,
-      folder: path)
+    traits = Self.traits(of: path)
     if create { try Self.make(path) }
     _ = try OpenFolder.target(path)
     if let refusal = PlantedEntry.refusal(on: path) { throw .planted(refusal) }
@@ -221,6 +219,29 @@ extension FolderStore {
         try collect(in: inner, below: text + "/", prefix: prefix, into: &found)
       }
     }
+  }
+
+  /// Those of a folder, there or not.
+  static func traits(of path: String) -> StoreTraits {
+    StoreTraits(
+      location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true, isLocal: true,
+      folder: path)
+  }
+
+  /// - Throws: what would stand in the way of making a folder, as far as it shows without making anything.
+  static func demandMakeable(_ path: String) throws(StoreError) {
+    let what = "the folder \(path) could not be made"
+    var above = path
+    var found = stat()
+    while stat(above, &found) != 0 {
+      let number = errno
+      guard number == ENOENT, above != "/", let end = above.lastIndex(of: "/") else {
+        throw .system(number, what, for: .write)
+      }
+      above = end == above.startIndex ? "/" : String(above[..<end])
+    }
+    guard found.st_mode & S_IFMT == S_IFDIR else { throw .system(ENOTDIR, what, for: .write) }
+    guard access(above, W_OK | X_OK) == 0 else { throw .system(errno, what, for: .write) }
   }
 
   /// Makes the folder and those above it, durably.

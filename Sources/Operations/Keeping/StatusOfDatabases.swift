@@ -34,7 +34,7 @@ package struct StatusOfDatabases: Sendable {
 
     /// Nothing that a person has to look at: there is a version, and none is known to be bad.
     package var isSound: Bool {
-      newest.map { !$0.damaged } ?? false && foundDamaged == 0 && lastDrill?.passed != false
+      newest.map { !$0.damaged } ?? false && foundDamaged == 0 && failedDrill == nil
     }
   }
 

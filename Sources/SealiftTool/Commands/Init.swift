@@ -25,8 +25,9 @@ struct Init: SealiftCommand {
     var tries = Tries<Initialize.Outcome>()
     for target in try targets.all() {
       try await tries.attempt(target.name, session.terminal) {
-        let access = try targets.access(target, create: true)
-        let outcome = try await Initialize(world).run(at: access, ifMissing: ifMissing)
+        let access = try targets.access(target, mayBeAbsent: true)
+        let outcome = try await Initialize(world).run(
+          at: access, ifMissing: ifMissing, maker: Self.maker(of: target, targets))
         guard !session.options.json else { return outcome }
         try session.terminal.result(
           "\(printable(target.name)): \(outcome.created ? "made" : "found") repository \(outcome.repository)")
@@ -38,5 +39,15 @@ struct Init: SealiftCommand {
         Documents.repositories(tries.done, failures: tries.failures, notices: session.terminal.notices))
     }
     return try tries.status("repositories", session.terminal)
+  }
+
+  /// - Returns: `nil` for a bucket, which has to be there.
+  private static func maker(of target: TargetSettings, _ targets: Targets) -> Initialize.Maker? {
+    guard target.place.canBeMade else { return nil }
+    return Initialize.Maker {
+      try target.place.demandMakeable()
+    } make: {
+      try targets.access(target, create: true, doing: "making a repository at \(target.name)")
+    }
   }
 }

@@ -83,18 +83,23 @@ enum StatusLines {
     }
     let count = "\(database.versions) version\(database.versions == 1 ? "" : "s")"
     var rest = [database.forgotten == 0 ? count : "\(count), \(database.forgotten) forgotten and not pruned"]
-    rest.append(drill(database.lastDrill))
+    rest.append(drill(database.decidingDrill))
     if newest.damaged { rest.append("DAMAGED when it was pushed") }
     if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED") }
-    return [
+    let lines = [
       "\(place) version \(newest.id.prefix(8)) of \(Times.seconds(newest.time)), \(facts.joined(separator: ", "))",
       "  \(rest.joined(separator: ", ")), head \(newest.head)",
     ]
+    return lines + (database.failedDrill.map { ["  \(failure($0))"] } ?? [])
   }
 
   private static func drill(_ last: StatusOfDatabases.LastDrill?) -> String {
     guard let last else { return "never drilled" }
     return "drilled \(Times.seconds(last.time)): \(last.passed ? "passed" : "FAILED")"
+  }
+
+  private static func failure(_ drill: StatusOfDatabases.LastDrill, of database: String = "") -> String {
+    "the drill of version \(drill.version.prefix(8))\(database) failed: \(drill.text)"
   }
 
   /// `3 d`, `17 h`, `5 m`, `12 s`.
@@ -109,17 +114,25 @@ enum StatusLines {
   static func alarm(_ outcomes: [StatusOfDatabases.Outcome]) -> OperationError? {
     if let problem = outcomes.flatMap(\.problems).first { return problem }
     for outcome in outcomes {
-      guard let unsound = outcome.databases.first(where: { !$0.isSound }) else { continue }
-      guard unsound.newest != nil else {
-        return OperationError(
-          .verificationFailed, code: "neverPushed", "there is no version of '\(unsound.name)' at \(outcome.target)",
-          hint: "Push it: `sealift push \(unsound.name)`.")
-      }
-      return OperationError(
-        .verificationFailed, code: "unsound",
-        "something is wrong with versions of '\(unsound.name)' at \(outcome.target)",
-        hint: "`sealift list` shows which ones.")
+      if let unsound = outcome.databases.first(where: { !$0.isSound }) { return alarm(unsound, at: outcome.target) }
     }
     return nil
+  }
+
+  private static func alarm(_ unsound: StatusOfDatabases.Database, at target: String) -> OperationError {
+    guard let newest = unsound.newest else {
+      return OperationError(
+        .verificationFailed, code: "neverPushed", "there is no version of '\(unsound.name)' at \(target)",
+        hint: "Push it: `sealift push \(unsound.name)`.")
+    }
+    // Nothing else is wrong: no list shows what is, least of all where the version was pruned since.
+    if let drill = unsound.failedDrill, !newest.damaged, unsound.foundDamaged == 0 {
+      return OperationError(
+        .verificationFailed, code: "unsound", failure(drill, of: " of '\(unsound.name)' at \(target)"),
+        hint: "`sealift drill \(unsound.name)` tries the newest version; when it passes, all is well again.")
+    }
+    return OperationError(
+      .verificationFailed, code: "unsound", "something is wrong with versions of '\(unsound.name)' at \(target)",
+      hint: "`sealift list` shows which ones.")
   }
 }

@@ -34,7 +34,7 @@ package enum StoreContract {
     package internal(set) var findings: [Finding] = []
     /// Promises that were not tried, or not to the end.
     package internal(set) var untried: [String] = []
-    /// What ended the trials. No verdict on the store: nobody answered, or not to us.
+    /// What ended the trials. No verdict on the store: nobody answered, or not to us, or it is full.
     package internal(set) var obstacle: Obstacle?
     /// The credentials may store and not delete: all that they have to for a push, and not for every trial.
     package internal(set) var mayNotDelete = false
@@ -209,11 +209,11 @@ package enum StoreContract {
 }
 
 extension StoreError {
-  /// It says nothing of what a store keeps: nobody answered, or not to us.
+  /// It says nothing of what a store keeps: nobody answered, or not to us, or there was no room for the trial.
   var isObstacle: Bool {
     switch code {
-    case .unauthenticated, .noTarget, .redirected, .clockSkew, .tls, .throttled, .unavailable, .cancelled: true
-    case .notFound, .exists, .forbidden, .full, .badRange, .badAnswer, .unsupported, .fileSystem: false
+    case .unauthenticated, .noTarget, .redirected, .clockSkew, .tls, .throttled, .unavailable, .full, .cancelled: true
+    case .notFound, .exists, .forbidden, .badRange, .badAnswer, .unsupported, .fileSystem: false
     }
   }
 }

@@ -1,0 +1,62 @@
+import FoundationEssentials
+import TestKit
+import Testing
+
+/// What `init` makes, and that it makes nothing where it refuses.
+@Suite struct InitTests {
+  private func run(_ words: [String], _ home: Home, config: String = "config.json") async throws -> Program.Ending {
+    try await home.program.start(Program.path, ["--config", home.program.file(config)] + words)
+  }
+
+  @Test(arguments: [[], ["--if-missing"]] as [[String]])
+  func `no folder is made in the place of a disk that is not mounted`(_ words: [String]) async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try FileManager.default.removeItem(atPath: home.program.file("target"))
+    let ending = try await run(["--json", "init"] + words, home)
+    #expect(ending.status == 13, "\(ending.error)")
+    let error = try ending.errorDocument()
+    #expect(error.code == "rolledBack" && error.hint?.contains("not mounted") == true, "\(error)")
+    #expect(error.message.contains("there is no folder") && error.message.contains("has used the repository"))
+    #expect(!home.program.exists("target"))
+    // Nor is anybody told to make one.
+    for command in ["list", "push", "status", "doctor"] {
+      let ending = try await run(["--json", command], home)
+      #expect(ending.status == 10, "\(command): \(ending.error)")
+      let error = try ending.errorDocument()
+      #expect(error.code == "noTarget" && error.message.contains("has used the repository"), "\(command): \(error)")
+      #expect(error.hint?.contains("Mount the disk") == true && error.hint?.contains("init") == false)
+    }
+    #expect(!home.program.exists("target"))
+  }
+
+  @Test func `at a fresh place the folder is made for its owner alone, once the secret is known`() async throws {
+    let home = try Home()
+    let target = ["--target", "file://\(home.program.file("new/deep"))"]
+    try home.program.write("too short", to: "short")
+    let refused = try await run(target + ["--key-file", home.program.file("short"), "init"], home)
+    #expect(refused.status == 2, "\(refused.error)")
+    #expect(!home.program.exists("new"))
+    let key = ["--key-file", home.program.file("key")]
+    let made = try await run(target + key + ["init"], home)
+    #expect(made.status == 0 && made.output.contains(": made repository "), "\(made.error)")
+    for folder in ["new", "new/deep"] { #expect(mode(of: home.program.file(folder)) & 0o777 == 0o700) }
+    #expect(try await run(target + key + ["list"], home).status == 0)
+    let again = try await run(target + key + ["init", "--if-missing"], home)
+    #expect(again.status == 0 && again.output.contains(": found repository "), "\(again.error)")
+  }
+
+  @Test func `what stands in the way of the folder is told before the secret is asked for`() async throws {
+    let home = try Home()
+    func file(_ name: String) -> String { home.program.file(name) }
+    try home.program.write(
+      """
+      {"stateFolder": "\(file("state"))", "targets": {"t": {"url": "file://\(file("key"))/one",
+       "passphraseCommand": "touch \(file("asked")); echo correct horse"}}}
+      """, to: "blocked.json")
+    let ending = try await run(["init"], home, config: "blocked.json")
+    #expect(ending.status == 1, "\(ending.error)")
+    #expect(ending.error.contains("could not be made") && !home.program.exists("asked"), "\(ending.error)")
+  }
+}

@@ -1,0 +1,79 @@
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import SealiftTool
+
+/// What `status` says of drills that failed.
+@Suite struct StatusTests {
+  private func version(_ id: String) -> VersionSummary {
+    VersionSummary(
+      id: id, database: "app", host: "h", target: "t", time: 1_795_521_103_516, size: 4096, pageSize: 4096, pages: 1,
+      method: "vacuum", bytesNew: 1, sequence: 12, tags: [], note: "", damaged: false, notCheckable: false,
+      sha256: "00", formatVersion: 1)
+  }
+
+  private func outcome(_ databases: StatusOfDatabases.Database...) -> StatusOfDatabases.Outcome {
+    StatusOfDatabases.Outcome(target: "nas", databases: databases, freshnessProvable: true)
+  }
+
+  /// Its newest version is `0123456789abcdef`, and the last drill was that of an older one, and failed.
+  private var failed: StatusOfDatabases.Database {
+    var database = StatusOfDatabases.Database(name: "app", host: "h")
+    (database.newest, database.age, database.versions) = (version("0123456789abcdef"), 0, 2)
+    database.lastDrill = StatusOfDatabases.LastDrill(
+      version: "fedcba9876543210", time: 0, passed: false, text: "no rows\n")
+    return database
+  }
+
+  @Test func `an alarm because of a drill alone says which, why, and what to do`() throws {
+    let alarm = try #require(StatusLines.alarm([outcome(failed)]))
+    #expect(alarm.kind == .verificationFailed && alarm.code == "unsound")
+    #expect(alarm.message == "the drill of version fedcba98 of 'app' at nas failed: no rows\n")
+    #expect(alarm.hint?.contains("`sealift drill app`") == true)
+    let lines = StatusLines.lines(outcome(failed))
+    #expect(lines.count == 3 && lines[1].contains("drilled 1970-01-01T00:00:00Z: FAILED"), "\(lines)")
+    #expect(lines[2] == "  the drill of version fedcba98 failed: no rows\\n")
+  }
+
+  @Test func `what is worse is not hidden by it`() throws {
+    var database = failed
+    database.foundDamaged = 1
+    let alarm = try #require(StatusLines.alarm([outcome(database)]))
+    #expect(alarm.message.contains("something is wrong with versions") && alarm.hint?.contains("sealift list") == true)
+    #expect(StatusLines.lines(outcome(database)).last?.hasSuffix("version fedcba98 failed: no rows\\n") == true)
+  }
+
+  @Test func `the newest version's failure is told, whatever was drilled after it`() {
+    var database = failed
+    database.lastDrill?.passed = true
+    var newest = version("0123456789abcdef")
+    (newest.drilledAt, newest.drillPassed, newest.drillText) = (86_400_000, false, "why")
+    database.newest = newest
+    let lines = StatusLines.lines(outcome(database))
+    #expect(lines.count == 3 && lines[1].contains("drilled 1970-01-02T00:00:00Z: FAILED"), "\(lines)")
+    #expect(lines.last == "  the drill of version 01234567 failed: why")
+    // A clock that ran ahead noted that it passed.
+    database.lastDrill?.passed = false
+    newest.drillPassed = true
+    database.newest = newest
+    let well = StatusLines.lines(outcome(database))
+    #expect(well.count == 2 && well[1].contains("drilled 1970-01-02T00:00:00Z: passed"), "\(well)")
+  }
+
+  @Test func `from the outside: 13 until a drill passes`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let pushed = try await home.push()
+    #expect(try await home("drill", "--query", "SELECT 1 WHERE 0").status == 13)
+    let ending = try await home("status")
+    #expect(ending.status == 13)
+    let words = "the drill of version \(pushed.id.prefix(8))"
+    #expect(ending.output.contains("  \(words) failed: the query returned no row\n"), "\(ending.output)")
+    #expect(ending.error.contains("\(words) of 'app' at disk failed: the query returned no row"), "\(ending.error)")
+    #expect(ending.error.contains("`sealift drill app`"))
+    try await home.must("drill")
+    let well = try await home.must("status")
+    #expect(well.contains(": passed") && !well.contains("failed"), "\(well)")
+  }
+}
