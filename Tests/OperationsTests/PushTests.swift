@@ -315,45 +315,6 @@ import Testing
     #expect(try await keys.list(at: road.target).map(\.id) == [slots[0].id])
   }
 
-  /// However little of it was sent: a long first push over a bad line comes to an end. And so does one that sends
-  /// everything once more, of which earlier versions have a part.
-  @Test(arguments: [1, 2], [true, false])
-  func `a push of everything that was cut sends nothing twice`(sent: Int, isFirst: Bool) async throws {
-    let road = try await Road()
-    let path = try road.database(rows: 34_000)
-    let database = DatabaseSource(name: "app", path: path)
-    var earlier: Set<ObjectName> = []
-    if !isFirst {
-      _ = try await road.push(database)
-      try SQLite.run("update t set body = randomblob(900) where id < 20000", on: path)
-      earlier = Set(road.store.content.keys)
-    }
-    let count = Locked(0)
-    var target = road.target
-    target.store = HookedStore(
-      road.store,
-      beforePut: { name async throws(StoreError) in
-        guard name.text.hasPrefix("packs/") else { return }
-        if count.withLock({
-          $0 += 1; return $0
-        }) > sent {
-          throw StoreError(.unavailable, "the line was cut")
-        }
-      })
-    func newPacks() -> [ObjectName: [UInt8]] {
-      road.store.content.filter { $0.key.text.hasPrefix("packs/") && !earlier.contains($0.key) }
-    }
-    var request = Push.Request(database: database, targets: [target])
-    request.rebuildBase = !isFirst
-    #expect(try await Push(road.world).run(request).failures.count == 1)
-    #expect(newPacks().count == sent)
-    request.targets = [road.target]
-    let pushed = try #require(try await Push(road.world).run(request).pushed.first?.version)
-    let packs = newPacks()
-    let bytes = packs.values.reduce(0) { $0 + $1.count }
-    #expect(packs.count > sent && bytes < pushed.size + (1 << 20), "\(bytes) bytes for \(pushed.size)")
-  }
-
   /// A disk that is not mounted leaves its mount point, empty.
   @Test func `a place that was emptied is no fresh start`() async throws {
     let road = try await Road()

@@ -106,6 +106,20 @@ import Testing
     Fault.wentBack.met(2, "head code of another chain")
   }
 
+  /// It is read on a machine that has seen nothing, whose way to the newest version leads past no other.
+  @Test func `a head code that was noted long ago is found behind newer versions`() async throws {
+    let (road, source) = try await pushed()
+    let head = try #require(try await ListVersions(road.world).run(at: road.target).versions.first?.head)
+    for _ in 1...3 {
+      try await road.change(source)
+      _ = try await road.push(DatabaseSource(name: "app", path: source))
+    }
+    let fresh = try Scratch()
+    _ = try await Pull(road.withoutState(fresh)).run(
+      .latest(database: "app"), from: road.target, to: .file(fresh.file("a")), expect: head)
+    #expect(try await dump(fresh.file("a")) == dump(source))
+  }
+
   @Test func `versions are found by id, name and time`() async throws {
     let (road, source) = try await pushed()
     try await road.change(source)

@@ -84,6 +84,22 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// A server with a limit for one body: what is excluded from the next version would be in vain.
+  @Test func `one that is too large for the target is in nobody's way`() async throws {
+    let home = try await PruneHome(versions: 2)
+    let late = try await failedPush(home, home.image(50))
+    let limited = HookedStore(
+      home.home.store,
+      beforePut: { [large = late.names] name async throws(StoreError) in
+        if large.contains(name) { throw StoreError(.full, "the server takes no body of this size") }
+      })
+    #expect(try await home.home.push(home.image(51), at: limited).manifest.name.sequence == 4)
+    late.deliver()
+    let found = try await history(of: home)
+    #expect(found.problems.isEmpty)
+    #expect(found.versions.filter { !found.isForgotten($0) }.map(\.sequence) == [1, 2, 4])
+  }
+
   /// A manifest that cannot be read one time and can be another: the place behind it is the same one.
   @Test(arguments: [false, true])
   func `it was to continue what could not be read`(thenOnly: Bool) async throws {

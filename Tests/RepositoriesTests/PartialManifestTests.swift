@@ -28,6 +28,7 @@ import Testing
         flags: [], members: [], tags: [], note: "", compressionLevel: 1)
       var writer = try VersionWriter(
         draft, level: .leaf, repository: inner.repository, state: state, known: loader.known, resumed: [],
+        reusesLeftovers: true,
         nextPackNumber: 10, partials: PartialManifests(PartialManifestTests.policy(1), nextRevision: 0),
         dryRun: false, onPackStored: { _ in }, onManifest: { _ in })
       let hand = HandmadeVersion(inner)

@@ -214,6 +214,7 @@ import Testing
     let policy = PushSession.Policy(now: { 0 })
     var writer = try VersionWriter(
       draft, level: .leaf, repository: chain.home.repository, state: state, known: loader.known, resumed: [],
+      reusesLeftovers: true,
       nextPackNumber: 100, partials: PartialManifests(policy, nextRevision: 1), dryRun: false, onPackStored: { _ in },
       onManifest: { _ in })
     var isRefused = false

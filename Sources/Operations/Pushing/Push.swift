@@ -62,6 +62,8 @@ package struct Push: Sendable {
   package var companionHooks = CompanionHooks()
   /// From when on a copy is sealed while it is still being written.
   package var overlap = Overlap()
+  /// A pack is closed when it has come to so many bytes; tests push in small ones.
+  package var packLength = PushSession.Policy.packLength
 
   package init(_ world: World) { self.world = world }
 
@@ -184,6 +186,7 @@ package struct Push: Sendable {
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
     let state = try StateFolder(world.stateFolder, repository: repository.id)
     var policy = PushSession.Policy(now: world.now)
+    policy.packLength = packLength
     policy.settles = !request.dryRun
     var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }

@@ -20,6 +20,18 @@ package enum DeltaLevel: Int, Sendable, Comparable {
     }
   }
 
+  /// Depth of the deepest frames that a version of this level makes.
+  private var depthOfFrames: Int {
+    switch self {
+    case .fresh, .anchor: 0
+    case .middle: 1
+    case .leaf: 2
+    }
+  }
+
+  /// Where a version of this level finds content again.
+  var reach: Reach { Reach(depth: depthOfReferences, ownDepth: depthOfFrames) }
+
   /// The level to try when this one would make a version that is too dear to restore.
   var below: DeltaLevel? { DeltaLevel(rawValue: rawValue - 1) }
 }

@@ -7,6 +7,13 @@ import Sealing
 enum UnitList {
   static func name(of pack: Digest) -> String { "\(pack.hex).units" }
 
+  /// The same of a pack that only a push which was cut will ask for; it goes when that push is acknowledged.
+  static func passingName(of pack: Digest) -> String { "\(pack.hex).passing-units" }
+
+  static func kept(of pack: Digest, in state: StateFolder) -> [UInt8]? {
+    state.kept(name(of: pack)) ?? state.kept(passingName(of: pack))
+  }
+
   static func isName(_ name: String) -> Bool { name.hasSuffix(".units") }
 
   /// `nil` when none of the frames is a delta.

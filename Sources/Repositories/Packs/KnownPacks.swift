@@ -25,7 +25,9 @@ struct KnownPacks: Sendable {
   private var firstFrame: [UInt32: Int] = [:]
   private var numbers: [Digest: UInt32] = [:]
   private let units: UnitIndex
-  /// Of packs that no version needs yet, those in whole frames.
+  /// The ordinal of the first frame that no version needs yet: such packs come last.
+  private var firstLeftover = Int.max
+  /// Of leftovers, the units that `units` places before them.
   private let leftovers: UnitIndex
 
   /// - Parameter folder: where the index may lie.
@@ -50,6 +52,7 @@ struct KnownPacks: Sendable {
     entries[entry.number] = entry
     numbers[entry.name] = entry.number
     firstFrame[entry.number] = frames.count
+    if isLeftover { firstLeftover = min(firstLeftover, frames.count) }
     var listed = 0
     for (index, record) in directory.frames.enumerated() {
       let ordinal = UInt32(frames.count)
@@ -63,11 +66,10 @@ struct KnownPacks: Sendable {
       // Nothing can refer to a frame that rests on what is not known here.
       if isStale && record.type != .node || frame.depth == Self.unknownDepth { continue }
       for (unit, fingerprint) in fingerprints.enumerated() {
-        try units.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit))) { before in
-          frames[Int(before.frame)].depth > frame.depth
-        }
-        if isLeftover, frame.depth == 0 {
-          try leftovers.insert(fingerprint, at: .init(frame: ordinal, unit: UInt16(unit)))
+        let place = UnitIndex.Place(frame: ordinal, unit: UInt16(unit))
+        try units.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
+        if isLeftover, let found = units[fingerprint], found.frame < firstLeftover {
+          try leftovers.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
         }
       }
     }
@@ -109,13 +111,10 @@ struct KnownPacks: Sendable {
   }
 
   /// Where such a unit lies within reach.
-  func place(of fingerprint: Fingerprint, within reach: Reach = .frames(depth: 0)) -> UnitLocation? {
-    let found =
-      switch reach {
-      case .frames(let depth): ordinal(of: fingerprint, depth: depth)
-      case .leftovers: leftovers[fingerprint]
-      }
-    guard let ordinal = found else { return nil }
+  func place(of fingerprint: Fingerprint, within reach: Reach = Reach(depth: 0)) -> UnitLocation? {
+    guard let ordinal = ordinal(of: fingerprint, depth: reach.depth) ?? leftover(fingerprint, reach.ownDepth) else {
+      return nil
+    }
     let frame = frames[Int(ordinal.frame)]
     return UnitLocation(pack: frame.pack, frame: frame.index, unit: ordinal.unit)
   }
@@ -124,6 +123,12 @@ struct KnownPacks: Sendable {
   func ordinal(of fingerprint: Fingerprint, depth: Int) -> UnitIndex.Place? {
     guard let place = units[fingerprint], Int(frames[Int(place.frame)].depth) <= depth else { return nil }
     return place
+  }
+
+  private func leftover(_ fingerprint: Fingerprint, _ depth: Int) -> UnitIndex.Place? {
+    guard firstLeftover < .max, depth >= 0, let first = units[fingerprint] else { return nil }
+    let place = first.frame < firstLeftover ? leftovers[fingerprint] : first
+    return place.flatMap { Int(frames[Int($0.frame)].depth) <= depth ? $0 : nil }
   }
 
   func frame(at location: UnitLocation) -> UInt32? {

@@ -91,7 +91,7 @@ struct KnownPacksLoader {
         guard let directory else { continue }
         let hasDeltas = directory.frames.contains { $0.codec.hasPrefix }
         try known.add(
-          entry, directory, unitsOfDeltas: hasDeltas ? state.kept(UnitList.name(of: entry.name)) : nil,
+          entry, directory, unitsOfDeltas: hasDeltas ? UnitList.kept(of: entry.name, in: state) : nil,
           isStale: stale.contains(entry.name), isLeftover: areLeftovers)
       }
     }

@@ -41,7 +41,7 @@ extension ChainEnd {
   /// be taken twice, however late it arrives (`Docs/Decisions/0014-attempts.md`).
   ///
   /// Not there, but all its packs are: it is stored again, the very same object, and the chain goes on from it. Some of its
-  /// packs are gone: a tombstone covers its place, and the chain goes on behind that. Whether it became a version is not
+  /// packs are gone, or the target has no room for it: a tombstone covers its place, and the chain goes on behind that. Whether it became a version is not
   /// said here: that takes the checks before an acknowledgement.
   /// - Parameters:
   ///   - presence: of the chain's packs.
@@ -58,10 +58,9 @@ extension ChainEnd {
     else { return self }
     guard core.sequence <= next.sequence else { throw cut(before: core.sequence, state) }
     if !attempt.isGivenUp, !presence.condemns(attempt.name.digest),
-      let packs = try await repository.packs(of: manifest, state: state), presence.holds(packs)
+      let packs = try await repository.packs(of: manifest, state: state), presence.holds(packs),
+      try await Self.store(attempt, repository)
     {
-      try await repository.store.put(
-        ObjectBody(attempt.bytes, sha256: attempt.name.digest.bytes), at: attempt.name.objectName, ifAbsent: false)
       return continued(by: manifest)
     }
     // It may have arrived since, and somebody else may have been told of it.
@@ -72,6 +71,17 @@ extension ChainEnd {
       first: core.sequence, last: core.sequence, previousOfFirst: core.previous, coreHashOfLast: manifest.id)
     try await repository.putTombstone(over: [range], of: listing.chain, now: now, state: state)
     return ChainEnd(listing: listing, history: history, mark: mark, forgotten: forgotten + [range])
+  }
+
+  /// - Returns: false where there is no room for it: the next version may be smaller, and must not wait for this one.
+  private static func store(_ attempt: ManifestAttempt, _ repository: Repository) async throws -> Bool {
+    do {
+      try await repository.store.put(
+        ObjectBody(attempt.bytes, sha256: attempt.name.digest.bytes), at: attempt.name.objectName, ifAbsent: false)
+      return true
+    } catch let error where error.code == .full {
+      return false
+    }
   }
 
   /// Whether the chain ends before the attempt; or with it, though it was given up and its tombstone did not arrive.

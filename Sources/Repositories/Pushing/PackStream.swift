@@ -5,16 +5,15 @@ import Storage
 ///
 /// At most two packs are under way, so memory stays flat whatever the size of the database.
 struct PackStream: ~Copyable {
-  /// A pack is closed when it has come to this length.
-  static let packLength = 8 << 20
   private static let underWay = 2
 
   private let repository: Repository
   private let chain: ChainID
+  private let packLength: Int
   private let state: StateFolder
   /// Seals and counts, but stores nothing.
   private let dryRun: Bool
-  /// The version will be a base: units of its deltas must be found again.
+  /// The version will be a base: units of its deltas must be found again, not only until it is acknowledged.
   private let keepsUnits: Bool
 
   private(set) var nextNumber: UInt32
@@ -32,7 +31,7 @@ struct PackStream: ~Copyable {
 
   init(
     _ repository: Repository, chain: ChainID, state: StateFolder, firstNumber: UInt32, dryRun: Bool,
-    keepsUnits: Bool,
+    keepsUnits: Bool, packLength: Int,
     onStored: @escaping @Sendable (PackEntry) throws -> Void
   ) {
     self.repository = repository
@@ -40,6 +39,7 @@ struct PackStream: ~Copyable {
     self.state = state
     self.dryRun = dryRun
     self.keepsUnits = keepsUnits
+    self.packLength = packLength
     self.onStored = onStored
     nextNumber = firstNumber
   }
@@ -59,7 +59,7 @@ struct PackStream: ~Copyable {
     let encoded = frame.encoded
     let record = encoded.codec.hasPrefix ? 34 + 10 * frame.bases.count : 16 * encoded.fingerprints.count
     openLength += encoded.payload.count + 28 + record
-    if openLength >= Self.packLength { try await close() }
+    if openLength >= packLength { try await close() }
   }
 
   /// Frames too few for a pack: they ride in the manifest, as its first frames.
@@ -96,8 +96,9 @@ struct PackStream: ~Copyable {
           state.keep(Array(sealed.bytes[end - sealed.directoryLength..<end]), as: "\(sealed.name.hex).directory")
           // A file that shares such a frame with one that has a base is to be found again, should it not change.
           let holdsFiles = named.contains { $0.codec.hasPrefix && $0.type == .block }
-          if keepsUnits || holdsFiles, let list = UnitList.bytes(of: named) {
-            state.keep(list, as: UnitList.name(of: sealed.name))
+          if let list = UnitList.bytes(of: named) {
+            let isForGood = keepsUnits || holdsFiles
+            state.keep(list, as: isForGood ? UnitList.name(of: sealed.name) : UnitList.passingName(of: sealed.name))
           }
           try onStored(sealed.packEntry(number: number))
         }

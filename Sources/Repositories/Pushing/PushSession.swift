@@ -29,6 +29,10 @@ package struct PushSession: ~Copyable {
   private var newestIsWhole: Bool
 
   package struct Policy: Sendable {
+    package static let packLength = 8 << 20
+
+    /// A pack is closed when it has come to so many bytes.
+    package var packLength = Self.packLength
     /// A partial manifest protects a long push after so many packs …
     package var packsPerPartial = 64
     /// … or so many milliseconds.
@@ -118,6 +122,7 @@ package struct PushSession: ~Copyable {
     var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
     var draft = draft
     var level = draft.deltas.level
+    var reusesLeftovers = true
     // By this push, in attempts that came to nothing.
     var carried: Set<Digest> = []
     var attemptsLeft = Self.attempts
@@ -128,7 +133,8 @@ package struct PushSession: ~Copyable {
       let stored = Locked<[PackEntry]>([])
       var writer = try VersionWriter(
         draft, level: level, repository: repository, state: state, known: known, resumed: resumed,
-        nextPackNumber: nextPackNumber, partials: partials, dryRun: dryRun,
+        reusesLeftovers: reusesLeftovers, nextPackNumber: nextPackNumber, packLength: policy.packLength,
+        partials: partials, dryRun: dryRun,
         onPackStored: { [journal] entry in
           stored.withLock { $0.append(entry) }
           try journal.add(entry)
@@ -141,7 +147,14 @@ package struct PushSession: ~Copyable {
         attempt = try await writer.write(
           after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
       } catch is VersionWriter.TooDear {
-        level = level.below ?? .fresh
+        if let below = level.below {
+          level = below
+        } else if resumed.contains(where: { !carried.contains($0.name) }) {
+          // What earlier pushes left is in the way: other content, a little of each pack.
+          resumed.removeAll { !carried.contains($0.name) }
+        } else {
+          reusesLeftovers = false
+        }
         partials = writer.partials.again()
         // What the next attempt may refer to of the packs just stored need not be sent again.
         let present = try await Presence(repository, chain: chain, state: state)
@@ -161,7 +174,7 @@ package struct PushSession: ~Copyable {
         continue
       }
       if present.holds(attempt.packs), !present.condemns(attempt.manifest.name.digest) {
-        return try acknowledge(attempt)
+        return try acknowledge(attempt, carried.union(stored.withLock { $0 + journal.entries }.map(\.name)))
       }
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
       // Files beside a database are read again: another content is another version, and its place is taken.
@@ -207,9 +220,11 @@ package struct PushSession: ~Copyable {
   }
 
   /// Durable before anyone is told.
-  private mutating func acknowledge(_ attempt: VersionWriter.Written) throws -> Result {
+  /// - Parameter own: the packs that this push has stored, and those before it that were cut.
+  private mutating func acknowledge(_ attempt: VersionWriter.Written, _ own: Set<Digest>) throws -> Result {
     try HighWaterMark(attempt.manifest.facts).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
+    for pack in own { state.drop(UnitList.passingName(of: pack)) }
     journal.clear()
     DoubtedVersions.settle(doubted, of: chain, in: state)
     ManifestAttempt.clear(of: chain, in: state)

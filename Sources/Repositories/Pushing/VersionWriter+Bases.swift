@@ -6,8 +6,7 @@ extension VersionWriter {
   /// earlier versions: its frames would lie among others that are hardly used any more, and whatever rests on it would
   /// decode those too. What a push that was cut has left of it is its own all the same, however little.
   func reach(of source: MemberSource) throws -> Reach {
-    let all = Reach.frames(depth: level.depthOfReferences)
-    guard level == .anchor, source.unitCount > 0, isAmongOthers else { return all }
+    guard level == .anchor, source.unitCount > 0, isAmongOthers else { return reach }
     var looked = 0
     var found = 0
     for unit in stride(from: 0, to: source.unitCount, by: max(1, source.unitCount / 512)) {
@@ -20,7 +19,7 @@ extension VersionWriter {
       looked += 1
       if known.place(of: fingerprint) != nil { found += 1 }
     }
-    return found * 4 >= looked * 3 ? all : .leftovers
+    return found * 4 >= looked * 3 ? reach : Reach(depth: -1, ownDepth: reach.ownDepth)
   }
 
   /// What new frames of this member may rest on, if anything.

@@ -163,7 +163,7 @@ extension VersionWriter {
       plain.update(block.bytes)
       image.update(block.fingerprintBytes)
       begun?.copy?.add(block.bytes)
-      try await add(block, to: &content, within: .frames(depth: level.depthOfReferences), onProgress: onProgress)
+      try await add(block, to: &content, within: reach, onProgress: onProgress)
     }
     begun?.copy?.end()
     return Core.FileContent(

@@ -34,6 +34,8 @@ struct VersionWriter: ~Copyable {
   /// Units of this push, by the ordinal of their frame.
   let fresh: UnitIndex
   let level: DeltaLevel
+  /// Where content is found again, as far as a member allows it.
+  let reach: Reach
   let resumed: [PackEntry]
   /// There are packs of earlier versions. Those that a cut push has left were to become this very version.
   let isAmongOthers: Bool
@@ -48,18 +50,22 @@ struct VersionWriter: ~Copyable {
 
   /// - Parameters:
   ///   - resumed: packs of a push that was cut, which partial manifests go on protecting.
+  ///   - reusesLeftovers: they may be referred to; else a version of the lowest level refers to nothing at all, and is never
+  ///     too dear.
   ///   - partials: when to publish what is stored so far; it also counts the revisions.
   ///   - onPackStored: called for every pack as soon as it is safe at the target.
   ///   - onManifest: called before the manifest of the version leaves this machine.
   init(
     _ draft: VersionDraft, level: DeltaLevel, repository: Repository, state: StateFolder, known: KnownPacks,
-    resumed: [PackEntry], nextPackNumber: UInt32, partials: PartialManifests, dryRun: Bool,
+    resumed: [PackEntry], reusesLeftovers: Bool, nextPackNumber: UInt32,
+    packLength: Int = PushSession.Policy.packLength, partials: PartialManifests, dryRun: Bool,
     onPackStored: @escaping @Sendable (PackEntry) throws -> Void,
     onManifest: @escaping @Sendable (ManifestAttempt) throws -> Void
   ) throws(RepositoryError) {
     self.draft = draft
     self.onManifest = onManifest
     self.level = level
+    reach = reusesLeftovers ? level.reach : Reach(depth: level.depthOfReferences)
     fresh = try UnitIndex(in: state.path)
     self.repository = repository
     self.state = state
@@ -70,7 +76,7 @@ struct VersionWriter: ~Copyable {
     self.partials = partials
     packs = PackStream(
       repository, chain: draft.chain, state: state, firstNumber: nextPackNumber, dryRun: dryRun,
-      keepsUnits: level == .middle, onStored: onPackStored)
+      keepsUnits: level == .middle, packLength: packLength, onStored: onPackStored)
     let level = Int32(draft.compressionLevel)
     encoders = WorkerPool { FrameEncoder(level: level) }
     fingerprinters = WorkerPool { [keys = repository.keys] in Fingerprinter(keys) }
@@ -113,7 +119,8 @@ struct VersionWriter: ~Copyable {
       return nil
     }
     let cost = cost(of: placed)
-    guard level == .fresh || cost.isModest(for: read.length, known) else { throw TooDear() }
+    let refersToNothing = max(reach.depth, reach.ownDepth) < 0
+    guard refersToNothing || cost.isModest(for: read.length, known) else { throw TooDear() }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
     let roots = try await placeMaps(placed.map(\.runs), &placer)

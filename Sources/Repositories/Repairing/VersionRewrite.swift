@@ -2,7 +2,7 @@ package import Sealing
 import Storage
 
 /// Writes a version of the past anew: the same core, and so the same id, as its next revision, with locations in packs
-/// that are whole. Locked, checked and acknowledged as a push is.
+/// that are whole. Locked, checked and acknowledged as a push is; when it is cut, the next one goes on from what it stored.
 package struct VersionRewrite: Sendable {
   private static let attempts = 5
 
@@ -49,32 +49,36 @@ package struct VersionRewrite: Sendable {
   private func write(_ manifest: StoredManifest, _ core: Core, _ members: [ScratchMember]) async throws {
     let lock = try ChainLock(chain, in: state)
     defer { withExtendedLifetime(lock) {} }
+    let packs = try RepairedPacks(of: chain, in: state)
     let objects = try await repository.store.list(prefix: Layout.versions(of: chain))
     let listing = ChainListing(chain: chain, objects: objects)
     let newest = try await repository.newest(of: listing, state: state).newest
     var presence = try await Presence(repository, chain: chain, state: state)
-    var stored: [PackEntry] = []
     // Also of what was cut: a name stands for one object for ever.
     let revisions = objects.compactMap { VersionName($0.name) }.filter { $0.sequence == core.sequence }
     var revision = (revisions.map(\.revision).max() ?? 0) + 1
     var next: UInt32 = 1
-    for _ in 0..<Self.attempts {
-      var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: presence)
-      _ = try await loader.add(versionIn: newest)
-      _ = try await loader.add(versionIn: manifest)
-      try await loader.add(stored)
-      next = max(next, loader.nextNumber)
-      let written = try await write(
-        draft(manifest, core, members), loader.known, next: next, revision: revision, &stored)
+    let rewritten = draft(manifest, core, members)
+    var manner = Manner(level: rewritten.deltas.level)
+    var attemptsLeft = Self.attempts
+    while attemptsLeft > 0 {
+      let found = try await find(newest, manifest, packs, presence)
+      next = max(next, found.nextNumber)
+      let attempt = try await attempt(rewritten, found, manner, packs, next: &next, revision: revision)
       presence = try await Presence(repository, chain: chain, state: state)
+      guard let written = attempt else {
+        manner = try manner.below()
+        continue
+      }
+      attemptsLeft -= 1
       // A prune may be about to delete the manifest itself.
       if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) {
         guard try await !repository.forgotten(of: chain, state: state).contains(written.manifest.facts) else {
           throw givenUp(written.manifest)
         }
-        return try OwnWords.add(written.manifest, in: state)
+        try OwnWords.add(written.manifest, in: state)
+        return packs.end(with: written.packs)
       }
-      next = written.nextPackNumber
       revision += 1
     }
     throw RepositoryError(
@@ -89,40 +93,74 @@ package struct VersionRewrite: Sendable {
       hint: "All of it is there: `sealift unforget \(id)` takes it back; else a prune deletes it.")
   }
 
-  private func write(
-    _ draft: VersionDraft, _ known: KnownPacks, next: UInt32, revision: UInt32, _ stored: inout [PackEntry]
-  ) async throws -> VersionWriter.Written {
+  /// What the version may refer to.
+  private struct Found {
+    let known: KnownPacks
+    /// Of these, packs that no version needs yet.
+    let leftovers: [PackEntry]
+    /// Above every number that was given.
+    let nextNumber: UInt32
+  }
+
+  private func find(
+    _ newest: StoredManifest?, _ manifest: StoredManifest, _ packs: RepairedPacks, _ presence: Presence
+  ) async throws -> Found {
+    var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: presence)
+    _ = try await loader.add(versionIn: newest)
+    _ = try await loader.add(versionIn: manifest)
+    let needed = Set(loader.known.entries.keys)
+    try await loader.add(packs.leftovers, areLeftovers: true)
+    return Found(
+      known: loader.known, leftovers: loader.known.entries.values.filter { !needed.contains($0.number) },
+      nextNumber: loader.nextNumber)
+  }
+
+  /// What an attempt refers to: less than the one before, where that one was too dear to restore.
+  private struct Manner {
+    var level: DeltaLevel
+    /// What was stored and no version needs yet is used; at the lowest level nothing else is.
+    var reusesLeftovers = true
+
+    func below() throws(RepositoryError) -> Manner {
+      if let below = level.below { return Manner(level: below) }
+      guard reusesLeftovers else { throw RepositoryError(.damaged, "the version was not written") }
+      return Manner(level: level, reusesLeftovers: false)
+    }
+  }
+
+  /// - Parameter next: the number of the first new pack; behind the last one when it returns.
+  /// - Returns: `nil` when the version would be too dear to restore. What was stored for it is noted.
+  private func attempt(
+    _ draft: VersionDraft, _ found: Found, _ manner: Manner, _ packs: RepairedPacks, next: inout UInt32,
+    revision: UInt32
+  ) async throws -> VersionWriter.Written? {
     guard revision <= VersionName.lastRevision else {
       throw RepositoryError(.conflict, "version \(draft.sequence) has been written anew too often")
     }
     var policy = PushSession.Policy(now: { 0 })
     policy.packsPerPartial = .max
     policy.millisecondsPerPartial = .max
-    var level = draft.deltas.level
-    var number = next
-    while true {
-      let packs = Locked<[PackEntry]>([])
-      var writer = try VersionWriter(
-        draft, level: level, repository: repository, state: state, known: known, resumed: [],
-        nextPackNumber: number, partials: PartialManifests(policy, nextRevision: revision), dryRun: false,
-        onPackStored: { entry in packs.withLock { $0.append(entry) } },
-        // However late, it arrives as one more revision of the same version.
-        onManifest: { _ in })
-      defer { stored += packs.withLock { $0 } }
-      do {
-        guard let written = try await writer.write(after: nil, evenIfEqual: true, onProgress: { _ in }) else {
-          throw RepositoryError(.damaged, "the version was not written")
-        }
-        var damaged = DamagedPacks(of: chain, in: state)
-        try damaged.raise(written.nextPackNumber, of: chain, in: state)
-        return written
-      } catch is VersionWriter.Deviation {
-        throw RepositoryError(.damaged, "what was to be written anew is not the version that was pushed")
-      } catch is VersionWriter.TooDear {
-        guard let below = level.below else { throw RepositoryError(.damaged, "the version was not written") }
-        level = below
-        number = writer.packs.nextNumber
+    var writer = try VersionWriter(
+      draft, level: manner.level, repository: repository, state: state, known: found.known, resumed: found.leftovers,
+      reusesLeftovers: manner.reusesLeftovers, nextPackNumber: next,
+      partials: PartialManifests(policy, nextRevision: revision), dryRun: false,
+      onPackStored: { entry in try packs.add(entry) },
+      // However late, it arrives as one more revision of the same version.
+      onManifest: { _ in })
+    writer.carried = packs.names
+    do {
+      guard let written = try await writer.write(after: nil, evenIfEqual: true, onProgress: { _ in }) else {
+        throw RepositoryError(.damaged, "the version was not written")
       }
+      next = written.nextPackNumber
+      var damaged = DamagedPacks(of: chain, in: state)
+      try damaged.raise(next, of: chain, in: state)
+      return written
+    } catch is VersionWriter.Deviation {
+      throw RepositoryError(.damaged, "what was to be written anew is not the version that was pushed")
+    } catch is VersionWriter.TooDear {
+      next = writer.packs.nextNumber
+      return nil
     }
   }
 

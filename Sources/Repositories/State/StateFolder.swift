@@ -70,6 +70,7 @@ package struct StateFolder: Sendable {
   func drop(pack name: Digest) {
     drop("\(name.hex).directory")
     drop(UnitList.name(of: name))
+    drop(UnitList.passingName(of: name))
   }
 }
 
