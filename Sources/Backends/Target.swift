@@ -26,6 +26,8 @@ package enum Target: Sendable, Hashable {
 package struct StoreAccess: Sendable {
   /// Asked before each request to an S3 server.
   package var credentials: (@Sendable () async throws(StoreError) -> S3Credentials)?
+  /// Asked when such a server takes them no longer.
+  package var renewal: RenewableCredentials?
   /// For S3, when neither the URL nor its own default decides: the region that came with the credentials.
   package var region: String?
   /// For WebDAV; a user in the URL comes first.
@@ -62,7 +64,7 @@ extension Target {
       }
       return S3Store(
         location.configuration(region: access.region), settings: access.settings, now: access.now,
-        credentials: credentials)
+        renewal: access.renewal, credentials: credentials)
     }
   }
 

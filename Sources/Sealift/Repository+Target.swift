@@ -150,8 +150,10 @@ extension Repository.Target {
     let throttled = ThrottledStore(
       try place.storeThereOrNot(access), upload: options.uploadLimit.map { LimitedRate(bytesPerSecond: $0) },
       download: options.downloadLimit.map { LimitedRate(bytesPerSecond: $0) })
+    var policy = RetryingStore.Policy()
+    policy.patience = options.patience
     let store = RetryingStore(
-      throttled,
+      throttled, policy: policy,
       willRetry: { [name = description] retry in
         options.onRemark("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
       })

@@ -29,6 +29,9 @@ public struct Repository: Sendable {
     public var uploadLimit: Int?
     /// Bytes a second, at most, for all of this repository's transfers together; 1024 or more.
     public var downloadLimit: Int?
+    /// How long a target is waited for that has answered this repository before and now does not: requests are made again
+    /// until then. One that has never answered is given up after eight tries. Each wait is a remark, then one a minute.
+    public var patience = Duration.seconds(15 * 60)
     /// Told remarks that a person should see even when all goes well, such as a request that is made again: for a log.
     /// The library itself never prints.
     public var onRemark: @Sendable (String) -> Void = { _ in }

@@ -5,6 +5,10 @@ struct Stores: Sendable {
   /// Shared by all targets of one run: the limit is for the machine, not for each target.
   private let upload: LimitedRate?
   private let download: LimitedRate?
+  /// How long a target is waited for that has answered.
+  private let patience: Duration
+  /// By the names of targets: several databases of a run have a store each, and wait for their target together.
+  private let outages = Locked<[String: Outage]>([:])
   private let terminal: Terminal
   /// Of this machine; `nil` where none is known, and nothing remembered.
   private let stateFolder: String?
@@ -12,6 +16,7 @@ struct Stores: Sendable {
   init(_ options: GlobalOptions, _ configuration: Configuration, _ terminal: Terminal) throws {
     upload = try Self.rate(options.limitUpload, "--limit-upload") ?? configuration.limitUpload.map(Self.line)
     download = try Self.rate(options.limitDownload, "--limit-download") ?? configuration.limitDownload.map(Self.line)
+    patience = configuration.patience
     self.terminal = terminal
     stateFolder = try? StatePlace(configuration).path
   }
@@ -21,22 +26,35 @@ struct Stores: Sendable {
   /// - Parameters:
   ///   - create: make the folder or collection of the target when it is missing.
   ///   - mayBeAbsent: a folder that is missing is told by the first request.
-  func store(for target: TargetSettings, create: Bool, mayBeAbsent: Bool = false) throws -> any ObjectStore {
+  ///   - isPatient: the target is waited for when it has answered and then does not.
+  func store(
+    for target: TargetSettings, create: Bool, mayBeAbsent: Bool = false, isPatient: Bool = true
+  ) throws -> any ObjectStore {
     let backend = try backend(for: target, create: create)
     if !mayBeAbsent, let absent = backend as? AbsentFolder { throw refusal(absent) }
-    return retrying(throttled(logged(backend, name: target.name)), name: target.name)
+    return retrying(throttled(logged(backend, name: target.name)), name: target.name, isPatient ? patience : .zero)
   }
 
   private func refusal(_ absent: AbsentFolder) -> OperationError {
     told(stateFolder.map { absent.absence.asOfUsed(absent, in: $0) } ?? absent.absence)
   }
 
-  private func retrying(_ store: any ObjectStore, name: String) -> any ObjectStore {
-    RetryingStore(
-      store,
+  private func retrying(_ store: any ObjectStore, name: String, _ patience: Duration) -> any ObjectStore {
+    var policy = RetryingStore.Policy()
+    policy.patience = patience
+    return RetryingStore(
+      store, policy: policy, outage: outage(of: name),
       willRetry: { [terminal] retry in
         terminal.notice("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
       })
+  }
+
+  private func outage(of name: String) -> Outage {
+    outages.withLock { outages in
+      let outage = outages[name] ?? Outage()
+      outages[name] = outage
+      return outage
+    }
   }
 
   private func logged(_ store: any ObjectStore, name: String) -> any ObjectStore { LoggedStore(store, label: name) }
@@ -57,9 +75,15 @@ struct Stores: Sendable {
     do {
       var place = target.place
       if case .s3(var location) = place {
-        let found = try S3Identity.find(target, profile: location.profile)
+        let profile = location.profile
+        let found = try S3Identity.find(target, profile: profile)
         access.region = found.region
-        access.credentials = { () async throws(StoreError) in found.credentials }
+        let credentials = RenewableCredentials(found.credentials) {
+          try S3Identity.find(target, profile: profile).credentials
+        }
+        access.credentials = { () async throws(StoreError) in await credentials.current }
+        // Variables stay what they were when the program began.
+        if found.credentials.source != .variables { access.renewal = credentials }
         location.endpoint = try location.endpoint ?? S3Identity.endpoint()
         place = .s3(location)
         access.settings.caFile = target.caFile ?? Environment.filled("AWS_CA_BUNDLE")

@@ -74,16 +74,17 @@ struct Targets: Sendable {
   ///   - create: make its folder or collection when it is missing.
   ///   - mayBeAbsent: a folder that is missing is told by the first request.
   ///   - locking: give what is stored the target's object lock.
+  ///   - isPatient: wait for the target when it has answered and then does not.
   ///   - context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
   ///   - source: what opens this one, whatever opens the others.
   func access(
     _ target: TargetSettings, create: Bool = false, mayBeAbsent: Bool = false, locking: Bool = true,
-    doing context: String? = nil, opening source: SecretSource? = nil
+    isPatient: Bool = true, doing context: String? = nil, opening source: SecretSource? = nil
   ) throws -> TargetAccess {
     let store: any ObjectStore
     do {
       let settings = locking ? target : target.withoutLock
-      store = try stores.store(for: settings, create: create, mayBeAbsent: mayBeAbsent)
+      store = try stores.store(for: settings, create: create, mayBeAbsent: mayBeAbsent, isPatient: isPatient)
     } catch {
       var error = Session.known(error)
       error.message = "\(context ?? "opening \(target.name)"): \(error.message)"

@@ -1,11 +1,17 @@
 /// Repeats what the store below says may be repeated, and gives up in the end with the last error.
 ///
+/// A store that has answered before and now does not is waited for: by time, and not by tries, which are over in half a
+/// minute (see `Outage`). Everything else gets its tries.
+///
 /// Pauses grow exponentially with full jitter (a random part of the pause, from nothing to all of it), so that
 /// many clients that failed together do not come back together. A time named by the server is kept.
 package struct RetryingStore: ObjectStore {
   package struct Policy: Sendable {
-    /// How often a request is made in all, at least once.
+    /// How often a request is made in all, at least once, where nothing is to be waited for.
     package var tries = 8
+    /// How long a store that has answered is waited for, from the first failure after its last success; and how long a
+    /// request is repeated at most while others succeed. The last pause and the last try may go beyond it.
+    package var patience = Duration.seconds(15 * 60)
     /// The longest first pause; each next one may be twice as long.
     package var firstPause = Duration.milliseconds(300)
     package var longestPause = Duration.seconds(30)
@@ -25,18 +31,23 @@ package struct RetryingStore: ObjectStore {
 
   private let base: any ObjectStore
   private let policy: Policy
+  private let outage: Outage
   private let clock: StoreClock
   private let random: @Sendable () -> Double
   private let willRetry: @Sendable (Retry) -> Void
 
-  /// - Parameter random: a number in 0..<1, drawn for each pause.
+  /// - Parameters:
+  ///   - outage: shared by all stores of one run at the same target, so that it is waited for once.
+  ///   - random: a number in 0..<1, drawn for each pause.
+  ///   - willRetry: told of the first failures, as many as there are tries, and of one a minute while an outage lasts.
   package init(
-    _ base: any ObjectStore, policy: Policy = Policy(), clock: StoreClock = .system,
+    _ base: any ObjectStore, policy: Policy = Policy(), outage: Outage = Outage(), clock: StoreClock = .system,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     willRetry: @escaping @Sendable (Retry) -> Void = { _ in }
   ) {
     self.base = base
     self.policy = policy
+    self.outage = outage
     self.clock = clock
     self.random = random
     self.willRetry = willRetry
@@ -64,27 +75,64 @@ package struct RetryingStore: ObjectStore {
     try await persist { () async throws(StoreError) in try await base.delete(name) }
   }
 
-  private func persist<Answer>(_ request: () async throws(StoreError) -> Answer) async throws(StoreError) -> Answer {
+  /// What one request has met until now.
+  private struct Trouble {
     var failures = 0
+    /// Answers that make no sense and may be better next time: no outage, however often they come.
+    var oddities = 0
+    /// When it failed for the first time.
+    var began: Duration?
+  }
+
+  private func persist<Answer>(_ request: () async throws(StoreError) -> Answer) async throws(StoreError) -> Answer {
+    var trouble = Trouble()
     while true {
       do {
-        return try await request()
+        let answer = try await request()
+        outage.end(hadFailed: trouble.failures > 0)
+        return answer
       } catch {
-        failures += 1
-        guard let pause = pause(after: error, failures: failures) else { throw error }
-        willRetry(Retry(error: error, failures: failures, pause: pause))
+        guard let pause = pause(after: error, &trouble) else { throw error }
+        if outage.isNews(at: clock.now(), first: policy.tries) {
+          willRetry(Retry(error: error, failures: trouble.failures, pause: pause))
+        }
         try await clock.pause(pause)
       }
     }
   }
 
-  /// `nil` when trying again is of no use, or was tried often enough.
-  private func pause(after error: StoreError, failures: Int) -> Duration? {
-    guard case .later(let named) = error.retry, failures < policy.tries else { return nil }
+  /// `nil` when trying again is of no use, or was tried for long enough.
+  private func pause(after error: StoreError, _ trouble: inout Trouble) -> Duration? {
+    guard case .later(let named) = error.retry, mayGoOn(after: error, &trouble) else { return nil }
     var ceiling = policy.firstPause
-    for _ in 1..<failures where ceiling < policy.longestPause { ceiling *= 2 }
+    for _ in 1..<trouble.failures where ceiling < policy.longestPause { ceiling *= 2 }
     let jittered = min(ceiling, policy.longestPause) * random()
     guard let named else { return jittered }
     return named <= policy.longestServerPause ? max(named, .zero) + jittered : nil
   }
+
+  private func mayGoOn(after error: StoreError, _ trouble: inout Trouble) -> Bool {
+    trouble.failures += 1
+    guard error.code.isOutage else {
+      trouble.oddities += 1
+      return trouble.oddities < policy.tries
+    }
+    let now = clock.now()
+    let own = trouble.began ?? now
+    trouble.began = own
+    // Noted in any case: the time runs from the first failure, not from the last of the tries.
+    let common = outage.goesOn(at: now)
+    if trouble.failures < policy.tries { return true }
+    guard let common else { return false }
+    // Who fails alone while others succeed has no outage before it, and does not go on for ever either.
+    if now - min(own, common) < policy.patience { return true }
+    outage.giveUp()
+    return false
+  }
+}
+
+extension StoreError.Code {
+  /// Network or server may be away. A handshake that failed at a store which has answered is that, too: what is wrong
+  /// with certificates is not said to get better.
+  fileprivate var isOutage: Bool { [.unavailable, .throttled, .tls].contains(self) }
 }

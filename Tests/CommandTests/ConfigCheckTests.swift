@@ -9,6 +9,7 @@ import Testing
     for line in [
       "configuration: \(file)", "host = web-1  (\(file):1)", "targets.disk.url = \(home.target)  (\(file):2)",
       "databases.app.method = vacuum  (default)", "verifyRemote = 24h  (default)",
+      "patience = 15m  (default)",
     ] { #expect(output.contains(line + "\n"), "no \(line) in \(output)") }
     let limited = try await home.must("config", "check", "--limit-upload", "1MiB")
     #expect(limited.contains("limits.upload = 1MiB  (command line)\n"))

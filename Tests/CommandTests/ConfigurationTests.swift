@@ -17,6 +17,8 @@ import Testing
     #expect(example.targets.filter(\.allowPlainPassword).map(\.name) == ["neighbour"])
     #expect(example.limitUpload == 5 << 20)
     #expect(example.verifyRemote == 86_400_000)
+    #expect(example.patience == .seconds(900))
+    #expect(try read("{}").patience == .seconds(900) && read(#"{"patience": "0s"}"#).patience == .zero)
     let app = try #require(example.databases.first)
     #expect(app.source.name == "app" && app.source.method == .vacuum && app.source.busyTimeoutMilliseconds == 30_000)
     #expect(app.source.maxWalGrowth == 1 << 30)
@@ -158,6 +160,8 @@ import Testing
     (#"{"targets": {"nas": {"user": "a"}}}"#, "'targets.nas.url' is missing"),
     (#"{"databases": {"a/b": {"path": "/a"}}}"#, "'a/b' cannot be a name in 'databases'"),
     (#"{"limits": {"upload": "0"}}"#, "must be bytes a second"),
+    (#"{"patience": 900}"#, "'patience' must be a text, not a number"),
+    (#"{"patience": "long"}"#, "must be a time such as 15m, not 'long'"),
     (#"{"host": "a", "host": "b"}"#, "'host' stands twice"),
     (#"{"host": "a",}"#, "expected a name in double quotes"),
     ("[1]", "the configuration must be an object, not a list"),

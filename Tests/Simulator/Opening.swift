@@ -5,10 +5,11 @@ import Storage
 
 /// What a session has in hand: the target, the repository, the machine it runs on.
 extension Simulation {
-  /// The target as a session sees it, with the program's own patience.
+  /// The target as a session sees it. Faults are to end deeds: what waits for a quarter of an hour meets few of them.
   func store(of session: Session) -> RetryingStore {
     var policy = RetryingStore.Policy()
     policy.tries = profile.tries
+    policy.patience = .zero
     let clock = StoreClock(now: { .milliseconds(Int64(self.now)) }) { duration in
       let (seconds, attoseconds) = duration.components
       let until = self.now + UInt64(seconds) * 1000 + UInt64(attoseconds / 1_000_000_000_000_000)

@@ -89,13 +89,14 @@ import Testing
     #expect(told.withLock { $0 } == ["1 busy 0.15 seconds", "2 busy 0.3 seconds"])
   }
 
-  @Test func `a cancelled task stops waiting`() async throws {
+  @Test(arguments: [false, true]) func `a cancelled task stops waiting`(hasAnswered: Bool) async throws {
     let faulty = FaultyStore(memory)
     faulty.plan(.get, .failure(busy), times: 100)
     var policy = RetryingStore.Policy()
     policy.firstPause = .seconds(600)
     policy.longestPause = .seconds(600)
     let store = RetryingStore(faulty, policy: policy, clock: .system, random: { 1 })
+    if hasAnswered { _ = try await store.head(name) }
     let task = Task { try await store.get(name, range: nil) }
     #expect(try await eventually { faulty.count(.get) == 1 })
     task.cancel()

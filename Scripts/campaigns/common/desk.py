@@ -40,7 +40,7 @@ class Desk:
         """A target where nothing is yet, and a machine that knows of none."""
         shutil.rmtree(f"{self.folder}/state", ignore_errors=True)
         self.acknowledged = {}
-        self.configure({"host": "desk", "stateFolder": f"{self.folder}/state",
+        self.configure({"host": "desk", "stateFolder": f"{self.folder}/state", "patience": "0s",
                         "targets": {"t": {"keyFile": f"{self.folder}/key"} | self.empty_target()},
                         "databases": {"app": {"path": self.database}}})
 

@@ -24,7 +24,8 @@ class Line(Desk):
         url = urllib.parse.urlsplit(target.get("endpoint") or target["url"])
         self.proxy, prefix = wire.Proxy(url.port), joins.prefix if joins else f"wire-{random.randrange(1 << 32):08x}"
         self.server, self.prefix = target, prefix
-        self.configure({"host": host, "stateFolder": f"{folder}/state", "databases": {"app": {"path": self.database}},
+        # What never gets better is given up after the tries: without this, after a quarter of an hour.
+        self.configure({"host": host, "stateFolder": f"{folder}/state", "patience": "0s", "databases": {"app": {"path": self.database}},
                         "targets": {"t": {"keyFile": f"{folder}/key"} | entry(self, target, prefix, self.proxy.port),
                                     "clean": {"keyFile": f"{folder}/key"} | entry(self, target, prefix)}})
         if not joins:

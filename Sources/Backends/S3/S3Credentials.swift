@@ -1,7 +1,9 @@
 package import Storage
 
 /// Who we are to an S3 server. Prints without its secrets.
-package struct S3Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct S3Credentials: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
   /// What gave them: who has to change them is told of that place alone, for no other is looked at.
   package enum Source: Sendable, Hashable {
     /// The target's own settings.

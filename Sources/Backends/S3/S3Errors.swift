@@ -8,6 +8,16 @@ struct S3Refusal: Sendable {
   var region: String?
   var endpoint: String?
 
+  /// What servers say of a session token that was good once.
+  static let endsOfTokens: Set<String> = [
+    "ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId", "TokenRefreshRequired",
+  ]
+
+  /// Whether other credentials may be taken where these were not. Of temporary ones some servers forget the key, too.
+  func isEnd(of credentials: S3Credentials) -> Bool {
+    Self.endsOfTokens.contains(code) || credentials.sessionToken != nil && code == "InvalidAccessKeyId"
+  }
+
   /// `nil` when the body is no `<Error>`.
   init?(_ body: [UInt8]) {
     guard !body.isEmpty, let document = try? XMLReader.read(body, into: Document()), document.isError else {
@@ -66,7 +76,7 @@ struct S3Errors {
       return StoreError(
         .unauthenticated, "the access key is not known",
         hint: "Check \(source.accessKey), and the target's endpoint.")
-    case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "ExpiredTokenException":
+    case _ where S3Refusal.endsOfTokens.contains(code):
       return StoreError(
         .unauthenticated, "the session token is not valid any more",
         hint: "Get new temporary credentials, and renew \(source.sessionToken) and both keys with them.")

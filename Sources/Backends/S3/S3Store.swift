@@ -7,6 +7,7 @@ package struct S3Store: ObjectStore {
   package let traits: StoreTraits
   let configuration: S3Configuration
   private let credentials: @Sendable () async throws(StoreError) -> S3Credentials
+  private let renewal: RenewableCredentials?
   private let client: HTTPClient
   /// Seconds since 1970 UTC.
   private let now: @Sendable () -> Int
@@ -23,15 +24,17 @@ package struct S3Store: ObjectStore {
   /// - Parameters:
   ///   - conditionalPut: the server is known to decide `If-None-Match: *` in one step. It is sent in any case, but
   ///     some servers ignore it.
-  ///   - credentials: asked before each request, so that they may change.
   ///   - now: seconds since 1970 UTC; signatures carry it.
+  ///   - renewal: asked for others when the server takes these no longer; then the request is made once more.
+  ///   - credentials: asked before each request, so that they may change.
   package init(
     _ configuration: S3Configuration, conditionalPut: Bool = false, settings: HTTPSettings = HTTPSettings(),
-    now: @escaping @Sendable () -> Int,
+    now: @escaping @Sendable () -> Int, renewal: RenewableCredentials? = nil,
     credentials: @escaping @Sendable () async throws(StoreError) -> S3Credentials
   ) {
     self.configuration = configuration
     self.credentials = credentials
+    self.renewal = renewal
     self.now = now
     client = HTTPClient(settings)
     traits = StoreTraits(
@@ -81,6 +84,7 @@ package struct S3Store: ObjectStore {
   }
 
   package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
+    let asked = try await credentials()
     let response = try await send(Request("HEAD", name))
     switch response.status {
     case 200:
@@ -94,8 +98,8 @@ package struct S3Store: ObjectStore {
       return nil
     case 403:
       if let found = await listed(name) { return found.first }
-      throw try await explanation(of: response, for: name)
-    case 400: throw try await explanation(of: response, for: name)
+      return try await lookAgain(at: name, after: response, to: asked)
+    case 400: return try await lookAgain(at: name, after: response, to: asked)
     default: throw error(response, "\(name) could not be looked at at \(traits.location)", for: .read)
     }
   }
@@ -143,9 +147,18 @@ extension S3Store {
     var payloadHash: String { Signature.hex(body?.sha256 ?? Signature.sha256(body?.bytes ?? [])) }
   }
 
+  /// Once more, with others, when the credentials have ended: such an answer says that nothing was done.
   private func send(_ request: Request) async throws(StoreError) -> HTTPResponse {
-    let place = configuration.place(of: (request.name?.text).map(configuration.key))
     let identity = try await credentials()
+    let response = try await send(request, as: identity)
+    guard let renewal, response.status >= 400, S3Refusal(response.body)?.isEnd(of: identity) == true,
+      let newer = await renewal.newer(than: identity)
+    else { return response }
+    return try await send(request, as: newer)
+  }
+
+  private func send(_ request: Request, as identity: S3Credentials) async throws(StoreError) -> HTTPResponse {
+    let place = configuration.place(of: (request.name?.text).map(configuration.key))
     learned.withLock { $0.source = identity.source }
     let signature = Signature(
       credentials: identity, region: configuration.region, time: Signature.time(now()))
@@ -212,6 +225,15 @@ extension S3Store {
     }
     guard offset <= info.size else { throw .outside(offset..<offset, of: name, size: info.size) }
     return []
+  }
+
+  /// Why a HEAD was refused. Who asked that may have got other credentials by it, and then the HEAD goes through as well.
+  private func lookAgain(
+    at name: ObjectName, after response: HTTPResponse, to asked: S3Credentials
+  ) async throws(StoreError) -> ObjectInfo? {
+    let why = try await explanation(of: response, for: name)
+    guard try await credentials() != asked else { throw why }
+    return try await head(name)
   }
 
   /// A refused HEAD has no body that says why; the same question as a GET has one.

@@ -41,7 +41,10 @@ struct ConfigCheck: SealiftCommand {
   /// Every value with where it came from: what stands in the file, what stands outside of it, and what is assumed.
   static func effective(_ configuration: Configuration, _ options: GlobalOptions) throws -> [SettingLine] {
     var lines = configuration.lines
-    if configuration.file == nil { lines.append(SettingLine(key: "verifyRemote", value: "24h", from: "default")) }
+    if configuration.file == nil {
+      lines.append(SettingLine(key: "verifyRemote", value: "24h", from: "default"))
+      lines.append(SettingLine(key: "patience", value: "15m", from: "default"))
+    }
     if configuration.stateFolder == nil {
       let place = try StatePlace(configuration)
       lines.append(SettingLine(key: "stateFolder", value: place.path, from: place.from))

@@ -21,7 +21,9 @@ struct Doctor: SealiftCommand {
     var tries = Tries<Examination>()
     for target in try targets.all() {
       try await tries.attempt(target.name, session.terminal) {
-        try await Self.examine(try targets.access(target, locking: false), world, session.terminal)
+        // What fails is the finding here, and nothing to be waited for.
+        try await Self.examine(
+          try targets.access(target, locking: false, isPatient: false), world, session.terminal)
       }
     }
     let examinations = tries.done.map(\.outcome)

@@ -15,6 +15,8 @@ struct Configuration: Sendable {
   var verifyRemote: UInt64 = 24 * 3_600_000
   /// Bytes.
   var baseLimit: Int?
+  /// How long a target is waited for that has answered before.
+  var patience = RetryingStore.Policy().patience
   var lines: [SettingLine] = []
 
   struct DatabaseSettings: Sendable {
@@ -43,6 +45,7 @@ struct Configuration: Sendable {
     stateFolder = try top.text("stateFolder").map(Paths.expanded)
     verifyRemote = UInt64(try top.value("verifyRemote", default: "24h", "a time such as 24h", TimeSpan.parse) ?? 0)
     baseLimit = try top.value("baseLimit", default: "20GiB", "a number of bytes such as 20GiB", ByteCount.parse)
+    patience = .milliseconds(try top.value("patience", default: "15m", "a time such as 15m", TimeSpan.parse) ?? 0)
     if let limits = try top.section("limits") {
       let rate = "bytes a second such as 5MiB/s, at least 1KiB/s"
       limitUpload = try limits.value("upload", rate, ByteCount.parseRate)

@@ -1,0 +1,58 @@
+/// What the requests of one run at one store see together: whether it has answered, and since when none succeeds.
+///
+/// A store that has answered is waited for: most likely its network or its server comes back, and all that was done until
+/// then would have to be done anew. One that never answered has a wrong address more likely than a bad hour. One that was
+/// waited for in vain is not waited for again, until a request that had failed comes through after all.
+package final class Outage: Sendable {
+  private enum Standing {
+    case unknown
+    case answers
+    case givenUp
+  }
+
+  private struct State {
+    var standing = Standing.unknown
+    /// When the first request failed after the last one that succeeded.
+    var began: Duration?
+    /// How many failures were told since then, and when the last one was.
+    var told = 0
+    var lastTold = Duration.zero
+  }
+
+  private let state = Locked(State())
+
+  package init() {}
+
+  /// A request succeeded.
+  /// - Parameter hadFailed: it was not its first try.
+  func end(hadFailed: Bool) {
+    state.withLock { state in
+      if state.standing == .unknown || hadFailed { state.standing = .answers }
+      state.began = nil
+      state.told = 0
+    }
+  }
+
+  /// A request failed.
+  /// - Returns: since when all do; `nil` where waiting is out of place.
+  func goesOn(at now: Duration) -> Duration? {
+    state.withLock { state in
+      let began = state.began ?? now
+      state.began = began
+      return state.standing == .answers ? began : nil
+    }
+  }
+
+  /// It was waited for in vain.
+  func giveUp() { state.withLock { $0.standing = .givenUp } }
+
+  /// Whether a person wants to hear of one more failure: of the first ones, and then once a minute.
+  func isNews(at now: Duration, first: Int) -> Bool {
+    state.withLock { state in
+      guard state.told < first || now - state.lastTold >= .seconds(60) else { return false }
+      state.told += 1
+      state.lastTold = now
+      return true
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import Storage
+import TestKit
+import Testing
+
+/// Stores that have answered, and then do not.
+@Suite struct OutageTests {
+  private let clock = ManualClock()
+  private let memory = MemoryStore()
+  private let faulty: FaultyStore
+  private let away = StoreError(.unavailable, "away", retry: .later(after: nil))
+  private let name = ObjectName("packs/a")!
+
+  init() {
+    memory.content = [name: [1, 2, 3]]
+    faulty = FaultyStore(memory)
+  }
+
+  /// Pauses of 1, 2, 4 and from then on 5 s: the fifth try is made after 12 s.
+  private func store(
+    patience: Duration = .seconds(60), outage: Outage = Outage(), clock: StoreClock? = nil,
+    willRetry: @escaping @Sendable (RetryingStore.Retry) -> Void = { _ in }
+  ) -> RetryingStore {
+    var policy = RetryingStore.Policy()
+    policy.tries = 5
+    policy.patience = patience
+    policy.firstPause = .seconds(1)
+    policy.longestPause = .seconds(5)
+    return RetryingStore(
+      faulty, policy: policy, outage: outage, clock: clock ?? self.clock.storeClock, random: { 1 }, willRetry: willRetry
+    )
+  }
+
+  private func read(_ store: RetryingStore) async -> StoreError? {
+    do {
+      _ = try await store.get(name, range: nil)
+      return nil
+    } catch { return error }
+  }
+
+  @Test(arguments: [StoreError.Code.unavailable, .throttled, .tls])
+  func `a store that comes back in time has only been slow`(_ code: StoreError.Code) async throws {
+    let store = store()
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(StoreError(code, "away", retry: .later(after: nil))), times: 14)
+    #expect(await read(store) == nil)
+    #expect(faulty.count(.get) == 15 && clock.now == .seconds(62))
+  }
+
+  @Test func `it is waited for as long as the patience lasts`() async throws {
+    let store = store()
+    _ = try await store.head(name)
+    // How long nobody asked is no part of it.
+    clock.advance(by: .seconds(7200))
+    faulty.plan(.get, .failure(away), times: 15)
+    #expect(await read(store)?.message == "away")
+    #expect(faulty.count(.get) == 15 && clock.now == .seconds(7262))
+  }
+
+  @Test func `one that was waited for in vain gets its tries, until it is seen to come back`() async throws {
+    let store = store()
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(away), times: 15)
+    #expect(await read(store) != nil)
+    // As what cleans up meets it, and the next database of the run.
+    faulty.plan(.get, .failure(away), times: 5)
+    #expect(await read(store) != nil)
+    #expect(faulty.count(.get) == 20)
+    faulty.plan(.get, .failure(away), times: 2)
+    #expect(await read(store) == nil)
+    faulty.plan(.get, .failure(away), times: 10)
+    #expect(await read(store) == nil)
+    #expect(faulty.unfiredFaults.isEmpty)
+  }
+
+  @Test func `one that never answered, or is not to be waited for, gets its tries`() async throws {
+    faulty.plan(.get, .failure(away), times: 5)
+    #expect(await read(store()) != nil)
+    #expect(faulty.count(.get) == 5)
+    let impatient = store(patience: .zero)
+    _ = try await impatient.head(name)
+    faulty.plan(.get, .failure(away), times: 5)
+    #expect(await read(impatient) != nil)
+    #expect(faulty.count(.get) == 10 && faulty.unfiredFaults.isEmpty)
+  }
+
+  @Test func `what makes no sense is not waited for`() async throws {
+    let store = store()
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(StoreError(.badAnswer, "odd", retry: .later(after: nil))), times: 5)
+    #expect(await read(store)?.code == .badAnswer)
+    #expect(faulty.count(.get) == 5)
+  }
+
+  @Test func `an outage is one for all stores of a run at that target`() async throws {
+    let outage = Outage()
+    _ = try await store(outage: outage).head(name)
+    faulty.plan(.get, .failure(away), times: 10)
+    #expect(await read(store(outage: outage)) == nil)
+  }
+
+  @Test func `a request that fails alone is not made for ever`() async throws {
+    let common = Outage()
+    let living = store(outage: common)
+    _ = try await living.head(name)
+    let clock = clock
+    let name = name
+    // Somebody else succeeds in each pause.
+    let busy = StoreClock(now: { clock.now }) { duration in
+      try await clock.storeClock.wait(duration)
+      _ = try await living.head(name)
+    }
+    faulty.plan(.get, .failure(away), times: 15)
+    #expect(await read(store(outage: common, clock: busy)) != nil)
+    #expect(faulty.count(.get) == 15)
+  }
+
+  @Test func `many that fail together all come through`() async throws {
+    let store = store(patience: .seconds(1000))
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(away), times: 60)
+    let name = name
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<6 {
+        group.addTask {
+          let read = try await store.get(name, range: 1..<2)
+          #expect(read == [2])
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(faulty.count(.get) == 66)
+  }
+
+  @Test func `a long outage is told now and then`() async throws {
+    let told = Locked<[Int]>([])
+    let store = store(patience: .seconds(200)) { retry in told.withLock { $0.append(retry.failures) } }
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(away), times: 100)
+    #expect(await read(store) != nil)
+    // The first tries, and then one a minute: after 72, 132 and 192 s.
+    #expect(told.withLock { $0 } == [1, 2, 3, 4, 5, 17, 29, 41])
+  }
+}
