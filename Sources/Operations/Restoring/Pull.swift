@@ -42,6 +42,10 @@ package struct Pull: Sendable {
   package var makeOver = MakeOver()
   /// How it is looked at; tests count that.
   package var check: Push.Check = { try await checkImage(at: $0) }
+  /// Of a restore that fails, so many bytes are worth a file that lies about until the next one. Tests make it small, and
+  /// the waves of `VersionReader` too.
+  var keepsFrom = 16 << 20
+  var waveLength: Int?
 
   package init(_ world: World) { self.world = world }
 
@@ -66,7 +70,9 @@ package struct Pull: Sendable {
     try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path)
     let spooled = try await spool(found, for: path)
     defer { spooled.discard() }
-    let published = try await publishCompanions(of: found, spooled.reader, beside: path)
+    let published = try await keeping(spooled) {
+      try await publishCompanions(of: found, spooled.reader, beside: path)
+    }
     do {
       try spooled.file.publish()
     } catch {
@@ -115,7 +121,7 @@ package struct Pull: Sendable {
   ) async throws -> Value {
     let spool = try privateSpool()
     defer { spool.remove() }
-    let spooled = try await self.spool(found, for: "\(spool.path)/image")
+    let spooled = try await self.spool(found, for: "\(spool.path)/image", keeping: false)
     defer { spooled.discard() }
     return try await body(spooled)
   }

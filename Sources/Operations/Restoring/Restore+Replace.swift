@@ -13,15 +13,19 @@ extension Restore {
     if let remark = use.remark { world.reporter.notice(remark) }
     let spooled = try await pull.spool(found, for: path, replacing: true)
     defer { spooled.discard() }
+    let beside = try await pull.keeping(spooled) {
+      try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+    }
+    defer { beside.discard() }
+    let folder = try await pull.keeping(spooled) {
+      try await FolderLock.take(of: path, within: request.busyTimeout, world.reporter)
+    }
+    defer { folder.release() }
+    // Only now: a file that looks like the old one is not recognised as ours by a later run.
     if let likeness = FileLikeness(of: Self.model(of: path)) {
       for remark in spooled.file.resemble(likeness) { world.reporter.notice("\(path): \(remark)") }
       try spooled.file.synchronize()
     }
-
-    let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
-    defer { beside.discard() }
-    let folder = try await FolderLock.take(of: path, within: request.busyTimeout, world.reporter)
-    defer { folder.release() }
     // From here on nothing waits for anybody.
     try Task.checkCancellation()
     var (aside, resuming) = try freePlace(path, beside)

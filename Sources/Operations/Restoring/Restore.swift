@@ -137,7 +137,9 @@ package struct Restore: Sendable {
     try found.demandRoom(for: request, beside: path)
     let spooled = try await pull.spool(found, for: path)
     defer { spooled.discard() }
-    let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+    let beside = try await pull.keeping(spooled) {
+      try await RestoreBeside(found, spooled.reader, beside: path, self, request)
+    }
     defer { beside.discard() }
     try beside.put(Times.compact(world.now()))
     do { try spooled.file.publish() } catch {

@@ -1,17 +1,22 @@
 import Glibc
 import Repositories
-import Sealing
 import Storage
 
 /// A file that is being restored: a private temporary beside its destination, which gets its name only when it is
-/// complete, verified and durable. Whatever is killed in between leaves no file of that name.
+/// complete, verified and durable. Whatever is killed in between leaves no file of that name, and, where it is noted how
+/// far it was, a temporary that the next one goes on from.
 final class RestoredFile: MemberDestination {
   let path: String
   let temporaryPath: String
+  let descriptor: Int32
+  let note: FetchNote?
+  let writeBack: WriteBack
+  /// False on file systems that know no locks.
+  let isLocked: Bool
+  let isKept = Locked(false)
   private let folder: String
-  private let descriptor: Int32
   private let hasName = Locked(false)
-  private let writeBack: WriteBack
+  private let hasBegun = Locked(false)
 
   /// What file systems say that know no locks.
   static let knowsNoLocks = [ENOLCK, EOPNOTSUPP, ENOSYS]
@@ -22,7 +27,8 @@ final class RestoredFile: MemberDestination {
   /// - Parameters:
   ///   - replacing: what is there now is going to be moved away before this file gets its name.
   ///   - kin: the path whose leftovers are removed and under whose name this one would be found; by default its own.
-  init(for path: String, replacing: Bool = false, kin: String? = nil) throws {
+  ///   - note: of the version that is fetched, where a leftover that holds some of it is to be gone on with.
+  init(for path: String, replacing: Bool = false, kin: String? = nil, noting note: FetchNote? = nil) throws {
     self.path = path
     folder = Self.folder(of: path)
     let name = Self.name(of: path)
@@ -40,13 +46,17 @@ final class RestoredFile: MemberDestination {
         hint: "It leads where that user wants: name the folder that is meant.")
     }
     let known = kin.map(Self.name) ?? name
-    try Self.sweep(folder, leftoversOf: known)
-    temporaryPath = Self.temporaryPath(in: folder, known)
-    descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let leftover = try Self.sweep(folder, leftoversOf: known, but: note)
+    let temporary = leftover?.path ?? Self.temporaryPath(in: folder, known)
+    temporaryPath = temporary
+    descriptor = leftover?.descriptor ?? open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.failure("cannot write in \(folder)", errno) }
-    writeBack = WriteBack(of: descriptor)
+    self.note = note
+    note?.begin(at: leftover?.complete ?? 0)
+    writeBack = WriteBack(of: descriptor, noting: note)
     // Held while we live: a later restore removes only leftovers that it can lock.
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || Self.knowsNoLocks.contains(errno) else {
+    isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    guard isLocked || Self.knowsNoLocks.contains(errno) else {
       let problem = errno
       unlink(temporaryPath)
       throw Self.failure("cannot lock \(temporaryPath)", problem)
@@ -57,11 +67,7 @@ final class RestoredFile: MemberDestination {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 
-  private static func name(of path: String) -> String { MemberPath.components(path).last ?? "" }
-
-  private static func temporaryPath(in folder: String, _ name: String) -> String {
-    "\(folder)/\(temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-  }
+  static func name(of path: String) -> String { MemberPath.components(path).last ?? "" }
 
   /// - Throws: `.usage` when the file or a side file of that name exists.
   static func refuseIfPresent(_ path: String) throws {
@@ -90,19 +96,39 @@ final class RestoredFile: MemberDestination {
     }
   }
 
-  /// The temporary begins as zeros of the whole length; a full disk is met here, not in the middle.
+  /// The temporary begins as zeros of the whole length, but for what is complete; a full disk is met here, not in the
+  /// middle.
   func setLength(_ length: Int) throws {
-    guard ftruncate(descriptor, off_t(length)) == 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }
+    try demandSpace(for: length)
+    hasBegun.withLock { $0 = true }
+    let complete = complete
+    // Units beyond may stand there, or parts of them: those are fetched again, and zeros are not written.
+    for end in [complete, length] {
+      guard ftruncate(descriptor, off_t(end)) == 0 else { throw Self.failure("cannot write \(temporaryPath)", errno) }
+    }
+    // That took the note away, and what it said is still so.
+    if note?.write(complete, to: descriptor) == true { try synchronize() }
+  }
+
+  /// What the temporary takes already is not needed again.
+  private func demandSpace(for length: Int) throws {
     var space = statvfs()
-    if fstatvfs(descriptor, &space) == 0 {
-      let free = UInt64(space.f_bavail) * UInt64(space.f_frsize)
-      guard free >= UInt64(length) else {
-        throw OperationError(
-          .failed, code: "noSpace", "\(folder) has \(free) bytes free, the version needs \(length)",
-          hint: "Make room there, or restore to another file system.")
-      }
+    guard fstatvfs(descriptor, &space) == 0 else { return }
+    let free = UInt64(space.f_bavail) * UInt64(space.f_frsize)
+    let needed = max(0, length - Self.bytesOnDisk(descriptor))
+    guard free >= UInt64(needed) else {
+      throw OperationError(
+        .failed, code: "noSpace", "\(folder) has \(free) bytes free, the version needs \(needed)",
+        hint: "Make room there, or restore to another file system.")
     }
   }
+
+  /// What was taken over is as it was found.
+  var isUntouched: Bool { hasBegun.withLock { !$0 } }
+
+  var complete: Int { note?.complete ?? 0 }
+
+  func noteComplete(below offset: Int) { note?.reach(offset) }
 
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
     let problem = WholeTransfer.write(bytes, to: descriptor, at: offset)
@@ -201,34 +227,10 @@ final class RestoredFile: MemberDestination {
   /// Takes the name away again, if this file got it.
   func withdraw() { if hasName.withLock({ $0 }) { unlink(path) } }
 
-  /// Removes the temporary, if it did not get its name.
-  func discard() { unlink(temporaryPath) }
+  /// Removes the temporary, if it did not get its name and is not kept.
+  func discard() { if !isKept.withLock({ $0 }) { unlink(temporaryPath) } }
 
-  /// Names of up to 255 bytes leave no room for more: a long one is told by its hash.
-  private static func temporaryPrefix(_ name: String) -> String {
-    ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-"
-  }
-
-  /// Removes what killed restores of a database left beside it.
-  static func sweep(besides path: String) throws { try sweep(folder(of: path), leftoversOf: name(of: path)) }
-
-  /// Removes what a killed restore of the same file left behind.
-  private static func sweep(_ folder: String, leftoversOf name: String) throws {
-    guard let listing = opendir(folder) else { throw failure("cannot open \(folder)", errno) }
-    defer { closedir(listing) }
-    while let entry = readdir(listing) {
-      let candidate = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard candidate.hasPrefix(temporaryPrefix(name)) else { continue }
-      let leftover = open("\(folder)/\(candidate)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-      guard leftover >= 0 else { continue }
-      if flock(leftover, LOCK_EX | LOCK_NB) == 0 { unlink("\(folder)/\(candidate)") }
-      close(leftover)
-    }
-  }
-
-  private static func failure(_ message: String, _ number: Int32) -> OperationError {
+  static func failure(_ message: String, _ number: Int32) -> OperationError {
     OperationError(
       .failed, code: number == ENOSPC || number == EDQUOT ? "noSpace" : "fileSystem",
       "\(message): \(String(cString: strerror(number)))", hint: hint(number))

@@ -18,13 +18,19 @@ struct SpooledVersion {
 
 extension Pull {
   /// Fetches a version beside the place where it is to go.
-  func spool(_ found: FoundVersion, for path: String, replacing: Bool = false) async throws -> SpooledVersion {
+  /// - Parameter keeping: what is fetched may outlive a run that fails, for the next one to go on from.
+  func spool(
+    _ found: FoundVersion, for path: String, replacing: Bool = false, keeping: Bool = true
+  ) async throws -> SpooledVersion {
     try makeOver.demandImage(found)
     let tables = RestoredFile.folder(of: path)
-    let reader = try await found.reader(tables: tables)
-    let file = try RestoredFile(for: path, replacing: replacing)
+    var reader = try await found.reader(tables: tables)
+    if let waveLength { reader.waveLength = waveLength }
+    let note = keeping ? FetchNote(of: found.manifest.id, length: found.summary.size) : nil
+    let file = try RestoredFile(for: path, replacing: replacing, noting: note)
+    let checked: Checked
+    do { checked = try await fill(file, found.summary, reader) } catch { throw givenUp(file, after: error) }
     do {
-      let checked = try await fill(file, found.summary, reader)
       guard !makeOver.isNothing else {
         return SpooledVersion(
           file: file, reader: reader, check: checked.outcome, checkedAt: checked.time, isIdentical: true)
@@ -46,14 +52,13 @@ extension Pull {
 
   /// Content, proved where it stands; then, side by side, the database's own check and the way to the disk.
   private func fill(_ file: RestoredFile, _ version: VersionSummary, _ reader: VersionReader) async throws -> Checked {
-    try file.setLength(version.size)
-    let done = Counter()
-    try await reader.read(
-      member: 0, into: file,
-      onProgress: { count in
-        world.reporter.progress(
-          Progress(.fetching, subject: version.database, bytesDone: done.add(count), bytesTotal: version.size))
-      })
+    do { try await fetch(version, reader, into: file) } catch is WrongBeginning {
+      world.reporter.notice(
+        "what an earlier restore has left in \(file.temporaryPath) is not what was pushed: fetching all of it again")
+      file.forget()
+      try await fetch(version, reader, into: file)
+    }
+    try file.endFetching()
     guard let content = reader.core.members.first?.file else {
       throw RepositoryError(.damaged, "the version has no content")
     }
@@ -64,6 +69,21 @@ extension Pull {
       content.unitType == .page ? try await check(file, version) : Checked(outcome: "not a database", time: nil)
     try await durable
     return checked
+  }
+
+  private func fetch(_ version: VersionSummary, _ reader: VersionReader, into file: RestoredFile) async throws {
+    try file.setLength(version.size)
+    let done = Counter()
+    let tell = { @Sendable [reporter = world.reporter] (count: Int) in
+      reporter.progress(
+        Progress(.fetching, subject: version.database, bytesDone: done.add(count), bytesTotal: version.size))
+    }
+    if file.complete > 0 {
+      world.reporter.notice(
+        "going on with what an earlier restore has fetched: \(file.complete >> 20) of \(version.size >> 20) MiB")
+      tell(file.complete)
+    }
+    try await reader.read(member: 0, into: file, onProgress: tell)
   }
 
   /// What stands in the file is proved to be what SQLite's check saw at push. Where it found that sound, to look at it

@@ -1,7 +1,8 @@
 import Glibc
 import Storage
 
-/// Brings a file to the disk while it is still being filled, so that the last `fsync` finds little left.
+/// Brings a file to the disk while it is still being filled, so that the last `fsync` finds little left, and notes how much
+/// of it is there.
 final class WriteBack: Sendable {
   /// Begun anew after so many bytes.
   private static let step = 64 << 20
@@ -12,12 +13,16 @@ final class WriteBack: Sendable {
   }
 
   private let descriptor: Int32
+  private let fetched: FetchNote?
   private let state = Locked(State())
   /// The number of the first error. The kernel tells a write that failed once, to whoever synchronizes first.
   private let problem = Locked<Int32>(0)
 
   /// Takes over the descriptor and closes it.
-  init(of descriptor: Int32) { self.descriptor = descriptor }
+  init(of descriptor: Int32, noting fetched: FetchNote? = nil) {
+    self.descriptor = descriptor
+    self.fetched = fetched
+  }
 
   deinit { close(descriptor) }
 
@@ -31,6 +36,14 @@ final class WriteBack: Sendable {
       return true
     }
     if isDue { begin() }
+  }
+
+  /// Makes all that was written durable, then notes how much of it is complete.
+  /// - Returns: false also when there is nothing to note.
+  func mark() -> Bool {
+    // What is put in place from here on may not be on the disk when the call returns.
+    let complete = fetched?.complete ?? 0
+    return synchronize(fdatasync) == 0 && fetched?.write(complete, to: descriptor) == true
   }
 
   /// Makes all that was written durable.
@@ -52,7 +65,7 @@ final class WriteBack: Sendable {
   }
 
   private func run() {
-    _ = synchronize(fdatasync)
+    _ = mark()
     state.withLock { $0.isRunning = false }
   }
 

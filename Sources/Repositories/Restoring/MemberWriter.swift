@@ -42,6 +42,11 @@ struct MemberWriter: Sendable {
     }
   }
 
+  /// Notes that every unit before this one is in place.
+  func noteComplete(before unit: UInt32) {
+    destination.noteComplete(below: min(Int(unit) * Int(file.unitSize), Int(file.length)))
+  }
+
   /// Writes the units that are asked for, and proves nothing.
   func write(_ frame: DecodedFrame, _ demands: [RestorePlan.Demand]) throws {
     try forEachRun(of: frame, demands) { units, bytes in

@@ -21,6 +21,8 @@ struct RestoreWave: Sendable {
   }
 
   private(set) var levels: [[Step]] = []
+  /// When this wave and all before it are decoded, every unit of the member before this one is in place.
+  var firstMissing: UInt32 = 0
   private var levelOf: [FramePlace: Int] = [:]
   private var sealedLength = 0
   private(set) var sealed: [FramePlace: ArraySlice<UInt8>] = [:]

@@ -40,8 +40,9 @@ final class UnitProofs: Sendable {
     provers = WorkerPool { UnitProver(file.unitType, keys: keys, capacity: perBlock * Int(file.unitSize)) }
   }
 
-  /// Notes units that stand where they belong without being written: zeros.
-  func noteZeros(_ units: Range<Int>) { _ = settle(units) }
+  /// Notes units that stand where they belong without being written: zeros, and what an earlier reading left. Nothing of
+  /// that is believed either: `proveRest` reads it.
+  func noteStanding(_ units: Range<Int>) { _ = settle(units) }
 
   /// Notes units that were written, and proves the blocks that are complete now. From several tasks, each its own units.
   /// - Throws: what reading the destination throws.
@@ -49,7 +50,7 @@ final class UnitProofs: Sendable {
     for block in settle(units) { try prove(block) }
   }
 
-  /// Proves what no write has completed: blocks of zeros, and all of which too little was written.
+  /// Proves what no write has completed: blocks that stood there, and all of which too little was written.
   func proveRest(workers: Int) async throws {
     let rest = missing.withLock { missing in (0..<missing.count).filter { missing[$0] != Self.proved } }
     let next = Locked(0)

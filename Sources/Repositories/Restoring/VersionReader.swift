@@ -12,6 +12,8 @@ package struct VersionReader: Sendable {
   let repository: Repository
   let state: StateFolder?
   let tableFolder: String
+  /// Bytes fetched for one wave. Tests make it small.
+  package var waveLength = RestoreWave.Limits().sealed
 
   /// - Parameter tables: the folder for nameless files of what grows with a member; by default the state folder.
   /// - Throws: `.incomplete` for a partial manifest; `.damaged`; `SealError`; `StoreError`.
@@ -34,14 +36,15 @@ package struct VersionReader: Sendable {
 
   /// Puts one member into its destination and proves, by the image digest, what stands there then.
   /// - Parameters:
-  ///   - destination: begins as zeros of the member's length; zeros are not written.
+  ///   - destination: begins as zeros of the member's length, but for what it says is complete; zeros are not written.
   ///   - onProgress: bytes put in place since the last call.
-  /// - Throws: `.damaged`, also when what stands in the destination is not the version's; `SealError`; `StoreError`; what
-  ///   `destination` throws.
+  /// - Throws: `.damaged`, also when what stands in the destination is not the version's; `WrongBeginning` when that may be
+  ///   for what was complete there before; `SealError`; `StoreError`; what `destination` throws.
   package func read(
     member index: Int, into destination: any MemberDestination, onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
-    try await read(member: index, limits: RestoreWave.Limits(), into: destination, onProgress: onProgress)
+    try await read(
+      member: index, limits: RestoreWave.Limits(sealed: waveLength), into: destination, onProgress: onProgress)
   }
 
   func read(
@@ -49,19 +52,22 @@ package struct VersionReader: Sendable {
     onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
     let (file, root) = try content(of: index)
+    let start = Self.unitsComplete(in: destination, of: file)
     let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
     let frames = VersionFrames(manifest: manifest, packs: packs)
     let writer = MemberWriter(file: file, destination: destination)
     let proofs = try UnitProofs(of: file, in: destination, keys: repository.keys, tables: tableFolder)
     async let directories: Void = packs.prefetchDirectories()
-    let plan = try await plan(file, MapReader(manifest: manifest, packs: packs), root, proofs)
+    let plan = try await plan(file, from: start, MapReader(manifest: manifest, packs: packs), root, proofs)
     try await directories
 
-    try await decode(plan, of: frames, limits, proving: false) { frame, demands in
+    try await decode(plan, of: frames, limits, proving: false, for: writer) { frame, demands in
       try writer.write(frame, demands, noting: proofs, onProgress)
     }
+    writer.noteComplete(before: .max)
     try await proofs.proveRest(workers: Self.workers)
     guard proofs.digest != file.imageDigest else { return }
+    guard start == 0 else { throw WrongBeginning() }
     // Frames were not proved one by one, which costs as much again. Now it is worth it: to say which one is wrong.
     try await decode(plan, of: frames, limits, proving: true) { frame, demands in
       try writer.compare(frame, demands)
@@ -72,8 +78,10 @@ package struct VersionReader: Sendable {
   }
 
   /// Fetches and decodes every frame that the plan wants, wave by wave.
+  /// - Parameter writer: told after each wave how far its member is complete.
   func decode(
     _ plan: RestorePlan, of frames: VersionFrames, _ limits: RestoreWave.Limits, proving: Bool,
+    for writer: MemberWriter? = nil,
     place: @escaping @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void
   ) async throws {
     let planner = WavePlanner(plan, of: frames, limits: limits)
@@ -92,6 +100,7 @@ package struct VersionReader: Sendable {
         while fetched[decoded] == nil, let (number, wave) = try await group.next() { fetched[number] = wave }
         guard let wave = fetched.removeValue(forKey: decoded) else { return }
         try await decoder.decode(wave, place: place)
+        writer?.noteComplete(before: wave.firstMissing)
         decoded += 1
       }
     }
@@ -111,21 +120,33 @@ package struct VersionReader: Sendable {
     return (file, manifest.body.maps[map])
   }
 
-  /// Reads the member's map. What is zeros needs no frame: it stands there already.
+  /// How many units of a member stand in a destination already, whole.
+  private static func unitsComplete(in destination: any MemberDestination, of file: Core.FileContent) -> Int {
+    let complete = destination.complete
+    return complete >= Int(file.length) ? Int(file.unitCount) : max(0, complete) / Int(file.unitSize)
+  }
+
+  /// Reads the member's map. What is zeros needs no frame, nor do the units before `start`: they stand there already.
   private func plan(
-    _ file: Core.FileContent, _ map: MapReader, _ root: ManifestBody.MapRoot, _ proofs: UnitProofs
+    _ file: Core.FileContent, from start: Int, _ map: MapReader, _ root: ManifestBody.MapRoot, _ proofs: UnitProofs
   ) async throws -> RestorePlan {
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: tableFolder)
+    proofs.noteStanding(0..<start)
     var unit = 0
     try await map.forEachRun(of: file, root: root) { run in
+      let (first, end) = (max(unit, start), unit + Int(run.count))
+      defer { unit = end }
+      guard first < end else { return }
       if run.pack == UnitLocation.zeros {
-        proofs.noteZeros(unit..<unit + Int(run.count))
+        proofs.noteStanding(first..<end)
       } else {
+        // A hostile map may point beyond what a frame can have: whoever writes the units finds that.
+        let firstUnit = UInt16(clamping: Int(run.firstUnit) + first - unit)
         demands.append(
           RestorePlan.Demand(
-            pack: run.pack, frame: run.frame, firstUnit: run.firstUnit, count: run.count, memberUnit: UInt32(unit)))
+            pack: run.pack, frame: run.frame, firstUnit: firstUnit, count: UInt16(end - first),
+            memberUnit: UInt32(first)))
       }
-      unit += Int(run.count)
     }
     return try RestorePlan(demands, in: tableFolder)
   }

@@ -46,7 +46,15 @@ actor WavePlanner {
         break
       }
     }
+    wave.firstMissing = firstMissing
     return wave.levels.isEmpty ? nil : wave
+  }
+
+  /// The least unit that a frame brings which is in no wave yet: those that wait for one, and, as frames are taken in the
+  /// order of their least units, the next that is not looked at.
+  private var firstMissing: UInt32 {
+    let ahead = cursor < plan.frames.count ? plan.frames[cursor].memberUnit : .max
+    return waiting.reduce(ahead) { min($0, $1.demands.first?.memberUnit ?? .max) }
   }
 
   /// - Parameter above: how many frames rest on each other above it.

@@ -1,0 +1,33 @@
+import Glibc
+import Storage
+
+/// A temporary that outlives its run, so that the next one goes on from it.
+extension RestoredFile {
+  /// Of the content, in bytes, where it is known from the beginning.
+  var length: Int { note?.length ?? 0 }
+
+  /// What was complete is of no worth: all of it is fetched again.
+  func forget() { note?.begin(at: 0) }
+
+  /// The content is complete: from now on nothing else is in the file.
+  func endFetching() throws {
+    guard let note else { return }
+    note.end()
+    guard ftruncate(descriptor, off_t(note.length)) == 0 else {
+      throw Self.failure("cannot write \(temporaryPath)", errno)
+    }
+  }
+
+  /// Leaves what is complete to a later run. Only where that could have the lock: nobody would ever remove it else.
+  /// - Parameter least: what is less is not worth a file that lies about.
+  /// - Returns: how many bytes that is; `nil` where nothing is to stay.
+  func keep(atLeast least: Int) -> Int? {
+    guard let note, isLocked, note.complete >= max(1, least), fchmod(descriptor, 0o600) == 0 else { return nil }
+    note.begin(at: note.complete)
+    guard writeBack.mark() else { return nil }
+    note.end()
+    isKept.withLock { $0 = true }
+    flock(descriptor, LOCK_UN)
+    return note.complete
+  }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import Repositories
+import Sealing
+
+/// What restores that were killed left beside their destination, or left there on purpose to go on from.
+extension RestoredFile {
+  /// The temporary of a dead run that is taken over. It is locked.
+  struct Leftover {
+    let path: String
+    let descriptor: Int32
+    /// Bytes from its beginning on that are complete.
+    let complete: Int
+  }
+
+  static func temporaryPath(in folder: String, _ name: String) -> String {
+    "\(folder)/\(temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+  }
+
+  /// Names of up to 255 bytes leave no room for more: a long one is told by its hash.
+  private static func temporaryPrefix(_ name: String) -> String {
+    ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-"
+  }
+
+  /// Removes what killed restores of a database left beside it.
+  static func sweep(besides path: String) throws { try sweep(folder(of: path), leftoversOf: name(of: path)) }
+
+  /// Removes what killed restores of the same file left behind.
+  /// - Parameter note: of the version that is to come.
+  /// - Returns: the one that holds some of it, which stays.
+  @discardableResult
+  static func sweep(_ folder: String, leftoversOf name: String, but note: FetchNote? = nil) throws -> Leftover? {
+    var kept: Leftover?
+    for path in try leftovers(in: folder, of: name) {
+      let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+      guard descriptor >= 0 else { continue }
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+        // Looked at under the lock: whoever held it may have given the file its name, or removed it.
+        if kept == nil, let complete = note?.found(in: descriptor, at: path) {
+          kept = Leftover(path: path, descriptor: descriptor, complete: complete)
+          continue
+        }
+        unlink(path)
+      }
+      close(descriptor)
+    }
+    return kept
+  }
+
+  /// Bytes on the disk that the next restore of a file gets back, or goes on from.
+  static func leftoverBytes(besides path: String) -> Int {
+    let paths = (try? leftovers(in: folder(of: path), of: name(of: path))) ?? []
+    return paths.map { path -> Int in
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      guard descriptor >= 0 else { return 0 }
+      defer { close(descriptor) }
+      return flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? bytesOnDisk(descriptor) : 0
+    }.clampedSum
+  }
+
+  /// What it takes there: less than its length where it has holes.
+  static func bytesOnDisk(_ descriptor: Int32) -> Int {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : 0
+  }
+
+  private static func leftovers(in folder: String, of name: String) throws -> [String] {
+    guard let entries = folderEntries(folder) else { throw failure("cannot open \(folder)", errno) }
+    let prefix = temporaryPrefix(name)
+    return entries.filter { $0.hasPrefix(prefix) }.map { "\(folder)/\($0)" }
+  }
+}
