@@ -164,4 +164,70 @@ import Testing
       Set(KeptVersions(home.chain, in: state, keys: home.repository.keys).facts.values.map(\.digest))
         == Set(versions.map(\.name.digest)))
   }
+
+  @Test func `of more versions than fit the newest are kept, as many as fit`() async throws {
+    let (home, versions) = try await chain(of: 6)
+    let all = versions.map(\.facts)
+    for (room, expected) in [(0, 5), (1, 4), (-1, 5)] {
+      let state = try home.state
+      StateFiles.remove(try path(home))
+      // To the byte what five of them take; a byte less; a byte more.
+      let largest = VersionFacts.encode(Array(all.suffix(5))).count - room
+      let kept = KeptVersions(home.chain, in: state, keys: home.repository.keys, largest: largest)
+      #expect(kept.replace(by: all, random: systemRandom))
+      let found = KeptVersions(home.chain, in: state, keys: home.repository.keys, largest: largest)
+      #expect(Set(found.facts.keys) == Set(all.suffix(expected).map(\.name)))
+      // The next reading brings the same again: that is no other list.
+      let file = try #require(try StateFiles.read(path(home)))
+      #expect(found.replace(by: all, random: systemRandom))
+      #expect(try StateFiles.read(path(home)) == file)
+    }
+  }
+
+  /// So many manifests can be fetched, then the line is cut.
+  private func source(_ home: Home, gets: Int, batch: Int) throws -> FactsSource {
+    let fetched = Locked(0)
+    let store = HookedStore(
+      home.store,
+      beforeGet: { _ async throws(StoreError) in
+        let count = fetched.withLock { count in
+          count += 1
+          return count
+        }
+        if count > gets { throw StoreError(.unavailable, "the line was cut") }
+      })
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: systemRandom, slot: home.repository.slot)
+    return FactsSource(repository, home.chain, try home.state, batch: batch)
+  }
+
+  private func kept(_ home: Home) throws -> Set<VersionName> {
+    Set(KeptVersions(home.chain, in: try home.state, keys: home.repository.keys).facts.keys)
+  }
+
+  @Test func `a reading that was cut was not in vain`() async throws {
+    let (home, versions) = try await chain(of: 30)
+    let names = versions.map(\.name)
+    home.forgetState()
+    let cut = try source(home, gets: 20, batch: 8)
+    await #expect(throws: StoreError.self) { _ = try await cut.read(names, keep: false) }
+    #expect(try kept(home) == Set(names.suffix(16)))
+    let found = try await list(home)
+    #expect(found.fetched == 14)
+    #expect(found.history.versions == versions.map(\.facts) && found.history.problems.isEmpty)
+    #expect(try kept(home) == Set(names))
+  }
+
+  @Test func `what was read before the line was cut does not hide what came last`() async throws {
+    let (home, versions) = try await chain(of: 34)
+    let names = versions.map(\.name)
+    home.forgetState()
+    // As who looks for one version reads: from the end, more and more.
+    let cut = try source(home, gets: 26, batch: 8)
+    let first = try await cut.read(Array(names.suffix(16)), keep: false)
+    #expect(first.map(\.name) == Array(names.suffix(16)))
+    await #expect(throws: StoreError.self) { _ = try await cut.read(Array(names.dropLast(16)), keep: false) }
+    cut.remember(first)
+    #expect(try kept(home) == Set(names.suffix(24)))
+  }
 }

@@ -15,13 +15,16 @@ struct Multistatus: Sendable {
 
   var resources: [Resource]
 
+  /// No server may fill this machine's memory. `XMLReader.mostElements` allows ten elements for each.
+  static let mostResources = 400_000
+
   /// The question that it answers.
   static let question =
     #"<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/></prop></propfind>"#
 
-  /// - Throws: `XMLRefusal` when it is no whole multistatus.
-  init(_ body: [UInt8]) throws(XMLRefusal) {
-    let document = try XMLReader.read(body, into: Document())
+  /// - Throws: `XMLRefusal` when it is no whole multistatus; `.tooManyResources`.
+  init(_ body: [UInt8], mostResources: Int = Self.mostResources) throws(XMLRefusal) {
+    let document = try XMLReader.read(body, into: Document(mostResources: mostResources))
     guard document.isMultistatus else { throw XMLRefusal("it is no multistatus") }
     resources = document.resources
   }
@@ -34,6 +37,9 @@ struct Multistatus: Sendable {
     /// Properties count only when their own status says that they were found.
     private var pending = Resource()
     private var pendingIsFound = true
+    private let mostResources: Int
+
+    init(mostResources: Int) { self.mostResources = mostResources }
 
     mutating func began(_ name: XMLName, depth: Int) {
       let local = name.namespace == "DAV:" ? name.local : "\(name.namespace) \(name.local)"
@@ -47,9 +53,10 @@ struct Multistatus: Sendable {
       }
     }
 
-    mutating func ended(_ name: XMLName, text: String, depth: Int) {
+    mutating func ended(_ name: XMLName, text: String, depth: Int) throws(XMLRefusal) {
       guard let last = resources.indices.last, depth > 1 else { return }
       switch open {
+      case ["response"] where resources.count > mostResources: throw .tooManyResources
       case ["response", "href"]: resources[last].href = text.trimmed
       case ["response", "status"]: resources[last].status = text.trimmed
       case ["response", "propstat", "status"]: pendingIsFound = text.contains(" 200")
@@ -64,4 +71,8 @@ struct Multistatus: Sendable {
       open.removeLast()
     }
   }
+}
+
+extension XMLRefusal {
+  static let tooManyResources = XMLRefusal("it lists too many objects")
 }

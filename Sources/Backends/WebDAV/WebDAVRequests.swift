@@ -6,8 +6,8 @@ import Storage
 /// round trip on each request; Digest is asked for each time, with an empty body the first time round.
 struct WebDAVRequests: Sendable {
   let configuration: WebDAVConfiguration
-  /// In bytes: what some two hundred thousand objects in one collection need.
-  private static let longestListing = 128 << 20
+  /// In bytes, of one collection: what the objects need that `Multistatus` takes.
+  var longestListing = 256 << 20
 
   /// Seconds since 1970 UTC.
   let now: @Sendable () -> Int
@@ -74,9 +74,7 @@ struct WebDAVRequests: Sendable {
 
   /// The resource and, with depth 1, what lies directly in it; `nil` when there is no such resource.
   func find(_ path: String, depth: Int) async throws(StoreError) -> Multistatus? {
-    let response = try await send(
-      "PROPFIND", path, headers: [("Depth", String(depth)), ("Content-Type", "application/xml")],
-      body: Array(Multistatus.question.utf8), largestAnswer: depth == 0 ? 1 << 20 : Self.longestListing)
+    let response = try await look(at: path, depth: depth)
     switch response.status {
     case 207: break
     case 404: return nil
@@ -85,6 +83,24 @@ struct WebDAVRequests: Sendable {
     do { return try Multistatus(response.body) } catch { throw refused(error, path) }
   }
 
+  private func look(at path: String, depth: Int) async throws(StoreError) -> HTTPResponse {
+    do throws(StoreError) {
+      return try await send(
+        "PROPFIND", path, headers: [("Depth", String(depth)), ("Content-Type", "application/xml")],
+        body: Array(Multistatus.question.utf8), largestAnswer: depth == 0 ? 1 << 20 : longestListing)
+    } catch {
+      // Too long is the only answer without sense that comes without a hint.
+      guard depth > 0, error.code == .badAnswer, error.hint == nil else { throw error }
+      throw StoreError(
+        .badAnswer, "\(location(path)) could not be listed: \(error.message)", hint: Self.wayOutOfTooMany)
+    }
+  }
+
+  /// Nothing can be pushed, read or pruned any more where a collection cannot be listed.
+  private static let wayOutOfTooMany =
+    "There are too many objects in one collection. Make its folder on the server the target, as file:///path: "
+    + "`sealift forget` and `sealift prune --two-runs` have no such bound there, and make room (`Docs/Stores.md`)."
+
   func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
     WebDAVErrors(configuration: configuration, now: now()).error(response, what, for: right)
   }
@@ -92,7 +108,8 @@ struct WebDAVRequests: Sendable {
   func refused(_ refusal: XMLRefusal, _ path: String) -> StoreError {
     StoreError(
       .badAnswer, "what the server tells of \(location(path)) was refused: \(refusal.reason)",
-      hint: "Check that the target's URL is one of WebDAV, and what stands between.")
+      hint: refusal == .tooManyResources
+        ? Self.wayOutOfTooMany : "Check that the target's URL is one of WebDAV, and what stands between.")
   }
 
   /// As people know it.

@@ -10,26 +10,69 @@ struct FactsSource: Sendable {
   private let repository: Repository
   private let state: StateFolder?
   let kept: KeptVersions?
+  /// What came from elsewhere than that list.
+  private let fetched = Locked<[VersionName: VersionFacts]>([:])
+  private let batch: Int
 
-  init(_ repository: Repository, _ chain: ChainID, _ state: StateFolder?) {
+  /// - Parameter batch: so many manifests are fetched, at least, before the list of them is written.
+  init(_ repository: Repository, _ chain: ChainID, _ state: StateFolder?, batch: Int = 4096) {
     self.repository = repository
     self.state = state
+    self.batch = batch
     kept = state.map { KeptVersions(chain, in: $0, keys: repository.keys) }
   }
 
   /// In the order of `names`.
   /// - Parameter keep: keep whole manifests that come from the target.
   func read(_ names: [VersionName], keep: Bool) async throws -> [ReadFacts] {
-    let missing = names.filter { kept?.facts[$0] == nil }
-    let read = try await bounded(missing, atOnce: repository.store.traits.concurrency) { [repository, state] name in
-      try await repository.readable(name) {
-        try await repository.readManifest(name, state: state, keep: keep).facts
+    let earlier = fetched.withLock { $0 }
+    let problems = try await fetch(names.filter { kept?.facts[$0] == nil && earlier[$0] == nil }, keep: keep)
+    let all = fetched.withLock { $0 }
+    return names.compactMap { name -> ReadFacts? in
+      if let facts = kept?.facts[name] { return (name, checked(facts)) }
+      if let facts = all[name] { return (name, .success(facts)) }
+      guard let problem = problems[name] else { return nil }
+      return (name, .failure(problem))
+    }
+  }
+
+  /// Fetches manifests from the last to the first: of more than the list can hold it keeps the newest. What has come is
+  /// written down ever again, so that a reading which is cut was not in vain.
+  /// - Returns: why those that did not come cannot be read.
+  private func fetch(_ names: [VersionName], keep: Bool) async throws -> [VersionName: RepositoryError] {
+    var problems: [VersionName: RepositoryError] = [:]
+    var rest = names[...]
+    while !rest.isEmpty {
+      let part = Array(rest.suffix(nextBatch))
+      rest = rest.dropLast(part.count)
+      let read = try await bounded(part, atOnce: repository.store.traits.concurrency) { [repository, state] name in
+        try await repository.readable(name) {
+          try await repository.readManifest(name, state: state, keep: keep).facts
+        }
       }
+      for (name, result) in zip(part, read) {
+        switch result {
+        case .success(let facts): fetched.withLock { $0[name] = facts }
+        case .failure(let problem): problems[name] = problem
+        }
+      }
+      if !rest.isEmpty { save() }
     }
-    let fresh = Dictionary(zip(missing, read)) { first, _ in first }
-    return names.compactMap { name in
-      kept?.facts[name].map { (name, checked($0)) } ?? fresh[name].map { (name, $0) }
-    }
+    return problems
+  }
+
+  /// All of the list is written each time: the longer it is, the more must have come.
+  private var nextBatch: Int {
+    let known = (kept?.facts.count ?? 0) + fetched.withLock { $0.count }
+    return max(batch, known / 16)
+  }
+
+  /// Nothing leaves the list.
+  private func save() {
+    guard let kept else { return }
+    let all = Array(kept.facts.values) + fetched.withLock { Array($0.values) }
+    kept.replace(
+      by: all.sorted { ($0.sequence, $0.revision) < ($1.sequence, $1.revision) }, random: repository.random)
   }
 
   /// Keeps what was read of the whole chain for the next time. What the listing does not show leaves the list when
@@ -62,10 +105,8 @@ struct FactsSource: Sendable {
   /// target any more leaves the list when the whole chain is read.
   func remember(_ read: [ReadFacts]) {
     guard let kept else { return }
-    let fresh = read.compactMap { try? $0.result.get() }.filter { kept.facts[$0.name] == nil }
-    guard fresh.count >= 16 else { return }
-    let all = (kept.facts.values + fresh).sorted { ($0.sequence, $0.revision) < ($1.sequence, $1.revision) }
-    kept.replace(by: all, random: repository.random)
+    let fresh = read.count { kept.facts[$0.name] == nil && (try? $0.result.get()) != nil }
+    if fresh >= 16 { save() }
   }
 
   /// A rotation may have retired what was genuine when it was kept.

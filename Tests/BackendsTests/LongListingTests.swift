@@ -1,0 +1,55 @@
+import Storage
+import Testing
+
+@testable import Backends
+
+/// A collection may hold more than a listing can tell: then the person must learn why nothing works, and what still does.
+@Suite struct LongListingTests {
+  private func listing(_ path: String, files: Int) -> String {
+    let responses = (0..<files).map { file in
+      "<response><href>\(path)\(file)</href><propstat><prop><resourcetype/><getcontentlength>5</getcontentlength></prop>"
+        + "<status>HTTP/1.1 200 OK</status></propstat></response>"
+    }
+    let own =
+      "<response><href>\(path)</href><propstat><prop><resourcetype><collection/></resourcetype></prop>"
+      + "<status>HTTP/1.1 200 OK</status></propstat></response>"
+    return "<multistatus xmlns=\"DAV:\">\(own)\(responses.joined())</multistatus>"
+  }
+
+  private func requests(_ server: ScriptedServer, longest: Int) throws -> WebDAVRequests {
+    let address = try WebAddress("http://127.0.0.1:\(server.port)/dav")
+    var requests = WebDAVRequests(
+      WebDAVConfiguration(address: address, user: nil, password: nil), HTTPClient(), now: { 0 })
+    requests.longestListing = longest
+    return requests
+  }
+
+  @Test func `a listing that is too long says so, and what still helps`() async throws {
+    let body = listing("/dav/packs/", files: 100)
+    try await withServer { _ in
+      .status(207, [:], body)
+    } _: { server in
+      let whole = try await requests(server, longest: body.utf8.count).find("packs/", depth: 1)
+      #expect(whole?.resources.count == 101)
+      let short = try requests(server, longest: body.utf8.count - 1)
+      let error = await storeError { _ = try await short.find("packs/", depth: 1) }
+      #expect(error?.code == .badAnswer && error?.retry == .never)
+      #expect(error?.message.contains("/dav/packs/") == true)
+      #expect(error?.hint?.contains("`sealift prune --two-runs`") == true)
+    }
+  }
+
+  @Test func `so does one of too many objects`() async throws {
+    let body = Array(listing("/dav/packs/", files: 9).utf8)
+    #expect(try Multistatus(body, mostResources: 10).resources.count == 10)
+    let refusal = #expect(throws: XMLRefusal.self) { try Multistatus(body, mostResources: 9) }
+    #expect(refusal == .tooManyResources)
+    try await withServer { _ in
+      .status(404)
+    } _: { server in
+      let requests = try requests(server, longest: 1 << 20)
+      #expect(requests.refused(.tooManyResources, "packs/").hint?.contains("`sealift prune --two-runs`") == true)
+      #expect(requests.refused(XMLRefusal("no"), "packs/").hint?.contains("`sealift prune --two-runs`") == false)
+    }
+  }
+}
