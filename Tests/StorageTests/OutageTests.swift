@@ -65,6 +65,11 @@ import Testing
     faulty.plan(.get, .failure(away), times: 5)
     #expect(await read(store) != nil)
     #expect(faulty.count(.get) == 20)
+    // Other requests that succeed do not say that these would.
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(away), times: 5)
+    #expect(await read(store) != nil)
+    #expect(faulty.count(.get) == 25)
     faulty.plan(.get, .failure(away), times: 2)
     #expect(await read(store) == nil)
     faulty.plan(.get, .failure(away), times: 10)

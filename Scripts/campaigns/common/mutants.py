@@ -462,7 +462,7 @@ MUTANTS = [
     mutant("deltas that were cut begin anew", "Repositories/Deltas/DeltaPlan.swift",
            "Reach(depth: depthOfReferences, ownDepth: depthOfFrames)", "Reach(depth: depthOfReferences, ownDepth: MUTANT ? 0 : depthOfFrames)", (r"OperationsTests\.CutPush", "OperationsTests")),
     mutant("what is too large stands in the way", "Repositories/Pushing/ChainEnd.swift",
-           "catch let error where error.code == .full", "catch let error where !MUTANT && error.code == .full", (r"RepositoriesTests\.LateManifest", "RepositoriesTests")),
+           "guard error.code == .full else", "guard !MUTANT, error.code == .full else", (r"RepositoriesTests\.LateManifest", "RepositoriesTests")),
     mutant("what is left stands in the way", "Repositories/Pushing/PushSession.swift",
            "} else if resumed.contains(where:", "} else if !MUTANT, resumed.contains(where:", (r"OperationsTests\.CutPush", "OperationsTests")),
     mutant("a version that refers to nothing begins anew", "Repositories/Deltas/DeltaPlan.swift",

@@ -79,7 +79,8 @@ extension ChainEnd {
       try await repository.store.put(
         ObjectBody(attempt.bytes, sha256: attempt.name.digest.bytes), at: attempt.name.objectName, ifAbsent: false)
       return true
-    } catch let error where error.code == .full {
+    } catch {
+      guard error.code == .full else { throw error }
       return false
     }
   }
