@@ -7,7 +7,7 @@ package final class Outage: Sendable {
   private enum Standing {
     case unknown
     case answers
-    case givenUp
+    case givenUp(at: Duration)
   }
 
   private struct State {
@@ -24,10 +24,16 @@ package final class Outage: Sendable {
   package init() {}
 
   /// A request succeeded.
-  /// - Parameter hadFailed: it was not its first try.
-  func end(hadFailed: Bool) {
+  /// - Parameters:
+  ///   - hadFailed: it was not its first try.
+  ///   - patience: so long after it was waited for in vain, others that succeed say that it is back.
+  func end(at now: Duration, hadFailed: Bool, patience: Duration) {
     state.withLock { state in
-      if state.standing == .unknown || hadFailed { state.standing = .answers }
+      switch state.standing {
+      case .unknown: state.standing = .answers
+      case .givenUp(let moment): if hadFailed || now - moment >= patience { state.standing = .answers }
+      case .answers: break
+      }
       state.began = nil
       state.told = 0
     }
@@ -39,12 +45,13 @@ package final class Outage: Sendable {
     state.withLock { state in
       let began = state.began ?? now
       state.began = began
-      return state.standing == .answers ? began : nil
+      guard case .answers = state.standing else { return nil }
+      return began
     }
   }
 
   /// It was waited for in vain.
-  func giveUp() { state.withLock { $0.standing = .givenUp } }
+  func giveUp(at now: Duration) { state.withLock { $0.standing = .givenUp(at: now) } }
 
   /// Whether a person wants to hear of one more failure: of the first ones, and then once a minute.
   func isNews(at now: Duration, first: Int) -> Bool {

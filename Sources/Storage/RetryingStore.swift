@@ -89,7 +89,7 @@ package struct RetryingStore: ObjectStore {
     while true {
       do {
         let answer = try await request()
-        outage.end(hadFailed: trouble.failures > 0)
+        outage.end(at: clock.now(), hadFailed: trouble.failures > 0, patience: policy.patience)
         return answer
       } catch {
         guard let pause = pause(after: error, &trouble) else { throw error }
@@ -126,7 +126,7 @@ package struct RetryingStore: ObjectStore {
     guard let common else { return false }
     // Who fails alone while others succeed has no outage before it, and does not go on for ever either.
     if now - min(own, common) < policy.patience { return true }
-    outage.giveUp()
+    outage.giveUp(at: now)
     return false
   }
 }

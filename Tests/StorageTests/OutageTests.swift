@@ -74,6 +74,13 @@ import Testing
     #expect(await read(store) == nil)
     faulty.plan(.get, .failure(away), times: 10)
     #expect(await read(store) == nil)
+    // The next day nobody asks how the night was.
+    faulty.plan(.get, .failure(away), times: 15)
+    #expect(await read(store) != nil)
+    clock.advance(by: .seconds(60))
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(away), times: 10)
+    #expect(await read(store) == nil)
     #expect(faulty.unfiredFaults.isEmpty)
   }
 

@@ -487,7 +487,7 @@ MUTANTS = [
     mutant("any number of objects", "Backends/WebDAV/Multistatus.swift",
            "where resources.count > mostResources:", "where !MUTANT && resources.count > mostResources:", (r"BackendsTests\.LongListing", "BackendsTests")),
     mutant("a store is waited for again and again", "Storage/RetryingStore.swift",
-           "outage.giveUp()", "if !MUTANT { outage.giveUp() }", (r"StorageTests\.Outage", "StorageTests")),
+           "outage.giveUp(at: now)", "if !MUTANT { outage.giveUp(at: now) }", (r"StorageTests\.Outage", "StorageTests")),
     mutant("who fails alone goes on for ever", "Storage/RetryingStore.swift",
            "now - min(own, common) <", "now - (MUTANT ? common : min(own, common)) <", (r"StorageTests\.Outage", "StorageTests")),
     mutant("tokens are not renewed", "Backends/S3/S3Store.swift",

@@ -31,12 +31,14 @@ extension Pull {
     return told
   }
 
-  /// It says nothing of the version: the line, the target or its credentials failed, somebody interrupted, or another
-  /// restore is at work in the folder. A full disk is no such failure: what is left would keep it full.
+  /// It says nothing of the version: the line, the target or its credentials failed, somebody interrupted, opened the
+  /// database, took its name, or is at work in the folder. A full disk is no such failure: what is left would keep it full.
+  private static let passing = ["folderLocked", "databaseInUse", "destinationExists", "sideFileExists"]
+
   private static func mayPass(_ error: any Error) -> Bool {
     switch error {
     case let error as StoreError: ![.notFound, .badRange].contains(error.code)
-    case let error as OperationError: error.kind == .cancelled || error.code == "folderLocked"
+    case let error as OperationError: error.kind == .cancelled || passing.contains(error.code)
     default: OperationError(error).kind == .cancelled
     }
   }

@@ -77,7 +77,7 @@ package struct Pull: Sendable {
       try spooled.file.publish()
     } catch {
       published?.discard()
-      throw error
+      throw givenUp(spooled.file, after: error)
     }
     if let caution = spooled.reader.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
     return outcome(found, spooled, path, published)

@@ -21,7 +21,9 @@ extension Restore {
       try await FolderLock.take(of: path, within: request.busyTimeout, world.reporter)
     }
     defer { folder.release() }
+    try await pull.keeping(spooled) { try DatabaseUse(of: path).demandNobody(path) }
     // Only now: a file that looks like the old one is not recognised as ours by a later run.
+    try spooled.file.endFetching()
     if let likeness = FileLikeness(of: Self.model(of: path)) {
       for remark in spooled.file.resemble(likeness) { world.reporter.notice("\(path): \(remark)") }
       try spooled.file.synchronize()

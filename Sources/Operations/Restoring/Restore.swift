@@ -144,7 +144,7 @@ package struct Restore: Sendable {
     try beside.put(Times.compact(world.now()))
     do { try spooled.file.publish() } catch {
       beside.takeBack()
-      throw error
+      throw pull.givenUp(spooled.file, after: error)
     }
     var outcome = Outcome(pulled: pull.outcome(found, spooled, path), mode: .new)
     beside.tell(&outcome)

@@ -18,6 +18,14 @@ extension RestoredFile {
     }
   }
 
+  /// Notes that all of it is there: what is still to be done before it gets its name may be cut as well.
+  func noteWhole() {
+    guard let note, isLocked else { return }
+    note.begin(at: note.length)
+    note.reach(note.length)
+    _ = writeBack.mark()
+  }
+
   /// Leaves what is complete to a later run. Only where that could have the lock: nobody would ever remove it else.
   /// - Parameter least: what is less is not worth a file that lies about.
   /// - Returns: how many bytes that is; `nil` where nothing is to stay.
@@ -26,6 +34,8 @@ extension RestoredFile {
     note.begin(at: note.complete)
     guard writeBack.mark() else { return nil }
     note.end()
+    // As the next run will see it: some file systems take a mode and show another one.
+    guard note.found(in: descriptor, at: temporaryPath) == note.complete else { return nil }
     isKept.withLock { $0 = true }
     flock(descriptor, LOCK_UN)
     return note.complete

@@ -35,15 +35,21 @@ extension RestoredFile {
       guard descriptor >= 0 else { continue }
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
         // Looked at under the lock: whoever held it may have given the file its name, or removed it.
-        if kept == nil, let complete = note?.found(in: descriptor, at: path) {
-          kept = Leftover(path: path, descriptor: descriptor, complete: complete)
-          continue
-        }
-        unlink(path)
+        var spare: Leftover? = Leftover(
+          path: path, descriptor: descriptor, complete: note?.found(in: descriptor, at: path) ?? 0)
+        // Of several the one that holds the most.
+        if let found = spare, found.complete > kept?.complete ?? 0 { (kept, spare) = (found, kept) }
+        spare.map(remove)
+      } else {
+        close(descriptor)
       }
-      close(descriptor)
     }
     return kept
+  }
+
+  private static func remove(_ leftover: Leftover) {
+    unlink(leftover.path)
+    close(leftover.descriptor)
   }
 
   /// Bytes on the disk that the next restore of a file gets back, or goes on from.

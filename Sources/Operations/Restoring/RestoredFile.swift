@@ -156,6 +156,8 @@ final class RestoredFile: MemberDestination {
   ///
   /// By a hard link, which fails when the name is taken; where a file system has none, by a rename after a last look.
   func publish() throws {
+    try Self.refuseIfPresent(path)
+    try endFetching()
     try synchronize()
     try Self.refuseIfPresent(path)
     if link(temporaryPath, path) == 0 {

@@ -32,6 +32,7 @@ extension Pull {
     do { checked = try await fill(file, found.summary, reader) } catch { throw givenUp(file, after: error) }
     do {
       guard !makeOver.isNothing else {
+        file.noteWhole()
         return SpooledVersion(
           file: file, reader: reader, check: checked.outcome, checkedAt: checked.time, isIdentical: true)
       }

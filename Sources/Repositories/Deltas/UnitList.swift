@@ -14,6 +14,12 @@ enum UnitList {
     state.kept(name(of: pack)) ?? state.kept(passingName(of: pack))
   }
 
+  /// The push is acknowledged: what others will rest on is kept for good, the rest goes.
+  static func settle(of pack: Digest, isBase: Bool, in state: StateFolder) {
+    if isBase, let list = state.kept(passingName(of: pack)) { state.keep(list, as: name(of: pack)) }
+    state.drop(passingName(of: pack))
+  }
+
   static func isName(_ name: String) -> Bool { name.hasSuffix(".units") }
 
   /// `nil` when none of the frames is a delta.

@@ -224,7 +224,8 @@ package struct PushSession: ~Copyable {
   private mutating func acknowledge(_ attempt: VersionWriter.Written, _ own: Set<Digest>) throws -> Result {
     try HighWaterMark(attempt.manifest.facts).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
-    for pack in own { state.drop(UnitList.passingName(of: pack)) }
+    let packs = Set(attempt.packs.map(\.name))
+    for pack in own { UnitList.settle(of: pack, isBase: attempt.level == .middle && packs.contains(pack), in: state) }
     journal.clear()
     DoubtedVersions.settle(doubted, of: chain, in: state)
     ManifestAttempt.clear(of: chain, in: state)

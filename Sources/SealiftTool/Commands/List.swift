@@ -38,7 +38,7 @@ struct List: SealiftCommand {
     for target in chosen {
       try await tries.attempt(target.name, session.terminal) {
         let outcome = try await ListVersions(world).run(
-          at: try targets.access(target), database: name, tag: tag, forgotten: forgotten)
+          at: try targets.access(target, isPatient: false), database: name, tag: tag, forgotten: forgotten)
         return Listing(target: target.name, outcome: outcome)
       }
     }

@@ -29,7 +29,7 @@ struct Status: SealiftCommand {
       let here = databases?.filter { targets.expects($0, at: target) }.map(\.source)
       if let here, here.isEmpty { continue }
       try await tries.attempt(target.name, session.terminal) {
-        let outcome = try await operation.run(here, at: try targets.access(target))
+        let outcome = try await operation.run(here, at: try targets.access(target, isPatient: false))
         if !session.options.json {
           for line in StatusLines.lines(outcome) { try session.terminal.result(line) }
         }

@@ -88,9 +88,11 @@ final class CutLine: ObjectStore {
   private let limit: Int
   private let waits: Bool
   private let count = Locked(0)
+  private let asked = Locked<[ObjectName]>([])
+  private let isReleased = Locked(false)
   let traits: StoreTraits
 
-  /// - Parameter waits: then nothing comes any more, until whoever asks is cancelled.
+  /// - Parameter waits: then nothing comes any more, until whoever asks is cancelled, or it goes on.
   init(_ base: MemoryStore, after limit: Int, waits: Bool = false) {
     self.base = base
     self.limit = limit
@@ -101,6 +103,10 @@ final class CutLine: ObjectStore {
   /// Bytes of packs, so far.
   var fetched: Int { count.withLock { min($0, limit) } }
   var isCut: Bool { count.withLock { $0 > limit } }
+  /// Packs of which something was fetched, the last one last.
+  var packs: [ObjectName] { asked.withLock { $0 } }
+
+  func goOn() { isReleased.withLock { $0 = true } }
 
   func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
     let bytes = try await base.get(name, range: range)
@@ -109,8 +115,12 @@ final class CutLine: ObjectStore {
       count += bytes.count
       return count > limit
     }
+    asked.withLock { $0.append(name) }
     guard isCut else { return bytes }
-    if waits { try? await Task.sleep(for: .seconds(600)) }
+    while waits, !Task.isCancelled {
+      if isReleased.withLock({ $0 }) { return bytes }
+      try? await Task.sleep(for: .milliseconds(10))
+    }
     throw Task.isCancelled ? StoreError(.cancelled, "cancelled") : StoreError(.unavailable, "the line was cut")
   }
 
