@@ -74,8 +74,18 @@ import Testing
       try #require(try await push(request(anew: anew)).pushed.first?.version)
     }
 
+    /// As after many leaves.
+    func expectMiddleNext() throws {
+      let folder = road.world.stateFolder
+      let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
+      let path = "\(folder)/\(try #require(names.first { $0.hasSuffix("record.json") }))"
+      var record = try #require(BaseRecord(json: try fileBytes(path)))
+      record.excessOfLeaves = 1 << 40
+      try writeFile(path, [UInt8](JSONEncoder().encode(record)))
+    }
+
     func expectRestored(_ version: VersionSummary) async throws {
-      let restored = road.scratch.file("restored.db")
+      let restored = road.scratch.file("restored-\(version.id.prefix(8)).db")
       _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(restored))
       #expect(try await dump(restored) == dump(path))
     }
@@ -96,6 +106,23 @@ import Testing
     // What is kept to find deltas again is kept until then only, but for what others will rest on.
     let kept = try FileManager.default.subpathsOfDirectory(atPath: line.road.world.stateFolder)
     #expect(kept.contains { $0.hasSuffix(".units") } && !kept.contains { $0.hasSuffix("-units") })
+  }
+
+  /// A leaf that was cut, and then a middle is due: what that takes over is found again by those that rest on it.
+  @Test func `deltas that another kind of version takes over can be built on`() async throws {
+    var line = try await Line()
+    try await line.pushAll()
+    try line.replaceRows(where: "id % 10 = 1")
+    try await line.pushAll()
+    try line.replaceRows(where: "id % 2 = 0")
+    try await line.pushCut(after: 1)
+    try line.expectMiddleNext()
+    try await line.expectRestored(try await line.push())
+    #expect(line.newBytes < 800_000, "\(line.newBytes) bytes for 750 rows")
+    try line.replaceRows(where: "id = 7")
+    let next = try await line.push()
+    #expect(next.bytesNew < 64 << 10, "\(next.bytesNew) bytes for one row")
+    try await line.expectRestored(next)
   }
 
   /// However little of it was sent: a long first push comes to an end. And so does one that sends everything once more, of

@@ -68,6 +68,32 @@ import Testing
     #expect(try await home.goOn() < home.whole * 3 / 10)
   }
 
+  /// A timer, or a service that is started anew: hours of fetching are not in vain for that.
+  @Test func `somebody who opens the database meanwhile costs nothing that was fetched`() async throws {
+    let home = try await ResumedRoad()
+    let before = try TestDatabase(home.path)
+    try before.run("CREATE TABLE old(a)")
+    before.close()
+    func replace(_ line: CutLine) async throws {
+      _ = try await Restore(home.pull).run(
+        .id(prefix: home.version), from: ResumedRoad.target(home.road, line),
+        Restore.Request(place: .file(home.path), mode: .replace))
+    }
+    let line = CutLine(home.road.store, after: home.whole * 6 / 10, waits: true)
+    let running = Task { try await replace(line) }
+    #expect(try await eventually { line.isCut })
+    let user = try TestDatabase(home.path)
+    try user.run("BEGIN IMMEDIATE")
+    line.goOn()
+    let error = await #expect(throws: OperationError.self) { try await running.value }
+    #expect(error?.code == "databaseInUse" && error?.hint?.contains("kept in") == true)
+    user.close()
+    let rest = CutLine(home.road.store, after: .max)
+    try await replace(rest)
+    #expect(rest.fetched < home.whole / 10)
+    #expect(try await dump(home.path) == dump(home.source))
+  }
+
   @Test func `somebody who takes the name meanwhile costs nothing that was fetched`() async throws {
     let home = try await ResumedRoad()
     let line = CutLine(home.road.store, after: home.whole * 6 / 10, waits: true)
