@@ -38,7 +38,7 @@ let package = Package(
       name: "Backends", dependencies: ["Platform", "Storage", "CCurl", "CExpat", "COpenSSL"], swiftSettings: house),
     .target(name: "Repositories", dependencies: ["Sealing", "Storage"], swiftSettings: house),
     .target(
-      name: "Operations", dependencies: ["Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],
+      name: "Operations", dependencies: ["Platform", "Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],
       swiftSettings: house),
     // The library, for applications; what it does not say `public` of stays inside this package.
     .target(

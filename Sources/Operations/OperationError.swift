@@ -22,7 +22,7 @@ package struct OperationError: Error, CustomStringConvertible {
     case noSuchVersion
     /// 15: the database cannot be read.
     case sourceUnreadable
-    /// 130 or 143: a signal ended it.
+    /// 129, 130 or 143: a signal ended it.
     case cancelled
   }
 

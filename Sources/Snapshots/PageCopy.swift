@@ -52,7 +52,7 @@ func copyByPages(
   defer { if !finished { sqlite3_backup_finish(backup) } }
 
   // A step of no pages: it only tells how many there are.
-  try demandStep(sqlite3_backup_step(backup, 0), copy)
+  try demandStep(sqlite3_backup_step(backup, 0))
   let total = pages(sqlite3_backup_pagecount(backup))
   let pageSize = capture.header?.pageSize ?? 65536
   try demandSpace(total * pageSize + spaceToSpare, in: request.spoolFolder)
@@ -63,19 +63,19 @@ func copyByPages(
   while true {
     let code = sqlite3_backup_step(backup, Int32(steps.next(after: done, atMost: mostPages)))
     if code == SQLITE_DONE { break }
-    try demandStep(code, copy)
+    try demandStep(code)
     done = total - pages(sqlite3_backup_remaining(backup))
     try demandProgress(done, of: total)
   }
   finished = true
-  try demandStep(sqlite3_backup_finish(backup), copy)
+  try demandStep(sqlite3_backup_finish(backup))
   return capture.header
 }
 
 /// SQLite counts up to 2^32 - 2 pages, and hands the number out as if it were signed.
 func pages(_ count: Int32) -> Int { Int(UInt32(bitPattern: count)) }
 
-private func demandStep(_ code: Int32, _ copy: Connection) throws(SQLiteFailure) {
+private func demandStep(_ code: Int32) throws(SQLiteFailure) {
   guard code != SQLITE_OK else { return }
   throw SQLiteFailure(code: code, message: String(cString: sqlite3_errstr(code)))
 }

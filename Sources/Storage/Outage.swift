@@ -27,7 +27,7 @@ package final class Outage: Sendable {
   /// - Parameters:
   ///   - hadFailed: it was not its first try.
   ///   - patience: so long after it was waited for in vain, others that succeed say that it is back.
-  func end(at now: Duration, hadFailed: Bool, patience: Duration) {
+  func succeeded(at now: Duration, hadFailed: Bool, patience: Duration) {
     state.withLock { state in
       switch state.standing {
       case .unknown: state.standing = .answers
@@ -41,7 +41,7 @@ package final class Outage: Sendable {
 
   /// A request failed.
   /// - Returns: since when all do; `nil` where waiting is out of place.
-  func goesOn(at now: Duration) -> Duration? {
+  func failed(at now: Duration) -> Duration? {
     state.withLock { state in
       let began = state.began ?? now
       state.began = began

@@ -89,7 +89,7 @@ package struct RetryingStore: ObjectStore {
     while true {
       do {
         let answer = try await request()
-        outage.end(at: clock.now(), hadFailed: trouble.failures > 0, patience: policy.patience)
+        outage.succeeded(at: clock.now(), hadFailed: trouble.failures > 0, patience: policy.patience)
         return answer
       } catch {
         guard let pause = pause(after: error, &trouble) else { throw error }
@@ -121,7 +121,7 @@ package struct RetryingStore: ObjectStore {
     let own = trouble.began ?? now
     trouble.began = own
     // Noted in any case: the time runs from the first failure, not from the last of the tries.
-    let common = outage.goesOn(at: now)
+    let common = outage.failed(at: now)
     if trouble.failures < policy.tries { return true }
     guard let common else { return false }
     // Who fails alone while others succeed has no outage before it, and does not go on for ever either.

@@ -9,7 +9,7 @@ enum Fences {
     "Storage": [],
     "Backends": ["Platform", "Storage", "CCurl", "CExpat", "COpenSSL"],
     "Repositories": ["Sealing", "Storage"],
-    "Operations": ["Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],
+    "Operations": ["Platform", "Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],
     "Sealift": ["Operations", "Snapshots", "Backends", "Storage"],
     "SealiftTool": ["Sealift", "ArgumentParser", "Logging"],
   ]

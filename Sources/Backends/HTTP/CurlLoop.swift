@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import Platform
 import Storage
 
 /// All transfers of one client, driven by one thread. Only that thread touches libcurl's handles; others leave
@@ -36,19 +36,8 @@ final class CurlLoop: Sendable {
       return
     }
     sl_multi_set_long(pointer, CURLMOPT_MAXCONNECTS, settings.concurrency * 2)
-    var thread = pthread_t()
-    let failure = pthread_create(
-      &thread, nil,
-      { context in
-        guard let context else { return nil }
-        Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
-        return nil
-      }, Unmanaged.passRetained(self).toOpaque())
-    if failure == 0 {
-      pthread_detach(thread)
-    } else {
+    if startThread({ self.run() }) != 0 {
       // Nobody will ever take anything out of the inbox.
-      Unmanaged.passUnretained(self).release()
       inbox.withLock { $0.isStopped = true }
       curl_multi_cleanup(pointer)
     }

@@ -27,7 +27,7 @@ package struct Companion: Sendable, Equatable {
       guard !companion.components.isEmpty, !companion.path.utf8.contains(0), !companion.components.contains("..") else {
         return "has '\(companion.path)', which is no path without '..' to something beside the database"
       }
-      guard member != database, !(["-wal", "-shm", "-journal"].contains { member == database + $0 }) else {
+      guard member != database, !SideFiles.endings.contains(where: { member == database + $0 }) else {
         return "has '\(companion.path)', which is the database itself"
       }
       if let other = known.first(where: {

@@ -29,7 +29,8 @@ actor CompanionCapture {
   nonisolated let events = CaptureEvents()
   /// Of the listing before the snapshot; `nil` where nothing comes with the database.
   nonisolated let digest: Digest?
-  private let realPath: String
+  /// Of the database: where the links of its path lead.
+  private let real: String
   private let roots: [CompanionRoot]
   private let hooks: CompanionHooks
   private let before: CompanionListing
@@ -42,13 +43,13 @@ actor CompanionCapture {
   /// - Parameter mostBytes: a manifest says about 150 bytes of each member, and is one object of at most 64 MiB.
   /// - Throws: `CancellationError`.
   init(_ database: DatabaseSource, _ hooks: CompanionHooks, mostBytes: Int = 56 << 20) throws {
-    let real = CompanionPlace.resolved(database.path) ?? database.path
+    let real = realPath(database.path) ?? database.path
     let roots = Self.roots(of: database, at: real)
     self.database = database
     self.hooks = hooks
     self.mostBytes = mostBytes
     self.roots = roots
-    realPath = real
+    self.real = real
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     digest = roots.isEmpty ? nil : before.digest
   }
@@ -86,7 +87,7 @@ actor CompanionCapture {
     guard lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK, stat(database, &owner) == 0,
       stat(path, &end) == 0, end.st_mode & S_IFMT == S_IFDIR, end.st_uid == owner.st_uid
     else { return nil }
-    return CompanionPlace.resolved(path)
+    return realPath(path)
   }
 
   /// Holds what was listed. To be called before the snapshot begins.
@@ -115,7 +116,7 @@ actor CompanionCapture {
   /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func members(with snapshot: Snapshot) async throws -> Captured {
     if let captured, captured.image == snapshot.path { return captured.all }
-    let after = try CompanionListing(of: roots, beside: realPath, opening: hooks.opening)
+    let after = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     let age = after.age(at: hooks.now())
     if age < FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(FileStatus.grain - age)) }
     for event in after.events { events.note(event.event, event.path) }

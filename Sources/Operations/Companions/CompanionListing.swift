@@ -62,7 +62,7 @@ struct CompanionListing: Sendable {
       var status = stat()
       databaseFolder = stat(RestoredFile.folder(of: database), &status) == 0 ? FileStatus(status) : nil
       let name = MemberPath.components(database).last ?? ""
-      ownNames = Set(["", "-wal", "-shm", "-journal"].map { MemberPath.key(name + $0) })
+      ownNames = Set(([""] + SideFiles.endings).map { MemberPath.key(name + $0) })
     }
 
     mutating func list(_ root: CompanionRoot, _ number: Int) throws {

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Where a companion is that somebody named: at the end of the links of its path, which are that person's own. They are
 /// followed once; what is swapped for a link afterwards, and every link below, is not followed.
 struct CompanionPlace {
@@ -15,7 +13,7 @@ struct CompanionPlace {
   init(of companion: Companion, beside database: String) {
     let named = (companion.isAbsolute ? "/" : RestoredFile.folder(of: database), companion.components)
     let path = "\(named.0 == "/" ? "" : named.0)/\(named.1.joined(separator: "/"))"
-    let real = Self.resolved(path)
+    let real = realPath(path)
     leadsToDatabase = ([""] + SideFiles.endings).contains { MemberPath.isSame(real ?? "", database + $0) }
     guard let real, let name = MemberPath.components(real).last, !leadsToDatabase else {
       // As far as it can be gone without following anything: it is missing, or cannot be looked at.
@@ -24,12 +22,5 @@ struct CompanionPlace {
     }
     folder = RestoredFile.folder(of: real)
     components = [name]
-  }
-
-  /// `nil`, and `errno`, when nothing is there.
-  static func resolved(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 }

@@ -10,9 +10,8 @@ final class StagedCompanions: Sendable {
   let tops: [String]
   /// The member that is the folder of a Core Data store's external files.
   let supportFolder: String?
-  /// Files, and the bytes of their content.
+  /// How many of the members are files.
   let files: Int
-  let bytes: Int
   private let tree: MemberTree
   private let folder: String
   private let lock: FolderHandle
@@ -61,7 +60,6 @@ final class StagedCompanions: Sendable {
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
     supportFolder = tops.first { MemberPath.isSame($0, support) }
     files = members.count { $0.file != nil }
-    bytes = members.reduce(0) { $0.addingReportingOverflow(Int(clamping: $1.file?.length ?? 0)).partialValue }
   }
 
   /// The topmost of some members' paths.
@@ -144,10 +142,7 @@ final class StagedCompanions: Sendable {
   /// Removes what was not named.
   func discard() { tree.remove() }
 
-  /// Names of up to 255 bytes leave no room for more: a long one is told by its hash.
-  private static func prefix(_ name: String) -> String {
-    ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-members-"
-  }
+  private static func prefix(_ name: String) -> String { ".\(shortName(name)).sealift-members-" }
 
   private static func sweep(_ folder: String, _ prefix: String) {
     guard let handle = FolderHandle(path: folder), let found = handle.names() else { return }
@@ -165,8 +160,6 @@ extension StagedCompanions {
     var folder: String?
     /// `.FILE_SUPPORT`, for a Core Data store.
     var supportFolder: String?
-    /// The one that there is; `FILE.companions` of both.
-    var path: String? { folder ?? supportFolder }
 
     func discard() { for path in [folder, supportFolder].compactMap({ $0 }) { MemberTree.remove(path) } }
   }
@@ -174,15 +167,6 @@ extension StagedCompanions {
   /// Where a version's companions come to lie beside a new file.
   static func places(beside path: String) -> (folder: String, support: String) {
     ("\(path).companions", "\(RestoredFile.folder(of: path))/\(SupportFolder.name(of: path))")
-  }
-
-  /// - Throws: `.usage`, before anything is fetched.
-  static func refuseIfPresent(_ reader: VersionReader, beside path: String) throws {
-    let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
-    let others = reader.core.members.dropFirst().contains { !MemberPath.isSameOrAbove(support, $0.path) }
-    let places = places(beside: path)
-    if others { try demandFree(places.folder) }
-    if !support.isEmpty { try demandFree(places.support) }
   }
 
   /// Names everything beside a database that is about to get its name: the folder of external files under the new
@@ -209,22 +193,5 @@ extension StagedCompanions {
       published.discard()
       throw error
     }
-  }
-}
-
-/// What comes with a version, put beside a new file that is about to get its name.
-struct Companions: Sendable {
-  private let reader: VersionReader
-
-  init(_ reader: VersionReader) { self.reader = reader }
-
-  /// Restores and names everything: see `StagedCompanions.publish`.
-  /// - Returns: `nil` when there is nothing but the database.
-  func restore(
-    beside path: String, onProgress: @escaping @Sendable (Int) -> Void = { _ in }
-  ) async throws -> StagedCompanions.Published? {
-    let staged = try await StagedCompanions.restore(reader, beside: path, onProgress: onProgress)
-    defer { staged?.discard() }
-    return try staged?.publish(beside: path)
   }
 }

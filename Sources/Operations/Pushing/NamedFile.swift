@@ -38,5 +38,5 @@ enum NamedFile {
     return "\(folder(world))/\(Digest.sha256(of: Array(identity.utf8)).hex.prefix(32))"
   }
 
-  private static func real(_ path: String) -> String { CompanionPlace.resolved(path) ?? path }
+  private static func real(_ path: String) -> String { realPath(path) ?? path }
 }

@@ -219,7 +219,7 @@ extension Push {
       world.reporter.notice("'\(database.name)' was copied page by page instead of vacuumed: \(reason)")
     }
     for file in snapshot.sideFilesAppeared {
-      world.reporter.notice(SideFile(file, of: database.path).remark)
+      world.reporter.notice(AppearedSideFile(file, of: database.path).remark)
     }
     if let stall = snapshot.longestWriterStall, stall > .milliseconds(500) {
       world.reporter.notice(

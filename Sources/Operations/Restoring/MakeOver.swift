@@ -37,7 +37,7 @@ package struct MakeOver: Sendable, Equatable {
   /// - Returns: the file that is to get the name, durable; what its check said, where it was checked anew. Where that is
   ///   another file than `file`, this one is gone.
   func apply(
-    to file: RestoredFile, _ path: String, replacing: Bool, _ version: VersionSummary, check: Push.Check
+    to file: RestoredFile, _ path: String, replacing: Bool, check: Push.Check
   ) async throws -> (file: RestoredFile, check: String?) {
     guard vacuum else {
       try await setJournalMode(ofImage: file.temporaryPath, isWAL: journal == .wal)

@@ -26,7 +26,8 @@ extension Pull {
       world.reporter.notice("what was fetched is \(place), and the same command goes on from there")
       return error
     }
-    let hint = "What was fetched is \(place), and the same command goes on from there; it may be deleted as well."
+    let hint =
+      "What was fetched is \(place), and the same command goes on from there. That file may also be deleted: then all is fetched again."
     told.hint = [told.hint, hint].compactMap { $0 }.joined(separator: " ")
     return told
   }

@@ -42,9 +42,9 @@ package struct Pull: Sendable {
   package var makeOver = MakeOver()
   /// How it is looked at; tests count that.
   package var check: Push.Check = { try await checkImage(at: $0) }
-  /// Of a restore that fails, so many bytes are worth a file that lies about until the next one. Tests make it small, and
-  /// the waves of `VersionReader` too.
+  /// Of a restore that fails, so many bytes are worth a file that lies about until the next one. Tests make it small.
   var keepsFrom = 16 << 20
+  /// Bytes fetched for one wave; tests make it small.
   var waveLength: Int?
 
   package init(_ world: World) { self.world = world }
@@ -67,7 +67,7 @@ package struct Pull: Sendable {
 
   func restore(_ found: FoundVersion, to path: String) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
-    try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path)
+    try found.demandFreePlaces(for: Restore.Request(place: .file(path)), beside: path)
     let spooled = try await spool(found, for: path)
     defer { spooled.discard() }
     let published = try await keeping(spooled) {
@@ -84,15 +84,18 @@ package struct Pull: Sendable {
   }
 
   /// What the version has besides its database, into `<path>.companions` and, of a Core Data store, its support folder.
+  /// - Returns: `nil` when there is nothing but the database.
   func publishCompanions(
     of found: FoundVersion, _ reader: VersionReader, beside path: String
   ) async throws -> StagedCompanions.Published? {
     let done = Counter()
-    return try await Companions(reader).restore(beside: path) { [reporter = world.reporter] count in
+    let staged = try await StagedCompanions.restore(reader, beside: path) { [reporter = world.reporter] count in
       reporter.progress(
         Progress(
           .fetching, subject: found.summary.database, bytesDone: found.summary.size + done.add(count), bytesTotal: nil))
     }
+    defer { staged?.discard() }
+    return try staged?.publish(beside: path)
   }
 
   func outcome(

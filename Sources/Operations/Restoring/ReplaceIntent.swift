@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
 import Repositories
-import Sealing
 
 /// What a restore that replaces a database is about to do, written beside it before anything is moved: whoever comes
 /// after a restore that was killed knows from it where the old database is.
@@ -49,8 +48,7 @@ struct ReplaceIntent {
   /// Never taken for a leftover: it stays until the matter is settled.
   static func path(of database: String, _ mode: String = "replace") -> String {
     let name = MemberPath.components(database).last ?? ""
-    let short = name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))
-    return "\(RestoredFile.folder(of: database))/.\(short).sealift.\(mode)"
+    return "\(RestoredFile.folder(of: database))/.\(shortName(name)).sealift.\(mode)"
   }
 
   /// What stands now where nothing stood: that restore has put it there, or somebody who used what it had put. Beside a

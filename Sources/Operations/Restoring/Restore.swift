@@ -1,4 +1,3 @@
-import Glibc
 import Repositories
 import Sealing
 import Snapshots
@@ -123,7 +122,7 @@ package struct Restore: Sendable {
     if let remark = unfinished.remark { world.reporter.notice(remark) }
     let outcome =
       switch request.mode {
-      case .new: try await hinting(path) { try await restoreNew(found, at: path, request) }
+      case .new: try await hinting { try await restoreNew(found, at: path, request) }
       case .replace: try await replace(found, at: try Self.realPlace(of: path), request)
       case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request)
       }
@@ -134,7 +133,7 @@ package struct Restore: Sendable {
 
   private func restoreNew(_ found: FoundVersion, at path: String, _ request: Request) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
-    try found.demandRoom(for: request, beside: path)
+    try found.demandFreePlaces(for: request, beside: path)
     let spooled = try await pull.spool(found, for: path)
     defer { spooled.discard() }
     let beside = try await pull.keeping(spooled) {
@@ -186,53 +185,8 @@ package struct Restore: Sendable {
     }
   }
 
-  /// Where the links of a path lead: a linked database is replaced where it is, and the link stays.
-  static func realPlace(of path: String) throws -> String {
-    var status = stat()
-    guard lstat(path, &status) == 0 else {
-      // Nothing is there: then the folder has to be.
-      let folder = RestoredFile.folder(of: path)
-      guard let real = resolved(folder) else { throw RestoredFile.noFolder(folder) }
-      let name = MemberPath.components(path).last ?? ""
-      return real == "/" ? "/\(name)" : "\(real)/\(name)"
-    }
-    guard let real = resolved(path) else {
-      // Where a restore that was killed has moved away what the link leads to, the next one goes on.
-      if let gone = endOfLinks(path), case .inBetween = ReplaceIntent(database: gone).state { return gone }
-      throw OperationError(
-        .usage, code: "brokenLink", "\(path) is a link that leads nowhere",
-        hint: "Make what it leads to, or remove the link.")
-    }
-    guard stat(real, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw OperationError(.usage, code: "noFile", "\(path) is not a file", hint: "Name a database file.")
-    }
-    return real
-  }
-
-  /// Where a link leads at whose end nothing is; `nil` where there is not even a folder.
-  private static func endOfLinks(_ path: String) -> String? {
-    var at = path
-    for _ in 0..<40 {
-      var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-      let count = readlink(at, &buffer, buffer.count)
-      guard count > 0 else { break }
-      let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      at = target.hasPrefix("/") ? target : "\(RestoredFile.folder(of: at))/\(target)"
-    }
-    guard let folder = resolved(RestoredFile.folder(of: at)), let name = MemberPath.components(at).last else {
-      return nil
-    }
-    return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
-  }
-
-  private static func resolved(_ path: String) -> String? {
-    guard let real = realpath(path, nil) else { return nil }
-    defer { free(real) }
-    return String(cString: real)
-  }
-
   /// Where something is in the way of a new file, a restore knows two ways on.
-  func hinting<Value>(_ path: String, _ work: () async throws -> Value) async throws -> Value {
+  func hinting<Value>(_ work: () async throws -> Value) async throws -> Value {
     do { return try await work() } catch var error as OperationError where error.code == "destinationExists" {
       error.hint =
         "Stop its application and add --replace, or add --live while it runs; or name another file with --to."

@@ -30,7 +30,7 @@ final class RestoreBeside: Sendable {
     try CompanionsPlace.demandOwn(places, beside: path)
     try CompanionsPlace.demandWay(to: places, beside: path)
     let owners = MemberOwners(of: places, database: Restore.model(of: path))
-    try found.demandRoom(for: request, beside: path)
+    try found.demandFreePlaces(for: request, beside: path)
     let count = Counter()
     staged = try await StagedCompanions.restore(reader, beside: path, owners: owners) {
       [reporter = restore.world.reporter] bytes in
@@ -121,7 +121,7 @@ extension FoundVersion {
   }
 
   /// - Throws: `.usage` when something stands there that is not to be replaced.
-  func demandRoom(for request: Restore.Request, beside path: String) throws {
+  func demandFreePlaces(for request: Restore.Request, beside path: String) throws {
     guard request.mode == .new else { return }
     for place in companionPlaces(of: request, beside: path) { try StagedCompanions.demandFree(place.path) }
   }

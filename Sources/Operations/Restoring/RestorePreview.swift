@@ -36,7 +36,7 @@ package struct RestorePreview: Sendable {
     identical = makeOver.isNothing
     permissions = found.permissions
     note { try makeOver.demandImage(found) }
-    note { try found.demandRoom(for: Restore.Request(place: .file(path)), beside: path) }
+    note { try found.demandFreePlaces(for: Restore.Request(place: .file(path)), beside: path) }
     lookAtNewFile()
     lookAtFolder(RestoreRoom(found, beside: path, makeOver))
   }
@@ -49,9 +49,9 @@ package struct RestorePreview: Sendable {
     note { try restore.demandSense(request, found) }
     note { try restore.pull.makeOver.demandImage(found) }
     guard mode != .new else {
-      do { try await restore.hinting(path) { try RestoredFile.refuseIfPresent(path) } } catch { note { throw error } }
+      do { try await restore.hinting { try RestoredFile.refuseIfPresent(path) } } catch { note { throw error } }
       note { try ReplaceIntent(database: path).demandSettled() }
-      note { try found.demandRoom(for: request, beside: path) }
+      note { try found.demandFreePlaces(for: request, beside: path) }
       lookAtCompanions(of: found, request, path)
       lookAtFolder(RestoreRoom(found, beside: path, restore.pull.makeOver))
       return

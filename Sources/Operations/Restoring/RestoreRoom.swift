@@ -16,7 +16,7 @@ struct RestoreRoom {
   let most: Int
 
   /// Of a file of its own, which takes the place of another one only when it is complete; one that is repacked stands
-  /// beside the one that it is made of, and is no larger. What an earlier restore left there is gone on with, or goes.
+  /// beside the one that it is made of, and is no larger. What an earlier restore left there is taken over, or removed.
   init(_ found: FoundVersion, beside path: String, _ makeOver: MakeOver) {
     let size = found.summary.size
     let bytes = max(0, size - RestoredFile.leftoverBytes(besides: path))

@@ -1,6 +1,5 @@
 import Glibc
 import Repositories
-import Sealing
 
 /// What restores that were killed left beside their destination, or left there on purpose to go on from.
 extension RestoredFile {
@@ -16,10 +15,7 @@ extension RestoredFile {
     "\(folder)/\(temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
   }
 
-  /// Names of up to 255 bytes leave no room for more: a long one is told by its hash.
-  private static func temporaryPrefix(_ name: String) -> String {
-    ".\(name.utf8.count <= 100 ? name : String(Digest.sha256(of: Array(name.utf8)).hex.prefix(32))).sealift-"
-  }
+  private static func temporaryPrefix(_ name: String) -> String { ".\(shortName(name)).sealift-" }
 
   /// Removes what killed restores of a database left beside it.
   static func sweep(besides path: String) throws { try sweep(folder(of: path), leftoversOf: name(of: path)) }

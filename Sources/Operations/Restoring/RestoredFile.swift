@@ -21,13 +21,10 @@ final class RestoredFile: MemberDestination {
   /// What file systems say that know no locks.
   static let knowsNoLocks = [ENOLCK, EOPNOTSUPP, ENOSYS]
 
-  /// Side files that SQLite would take for the restored database's own.
-  private static let sideFiles = ["-wal", "-shm", "-journal"]
-
   /// - Parameters:
   ///   - replacing: what is there now is going to be moved away before this file gets its name.
   ///   - kin: the path whose leftovers are removed and under whose name this one would be found; by default its own.
-  ///   - note: of the version that is fetched, where a leftover that holds some of it is to be gone on with.
+  ///   - note: of the version that is fetched, where a leftover that holds some of it is to be taken over.
   init(for path: String, replacing: Bool = false, kin: String? = nil, noting note: FetchNote? = nil) throws {
     self.path = path
     folder = Self.folder(of: path)
@@ -75,11 +72,11 @@ final class RestoredFile: MemberDestination {
     if lstat(path, &status) == 0 {
       throw OperationError(
         .usage, code: "destinationExists", "\(path) exists already",
-        hint: "Name a file that does not exist; nothing is ever replaced.")
+        hint: "Name a file that does not exist; nothing is ever replaced unasked.")
     }
-    for suffix in sideFiles where lstat(path + suffix, &status) == 0 {
+    for ending in SideFiles.endings where lstat(path + ending, &status) == 0 {
       throw OperationError(
-        .usage, code: "sideFileExists", "\(path)\(suffix) exists: SQLite would apply it to the restored database",
+        .usage, code: "sideFileExists", "\(path)\(ending) exists: SQLite would apply it to the restored database",
         hint: "Move it away together with the database that it belongs to, or restore under another name.")
     }
   }
@@ -133,7 +130,7 @@ final class RestoredFile: MemberDestination {
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
     let problem = WholeTransfer.write(bytes, to: descriptor, at: offset)
     guard problem == 0 else { throw Self.failure("cannot write \(temporaryPath)", problem) }
-    writeBack.note(bytes.count)
+    writeBack.wrote(bytes.count)
   }
 
   /// Fills the buffer from an offset on.
@@ -189,7 +186,8 @@ final class RestoredFile: MemberDestination {
     guard descriptor >= 0 else { throw failure("cannot write in \(folder(of: path))", errno) }
     defer { close(descriptor) }
     do {
-      try bytes.withUnsafeBytes { try put($0, to: descriptor) }
+      let problem = bytes.withUnsafeBytes { WholeTransfer.write($0, to: descriptor) }
+      guard problem == 0 else { throw failure("cannot write \(path)", problem) }
       guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw failure("cannot write \(path)", errno) }
       try synchronizeFolder(of: path)
     } catch {
@@ -211,18 +209,9 @@ final class RestoredFile: MemberDestination {
       for start in stride(from: 0, to: length, by: buffer.count) {
         let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, length - start)])
         try read(into: part, at: start)
-        try Self.put(UnsafeRawBufferPointer(part), to: output)
+        let problem = WholeTransfer.write(UnsafeRawBufferPointer(part), to: output)
+        guard problem == 0 else { throw Self.failure("cannot write the output", problem) }
       }
-    }
-  }
-
-  private static func put(_ bytes: UnsafeRawBufferPointer, to output: Int32) throws {
-    var done = 0
-    while done < bytes.count {
-      let put = Glibc.write(output, UnsafeRawBufferPointer(rebasing: bytes[done...]).baseAddress, bytes.count - done)
-      if put < 0, errno == EINTR { continue }
-      guard put > 0 else { throw failure("cannot write the output", errno) }
-      done += put
     }
   }
 

@@ -6,7 +6,7 @@ enum ShellMoves {
 
   /// What is there goes, the database first; then what was there comes back, the database last: SQLite takes a -wal for
   /// that of whatever database it stands beside. Whether the last step is done tells whether all is, so that a command
-  /// that was cut is gone on with.
+  /// that was cut does the rest when it is run again.
   /// - Parameters:
   ///   - endings: of what goes and comes with it.
   ///   - old: where those are that stood there before, in the order in which they come back.
@@ -52,4 +52,10 @@ enum ShellMoves {
     let (from, to) = (shellQuoted(path), shellQuoted(other))
     return "{ \(isGone(path)) || { mv -nT -- \(from) \(to) && [ ! -e \(from) ]; }; }"
   }
+}
+
+/// Text as a shell reads it as one word. A quotation mark is one whatever accent follows.
+func shellQuoted(_ text: String) -> String {
+  let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
+  return "'" + parts.map(String.init).joined(separator: "'\\''") + "'"
 }

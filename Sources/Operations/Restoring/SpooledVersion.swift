@@ -36,7 +36,7 @@ extension Pull {
         return SpooledVersion(
           file: file, reader: reader, check: checked.outcome, checkedAt: checked.time, isIdentical: true)
       }
-      let made = try await makeOver.apply(to: file, path, replacing: replacing, found.summary, check: check)
+      let made = try await makeOver.apply(to: file, path, replacing: replacing, check: check)
       return SpooledVersion(
         file: made.file, reader: reader, check: made.check ?? checked.outcome,
         checkedAt: made.check == nil ? checked.time : .restore, isIdentical: false)

@@ -17,6 +17,20 @@ enum WholeTransfer {
     }
   }
 
+  /// Where the descriptor stands.
+  /// - Returns: 0, or the error's number.
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let put = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if put < 0, errno == EINTR { continue }
+      guard put > 0 else { return put < 0 ? errno : EIO }
+      done += put
+    }
+    return 0
+  }
+
   /// Fills the buffer from an offset on.
   /// - Returns: 0, or the error's number; `EIO` where the file ends before.
   static func read(into buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int) -> Int32 {

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Storage
 
 /// Brings a file to the disk while it is still being filled, so that the last `fsync` finds little left, and notes how much
@@ -26,8 +27,8 @@ final class WriteBack: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Notes bytes that were written anywhere in the file.
-  func note(_ count: Int) {
+  /// So many bytes were written anywhere in the file.
+  func wrote(_ count: Int) {
     let isDue = state.withLock { state in
       state.unwritten += count
       guard state.unwritten >= Self.step, !state.isRunning else { return false }
@@ -50,19 +51,8 @@ final class WriteBack: Sendable {
   /// - Returns: 0, or the number of the first error, also of one that happened meanwhile.
   func finish() -> Int32 { synchronize(fsync) }
 
-  /// On a thread of its own, because it waits for the disk.
-  private func begin() {
-    var thread = pthread_t()
-    let failure = pthread_create(
-      &thread, nil,
-      { context in
-        guard let context else { return nil }
-        Unmanaged<WriteBack>.fromOpaque(context).takeRetainedValue().run()
-        return nil
-      }, Unmanaged.passRetained(self).toOpaque())
-    guard failure == 0 else { return Unmanaged.passUnretained(self).release() }
-    pthread_detach(thread)
-  }
+  /// On a thread of its own, because it waits for the disk. Where there can be none, the last `fsync` has it all to do.
+  private func begin() { _ = startThread { self.run() } }
 
   private func run() {
     _ = mark()

@@ -34,7 +34,6 @@ final class ChainFrames: @unchecked Sendable {
 
     var bases: Range<Int> { firstBase..<firstBase + Int(baseCount) }
     var isNode: Bool { type == UnitType.node.rawValue }
-    var unitRange: Range<Int> { firstUnit..<firstUnit + Int(units) }
   }
 
   /// Units that a delta rests on.

@@ -9,11 +9,11 @@ final class CheckSpool: Sendable {
     var free: [Int: [Int]] = [:]
   }
 
-  private let file: BaseFile
+  private let file: ScratchFile
   private let room = Locked(Room())
 
   /// - Throws: `.stateFolder`.
-  init(in folder: String) throws(RepositoryError) { file = try BaseFile(in: folder) }
+  init(in folder: String) throws(RepositoryError) { file = try ScratchFile(in: folder) }
 
   /// - Returns: where it lies.
   /// - Throws: `.stateFolder`, on a full disk too.

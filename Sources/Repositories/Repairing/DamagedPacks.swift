@@ -3,7 +3,8 @@ package import Sealing
 /// Packs of a chain that a check found damaged or missing: nothing is referred to in them any more, so that every push
 /// stores anew what only they held.
 ///
-/// Remembered by this machine, durably, one hexadecimal name a line; when that is lost, the next repair finds them again.
+/// Remembered by this machine, durably, one hexadecimal name a line, and in the last line `next <number>`; when that is
+/// lost, the next repair finds them again.
 package struct DamagedPacks: Sendable {
   private static let numberKey = "next "
 

@@ -22,7 +22,7 @@ struct Salvage: Sendable {
     guard let core = manifest.core else { return nil }
     let files = core.members.compactMap(\.file)
     guard files.count == manifest.body.maps.count else { return nil }
-    let scratch = try BaseFile(in: folder)
+    let scratch = try ScratchFile(in: folder)
     var frames = try await frames(from: local)
     var members: [ScratchMember] = []
     var start = 0

@@ -4,13 +4,13 @@ import Sealing
 /// one version share the file, one behind the other.
 struct ScratchMember: MemberDestination {
   let length: Int
-  private let file: BaseFile
+  private let file: ScratchFile
   /// Where it begins in the file.
   private let start: Int
 
   /// As zeros, behind what the file holds so far.
   /// - Throws: `.stateFolder`.
-  init(length: Int, at start: Int, of file: BaseFile) throws(RepositoryError) {
+  init(length: Int, at start: Int, of file: ScratchFile) throws(RepositoryError) {
     self.length = length
     self.file = file
     self.start = start

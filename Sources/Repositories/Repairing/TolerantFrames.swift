@@ -10,7 +10,7 @@ struct TolerantFrames {
   private let state: StateFolder
   private let decoder: FrameDecoder
   /// Decoded frames that others rest on, and where they lie.
-  private let bases: BaseFile
+  private let bases: ScratchFile
   private var slots: [FramePlace: Int] = [:]
   private var end = 0
   private var lost: Set<FramePlace> = []
@@ -26,7 +26,7 @@ struct TolerantFrames {
     self.local = local
     self.state = state
     decoder = FrameDecoder(keys: frames.packs.repository.keys)
-    bases = try BaseFile(in: folder)
+    bases = try ScratchFile(in: folder)
   }
 
   /// - Returns: `nil` when the frame, or what it rests on, is lost.

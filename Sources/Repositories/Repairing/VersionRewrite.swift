@@ -74,7 +74,7 @@ package struct VersionRewrite: Sendable {
       // A prune may be about to delete the manifest itself.
       if presence.holds(written.packs), !presence.condemns(written.manifest.name.digest) {
         guard try await !repository.forgotten(of: chain, state: state).contains(written.manifest.facts) else {
-          throw givenUp(written.manifest)
+          throw forgottenMeanwhile(written.manifest)
         }
         try OwnWords.add(written.manifest, in: state)
         return packs.end(with: written.packs)
@@ -86,7 +86,7 @@ package struct VersionRewrite: Sendable {
       hint: "Let the prune that is running end, then repair again.")
   }
 
-  private func givenUp(_ manifest: StoredManifest) -> RepositoryError {
+  private func forgottenMeanwhile(_ manifest: StoredManifest) -> RepositoryError {
     let id = manifest.id.hex.prefix(12)
     return RepositoryError(
       .conflict, "version \(id) was forgotten while it was repaired",

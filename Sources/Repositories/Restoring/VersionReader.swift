@@ -87,7 +87,7 @@ package struct VersionReader: Sendable {
     let planner = WavePlanner(plan, of: frames, limits: limits)
     try await planner.findBases()
     let decoder = WaveDecoder(
-      frames, bases: try BaseFile(in: tableFolder), workers: Self.workers, proving: proving)
+      frames, bases: try ScratchFile(in: tableFolder), workers: Self.workers, proving: proving)
     try await withThrowingTaskGroup(of: (Int, RestoreWave).self) { group in
       var fetched: [Int: RestoreWave] = [:]
       var (planned, decoded) = (0, 0)

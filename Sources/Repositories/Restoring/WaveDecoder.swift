@@ -4,13 +4,15 @@ import Storage
 /// Decodes waves one after the other, on all cores, and hands out what the member wants.
 struct WaveDecoder {
   private let frames: VersionFrames
-  private let bases: BaseFile
+  /// Decoded frames that others rest on: what would else be decoded again and again, or held in memory that grows with the
+  /// database.
+  private let bases: ScratchFile
   private let workers: Int
   private let proving: Bool
   private let decoders: WorkerPool<FrameDecoder>
 
   /// - Parameter proving: check the content of each frame by itself too, which names the one that is wrong.
-  init(_ frames: VersionFrames, bases: BaseFile, workers: Int, proving: Bool) {
+  init(_ frames: VersionFrames, bases: ScratchFile, workers: Int, proving: Bool) {
     self.proving = proving
     self.frames = frames
     self.bases = bases

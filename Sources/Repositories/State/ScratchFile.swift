@@ -1,8 +1,7 @@
 import Glibc
 
-/// Decoded frames that others rest on, in a file without a name: what a restore would else decode again and again, or
-/// hold in memory that grows with the database. Parts may be read and written by several tasks at once.
-final class BaseFile: Sendable {
+/// Bytes that only this run needs, in a file without a name. Parts may be read and written by several tasks at once.
+final class ScratchFile: Sendable {
   private let descriptor: Int32
 
   /// - Throws: `.stateFolder`.
@@ -19,7 +18,7 @@ final class BaseFile: Sendable {
           descriptor, UnsafeRawBufferPointer(rebasing: $0[done...]).baseAddress, $0.count - done, off_t(offset + done))
       }
       if put < 0, errno == EINTR { continue }
-      guard put > 0 else { throw NamelessFile.failure("cannot keep what deltas rest on", errno) }
+      guard put > 0 else { throw NamelessFile.failure("cannot write a scratch file", errno) }
       done += put
     }
   }
@@ -41,7 +40,7 @@ final class BaseFile: Sendable {
         }
       }
     }
-    guard problem == 0 else { throw NamelessFile.failure("cannot read what deltas rest on", problem) }
+    guard problem == 0 else { throw NamelessFile.failure("cannot read a scratch file", problem) }
     return joined
   }
 }

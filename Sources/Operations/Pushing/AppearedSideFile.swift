@@ -1,7 +1,7 @@
 import Glibc
 
 /// A file that SQLite made beside a database because we read it.
-struct SideFile {
+struct AppearedSideFile {
   private let path: String
   private let belongsToOwner: Bool
 

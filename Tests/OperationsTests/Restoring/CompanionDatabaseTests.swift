@@ -7,7 +7,7 @@ import Testing
 @testable import Operations
 
 /// A database that comes along with another one: what SQLite keeps beside it goes with it, and comes back with it.
-@Suite struct RestoreLibraryTests {
+@Suite struct CompanionDatabaseTests {
   /// `library.db` and `keys` were pushed with `app.db`. Now another `library.db` is there, with a -wal of its own, and
   /// no `keys`.
   private struct Home {

@@ -1,3 +1,5 @@
+package import Storage
+
 /// Calls made and bytes moved, as far as they succeeded.
 package struct Tally: Sendable, Hashable {
   package var puts = 0
@@ -16,7 +18,7 @@ package struct Tally: Sendable, Hashable {
   package var calls: Int { puts + gets + heads + lists + deletes + failures }
 }
 
-/// Counts what goes through it, for progress and for tests.
+/// Counts what goes through it.
 package final class TallyingStore: ObjectStore {
   private let base: any ObjectStore
   private let counted = Locked(Tally())
