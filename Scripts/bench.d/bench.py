@@ -8,11 +8,13 @@ from kinds import KINDS
 from results import Results
 from room import Wire, target_of
 from stock import Stock
+from studies.matrix import RESTORE_AFTER
 
 FAMILIES = ["sealift", "restic", "borg", "duplicity", "rclone", "litestream", "shell", "limit"]
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 ALWAYS = ["first", "restore", "unchanged"]
-STUDIES = ["matrix", "sustained", "list", "start", "throughput", "memory", "profile", "large"]
+CELLS = [*ALWAYS, *CHANGES, *RESTORE_AFTER.values()]
+STUDIES = ["matrix", "sustained", "chain", "list", "start", "throughput", "memory", "profile", "large"]
 
 
 def all_tools():
@@ -29,11 +31,11 @@ def parse(arguments):
     parser.add_argument(
         "--tools", type=words, default=[], help="families or names, such as sealift,restic/vacuum; all when not given"
     )
-    parser.add_argument("--changes", type=words, default=ALWAYS + CHANGES, help=f"of {','.join(ALWAYS + CHANGES)}")
+    parser.add_argument("--changes", type=words, default=CELLS, help=f"of {','.join(CELLS)}")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", type=words, default=[], help=f"of {','.join(STUDIES)}; all but large when not given")
     parser.add_argument(
-        "--large", action="store_true", help="also the 10 GiB database: takes an hour, 40 GB of disk, 10 GB of memory"
+        "--large", action="store_true", help="also the 10 GiB database: takes hours, 60 GB of disk, 10 GB of memory"
     )
     parser.add_argument("--versions", type=int, default=100, help="of the sustained study")
     parser.add_argument("--listed", type=int, default=1000, help="versions of the list study")
@@ -43,7 +45,7 @@ def parse(arguments):
     parser.add_argument("--servers", help=argparse.SUPPRESS)
     parser.add_argument("--programs", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    for given, known in ((options.kind, KINDS), (options.changes, ALWAYS + CHANGES), (options.only, STUDIES)):
+    for given, known in ((options.kind, KINDS), (options.changes, CELLS), (options.only, STUDIES)):
         if unknown := set(given) - set(known):
             parser.error(f"there is no {', '.join(sorted(unknown))}; choose of {', '.join(known)}")
     return options
@@ -60,8 +62,8 @@ def chosen_tools(names):
 def main():
     options = parse(sys.argv[1:])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    os.makedirs(options.out, exist_ok=True)
     if not options.report:
+        os.makedirs(options.out, exist_ok=True)
         run(options)
     report.write(options.out)
 

@@ -22,7 +22,7 @@ COLOURS = {
 def colour(tool):
     """By family; the second variant of one is lighter."""
     base = COLOURS.get(tool.split("/")[0], "#555555")
-    second = tool.endswith(("/pages", "/backup", "/once", "-backup"))
+    second = tool.removesuffix("+key").endswith(("/pages", "/backup", "/once", "-backup"))
     return "#" + "".join(
         f"{(int(base[i:i + 2], 16) + 255) // 2 if second else int(base[i:i + 2], 16):02x}" for i in (1, 3, 5)
     )
@@ -99,7 +99,7 @@ def bars(title, groups, show):
 
 
 def lines(title, series, show_x, show_y, logarithmic_x=True):
-    """One line for each tool: series = [(tool, [(x, y)])], y logarithmic."""
+    """One line for each tool: series = [(tool, [(x, y)])], y logarithmic; dashed for what opens by key file."""
     points = [(x, y) for _, found in series for x, y in found if y]
     if not points:
         return None
@@ -120,7 +120,8 @@ def lines(title, series, show_x, show_y, logarithmic_x=True):
             parts.append(text(across(max(x, xs[0])), bottom + 20, show_x(x), "middle"))
     for place, (tool, found) in enumerate(series):
         path = " ".join(f"{across(x):.1f},{up.at(y):.1f}" for x, y in found if y)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour(tool)}" stroke-width="2"/>')
+        dashes = ' stroke-dasharray="6 4"' if tool.endswith("+key") else ""
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour(tool)}" stroke-width="2"{dashes}/>')
         if logarithmic_x:
             parts += [
                 f'<circle cx="{across(x):.1f}" cy="{up.at(y):.1f}" r="3" fill="{colour(tool)}"/>' for x, y in found if y

@@ -7,6 +7,8 @@ import charts, targets
 from figures import in_bytes, megabytes, seconds
 from tables import FAMILIES, measured, word
 
+BY_KEY_FILE = [f"sealift/{method}+key" for method in targets.METHODS]
+
 
 def write_all(figures, folder):
     """Writes the charts that there are figures for, and removes those of before: (file name, title) of each."""
@@ -35,18 +37,21 @@ def of_kinds(figures):
         for what in ("first", "update1"):
             title = f"Time of a push, {word(what)}, {kind}, against the size of the database (both logarithmic)"
             series = list(by_size(figures, kind, what))
-            yield f"time-{kind}-{what}", title, charts.lines(title, series, mebibytes_of, seconds)
+            yield f"time-{kind}-{what}", title, charts.lines(title, series, size_in_words, seconds)
 
 
 def by_size(figures, kind, what):
-    for tool in FAMILIES:
-        points = [(in_bytes(size), figures.median(kind, size, tool, what, "wall")) for size in figures.sizes(kind)]
-        if any(wall for _, wall in points):
+    """What opens by key file has a line of its own where it alone was measured on more than 1 GiB."""
+    for tool in [*FAMILIES, *BY_KEY_FILE]:
+        sizes = figures.sizes_of(kind, tool, what)
+        points = [(in_bytes(size), figures.median(kind, size, tool, what, "wall")) for size in sizes]
+        points = [(size, wall) for size, wall in points if wall]
+        if points and (tool in FAMILIES or points[-1][0] > 1 << 30):
             yield tool, points
 
 
-def mebibytes_of(size):
-    return f"{size >> 20} MiB"
+def size_in_words(size):
+    return f"{size >> 30} GiB" if size >= 1 << 30 else f"{size >> 20} MiB"
 
 
 def of_series(figures):

@@ -88,6 +88,12 @@ class Figures:
         found = {of for k, of, tool, what in self.groups if k == kind and what == "first" and "+" not in tool}
         return sorted((size for size in found if in_bytes(size) <= 1 << 30), key=in_bytes)
 
+    def sizes_of(self, kind, family, what):
+        """All that one tool was measured on, 10 GiB too, ascending."""
+        tools = self.variants(family)
+        found = {of for k, of, tool, w in self.groups if k == kind and w == what and tool in tools}
+        return sorted(found, key=in_bytes)
+
 
 def tells(cell, metric):
     """Whether a cell has this figure, and it can be believed."""
@@ -95,8 +101,10 @@ def tells(cell, metric):
 
 
 def one_sitting(cells):
+    """Whether they were taken within some hours, and, as far as that was noted, by one machine."""
     moments = [cell["at"] for cell in cells if "at" in cell]
-    return not moments or max(moments) - min(moments) <= SITTING
+    machines = {cell["processor"] for cell in cells if cell.get("processor")}
+    return len(machines) < 2 and (not moments or max(moments) - min(moments) <= SITTING)
 
 
 def in_bytes(size):

@@ -2,8 +2,9 @@
 """Runs one command and measures it with everything it starts.
 
 `Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk; and for
-how many seconds the machine's cores were busy meanwhile, with whatever. Memory is the anonymous memory of the whole tree, sampled every few milliseconds (VmHWM would count the pages of mapped files
-and databases too, which are the system's to take back), with the greatest resident size of one process beside it.
+how many seconds the machine's cores were busy meanwhile, with whatever. Memory is the anonymous memory of the whole
+tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and databases too, which are the
+system's to take back), with the greatest resident size of one process beside it.
 """
 
 import ctypes, dataclasses, os, signal, subprocess, threading, time
@@ -70,6 +71,24 @@ def anonymous_memory(root):
         except OSError:
             pass
     return total
+
+
+def forget_resident_peak(pid):
+    """Lets the peak of a living process begin anew (proc(5), clear_refs)."""
+    try:
+        with open(f"/proc/{pid}/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pass  # it has ended, and whoever waits for it will say so
+
+
+def resident_peak(pid):
+    """The greatest resident size of a living process in bytes; 0 when it has ended."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
 
 
 def cpu_time(root):

@@ -4,18 +4,28 @@
 TEXT = """
 ## How it is measured
 
-* **Bytes** sent to the S3 server (Ceph's RADOS Gateway, in memory, on 127.0.0.1) and received from it are those that the
-  kernel counted at both ends of every connection: TCP payload, HTTP's headers included, without what was sent again.
-  **Requests** are the lines of the server's own access log. **Stored** is a listing of the bucket.
+* **Bytes** sent to the S3 server (Ceph's RADOS Gateway, in memory, on 127.0.0.1) are the kernel's count of what the
+  client's end of each connection sent; bytes received from it are the count of the server's end. On loopback that is
+  what the other end got: TCP payload, HTTP's headers included, without what was sent again. **Requests** are the lines
+  of the server's own access log. **Stored** is a listing of the bucket.
 * **Time** is that of all commands a tool needs, copies included; **CPU** is user and system time of all their
   processes, orphans too, not of the server. **Memory** is the peak of the anonymous memory of the whole tree of
-  processes, sampled every 4 ms: a shorter peak can be missed.
+  processes, sampled every 4 ms: a shorter peak can be missed. What is not counted in it are pages of mapped files,
+  also of files without a name that a program keeps its tables in: they are the system's to take back. They are in
+  the **resident** size beside it, which is the greatest that the kernel noted of one process, not of all together.
   A cell that began while the load was above the number of cores and two more, or during which the host of the virtual
   machine gave more than a tenth of its time to others, counts for bytes, requests and memory, but not for time.
-  Times are compared only where both were taken within three hours.
+  Times are compared only where both were taken within three hours. Cells of several days and machines may stand side
+  by side; the head of this report says of how many.
 * Databases and changes are seeded: the same rows on every machine. Every change is made to the database of the first
   push, in one transaction, and every tool is taken back to its own state after the first push before it. A run is one
   turn of the tools that take part in it, one after the other; ratios are taken within a run and their median is told.
+* The newest version is **restored twice**: right after the first push, which is the best case of whoever keeps a change
+  apart from what it changes, and after 1 % updates, with one change to be put in. A target for restores counts both.
+  "Restore at the end of a chain" is after thirty such changes, each pushed, in as many runs as the rest; nothing is
+  measured there but the restore. rclone and the shell script keep whole files, so a chain makes no difference to them,
+  and Litestream `-once` sends the whole anew each time; they stand there for comparison. The daemon keeps what it
+  shipped after each change, since its compaction is set to once a day.
 * Before the first push, and before a push of an unchanged database, files are left alone for 2.2 s (duplicity: 1.1 s):
   what was touched within the grain of the clock is not believed to be unchanged by its times. After a change that was
   pushed at once, the next push looks at the content once more. The wait is in no figure.
@@ -31,10 +41,12 @@ TEXT = """
   gigabyte pays seconds for that, and the next one nothing.
 * Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
 * Rivals restore their newest version only. The series of a hundred pushes are of Sealift, restic, duplicity and the
-  computed limit, each once; what one version needs there is what Sealift itself says of it, and what a restore really
-  received stands below. The lists of 1,000 versions are of a 1 MiB database pushed
-  1,000 times: by `pages`, and for restic and borg from `.backup` copies; borg's cold list begins with fetching its
-  repository. Everything of 10 GiB is Sealift's alone.
+  computed limit, each once, restores included; what one version needs there is what Sealift itself says of it, and what
+  a restore really received stands below. The lists of 1,000 versions are of a 1 MiB database pushed 1,000 times: by
+  `pages`, and for restic and borg from `.backup` copies; borg's cold list begins with fetching its
+  repository. Everything of 10 GiB is Sealift's alone, by key file (dashed in the charts): first push, one changed page,
+  unchanged, 1 % updates, restore; its memory is compared with that of 1 GiB after the same first push, 1 % updates and
+  restore.
 * **Disk** is what files with a name take; tables that Sealift keeps in files without one, some tens of bytes for each
   page, are not seen. Litestream keeps its files beside the database, where the application's own `-wal` grows too; it has no
   figure.

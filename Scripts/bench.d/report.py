@@ -1,44 +1,54 @@
 #!/usr/bin/python3
 """Writes Docs/Benchmarks.md and its charts from the cells: every figure there comes from here."""
-import collections, json, os, shutil, statistics
+import collections, datetime, json, os, statistics, sys
 
-import bounds, drawing, method, tables
+import bounds, drawing, method, readme, tables
 from figures import Figures
-from results import PUBLISHED, Results
+from results import Results
 
-DOCS = f"{os.path.dirname(os.path.abspath(__file__))}/../../Docs"
+ROOT = os.path.realpath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
 
 
-def write(folder):
-    results = Results(folder)
+def write(folder, root=ROOT):
+    """Of the cells in the folder and of those that are kept in Docs/benchmarks; writes nothing unless there are any."""
+    docs = f"{root}/Docs"
+    results = Results(folder, published=f"{docs}/benchmarks/cells.jsonl")
     figures = Figures(results)
+    machine = newest_machine(folder, docs)
+    if not figures.groups or machine is None:
+        sys.exit(
+            f"bench: there is nothing to write a report of: neither {folder} nor {docs}/benchmarks has measured cells "
+            "(*.jsonl) and the machine they are of (machine.json). Scripts/bench without --report measures."
+        )
     results.publish()
-    machine = newest_machine(folder)
+    with open(f"{docs}/benchmarks/machine.json", "w") as file:
+        json.dump(machine, file, indent=2)
     parts = [
         heading(figures, machine),
         *tables.target_table(figures),
         *bounds.unmet(figures),
-        *pictures(drawing.write_all(figures, f"{DOCS}/charts")),
+        *pictures(drawing.write_all(figures, f"{docs}/charts")),
         *tables.kinds(figures),
         *tables.sustained(figures),
+        *tables.chain(figures),
         *tables.profile(figures),
         *tables.floors(figures),
         *tables.studies(figures),
         method.TEXT.strip(),
         *tables.failures(figures),
     ]
-    with open(f"{DOCS}/Benchmarks.md", "w") as file:
+    with open(f"{docs}/Benchmarks.md", "w") as file:
         file.write("\n\n".join(parts) + "\n")
+    readme.write(figures, f"{root}/README.md")
     print("bench: wrote Docs/Benchmarks.md", flush=True)
 
 
-def newest_machine(folder):
-    """What was noted of the machine that measured last, here or elsewhere."""
-    published = f"{os.path.dirname(PUBLISHED)}/machine.json"
-    if os.path.exists(f"{folder}/machine.json"):
-        shutil.copyfile(f"{folder}/machine.json", published)
-    with open(published) as file:
-        return json.load(file)
+def newest_machine(folder, docs):
+    """What was noted of the machine that measured last, here or elsewhere; None where nothing was."""
+    for path in (f"{folder}/machine.json", f"{docs}/benchmarks/machine.json"):
+        if os.path.exists(path):
+            with open(path) as file:
+                return json.load(file)
 
 
 def heading(figures, machine):
@@ -48,21 +58,40 @@ def heading(figures, machine):
         f"# Benchmarks\n\nWritten by `Scripts/bench` from {len(loads)} measured cells; no figure is by hand.\n"
         f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['memory']} of memory, "
         f"{machine['kernel']}. {versions}.\nThe S3 server ran on the same cores. Before a cell the machine's load was "
-        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most.{builds(figures)}{processors(figures)}"
+        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most.{builds(figures)}{sittings(figures)}"
     )
 
 
-def processors(figures):
-    """A warning when cells of several machines stand side by side: ratios are taken within one sitting, seconds are not."""
+def sittings(figures):
+    """On how many days of how many machines; a warning where there are several, because ratios are taken within one
+    sitting, and seconds stand side by side.
+    """
     found = collections.Counter(
-        cell.get("processor") or "of which nothing was noted"
+        (cell.get("processor") or "a machine that was not noted", day_of(cell))
         for runs in figures.groups.values()
         for cell in runs.values()
     )
     if len(found) < 2:
         return ""
-    told = ", ".join(f"{name} ({count})" for name, count in found.most_common())
-    return f" **The cells are of {len(found)} machines**: {told}; seconds of different machines are not the same."
+    machines = {}
+    for (processor, day), count in sorted(found.items()):
+        machines.setdefault(processor, []).append(f"{day} ({count})")
+    told = "; ".join(f"{processor}: {', '.join(days)}" for processor, days in machines.items())
+    return (
+        f" **The cells are of {len(found)} sittings (a day of a machine each) on {plural(len(machines), 'machine')}** "
+        f"— {told} — and of bytes, memory and requests all count alike; ratios of times are taken within three hours "
+        "of one machine, but seconds of different ones stand side by side."
+    )
+
+
+def day_of(cell):
+    if "at" not in cell:
+        return "a day that was not noted"
+    return datetime.datetime.fromtimestamp(cell["at"], datetime.timezone.utc).date().isoformat()
+
+
+def plural(count, name):
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def builds(figures):

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
-"""Does the measurement measure? Each check gives it something whose size is known. Run by hand; takes some seconds."""
+"""Does the measurement measure? Each check gives it something whose size is known. Takes some seconds, and root.
 
-import os, shutil, socket, sqlite3, sys, tempfile, threading, time
+With --quick what needs root or watches the clock is left out: that is what the tests run.
+"""
 
-import databases, kinds, measure
+import contextlib, io, json, os, re, shutil, socket, sqlite3, sys, tempfile, threading, time
+
+import bench, bounds, databases, kinds, measure, readme, report, targets
 from figures import Figures
-from results import Results
+from results import Results, is_ours
 from room import Wire
+from studies import matrix
 
 MIB = 1 << 20
 
@@ -111,19 +115,120 @@ def of_results(folder):
 
 
 def of_sittings(_):
-    """Times of another day are not compared; bytes are. Nor is a tool whose other variant's time says nothing."""
+    """Times of another day or machine are not compared; bytes are. Nor is a tool whose other variant's time says
+    nothing.
+    """
     cell = {"kind": "oltp", "size": "1M", "what": "first", "ok": True, "load": 0, "sent": 6, "wall": 6.0}
     cells = [
         cell | {"tool": tool, "run": run, "at": at, "load": load}
         for tool, run, at, load in (
-            *(("a", run, 0, 0) for run in (1, 2, 3)),
+            *(("a", run, 0, 0) for run in (1, 2, 3, 4)),
             *(("b/x", run, at, 0) for run, at in ((1, 60), (2, 60), (3, 90_000))),
             ("b/y", 2, 60, 99),
         )
     ]
+    cells[3]["processor"] = "one"
+    cells.append(cell | {"tool": "b/x", "run": 4, "at": 60, "processor": "another"})
     figures = Figures(cells)
     found = [len(figures.ratios("oltp", "1M", "a", "b", "first", metric)) for metric in ("sent", "wall")]
-    return check("ratios of bytes and of times", 31, found[0] * 10 + found[1], 31)
+    return check("ratios of bytes and of times", 41, found[0] * 10 + found[1], 41)
+
+
+def of_restores(_):
+    """A restore after a change needs that change's push, known or not; who cannot restore is asked for none."""
+    pushed = matrix.changes_of(["first", "restore", "update1", "append1", "restore-update1"])
+    alone = matrix.changes_of(["restore-update1"])
+    names = {tool.name: tool for tool in bench.all_tools()}
+    options = bench.parse(["--out", ""])
+    nothing = type("Bench", (), {"options": options, "results": Results("", published=None)})
+    wanted = {name: matrix.wanted(nothing, tool, "oltp", "1M", 1) for name, tool in names.items()}
+    asked = sorted(name for name, cells in wanted.items() if "restore-update1" in cells)
+    expected = sorted(name for name in names if not name.startswith("limit/"))
+    good = (pushed, alone, asked) == (["update1", "append1"], ["update1"], expected)
+    return check("restores after a change", 1, good, 1)
+
+
+def of_verdicts(_):
+    """Every target has a reason for the day when it is not met, also where nothing was measured."""
+    size, rows = targets.rows(Figures([]))
+    reasons = [bounds.reason(Figures([]), size, row) for row in rows]
+    told = [bounds.reason(Figures(list(cells_of_all())), size, row) for row in rows]
+    return check("targets that say why", len(rows), sum(map(bool, reasons + told)) / 2, len(rows))
+
+
+def cells_of_all(run=1):
+    """One cell of everything that is measured, made up, with so little or so much that no target is met."""
+    size = {"oltp": ["64M", "1G"], "events": ["64M"], "mail": ["64M"], "blobs": ["64M"]}
+    tools, keyed = [tool.name for tool in bench.all_tools()], ["sealift/vacuum+key", "sealift/pages+key"]
+    series = [
+        *(f"{name}-{number:03}" for name in targets.SERIES for number in range(31)),
+        *(f"{name}-{what}" for name in targets.SERIES for what in ("any000", "any010", "restore030", "needs")),
+    ]
+    wanted = [
+        *((kind, of, tool, what) for kind in size for of in size[kind] for tool in tools for what in bench.CELLS),
+        *(("oltp", "64M", tool, "chain-restore") for tool in tools),
+        *(("oltp", "64M", tool, what) for tool in targets.SUSTAINED for what in series),
+        *(("oltp", of, tool, what) for of in ("64M", "1G", "10G") for tool in keyed for what in targets.ALIKE),
+        *(("oltp", "10G", tool, what) for tool in keyed for what in ("onepage", "unchanged")),
+        *(("oltp", "1G", "sealift/pages+key", what) for what in ("seal", "unseal")),
+        *(("oltp", "1G", "zstd", what) for what in ("copy", "zstd", "unzstd")),
+        *(("oltp", "1G", "sealift/vacuum+profile", what) for what in targets.ALIKE),
+        *(("events", "1M", "sealift/pages", f"list-{what}") for what in ("cold", "cold-key", "warm", "warm-key")),
+        *(("none", "0", tool, "start") for tool in ("sealift/vacuum", "curl")),
+    ]
+    for place, (kind, of, tool, what) in enumerate(wanted):
+        large = 100 if of == "10G" or what == "list-warm" else 10 if is_ours(tool) and not what.endswith("000") else 1
+        yield {
+            **{"kind": kind, "size": of, "tool": tool, "what": what, "run": run, "ok": True},
+            **{"load": 0, "at": 60 + place, "processor": "made up"},
+            **{"wall": large * 1.0, "cpu": large * 1.0, "busy": large * 1.0, "copy": 0.5, "versions": 1000},
+            **dict.fromkeys(("anonymous", "resident", "disk", "kept"), large * 20 * MIB),
+            **dict.fromkeys(("sent", "received", "stored"), large * 20 * MIB),
+            **{"requests": large, "methods": {"PUT": large}, "database": 50 * MIB},
+            **({"fetched": [large * 60 * MIB]} if what.endswith("-needs") else {}),
+            **({"shares": {"zstd": 0.5, "SQLite": 0.5}} if tool.endswith("+profile") else {}),
+        }
+
+
+def of_report(folder):
+    """A clean clone gets nothing but a refusal; of one cell of each kind every part of the report is made."""
+    root = f"{folder}/clone"
+    os.makedirs(f"{root}/Docs")
+    try:
+        report.write(f"{folder}/nothing", root)
+        refused = False
+    except SystemExit as refusal:
+        refused = "nothing to write a report of" in str(refusal)
+    untouched = os.listdir(f"{root}/Docs") == [] and not os.path.exists(f"{folder}/nothing")
+    os.makedirs(f"{folder}/measured")
+    with open(f"{folder}/measured/results.jsonl", "w") as file:
+        file.writelines(json.dumps(cell) + "\n" for cell in cells_of_all())
+    with open(f"{folder}/measured/machine.json", "w") as file:
+        json.dump({"versions": {}} | dict.fromkeys(("date", "processor", "cores", "memory", "kernel"), "made up"), file)
+    with contextlib.redirect_stdout(io.StringIO()):
+        report.write(f"{folder}/measured", root)
+    with open(f"{root}/Docs/Benchmarks.md") as file:
+        text = file.read()
+    if kept := os.environ.get("SEALIFT_SELFTEST_REPORT"):
+        shutil.copytree(root, kept, dirs_exist_ok=True)
+    parts = ("Restore at the end of a chain", "restore after 1 % updates", "first push, resident")
+    parts += ("**not met** (1 of 5)",)
+    return check("a clean clone is refused, and left as it was", 1, refused and untouched, 1) & check(
+        "parts of a report", len(parts), sum(part in text for part in parts), len(parts)
+    )
+
+
+def of_readme(folder):
+    """Its sentences are written anew of enough runs, of fewer not, and nothing around them is touched."""
+    path, before, after, found = f"{folder}/README.md", "a <!-- bench: speed -->", "<!-- bench: end --> c", []
+    with open(path, "w") as file:
+        file.write(f"{before}b{after}")
+    for count in (targets.ENOUGH - 1, targets.ENOUGH):
+        readme.write(Figures([cell for run in range(1, count + 1) for cell in cells_of_all(run)]), path)
+        with open(path) as file:
+            found.append(file.read().removeprefix(before).removesuffix(after))
+    new = re.fullmatch(r"to 64 MiB [^<>]* costs 210 MB\. [^<>]* take 1\.00 to 1\.00 of it\.", found[1])
+    return check("sentences of README", 1, found[0] == "b" and bool(new), 1)
 
 
 def of_comparison(folder):
@@ -164,7 +269,10 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = (of_figures, of_results, of_sittings, of_comparison, of_wire, of_memory, of_cpu, of_databases)
+        tests = [of_figures, of_results, of_sittings, of_restores, of_verdicts, of_report, of_readme]
+        tests += [of_comparison, of_databases]
+        if sys.argv[1:] != ["--quick"]:
+            tests += [of_wire, of_memory, of_cpu]
         results = [test(folder) for test in tests]
     sys.exit(0 if all(results) else 1)
 

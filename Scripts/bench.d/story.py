@@ -49,13 +49,10 @@ class Story:
         return True
 
     def cell(self, what, action, kept=True, **more):
-        """Measures `action` and writes down what it took; False when it failed, which is written down too. Waits as long
-        as there is a file `pause` beside the results: somebody else needs the machine.
-        """
+        """Measures `action` and writes down what it took; False when it failed, which is written down too."""
         cell = {"kind": self.kind, "size": self.size, "tool": self.tool.name, "what": what, "run": self.run, "ok": True}
         wire, room = self.bench.wire, self.room
-        while os.path.exists(f"{self.bench.out}/pause"):
-            time.sleep(1)
+        self.wait_while_paused()
         room.meter, room.computed = Meter(), None
         kept_on_disk = measure.disk_usage(room.spaces)
         sent, received, logged = *wire.bytes(), wire.log_size()
@@ -103,6 +100,11 @@ class Story:
         )
         print(f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}{what:18}{said}", flush=True)
         return cell["ok"]
+
+    def wait_while_paused(self):
+        """As long as there is a file `pause` beside the results: somebody else needs the machine."""
+        while os.path.exists(f"{self.bench.out}/pause"):
+            time.sleep(1)
 
     def pause(self):
         """Lets the database lie still for as long as the tool wants it to before it trusts its times."""

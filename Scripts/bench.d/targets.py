@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The targets that Sealift was built for, each with the figure that was measured and whether it is met."""
 
-import statistics
+import dataclasses, statistics
 
-from figures import as_ratio, in_bytes, mebibytes, megabytes, seconds, tells
+from figures import TIMES, as_ratio, in_bytes, mebibytes, megabytes, seconds, tells
 
 SERIES = {"mixed": "mixed changes", "update1": "1 % updates alone"}
 SUSTAINED = [
@@ -18,10 +18,27 @@ SUSTAINED = [
 ]
 METHODS = ("vacuum", "pages")
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
+ENOUGH = 5
+"""As many runs as a verdict about what varies should rest on; of fewer it says how many they were."""
+
+
+@dataclasses.dataclass
+class Row:
+    what: str
+    limit: str
+    measured: str
+    verdict: bool | None
+    """None when nothing was measured."""
+    runs: int | None = None
+    """How many runs the figure is of; None for a sum over cells of which there is one each."""
+    varies: bool = True
+    """Whether another run may give another figure: times, memory and disk do; bytes of the same content do not."""
+    between: tuple = ()
+    """What a ratio is made of: (kind, size, tool, what, metric) of ours and of the other."""
 
 
 def rows(figures):
-    """(what, at least, measured, runs, verdict): verdict is None when nothing was measured."""
+    """The size that they are about, and a Row for each target."""
     sizes = figures.sizes("oltp")
     size = sizes[-1] if sizes else "1G"
     return size, [
@@ -33,20 +50,21 @@ def rows(figures):
     ]
 
 
-def at_most(what, limit, value, show=as_ratio, note="", runs=None):
-    """A row; `runs` is of how many the value is the median, None where it is no median."""
+def at_most(what, limit, value, show=as_ratio, note="", **more):
     verdict = None if value is None else value <= limit
-    return what, f"≤ {show(limit)}", show(value) + note, "" if runs is None else str(runs), verdict
+    return Row(what, f"≤ {show(limit)}", show(value) + note, verdict, **more)
 
 
-def at_least(what, limit, value, runs):
-    return what, f"≥ {as_ratio(limit)}", as_ratio(value), str(runs), None if value is None else value >= limit
+def at_least(what, limit, value, **more):
+    return Row(what, f"≥ {as_ratio(limit)}", as_ratio(value), None if value is None else value >= limit, **more)
 
 
-def ratio(figures, what, limit, *arguments, **more):
+def ratio(figures, title, limit, kind, size, one, other, what, metric):
     """A row of a median of ratios."""
-    found = figures.ratios(*arguments, **more)
-    return at_most(what, limit, statistics.median(found) if found else None, runs=len(found))
+    found = figures.ratios(kind, size, one, other, what, metric)
+    between = tuple((kind, size, tool, what, metric) for tool in (one, other))
+    value = statistics.median(found) if found else None
+    return at_most(title, limit, value, runs=len(found), varies=metric in TIMES, between=between)
 
 
 def changes(figures, size):
@@ -68,10 +86,12 @@ def changes(figures, size):
             1.0,
             known.get(worst),
             note=f" ({worst}, the worst of {len(known)})" if worst else "",
+            varies=False,
         ),
     )
     summed = [found for run in figures.all_runs("oltp", size, "limit/patch") if (found := sums(figures, size, run))]
-    yield at_most("the same, summed over all", 0.55, statistics.median(summed) if summed else None, runs=len(summed))
+    value = statistics.median(summed) if summed else None
+    yield at_most("the same, summed over all", 0.55, value, runs=len(summed), varies=False)
 
 
 def sums(figures, size, run):
@@ -85,7 +105,7 @@ def sums(figures, size, run):
 
 def unless_partial(count, row):
     """The worst of some changes may not be the worst of all."""
-    return row if count in (0, len(CHANGES)) else (*row[:-1], None)
+    return row if count in (0, len(CHANGES)) else dataclasses.replace(row, verdict=None)
 
 
 def series(figures, tool, name, metric="sent"):
@@ -117,10 +137,11 @@ def sustained(figures):
                 f"mean bytes of {count or 100} successive pushes, {title}, against {rival}",
                 limit,
                 ours / theirs if ours and theirs else None,
+                varies=False,
             )
         needs, first = (figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
         value = max(needs[1]["fetched"]) / first[1]["stored"] if needs.get(1) and first.get(1) else None
-        yield at_most(f"stored bytes that one version needs, {title}, against a first push", 2.0, value)
+        yield at_most(f"stored bytes that one version needs, {title}, against a first push", 2.0, value, varies=False)
 
 
 def pushes(figures, size):
@@ -138,68 +159,66 @@ def pushes(figures, size):
     walls = figures.values("oltp", size, "sealift/vacuum", "unchanged", "wall")
     unchanged = statistics.median(walls) if walls else None
     requests = figures.median("oltp", size, "sealift/vacuum", "unchanged", "requests")
-    yield (
+    yield Row(
         "push of an unchanged database",
         "≤ 30 ms, 0 requests",
         f"{seconds(unchanged)}, {requests or 0:.0f} requests" if unchanged is not None else "–",
-        str(len(walls)),
         None if unchanged is None else unchanged <= 0.030 and requests == 0,
+        len(walls),
     )
-    one = figures.median("oltp", "10G", "sealift/vacuum+key", "onepage", "sent")
-    yield at_most("one changed page in a 10 GiB database, bytes sent", 64 << 10, one, show=megabytes)
+    pages = figures.values("oltp", "10G", "sealift/vacuum+key", "onepage", "sent")
+    title, one = "one changed page in a 10 GiB database, bytes sent", statistics.median(pages) if pages else None
+    yield at_most(title, 64 << 10, one, show=megabytes, runs=len(pages), varies=False)
 
 
 def speed(figures, what, size, plain, ours):
     """How fast this is beside zstd alone, of the same bytes."""
     tool = "sealift/pages+key"
     found = figures.ratios("oltp", size, "zstd", tool, plain, "wall", other_what=ours)
-    return at_least(what, 0.6, statistics.median(found) if found else None, len(found))
+    return at_least(what, 0.6, statistics.median(found) if found else None, runs=len(found))
 
 
 def restores(figures, size):
-    title = "time of a restore, against restic"
-    yield ratio(figures, title, 0.6, "oltp", size, "sealift/vacuum", "restic", "restore", "wall")
+    """Right after the first push there is nothing but that; after a change there are deltas to be put in."""
+    for moment, what in (("the first push", "restore"), ("1 % updates", "restore-update1")):
+        title = f"time of a restore after {moment}, against restic"
+        yield ratio(figures, title, 0.6, "oltp", size, "sealift/vacuum", "restic", what, "wall")
     for name in ("mixed", "update1"):
-        walls = [
-            figures.median("oltp", "64M", "sealift/vacuum", f"{name}-any{number:03}", "wall")
-            for number in range(0, 101, 10)
-        ]
-        known = [wall for wall in walls[1:] if wall is not None]
+        walls = restores_of_any(figures, "sealift/vacuum", name)
+        later = [wall for number, wall in walls.items() if number]
+        first = figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-any000")
         yield at_most(
             f"restore of the sustained versions ({name}), the slowest of every tenth, against the first",
             2.5,
-            max(known) / walls[0] if known and walls[0] else None,
+            max(later) / walls[0] if later and 0 in walls else None,
+            runs=len(first),
         )
     yield speed(figures, "throughput of a restore, against zstd -d", size, "unzstd", "unseal")
 
 
-def resources(figures, sizes):
-    def peak(size):
-        """Of both methods; None while a push, one after a change, or a restore was not measured."""
-        found = {}
-        for (_, of, tool, what), runs in figures.groups.items():
-            if of == size and tool.endswith("+key"):
-                found[tool, what] = max(cell["anonymous"] for cell in runs.values())
-        small = "onepage" if size == "10G" else "update1"
-        needed = [(f"sealift/{method}+key", what) for method in METHODS for what in ("first", small, "restore")]
-        return max(found.values()) if found.keys() >= set(needed) else None
+def restores_of_any(figures, tool, name, metric="wall"):
+    """Version → what its restore took, of every tenth of a sustained series."""
+    found = {
+        number: figures.median("oltp", "64M", tool, f"{name}-any{number:03}", metric) for number in range(0, 101, 10)
+    }
+    return {number: value for number, value in found.items() if value is not None}
 
+
+def resources(figures, sizes):
     keyed = {of for _, of, tool, _ in figures.groups if tool.endswith("+key")}
     for size in sorted(keyed.union(sizes, ["10G"]), key=in_bytes):
-        yield at_most(f"peak anonymous memory, push and restore, {size}iB", 96 << 20, peak(size), show=mebibytes)
-    growth = peak("10G") / peak("1G") if peak("10G") and peak("1G") else None
-    yield at_most("growth of it from 1 GiB to 10 GiB", 1.10, growth)
-    by_passphrase = [
-        cell["anonymous"]
-        for (_, _, tool, _), runs in figures.groups.items()
-        if tool in ("sealift/vacuum", "sealift/pages")
-        for cell in runs.values()
-    ]
-    yield at_most(
-        "peak anonymous memory when opened by passphrase", 160 << 20, max(by_passphrase, default=None), show=mebibytes
-    )
+        title, (value, runs) = f"peak anonymous memory, push and restore, {size}iB", peak(figures, size)
+        yield at_most(title, 96 << 20, value, show=mebibytes, runs=runs)
+    (small, few), (large, fewer) = peak(figures, "1G", ALIKE), peak(figures, "10G", ALIKE)
+    growth = large / small if small and large else None
+    yield at_most("growth of it from 1 GiB to 10 GiB, after the same steps", 1.10, growth, runs=min(few, fewer))
+    title, found = "peak anonymous memory when opened by passphrase", by_passphrase(figures)
+    runs = len({cell["run"] for cell in found})
+    yield at_most(title, 160 << 20, max((cell["anonymous"] for cell in found), default=None), show=mebibytes, runs=runs)
     derivation = passphrase(figures)
-    yield at_most("time that opening by passphrase takes, of a list", 0.6, derivation, show=seconds)
+    lists = figures.values("events", "1M", "sealift/pages", "list-warm", "wall")
+    title = "time that opening by passphrase takes, of a list"
+    yield at_most(title, 0.6, derivation, show=seconds, runs=len(lists))
     for method in METHODS:
         yield from disk(figures, method, sizes[-1] if sizes else "1G")
     for name, limit in (("cold", 1.5), ("warm", 0.1)):
@@ -210,6 +229,37 @@ def resources(figures, sizes):
             title, wall = f"list of {versions:,} versions, {name}, {by}", statistics.median(walls) if walls else None
             yield at_most(title, limit, wall, show=seconds, runs=len(walls))
     yield start_of_command(figures)
+
+
+ALIKE = ("first", "update1", "restore")
+"""What the memory study and that of 10 GiB both do, in this order: what they took stands side by side."""
+
+
+def by_key_file(figures, size, names=None):
+    """What Sealift took at a size, opened by key file: (tool, what) → cells."""
+    return {
+        (tool, what): list(runs.values())
+        for (kind, of, tool, what), runs in figures.groups.items()
+        if (kind, of) == ("oltp", size) and tool.endswith("+key") and (names is None or what in names)
+    }
+
+
+def peak(figures, size, names=None):
+    """Of both methods, and of how many runs; None while a push, one after a change, or a restore was not measured."""
+    found = by_key_file(figures, size, names)
+    needed = [(f"sealift/{method}+key", what) for method in METHODS for what in ALIKE]
+    if not found.keys() >= set(needed):
+        return None, 0
+    return max(cell["anonymous"] for cells in found.values() for cell in cells), min(len(found[one]) for one in needed)
+
+
+def by_passphrase(figures):
+    return [
+        cell
+        for (_, _, tool, _), runs in figures.groups.items()
+        if tool in ("sealift/vacuum", "sealift/pages")
+        for cell in runs.values()
+    ]
 
 
 def passphrase(figures):
@@ -223,27 +273,35 @@ def passphrase(figures):
 def disk(figures, method, size):
     """After 1 % updates of the large database, and, the greatest, over the pushes of the sustained series."""
 
-    def parts(of, tools, names, metric):
-        return [
-            cell[metric] / cell["database"]
-            for (kind, s, tool, what), runs in figures.groups.items()
-            if (kind, s) == ("oltp", of) and tools(tool) and names(what)
-            for cell in runs.values()
-            if "database" in cell and metric in cell
-        ]
+    def greatest(cells, metric):
+        return max((cell[metric] / cell["database"] for cell in cells), default=None)
 
-    def ours(tool):
-        return tool.startswith(f"sealift/{method}")
+    def runs(cells):
+        return len({cell["run"] for cell in cells})
 
-    once = parts(size, ours, lambda what: what == "update1", "disk")
-    many = [
-        max(parts("64M", lambda tool: tool == f"sealift/{method}", in_series, metric), default=None)
-        for metric in ("disk", "kept")
-    ]
+    once, many = pushes_on_disk(figures, method, size), pushes_on_disk(figures, method, None)
     beside = f"local disk beyond what is kept, while pushing, `{method}`, against the database"
-    yield at_most(f"{beside}: after 1 % updates", 1.0, max(once, default=None))
-    note = f" (kept: up to {as_ratio(many[1])})" if many[1] else ""
-    yield at_most(f"{beside}: sustained pushes, the greatest", 1.0, many[0], note=note)
+    yield at_most(f"{beside}: after 1 % updates", 1.0, greatest(once, "disk"), runs=runs(once))
+    note = f" (kept: up to {as_ratio(greatest(many, 'kept'))})" if many else ""
+    title = f"{beside}: sustained pushes, the greatest"
+    yield at_most(title, 1.0, greatest(many, "disk"), note=note, runs=runs(many))
+
+
+def pushes_on_disk(figures, method, size):
+    """Cells of pushes after 1 % updates of the database of a size, or, when None is given, of the sustained series."""
+
+    def counts(of, tool, what):
+        if size is None:
+            return of == "64M" and tool == f"sealift/{method}" and in_series(what)
+        return of == size and tool.startswith(f"sealift/{method}") and what == "update1"
+
+    return [
+        cell
+        for (kind, of, tool, what), runs in figures.groups.items()
+        if kind == "oltp" and counts(of, tool, what)
+        for cell in runs.values()
+        if {"database", "disk", "kept"} <= cell.keys()
+    ]
 
 
 def in_series(what):

@@ -15,6 +15,12 @@ import Testing
     return sourced + commands.filter { (try? SourceTree.text($0))?.hasPrefix("#!/bin/bash\n") == true }
   }()
 
+  /// With a name that ends so or not.
+  static let python: [String] = commands.filter { path in
+    let first = (try? SourceTree.text(path))?.prefix { $0 != "\n" } ?? ""
+    return path.hasSuffix(".py") || first.hasPrefix("#!") && first.contains("python3")
+  }
+
   @Test func `the scripts that people are told of are there`() {
     let expected = ["format", "install-packages", "quickstart", "servers", "test"].map { "Scripts/\($0)" }
     #expect(Set(expected).isSubset(of: Self.commands))
@@ -33,6 +39,26 @@ import Testing
       .name("bash"), arguments: ["-n", "\(SourceTree.root)/\(path)"],
       output: .discarded, error: .string(limit: 65536))
     #expect(check.terminationStatus.isSuccess, "\(check.standardError)")
+  }
+
+  @Test(arguments: python)
+  func `python understands it`(path: String) async throws {
+    let check = try await run(
+      .name("python3"),
+      arguments: [
+        "-c", "import sys; compile(open(sys.argv[1], 'rb').read(), sys.argv[1], 'exec')",
+        "\(SourceTree.root)/\(path)",
+      ],
+      output: .discarded, error: .string(limit: 65536))
+    #expect(check.terminationStatus.isSuccess, "\(check.standardError)")
+  }
+
+  /// All of it but what needs root and watches the clock; that is `Scripts/bench.d/selftest.py` without `--quick`.
+  @Test func `the measurement measures what has a known size`() async throws {
+    let check = try await run(
+      .name("python3"), arguments: ["-B", "\(SourceTree.root)/Scripts/bench.d/selftest.py", "--quick"],
+      output: .string(limit: 65536), error: .string(limit: 65536))
+    #expect(check.terminationStatus.isSuccess, "\(check.standardOutput) \(check.standardError)")
   }
 
   /// What a CI run does is what a person can do, to the letter.

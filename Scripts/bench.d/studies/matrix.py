@@ -2,7 +2,9 @@
 """First push, restore, unchanged push and a push after each kind of change: every tool, kind and size, run by run.
 
 Within a run the tools take turns, each with a server that holds nothing else of theirs. Each change is made to the
-database of the first push, and each tool is taken back to its state after the first push before it.
+database of the first push, and each tool is taken back to its state after the first push before it. The newest version
+is restored twice: right after the first push (`restore`), which suits whoever keeps changes apart from what they
+change, and after 1 % updates (`restore-update1`).
 """
 
 import time
@@ -11,6 +13,9 @@ import measure
 from figures import SITTING, in_bytes
 from results import is_ours
 from story import Story
+
+RESTORE_AFTER = {"update1": "restore-update1"}
+"""The changes after which the newest version is restored as well, and what that cell is called."""
 
 
 def run(bench):
@@ -28,8 +33,8 @@ def wanted(bench, tool, kind, size, turn):
     missing = [what for what in bench.options.changes if not has(bench, kind, size, tool, what, turn)]
     if not tool.unchanged and "unchanged" in missing:
         missing.remove("unchanged")
-    if tool.restore is None and "restore" in missing:
-        missing.remove("restore")
+    if tool.restore is None:
+        missing = [what for what in missing if not what.startswith("restore")]
     if tool.name.startswith("limit/zstd"):
         missing = [what for what in missing if what in ("first", "restore")]
     if tool.name.startswith("limit/sqlite"):
@@ -61,9 +66,7 @@ def measure_tool(bench, tool, kind, size, turn):
     if not missing:
         return
     base = bench.stock.base(kind, size)
-    prepared = {
-        what: bench.stock.changed(kind, size, what) for what in missing if what not in ("first", "restore", "unchanged")
-    }
+    prepared = {what: bench.stock.changed(kind, size, what) for what in changes_of(missing)}
     with Story(bench, tool, kind, size, turn) as story:
         if not begin(story, base, kept="first" in missing):
             return
@@ -77,7 +80,16 @@ def measure_tool(bench, tool, kind, size, turn):
             if not fresh and not story.tool.rollback(saved):
                 again(story, base)
             fresh = False
-            changed_push(story, what, database)
+            pushed, restore = changed_push(story, what, database, kept=what in missing), RESTORE_AFTER.get(what)
+            if pushed and restore in missing:
+                story.cell(restore, story.restored(database, story.tool.restore))
+
+
+def changes_of(missing):
+    """Which changes to push, each once: also one whose push is known and only the restore after it is not."""
+    change_before = {restore: change for change, restore in RESTORE_AFTER.items()}
+    changes = [change_before.get(what, what) for what in missing if what not in ("first", "restore", "unchanged")]
+    return list(dict.fromkeys(changes))
 
 
 def begin(story, base, kept=True):
@@ -96,9 +108,9 @@ def again(story, base):
         raise measure.Failed("it could not be taken back to its state after the first push")
 
 
-def changed_push(story, what, database):
+def changed_push(story, what, database, kept):
     def action():
         story.tool.change(database, story.kind, what, 0)
         story.tool.push()
 
-    story.cell(what, action)
+    return story.cell(what, action, kept=kept)

@@ -35,6 +35,10 @@ class Tool:
         """Brings the change about, before the measured push: most tools meet a database that was changed before."""
         self.room.place(prepared)
 
+    def change_further(self, kind, name, turn):
+        """One change more, to the live database as the changes before it have left it."""
+        change_in_place(self.room, kind, name, turn)
+
     def save(self):
         """All that a rollback needs: what is at the server and what is on disk."""
         kept = self.room.folder + ".kept"

@@ -38,6 +38,9 @@ dbs:
     def change(self, prepared, kind, name, turn):
         change_in_place(self.room, kind, name, turn)
 
+    def change_further(self, kind, name, turn):
+        self.change(None, kind, name, turn)
+
     def restore(self, output):
         self.room.step(self.command("restore", "-o", output, self.room.live))
 
@@ -77,13 +80,15 @@ class LitestreamDaemon(Litestream):
                 )
         else:
             cpu = self.cpu_before
+        measure.forget_resident_peak(self.daemon.pid)
         with measure.Sampler(self.daemon.pid) as sampler:
             self.wait_for_start()
             last = self.room.wire.quiet(3.0)
+            resident = measure.resident_peak(self.daemon.pid)
         if self.daemon.poll() is not None:
             raise measure.Failed(f"litestream ended with {self.daemon.returncode}: {measure.end_of(self.room.log)}")
         self.room.meter.total += measure.Usage(
-            max(0.0, last - began), measure.cpu_time(self.daemon.pid) - cpu, sampler.peak, 0
+            max(0.0, last - began), measure.cpu_time(self.daemon.pid) - cpu, sampler.peak, resident
         )
 
     def wait_for_start(self):
