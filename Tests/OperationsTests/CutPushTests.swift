@@ -77,11 +77,14 @@ import Testing
     /// As after many leaves.
     func expectMiddleNext() throws {
       let folder = road.world.stateFolder
-      let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
-      let path = "\(folder)/\(try #require(names.first { $0.hasSuffix("record.json") }))"
-      var record = try #require(BaseRecord(json: try fileBytes(path)))
+      let names = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix("/record.json") }
+      let records = try names.compactMap { name in
+        try BaseRecord(json: fileBytes("\(folder)/\(name)")).map { (path: "\(folder)/\(name)", record: $0) }
+      }
+      try #require(records.count == 1)
+      var record = records[0].record
       record.excessOfLeaves = 1 << 40
-      try writeFile(path, [UInt8](JSONEncoder().encode(record)))
+      try writeFile(records[0].path, [UInt8](JSONEncoder().encode(record)))
     }
 
     func expectRestored(_ version: VersionSummary) async throws {
@@ -118,7 +121,7 @@ import Testing
     try await line.pushCut(after: 1)
     try line.expectMiddleNext()
     try await line.expectRestored(try await line.push())
-    #expect(line.newBytes < 800_000, "\(line.newBytes) bytes for 750 rows")
+    #expect(line.newBytes < 1_200_000, "\(line.newBytes) bytes for 900 rows")
     try line.replaceRows(where: "id = 7")
     let next = try await line.push()
     #expect(next.bytesNew < 64 << 10, "\(next.bytesNew) bytes for one row")

@@ -5,7 +5,7 @@ import Testing
 @testable import Repositories
 @testable import Sealing
 
-/// The writer makes whole frames so far; the reader must already read what later ones write.
+/// Deltas put together by hand, in shapes that our writer need not make and every reader must read, or refuse.
 @Suite struct DeltaReadingTests {
   /// A chain of packs, each a delta on the one before.
   private func chain(of depth: Int, in made: HandmadeVersion) async throws -> [UInt8] {

@@ -25,15 +25,32 @@ import Testing
     #expect(body.bytesDecoded <= 3 * UInt64(line.images[2].bytes.count) && body.bytesDecoded > 0)
   }
 
-  @Test func `a lost state folder, and a lost list of units, cost bytes only`() async throws {
+  enum Loss: CaseIterable {
+    case listsOfUnits
+    case stateFolder
+  }
+
+  /// What lies only in the middle's deltas is not found again, and stored whole; what lies in the anchor is.
+  @Test(arguments: Loss.allCases)
+  func `lists of units that are lost, alone or with the state folder, cost bytes only`(loss: Loss) async throws {
     let line = try await Line()
-    _ = try await line.push(.anchor)
-    try line.update(seed: 1)
-    _ = try await line.push(.middle)
-    line.home.forgetState()
+    let first = try await line.push(.anchor)
+    try line.replaceNotes()
+    let second = try await line.push(.middle)
+    try #require(second.bytesNew > 0, "it rides in its manifest, where no list is needed")
     try line.update(seed: 2)
+    let third = try await line.push(.leaf)
+    #expect(try await line.depth(of: third.manifest) == 2)
+    switch loss {
+    case .listsOfUnits: #expect(try line.forgetLists() > 0)
+    case .stateFolder: line.home.forgetState()
+    }
+    try line.update(seed: 3)
     let after = try await line.push(.leaf)
-    #expect(try await line.home.read(after.manifest) == line.images[2].bytes)
+    #expect(after.level == .leaf)
+    #expect(try await line.depth(of: after.manifest) == 1)
+    #expect(line.stored(after) > 2 * line.stored(third) && after.bytesNew < first.bytesNew)
+    for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
   }
 
   @Test(arguments: 0..<8) func `a base that rotted is passed over`(seed: UInt64) async throws {
@@ -43,6 +60,23 @@ import Testing
     try line.update(seed: 1)
     let second = try await line.push(.middle)
     #expect(try await line.home.read(second.manifest) == line.images[1].bytes)
+  }
+
+  @Test(arguments: [DeltaLevel.anchor, .middle]) func `of a base that rotted in one place the rest is still one`(
+    rotten: DeltaLevel
+  ) async throws {
+    let line = try await Line()
+    let first = try await line.push(.anchor)
+    if rotten == .anchor { try line.rot(.anchor, pages: 64..<72) }
+    try line.replaceNotes()
+    let second = try await line.push(.middle)
+    #expect(try await line.depth(of: second.manifest) == 1)
+    if rotten == .middle { try line.rot(.middle, pages: 64..<72) }
+    try line.update(seed: 1)
+    let third = try await line.push(.leaf)
+    #expect(try await line.depth(of: third.manifest) == 2)
+    for next in [second, third] { #expect(line.stored(next) * 3 < first.bytesNew) }
+    for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
   }
 
   @Test func `a base of another database is no base`() async throws {
@@ -215,6 +249,11 @@ private final class Line {
       """)
   }
 
+  /// So many that what a middle makes of them is worth a pack, each by one as long, so that no row moves.
+  func replaceNotes() throws {
+    try database.run("UPDATE orders SET note = substr(hex(randomblob(99)), 1, length(note)) WHERE id % 5 = 0")
+  }
+
   func vacuumed() throws -> [UInt8] {
     copies += 1
     let path = "\(scratch.path)/copy-\(copies).db"
@@ -263,6 +302,22 @@ private final class Line {
     }
     if seed == 7 { bytes = Array(bytes.prefix(bytes.count / 2)) }
     try StateFiles.write(bytes, to: path)
+  }
+
+  /// Flips a bit in each of these pages of the base.
+  func rot(_ level: DeltaLevel, pages: Range<Int>) throws {
+    let path = try #require(bases[level])
+    var bytes = try #require(try StateFiles.read(path))
+    for page in pages { bytes[page * 4096 + 2000] ^= 1 }
+    try StateFiles.write(bytes, to: path)
+  }
+
+  /// - Returns: how many lists of units this machine had kept.
+  func forgetLists() throws -> Int {
+    let folder = try home.state.path + "/objects"
+    let lists = StateFiles.names(in: folder).filter(UnitList.isName)
+    for list in lists { StateFiles.remove("\(folder)/\(list)") }
+    return lists.count
   }
 
   /// The greatest depth among the frames of the packs that a version needs.

@@ -1,0 +1,90 @@
+import Repositories
+import Testing
+
+@testable import Operations
+
+/// When new bases pay: by what versions have cost, and by what restoring the next one would decode.
+@Suite struct BaseRecordTests {
+  private typealias Base = BaseRecord.Base
+  private static let length = 10_000
+
+  /// An anchor that cost 1000, and perhaps a middle that cost 100, neither of which decodes more than it is long.
+  private func record(middle: Bool = true) -> BaseRecord? {
+    let anchor = after(nil, .anchor, cost: 1000)
+    return middle ? after(anchor, .middle, cost: 100) : anchor
+  }
+
+  private func after(
+    _ record: BaseRecord?, _ level: DeltaLevel, cost: Int, decoded: Int = Self.length, isKept: Bool = true
+  ) -> BaseRecord? {
+    BaseRecord.after(
+      record, level, Base(length: Self.length, cost: cost, decoded: decoded), isKept: isKept, pageSize: 4096,
+      method: "vacuum")
+  }
+
+  @Test func `an anchor is followed by a middle, that by leaves`() {
+    #expect(record(middle: false)?.level(for: Self.length) == .middle)
+    #expect(record()?.level(for: Self.length) == .leaf)
+    #expect(after(record(), .leaf, cost: 5)?.level(for: Self.length) == .leaf)
+  }
+
+  /// The first leaf costs what any does; only what comes on top of that is excess.
+  @Test(arguments: [99, 100, 101]) func `a new middle is made when leaves have cost as much on top as a middle does`(
+    excess: Int
+  ) {
+    var record = record()
+    for onTop in [0, 30, 0, excess - 30] {
+      #expect(record?.level(for: Self.length) == .leaf)
+      record = after(record, .leaf, cost: 700 + onTop)
+    }
+    #expect(record?.excessOfLeaves == excess)
+    #expect(record?.level(for: Self.length) == (excess < 100 ? .leaf : .middle))
+    // Leaves on the new one begin a fresh account; the middles have theirs.
+    record = after(record, .middle, cost: 120)
+    #expect(record?.excessOfLeaves == 0 && record?.firstLeafCost == nil && record?.excessOfMiddles == 20)
+    #expect(record?.level(for: Self.length) == .leaf)
+  }
+
+  @Test func `a leaf that is cheaper than the first takes nothing back`() {
+    var record = record()
+    for cost in [50, 110, 1, 1, 89] { record = after(record, .leaf, cost: cost) }
+    #expect(record?.excessOfLeaves == 99)
+    #expect(record?.level(for: Self.length) == .leaf)
+    #expect(after(record, .leaf, cost: 51)?.level(for: Self.length) == .middle)
+  }
+
+  @Test(arguments: [999, 1000, 1001])
+  func `a new anchor is made when middles have cost as much on top as an anchor does`(excess: Int) {
+    var record = record()
+    for onTop in [600, 0, excess - 600] {
+      #expect(record?.level(for: Self.length) == .leaf)
+      record = after(record, .middle, cost: 100 + onTop)
+    }
+    #expect(record?.excessOfMiddles == excess)
+    #expect(record?.level(for: Self.length) == (excess < 1000 ? .leaf : .anchor))
+    let anew = after(record, .anchor, cost: 1000)
+    #expect(anew?.excessOfMiddles == 0 && anew?.middle == nil && anew?.firstMiddleCost == nil)
+    #expect(anew?.level(for: Self.length) == .middle)
+  }
+
+  @Test func `a new anchor is made when a middle would decode more than three times its length`() {
+    // The anchor's 10,000, and its own.
+    #expect(record(middle: false)?.level(for: 5000) == .middle)
+    #expect(record(middle: false)?.level(for: 4999) == .anchor)
+    #expect(record()?.level(for: 5000) == .leaf)
+    #expect(record()?.level(for: 4999) == .anchor)
+  }
+
+  @Test func `a new middle is made when a leaf would decode more than three times its length`() {
+    // Such a middle decodes the anchor and as much of its own; the leaf, as much again.
+    let anchor = record(middle: false)
+    #expect(after(anchor, .middle, cost: 100, decoded: 20_000)?.level(for: Self.length) == .leaf)
+    #expect(after(anchor, .middle, cost: 100, decoded: 20_001)?.level(for: Self.length) == .middle)
+  }
+
+  @Test func `an anchor that was not kept is followed by another one`() {
+    #expect(after(record(), .anchor, cost: 1000, isKept: false) == nil)
+    // Deltas need a record, whatever their level.
+    #expect(after(nil, .leaf, cost: 5, isKept: false) == nil)
+  }
+}

@@ -1,0 +1,44 @@
+import Operations
+import Snapshots
+import Storage
+import Testing
+
+/// A database that did not change is not even copied.
+@Suite struct UnchangedPushTests {
+  @Test func `an unchanged database is pushed where no copy of it can be had`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    // A file touched less than two seconds ago proves nothing by its times.
+    try await Task.sleep(for: .milliseconds(2200))
+    let first = try await road.push(database).pushed[0]
+    let asked = Locked(0)
+    let push = push(road) {
+      asked.withLock { $0 += 1 }
+      throw SnapshotError(.unreadable, "no copy can be had")
+    }
+    func request(force: Bool = false) -> Push.Request {
+      var request = Push.Request(database: database, targets: [road.target])
+      request.force = force
+      return request
+    }
+    for _ in 0..<2 {
+      let again = try await push.run(request())
+      #expect(again.failures.isEmpty && again.pushed.count == 1)
+      #expect(again.pushed.first?.unchanged == true && again.pushed.first?.version.id == first.version.id)
+    }
+    #expect(asked.withLock { $0 } == 0)
+    // What did change, and what is wanted all the same, needs one.
+    let refused = await #expect(throws: OperationError.self) { try await push.run(request(force: true)) }
+    #expect(refused?.kind == .sourceUnreadable && asked.withLock { $0 } == 1)
+    try await road.change(database.path)
+    let failed = await #expect(throws: OperationError.self) { try await push.run(request()) }
+    #expect(failed?.kind == .sourceUnreadable && asked.withLock { $0 } == 2)
+  }
+
+  /// - Parameter fail: called in place of taking a copy.
+  private func push(_ road: Road, fail: @escaping @Sendable () throws -> Never) -> Push {
+    var push = Push(road.world)
+    push.take = { _, _ in try fail() }
+    return push
+  }
+}

@@ -1,0 +1,95 @@
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+
+/// Whoever restores asks for several things at once: a target that is far away answers each of them late.
+@Suite struct RequestsAtOnceTests {
+  @Test func `frames of one wave are asked for at once`() async throws {
+    let (home, version) = try await made()
+    let store = MeetingStore(home.store) { name, range in !version.isDirectory(range, of: name, in: home.chain) }
+    #expect(try await home.read(version.manifest, from: store) == version.image)
+    #expect(store.most > 1)
+  }
+
+  @Test func `waves of one frame each are asked for at once`() async throws {
+    let (home, version) = try await made()
+    let store = MeetingStore(home.store) { name, range in !version.isDirectory(range, of: name, in: home.chain) }
+    let limits = RestoreWave.Limits(sealed: 1, steps: 1)
+    #expect(try await home.read(version.manifest, from: store, limits: limits) == version.image)
+    #expect(store.most > 1)
+  }
+
+  @Test func `directories are asked for at once`() async throws {
+    let (home, version) = try await made()
+    let store = MeetingStore(home.store) { name, range in version.isDirectory(range, of: name, in: home.chain) }
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    let reader = try await VersionReader(version.manifest, repository: repository, state: home.state)
+    let destination = MemoryDestination(of: reader)
+    try await reader.read(member: 0, into: destination, onProgress: { _ in })
+    #expect(destination.content == version.image)
+    #expect(store.most > 1)
+  }
+
+  private func made() async throws -> (Home, LevelledVersion) {
+    let home = try await Home()
+    return (home, try await LevelledVersion(home, frames: 26))
+  }
+}
+
+extension LevelledVersion {
+  fileprivate func isDirectory(_ range: Range<Int>?, of name: ObjectName, in chain: ChainID) -> Bool {
+    packs.contains { Layout.pack($0.name, of: chain) == name && $0.directoryRange == range }
+  }
+}
+
+/// Answers no request for packs that counts before two of them are on their way.
+private final class MeetingStore: ObjectStore {
+  private struct Flight {
+    var now = 0
+    var most = 0
+    /// None came in a long time, and none will.
+    var isAlone = false
+
+    var isOver: Bool { most > 1 || isAlone }
+  }
+
+  private let base: MemoryStore
+  private let counts: @Sendable (ObjectName, Range<Int>?) -> Bool
+  private let flight = Locked(Flight())
+
+  /// - Parameter counts: whether a request is one of those.
+  init(_ base: MemoryStore, counts: @escaping @Sendable (ObjectName, Range<Int>?) -> Bool) {
+    (self.base, self.counts) = (base, counts)
+  }
+
+  /// So many were on their way at the same time.
+  var most: Int { flight.withLock { $0.most } }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    guard name.text.hasPrefix("packs/"), counts(name, range) else { return try await base.get(name, range: range) }
+    flight.withLock {
+      $0.now += 1
+      $0.most = max($0.most, $0.now)
+    }
+    defer { flight.withLock { $0.now -= 1 } }
+    var patience = 1000
+    while patience > 0, flight.withLock({ !$0.isOver }) {
+      try? await Task.sleep(for: .milliseconds(5))
+      patience -= 1
+    }
+    if patience == 0 { flight.withLock { $0.isAlone = true } }
+    return try await base.get(name, range: range)
+  }
+
+  var traits: StoreTraits { base.traits }
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}

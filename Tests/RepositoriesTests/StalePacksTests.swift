@@ -1,0 +1,83 @@
+import Sealing
+import Testing
+
+@testable import Repositories
+
+/// A push stores anew what lies in packs that are hardly of use any more: the version after does not need them, so that a
+/// prune, which only deletes, can free them.
+@Suite struct StalePacksTests {
+  /// One more is one too many.
+  @Test(arguments: [64, 65]) func `small packs that many pushes have left are stored anew as one`(count: Int)
+    async throws
+  {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    var image: [UInt8] = []
+    for number in 1...count + 1 {
+      let page = home.noise(4096, seed: UInt64(number))
+      try await made.pack([made.raw([page])])
+      made.place(pack: UInt32(number), frame: 0, count: 1)
+      image += page
+    }
+    _ = try await made.manifest(image: image)
+    let small = Set(made.packs.dropFirst().map(\.name))
+    // What changes rides in the manifest, and needs no pack.
+    image[0] ^= 1
+    let second = try await home.push(image)
+    #expect(try await packs(of: second, home) == small)
+    #expect(try await home.read(second.manifest) == image)
+
+    image[0] ^= 2
+    let third = try await home.push(image)
+    let needed = try await packs(of: third, home)
+    #expect(count == 64 ? needed == small : needed.count == 1 && needed.isDisjoint(with: small))
+    #expect(try await home.read(third.manifest) == image)
+
+    // What was stored anew stays.
+    image[0] ^= 4
+    let fourth = try await home.push(image)
+    #expect(fourth.bytesNew == 0)
+    #expect(try await packs(of: fourth, home) == needed)
+    #expect(try await home.read(fourth.manifest) == image)
+  }
+
+  @Test(arguments: [24, 25]) func `a pack of which less than a quarter is needed is not needed by the version after`(
+    alive: Int
+  ) async throws {
+    let home = try await Home()
+    let first = home.noise(100 * 4096, seed: 1)
+    let old = try await packs(of: home.push(first), home)
+    var image = Array(first[..<(alive * 4096)]) + home.noise((100 - alive) * 4096, seed: 2)
+    let second = try await home.push(image)
+    #expect(old.count == 1)
+    #expect(try await packs(of: second, home).isSuperset(of: old))
+    #expect(try await home.read(second.manifest) == image)
+
+    image[image.count - 1] ^= 1
+    let third = try await home.push(image)
+    #expect(try await packs(of: third, home).isSuperset(of: old) == (alive == 25))
+    // The rest of the second version is found again.
+    #expect(third.bytesNew < 120_000)
+    #expect(try await home.read(third.manifest) == image)
+  }
+
+  @Test func `when this machine forgot which packs those are, the push after knows them again`() async throws {
+    let home = try await Home()
+    let first = home.noise(100 * 4096, seed: 1)
+    let old = try await packs(of: home.push(first), home)
+    var image = Array(first[..<(20 * 4096)]) + home.noise(80 * 4096, seed: 2)
+    _ = try await home.push(image)
+    home.forgetState()
+    for isForgotten in [true, false] {
+      image[image.count - 1] &+= 1
+      let next = try await home.push(image)
+      #expect(try await packs(of: next, home).isSuperset(of: old) == isForgotten)
+      #expect(try await home.read(next.manifest) == image)
+    }
+  }
+
+  private func packs(of result: PushSession.Result, _ home: Home) async throws -> Set<Digest> {
+    let table = try await PackTable(of: result.manifest, repository: home.repository, state: nil)
+    return Set(table.all.map(\.name))
+  }
+}
