@@ -1,7 +1,8 @@
 package import Sealing
 import Storage
 
-/// The packs that a running push has stored: after a kill, the next push finds them here and sends them no second time.
+/// The packs that a running push, or a repair, has stored: after a kill, the next one finds them here and sends them no
+/// second time.
 ///
 /// One line per pack, the hexadecimal pack entry (`Docs/Format.md` §7.3), added when the pack is stored: what it costs
 /// grows with the push, not with its square. Lines that are no entry, cut ones above all, are passed over. It gives no

@@ -5,12 +5,12 @@ package import Sealing
 ///
 /// ```
 /// <state>/places/<hash of a store>               the repositories this machine has met there (`KnownRepositories`)
-/// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, kept to save requests
+/// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, and lists of units, kept to save requests
 /// <state>/<repository id>/keyring.json           the newest keyring this machine has seen
 /// <state>/<repository id>/slot                   the slot that opened last (`SlotMemory`)
 /// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark)
 /// <state>/<repository id>/<chain id>/versions    what its manifests say, sealed (`KeptVersions`)
-/// <state>/<repository id>/<chain id>/journal     packs of a push that has not ended
+/// <state>/<repository id>/<chain id>/journal     packs of a push or repair that has not ended
 /// <state>/<repository id>/<chain id>/attempt     the manifest that was tried last (`ManifestAttempt`)
 /// <state>/<repository id>/<chain id>/words/      what this machine stored and no gap would tell of (`OwnWords`)
 /// <state>/<repository id>/<chain id>/records     when it saw condemned records first (`SeenRecords`)

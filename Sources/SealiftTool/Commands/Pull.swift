@@ -10,7 +10,8 @@ struct PullCommand: SealiftCommand {
     discussion: """
       The file gets its name only when everything was verified; nothing that exists is replaced. Into a folder it is \
       named after the database and the time. With -o - only verified bytes are written to standard output. --all fetches \
-      the newest version of every database of this host, or of the only host there: a target and its key are enough.
+      the newest version of every database of this host, or of the only host there: a target and its key are enough. What \
+      was cut goes on where it was when the same command is run again.
 
         sealift pull latest -o restored.db
         sealift pull app@2026-11-20T12:00:00Z -o /tmp/
