@@ -19,6 +19,8 @@ package enum Target: Sendable, Hashable {
     package var profile: String?
     /// What every object that is stored is locked with.
     package var objectLock: S3Configuration.ObjectLock?
+    /// Whether a checksum goes along without a lock, too.
+    package var sendsChecksum = false
   }
 }
 
@@ -78,6 +80,14 @@ extension Target {
     }
   }
 
+  /// The same place for what is not to stay: nothing is locked, and a bucket that locks by itself still takes it.
+  package var withoutLock: Target {
+    guard case .s3(var location) = self, location.objectLock != nil else { return self }
+    location.objectLock = nil
+    location.sendsChecksum = true
+    return .s3(location)
+  }
+
   /// Whether `create` makes what is missing of it.
   package var canBeMade: Bool { if case .s3 = self { false } else { true } }
 
@@ -110,6 +120,7 @@ extension Target.S3Location {
       endpoint: endpoint ?? amazon, bucket: bucket, prefix: prefix, region: region,
       style: style ?? (endpoint == nil ? amazonStyle : .path), storageClass: storageClass)
     configuration.objectLock = objectLock
+    configuration.sendsChecksum = sendsChecksum
     return configuration
   }
 }

@@ -51,6 +51,40 @@ import Testing
     }
   }
 
+  /// What `doctor` stores is not to stay, and a bucket with a default retention takes nothing without a checksum.
+  @Test func `what is stored without the target's lock has its checksum all the same`() async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(200, ["Content-Length": "3"]) : .status(200)
+    } _: { server in
+      var location = Target.S3Location(bucket: "bucket", prefix: "some/where")
+      location.endpoint = try WebAddress("http://127.0.0.1:\(server.port)")
+      let plain = Target.s3(location)
+      #expect(plain.withoutLock == plain)
+      location.objectLock = .init(days: 1, mode: .governance)
+      guard case .s3(let unlocked) = Target.s3(location).withoutLock else { throw StoreError(.badAnswer, "no S3") }
+      let store = S3Store(unlocked.configuration(region: nil), now: { 784_111_777 }) {
+        S3Credentials(accessKey: "AKIA", secretKey: "secret")
+      }
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      let put = try #require(server.requests.first)
+      #expect(put.headers["content-md5"] == "Uonfc331cyb83SJZevsfrA==")
+      #expect(!put.headers.keys.contains { $0.contains("lock") })
+    }
+  }
+
+  @Test func `a bucket that locks by itself is told as such to a target without a lock`() async throws {
+    let words =
+      "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters"
+    try await withServer { _ in
+      .status(400, [:], "<Error><Code>InvalidRequest</Code><Message>\(words)</Message></Error>")
+    } _: { server in
+      let store = try store(server, nil)
+      let error = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }
+      #expect(error?.code == .unsupported && error?.retry == .never)
+      #expect(error?.hint?.contains("Set objectLock") == true)
+    }
+  }
+
   @Test(arguments: [
     ("InvalidRequest", "Bucket is missing Object Lock Configuration"),
     ("InvalidArgument", "The retain until date must be in the future: x-amz-object-lock-retain-until-date"),

@@ -74,19 +74,23 @@ import Testing
     }
   }
 
-  @Test(arguments: [(200, true, false), (200, false, true), (204, true, true), (404, true, true)])
-  func `a deletion that only a portal confirmed is none`(_ status: Int, _ isThere: Bool, _ isDeleted: Bool) async throws
-  {
+  @Test(
+    arguments: [
+      (200, true, .badAnswer), (200, false, nil), (204, true, nil), (404, false, nil), (404, true, .unavailable),
+    ] as [(Int, Bool, StoreError.Code?)])
+  func `a deletion that only a portal confirmed is none`(
+    _ status: Int, _ isThere: Bool, _ code: StoreError.Code?
+  ) async throws {
     try await withServer { request in
       switch request.method {
       case "DELETE": .status(status, [:], "<html>Welcome to our hotel</html>")
       case "HEAD": isThere ? .status(200, ["Content-Length": "1"]) : .status(404)
-      default: .status(200, [:], Self.listing([]))
+      default: .status(200, [:], Self.listing(isThere ? ["some/where/packs/one"] : []))
       }
     } _: { server in
       let store = try store(server)
       let error = await storeError { try await store.delete(name) }
-      #expect(error?.code == (isDeleted ? nil : .badAnswer))
+      #expect(error?.code == code)
     }
   }
 
@@ -325,7 +329,9 @@ import Testing
     (500, "InternalError", .unavailable, true),
     (400, "RequestTimeout", .unavailable, true), (403, "QuotaExceeded", .full, false), (507, "", .full, false),
     (400, "XAmzContentSHA256Mismatch", .unavailable, true), (400, "InvalidStorageClass", .unsupported, false),
-    (403, "InvalidObjectState", .unsupported, false),
+    (403, "InvalidObjectState", .unsupported, false), (404, "", .unavailable, true),
+    (404, "<html>", .unavailable, true), (404, "NoSuchUpload", .notFound, false),
+    (400, "XMinioAdminBucketQuotaExceeded", .full, false),
     (400, "AuthorizationHeaderMalformed", .unauthenticated, false), (501, "NotImplemented", .unsupported, false),
     (401, "", .unauthenticated, false), (429, "", .throttled, true), (502, "", .unavailable, true),
     (503, "", .throttled, true), (504, "<html>", .unavailable, true), (400, "Unheard", .badAnswer, false),

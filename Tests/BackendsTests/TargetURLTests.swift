@@ -34,6 +34,8 @@ import Testing
     #expect(plain.style == .virtual)
     #expect(plain.place(of: "k").server.authority == "bucket.s3.eu-west-1.amazonaws.com")
     #expect(plain.place(of: "k").path == "/k")
+    let chinese = Target.S3Location(bucket: "bucket", prefix: "").configuration(region: "cn-north-1")
+    #expect(chinese.endpoint.text == "https://s3.cn-north-1.amazonaws.com.cn")
     #expect(Target.S3Location(bucket: "a.b", prefix: "").configuration(region: nil).style == .path)
     var own = Target.S3Location(bucket: "bucket", prefix: "")
     own.endpoint = try WebAddress("https://host/base")

@@ -83,6 +83,42 @@ import Testing
     Fault.hostileNames.met("href")
   }
 
+  /// Behind a proxy, servers write the scheme and the host that they see.
+  @Test(arguments: ["http://inner:8080", "https://127.0.0.1", "http://127.0.0.1"])
+  func `a server may call itself otherwise, and is asked where it is`(_ origin: String) async throws {
+    try await withServer { request in
+      let path = "\(origin)\(request.target)"
+      guard request.target == "/dav%20files/" else {
+        return .status(207, [:], Self.multistatus(Self.response(path), Self.response("\(path)one", size: 3)))
+      }
+      return .status(
+        207, [:],
+        Self.multistatus(
+          Self.response("\(path)a", size: 1), Self.response("\(path)packs/"), Self.response(path),
+          Self.response("\(request.target)b", size: 2)))
+    } _: { server in
+      let listed = try await store(server).list(prefix: "")
+      #expect(listed.map { "\($0.name) \($0.size)" }.sorted() == ["a 1", "b 2", "packs/one 3"])
+      #expect(server.requests.map(\.target) == ["/dav%20files/", "/dav%20files/packs/"])
+    }
+  }
+
+  @Test(arguments: [
+    ("http://inner:8080", "http://evil.example"), ("http://inner:8080", "https://inner:8080"),
+    ("", "http://inner:8080"),
+  ])
+  func `an entry is at no other server than its collection`(_ own: String, _ other: String) async throws {
+    let body = Self.multistatus(
+      Self.response("\(own)/dav%20files/"), Self.response("\(other)/dav%20files/a", size: 1))
+    try await withServer { _ in
+      .status(207, [:], body)
+    } _: { server in
+      let store = try store(server)
+      #expect(await storeError { _ = try await store.list(prefix: "") }?.code == .badAnswer)
+    }
+    Fault.hostileNames.met("href")
+  }
+
   @Test(arguments: [
     multistatus(), multistatus(response("/dav%20files/a", size: 1)),
     multistatus(root, response("/dav%20files/a", size: 1), response("/dav%20files/a", size: 1)),
@@ -244,6 +280,23 @@ import Testing
       #expect(error?.code == code)
       #expect((error?.retry == .never) == (code == .unsupported))
       if code == .unsupported { #expect(error?.hint?.contains("proxy") == true) }
+    }
+  }
+
+  /// As Nextcloud does of names that Windows keeps for itself.
+  @Test func `a name that is refused is no fault of a Destination that was taken before`() async throws {
+    let replies = Self.server { request in
+      request.method == "MOVE" && request.headers["destination"]?.hasSuffix("/con") == true
+        ? .status(400) : .status(201)
+    }
+    try await withServer(replies) { server in
+      let store = try store(server)
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      let error = await storeError {
+        try await store.put(ObjectBody([1, 2, 3]), at: ObjectName("packs/con")!, ifAbsent: false)
+      }
+      #expect(error?.code == .badAnswer)
+      #expect(server.requests.filter { $0.method == "MOVE" }.count == 2)
     }
   }
 

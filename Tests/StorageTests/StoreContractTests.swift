@@ -82,6 +82,18 @@ import Testing
     #expect(!memory.content.isEmpty && memory.content.keys.allSatisfy { $0.text.hasPrefix("\(folder)/") })
   }
 
+  /// What Windows keeps for itself, some servers refuse everywhere, as Nextcloud does.
+  @Test func `a store that refuses the names of devices keeps every promise`() async {
+    let devices: Set<Substring> = ["con", "prn", "aux", "nul", "com1", "lpt1"]
+    let store = HookedStore(
+      MemoryStore(),
+      beforePut: { name async throws(StoreError) in
+        let stems = name.text.split(separator: "/").map { part in part.prefix { $0 != "." } }
+        guard devices.isDisjoint(with: stems) else { throw StoreError(.badAnswer, "\(name) is the name of a device") }
+      })
+    #expect(await brokenPromises(of: store) == [])
+  }
+
   @Test(arguments: BrokenStore.Fault.allCases)
   func `a store with a fault is found out`(_ fault: BrokenStore.Fault) async {
     let broken = await brokenPromises(of: BrokenStore(fault: fault))

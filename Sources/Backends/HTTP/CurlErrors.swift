@@ -1,12 +1,19 @@
 import CCurl
 import Storage
 
+/// What a transfer was given up for.
+struct Stall: Error, CustomStringConvertible {
+  let time: Duration
+
+  var description: String { "the transfer stood still for \(time.wholeMilliseconds / 1000) s" }
+}
+
 extension StoreError {
   /// Hardly anything came or went for `timeout`.
   static func stalled(_ request: HTTPRequest, for timeout: Duration) -> StoreError {
     StoreError(
       .unavailable, "\(notInTime(request.authority)): hardly a byte moved for \(timeout.wholeMilliseconds / 1000) s",
-      retry: .later(after: nil))
+      retry: .later(after: nil), cause: Stall(time: timeout))
   }
 
   private static func notInTime(_ authority: Substring) -> String { "\(authority) did not answer in time" }

@@ -18,6 +18,8 @@ final class CurlTransfer: @unchecked Sendable {
   private var headers: [(name: String, value: String)] = []
   private var answer: [UInt8] = []
   private var isTooLarge = false
+  /// The last answer refused the login: when there is a better one, another answer follows.
+  private var isLoginRefused = false
   private var headerList: UnsafeMutablePointer<curl_slist>?
   /// Everything that needs memory could be set so far.
   private var isReady = true
@@ -45,6 +47,15 @@ final class CurlTransfer: @unchecked Sendable {
     var uploaded: curl_off_t = 0
     sl_get_offset(handle, CURLINFO_SIZE_UPLOAD_T, &uploaded)
     return received + Int(uploaded)
+  }
+
+  /// How long it may stand still now.
+  /// - Parameter hasArrived: the other side has acknowledged all that was sent, so it is there.
+  func patience(_ settings: HTTPSettings, hasArrived: Bool) -> Duration {
+    guard let patience = request.patience, hasArrived, answer.isEmpty || isLoginRefused else {
+      return settings.stallTimeout
+    }
+    return patience
   }
 
   func outcome(_ code: CURLcode, of handle: UnsafeMutableRawPointer) -> Outcome {
@@ -188,6 +199,7 @@ extension CurlTransfer {
       // Interim answers and refused logins come before the answer that counts.
       headers.removeAll()
       answer.removeAll()
+      isLoginRefused = line.split(whereSeparator: \.isWhitespace).dropFirst().first == "401"
     } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
       let value = line[line.index(after: colon)...].trimming { $0.isWhitespace }
       let name = line[..<colon].lowercased()
@@ -201,6 +213,8 @@ extension CurlTransfer {
   /// `false` when the answer is longer than was allowed.
   private func take(_ chunk: UnsafeRawBufferPointer) -> Bool {
     received += chunk.count
+    // The time that it took until now is no stall of what comes.
+    if request.patience != nil, answer.isEmpty { pace = TransferPace(now: .now) }
     isTooLarge = answer.count + chunk.count > request.largestAnswer
     if !isTooLarge { answer.append(contentsOf: chunk) }
     return !isTooLarge

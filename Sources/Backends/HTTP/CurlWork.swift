@@ -80,10 +80,12 @@ struct CurlWork {
     guard now - looked >= .seconds(1) else { return }
     looked = now
     for (handle, transfer) in running {
-      let progress = transfer.moved(handle) - sockets.unacknowledged(handle)
-      guard transfer.pace.isStalled(at: progress, now: now, timeout: settings.stallTimeout) else { continue }
+      let unacknowledged = sockets.unacknowledged(handle)
+      let progress = transfer.moved(handle) - unacknowledged
+      let timeout = transfer.patience(settings, hasArrived: unacknowledged == 0)
+      guard transfer.pace.isStalled(at: progress, now: now, timeout: timeout) else { continue }
       release(handle)
-      transfer.finish(.failure(.stalled(transfer.request, for: settings.stallTimeout)))
+      transfer.finish(.failure(.stalled(transfer.request, for: timeout)))
     }
   }
 

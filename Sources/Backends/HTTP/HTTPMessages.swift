@@ -7,6 +7,9 @@ struct HTTPRequest: Sendable {
   var body: [UInt8]?
   /// Answers with a longer body, in bytes, are refused while they come in.
   var largestAnswer = 1 << 20
+  /// How long the answer may be in the making, until the first byte of its body: what comes before may be a refused
+  /// login, or a word that it is on its way. As the settings say when `nil`.
+  var patience: Duration?
   var login: HTTPLogin?
 
   init(_ method: String, _ url: String) {

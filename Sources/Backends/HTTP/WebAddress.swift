@@ -51,9 +51,10 @@ package struct WebAddress: Sendable, Hashable {
     (self.scheme, self.host, self.port, self.path) = (scheme, host, port, path)
   }
 
-  /// Amazon's S3 in that region.
+  /// Amazon's S3 in that region. Those in China are a cloud of their own.
   init(amazonRegion region: String) {
-    self.init(scheme: .https, host: "s3.\(region).amazonaws.com", port: nil, path: "")
+    let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+    self.init(scheme: .https, host: "s3.\(region).\(domain)", port: nil, path: "")
   }
 
   /// `host`, or `host:port` when the port is not the scheme's own: as in the Host header.

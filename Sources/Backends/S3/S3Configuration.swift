@@ -26,15 +26,11 @@ package struct S3Configuration: Sendable, Hashable {
       self.mode = mode
     }
 
-    /// - Parameters:
-    ///   - now: seconds since 1970 UTC.
-    ///   - body: what is stored. A server takes no lock without a checksum that is not part of the signature. All take
-    ///     this one; Backblaze refuses those of the `x-amz-checksum-` kind.
-    func headers(now: Int, body: [UInt8]) -> [(name: String, value: String)] {
+    /// - Parameter now: seconds since 1970 UTC.
+    fileprivate func headers(now: Int) -> [(name: String, value: String)] {
       [
         ("x-amz-object-lock-mode", mode.rawValue.uppercased()),
         ("x-amz-object-lock-retain-until-date", HTTPTime.iso(now + days * 86_400)),
-        ("Content-MD5", Data(Signature.md5(body)).base64EncodedString()),
       ]
     }
   }
@@ -48,6 +44,8 @@ package struct S3Configuration: Sendable, Hashable {
   /// As the server calls it ("STANDARD_IA"); the bucket's own when `nil`.
   package var storageClass: String?
   package var objectLock: ObjectLock?
+  /// Send a checksum also with what is stored without a lock of ours, for a bucket that locks by itself.
+  package var sendsChecksum = false
   /// Objects in one page of a listing.
   package var pageSize = 1000
 
@@ -64,6 +62,19 @@ package struct S3Configuration: Sendable, Hashable {
   }
 
   package var location: String { prefix.isEmpty ? "s3://\(bucket)" : "s3://\(bucket)/\(prefix)" }
+
+  /// What a PUT says for the sake of locks.
+  /// - Parameters:
+  ///   - now: seconds since 1970 UTC.
+  ///   - body: what is stored. A server takes no lock without a checksum that is not part of the signature. All take
+  ///     this one; Backblaze refuses those of the `x-amz-checksum-` kind.
+  func lockHeaders(now: Int, body: [UInt8]) -> [(name: String, value: String)] {
+    var headers = objectLock?.headers(now: now) ?? []
+    if objectLock != nil || sendsChecksum {
+      headers.append(("Content-MD5", Data(Signature.md5(body)).base64EncodedString()))
+    }
+    return headers
+  }
 
   /// The key of an object, or what all keys below a prefix of names begin with.
   func key(_ name: String) -> String { prefix.isEmpty ? name : "\(prefix)/\(name)" }

@@ -92,11 +92,17 @@ struct S3Errors {
       return StoreError(.unavailable, "the server could not do it now", retry: later(response))
     case "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody", "InvalidDigest":
       return StoreError(.unavailable, "the body arrived damaged", retry: later(response))
-    case "QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "XMinioStorageFull": return Self.full
+    case "QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "XMinioStorageFull",
+      "XMinioAdminBucketQuotaExceeded":
+      return Self.full
     case "EntityTooLarge": return StoreError.bodyTooLarge
     case "PermanentRedirect", "TemporaryRedirect", "Redirect": return redirected(refusal, response)
     case "InvalidRange": return StoreError(.badRange, "the range lies outside the object")
     case "PreconditionFailed": return StoreError(.exists, "the name is taken")
+    case "InvalidRequest" where asksForChecksum(refusal):
+      return StoreError(
+        .unsupported, "the bucket locks what is stored by itself, and takes nothing without a checksum",
+        hint: "Set objectLock of the target (`Docs/Stores.md`): then the checksum goes along.")
     case "InvalidRequest" where isAboutLock(refusal):
       return StoreError(
         .unsupported, "the bucket takes no object lock",
@@ -120,6 +126,11 @@ struct S3Errors {
     }
   }
 
+  /// What Amazon says of a bucket with a default retention, whatever the target is set to.
+  private func asksForChecksum(_ refusal: S3Refusal?) -> Bool {
+    refusal?.message.lowercased().contains("object lock parameters") ?? false
+  }
+
   /// Amazon says so; Ceph says nothing.
   private func isAboutLock(_ refusal: S3Refusal?) -> Bool {
     guard configuration.objectLock != nil, let message = refusal?.message.lowercased() else { return false }
@@ -133,6 +144,7 @@ struct S3Errors {
       StoreError(
         .unauthenticated, "the credentials were refused", hint: "Check \(source.accessKey) and \(source.secretKey).")
     case 403: forbidden(right)
+    case 404 where refusal?.code.isEmpty ?? true: notOfS3(response)
     case 404: StoreError(.notFound, "there is no such object")
     case 408, 425, 500, 502, 504: StoreError(.unavailable, "the server failed", retry: later(response))
     case 409: StoreError(.unavailable, "another request was in the way", retry: later(response))
@@ -171,6 +183,14 @@ struct S3Errors {
     StoreError(
       .noTarget, "there is no bucket \(configuration.bucket)",
       hint: "Create the bucket first, and check its name, endpoint and region.")
+  }
+
+  /// An S3 server has a code for everything that it has not. Proxies have none while the server behind them is away.
+  private func notOfS3(_ response: HTTPResponse) -> StoreError {
+    StoreError(
+      .unavailable, "something in front of the S3 server answered, or the endpoint is none",
+      hint: "Try again when the server behind the proxy is back. If that does not help, check the target's endpoint.",
+      retry: later(response))
   }
 
   private func later(_ response: HTTPResponse) -> StoreError.Retry {

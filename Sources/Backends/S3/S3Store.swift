@@ -15,7 +15,6 @@ package struct S3Store: ObjectStore {
 
   /// What the server has shown so far.
   private struct Learned {
-    var bucketExists = false
     var refusesConditions = false
     /// Of the credentials that were sent last.
     var source = S3Credentials.Source.target
@@ -47,7 +46,7 @@ package struct S3Store: ObjectStore {
     var request = Request("PUT", name)
     request.body = body
     if let storageClass = configuration.storageClass { request.headers.append(("x-amz-storage-class", storageClass)) }
-    if let lock = configuration.objectLock { request.headers += lock.headers(now: now(), body: body.bytes) }
+    request.headers += configuration.lockHeaders(now: now(), body: body.bytes)
     let isConditional = ifAbsent && !learned.withLock { $0.refusesConditions }
     if isConditional { request.headers.append(("If-None-Match", "*")) }
     let response = try await send(request)
@@ -79,23 +78,29 @@ package struct S3Store: ObjectStore {
         throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
       }
       throw error(response, "\(name) could not be read at \(traits.location)", for: .read)
+    case (404, _) where S3Refusal(response.body)?.code != "NoSuchBucket":
+      try await confirmAbsence(of: name, after: response)
+      throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
     default: throw error(response, "\(name) could not be read at \(traits.location)", for: .read)
     }
   }
 
   package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
     let asked = try await credentials()
-    let response = try await send(Request("HEAD", name))
+    var response = try await send(Request("HEAD", name))
+    // Without a body, "no such object" and "no such bucket" look the same, and so does a proxy whose server is away.
+    if response.status == 404 {
+      guard try await isListed(name) else { return nil }
+      // Stored a moment ago, or the first answer was not the server's.
+      response = try await send(Request("HEAD", name))
+    }
     switch response.status {
     case 200:
       guard let size = response.header("content-length").flatMap({ Int($0) }), size >= 0 else {
         throw .strange("\(traits.location) does not tell the size of \(name)")
       }
       return ObjectInfo(name: name, size: size)
-    case 404:
-      // Without a body, "no such object" and "no such bucket" look the same.
-      if !learned.withLock({ $0.bucketExists }) { _ = try await page(prefix: "", token: nil, size: 1) }
-      return nil
+    case 404: throw contradicted(name)
     case 403:
       if let found = await listed(name) { return found.first }
       return try await lookAgain(at: name, after: response, to: asked)
@@ -119,7 +124,8 @@ package struct S3Store: ObjectStore {
     let response = try await send(Request("DELETE", name))
     switch response.status {
     case 204: if response.header("x-amz-delete-marker") == "true" { traits.hidden.note() }
-    case 404 where S3Refusal(response.body)?.code != "NoSuchBucket": return
+    case 404 where S3Refusal(response.body)?.code != "NoSuchBucket":
+      try await confirmAbsence(of: name, after: response)
     // A proxy or a portal answers 200, too, to whatever it is asked.
     case 200 where S3Refusal(response.body) == nil: try await demandGone(name)
     default: throw error(response, "\(name) could not be deleted at \(traits.location)", for: .delete)
@@ -187,11 +193,7 @@ extension S3Store {
       guard error.code == .notFound else { throw error }
       throw StoreError(.noTarget, error.message, hint: "Create the bucket first, and check its name and endpoint.")
     }
-    do {
-      let page = try S3ListingPage(response.body)
-      learned.withLock { $0.bucketExists = true }
-      return page
-    } catch { throw unreadable(error) }
+    do { return try S3ListingPage(response.body) } catch { throw unreadable(error) }
   }
 
   /// The name is taken: fine when by the very same bytes.
@@ -207,6 +209,26 @@ extension S3Store {
   private func listed(_ name: ObjectName) async -> [ObjectInfo]? {
     guard let found = try? await list(prefix: name.text) else { return nil }
     return found.filter { $0.name == name }
+  }
+
+  /// Whether the server lists it. That it lists at all proves that it is there, and the bucket, too.
+  private func isListed(_ name: ObjectName) async throws(StoreError) -> Bool {
+    try await page(prefix: name.text, token: nil, size: 1).objects.contains { $0.key == configuration.key(name.text) }
+  }
+
+  /// Proxies answer 404 as well while the server behind them is away, and some servers say no more than that of what is
+  /// not there. So whatever is not S3's own word for it counts when a listing bears it out.
+  /// - Throws: `.unavailable` when the object is listed; what keeps the listing from being made.
+  private func confirmAbsence(of name: ObjectName, after response: HTTPResponse) async throws(StoreError) {
+    guard S3Refusal(response.body)?.code != "NoSuchKey", try await isListed(name) else { return }
+    throw contradicted(name)
+  }
+
+  private func contradicted(_ name: ObjectName) -> StoreError {
+    StoreError(
+      .unavailable, "\(traits.location) said that there is no \(name), and lists it",
+      hint: "Do the same again in a while. If that does not help, look for a proxy on the way.",
+      retry: .later(after: nil))
   }
 
   private func confirmSize(_ size: Int, of name: ObjectName) async throws(StoreError) {

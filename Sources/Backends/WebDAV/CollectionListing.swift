@@ -16,19 +16,24 @@ struct CollectionListing: Sendable {
 
   /// - Parameters:
   ///   - segments: the collection's path, decoded.
-  /// - Throws: `XMLRefusal` for other hosts, paths that lead away, encoded slashes, resources with an error of their
-  ///   own, and when the collection itself is missing in the answer.
+  /// - Throws: `XMLRefusal` for other hosts than the collection's own, paths that lead away, encoded slashes, resources
+  ///   with an error of their own, and when the collection itself is missing in the answer.
   init(_ answer: Multistatus, of segments: [String], at address: WebAddress) throws(XMLRefusal) {
     var names: Set<String> = []
     var hasItself = false
+    // Servers behind a proxy may write the scheme and host that they see themselves. Then the collection has them, too;
+    // of every entry only the path is used.
+    var (ownServers, servers) = (Set<String>(), Set<String>())
     for resource in answer.resources {
       if let status = resource.status, !status.contains(" 200") {
         throw XMLRefusal("one of its entries has an error of its own")
       }
-      let path = try Self.path(of: resource.href, at: address)
+      let (path, server) = try Self.place(of: resource.href, at: address)
+      if let server { servers.insert(server) }
       if path == segments {
         guard resource.isCollection else { throw XMLRefusal("it is no collection") }
         hasItself = true
+        if let server { ownServers.insert(server) }
         continue
       }
       guard path.count == segments.count + 1, Array(path.dropLast()) == segments, let name = path.last else {
@@ -39,14 +44,20 @@ struct CollectionListing: Sendable {
       children.append(Child(name: name, size: try Self.size(of: resource), stored: stored))
     }
     guard hasItself else { throw XMLRefusal("it does not list the collection itself") }
+    guard servers.isSubset(of: ownServers) else { throw XMLRefusal("it lists something at another server") }
   }
 
-  /// The decoded segments of an href, which is a path or a whole URL.
-  static func path(of href: String, at address: WebAddress) throws(XMLRefusal) -> [String] {
+  /// The decoded segments of an href, which is a path or a whole URL, and the server of a URL that names another one
+  /// than the target does.
+  static func place(
+    of href: String, at address: WebAddress
+  ) throws(XMLRefusal) -> (path: [String], server: String?) {
     var path = href[...]
+    var server: String?
     if !href.hasPrefix("/") {
-      guard let url = try? WebAddress(href), url.scheme == address.scheme, url.authority == address.authority else {
-        throw XMLRefusal("it lists something at another server")
+      guard let url = try? WebAddress(href) else { throw XMLRefusal("it lists something at another server") }
+      if url.scheme != address.scheme || url.authority != address.authority {
+        server = "\(url.scheme.rawValue)://\(url.authority)"
       }
       path = href[(href.firstRange(of: "://")?.upperBound ?? href.startIndex)...].drop { $0 != "/" }
     }
@@ -61,7 +72,7 @@ struct CollectionListing: Sendable {
     // Collections end in a slash.
     if segments.last == "" { segments.removeLast() }
     guard !segments.contains("") else { throw XMLRefusal("it lists a path that leads elsewhere") }
-    return segments
+    return (segments, server)
   }
 
   private static func size(of resource: Multistatus.Resource) throws(XMLRefusal) -> Int? {

@@ -9,6 +9,9 @@ struct Multistatus: Sendable {
     var size: String?
     /// When it was changed last, as written.
     var modified: String?
+    /// Properties are held back because the server is not done with it: ownCloud Infinite Scale gives all of them the
+    /// status 425 until an upload is checked.
+    var isUnfinished = false
     /// Of the resource itself, when the server gives one: "HTTP/1.1 404 Not Found".
     var status: String?
   }
@@ -59,7 +62,9 @@ struct Multistatus: Sendable {
       case ["response"] where resources.count > mostResources: throw .tooManyResources
       case ["response", "href"]: resources[last].href = text.trimmed
       case ["response", "status"]: resources[last].status = text.trimmed
-      case ["response", "propstat", "status"]: pendingIsFound = text.contains(" 200")
+      case ["response", "propstat", "status"]:
+        pendingIsFound = text.contains(" 200")
+        if text.contains(" 425") { resources[last].isUnfinished = true }
       case ["response", "propstat", "prop", "getcontentlength"]: pending.size = text.trimmed
       case ["response", "propstat", "prop", "getlastmodified"]: pending.modified = text.trimmed
       case ["response", "propstat"] where pendingIsFound:

@@ -12,6 +12,7 @@ struct WebDAVErrors {
   func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
     var error = meaning(of: response, right)
     error.message = "\(what): \(error.message) (status \(response.status))"
+    if Unfinished.statuses.contains(response.status) { error.cause = Unfinished() }
     return error
   }
 

@@ -8,13 +8,16 @@ struct WebDAVRequests: Sendable {
   let configuration: WebDAVConfiguration
   /// In bytes, of one collection: what the objects need that `Multistatus` takes.
   var longestListing = 256 << 20
+  /// Until the first byte of a collection's entries: some servers ask their database for each of thousands before they
+  /// say anything.
+  var listingPatience = Duration.seconds(15 * 60)
 
   /// Seconds since 1970 UTC.
   let now: @Sendable () -> Int
   private let client: HTTPClient
   private let schemes: Locked<HTTPLogin.Schemes?>
-  /// How this server lets itself be told where a resource goes, once that is known.
-  private let destination = Locked(MoveDestination.url)
+  /// How this server has let itself be told where a resource goes; `nil` until it has.
+  private let destination = Locked<MoveDestination?>(nil)
 
   init(_ configuration: WebDAVConfiguration, _ client: HTTPClient, now: @escaping @Sendable () -> Int) {
     self.configuration = configuration
@@ -29,40 +32,54 @@ struct WebDAVRequests: Sendable {
   /// Whatever the server answers.
   func send(
     _ method: String, _ path: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
-    largestAnswer: Int = 1 << 20
+    largestAnswer: Int = 1 << 20, patience: Duration? = nil
   ) async throws(StoreError) -> HTTPResponse {
-    try await send(method, at: url(path), headers: headers, body: body, largestAnswer: largestAnswer)
+    try await send(
+      method, at: url(path), headers: headers, body: body, largestAnswer: largestAnswer, patience: patience)
   }
 
   /// - Parameter url: of anything at this server, also outside the target's collection.
   func send(
     _ method: String, at url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
-    largestAnswer: Int = 1 << 20
+    largestAnswer: Int = 1 << 20, patience: Duration? = nil
   ) async throws(StoreError) -> HTTPResponse {
     var request = HTTPRequest(method, url)
     request.headers = headers
     request.body = body
     request.largestAnswer = largestAnswer
+    request.patience = patience
     request.login = try await login()
     return try await client.send(request)
   }
 
   /// Gives a resource another name; whatever the server answers.
   ///
-  /// Where it refuses the Destination in one form it is asked once more in the other. It may have moved the resource and
-  /// its answer may have been lost: then there is nothing left to move, and who stores it begins again.
+  /// Where it refuses the Destination in one form, and has taken none yet, it is asked once more in the other. It may
+  /// have moved the resource and its answer may have been lost: then there is nothing left to move, and who stores it
+  /// begins again.
   /// - Throws: `.unsupported` when it takes no form, and never will.
   func move(_ path: String, to other: String, overwriting: Bool) async throws(StoreError) -> HTTPResponse {
-    let form = destination.withLock { $0 }
+    let taken = destination.withLock { $0 }
+    let form = taken ?? .url
     let first = try await move(path, to: other, overwriting, form)
-    guard MoveDestination.mayBeRefused(first.status) else { return first }
+    // Of a Destination that it understands, it is the name that it refuses, or it is away.
+    guard taken == nil, MoveDestination.mayBeRefused(first.status) else {
+      learn(form, from: first)
+      return first
+    }
     let second = try await move(path, to: other, overwriting, form.other)
     if MoveDestination.mayBeRefused(second.status) {
-      guard MoveDestination.isRefusedForGood([first.status, second.status]) else { return first }
+      let isUnderstood = destination.withLock { $0 } != nil
+      guard !isUnderstood, MoveDestination.isRefusedForGood([first.status, second.status]) else { return first }
       throw MoveDestination.refusal(at: configuration.location)
     }
-    if [200, 201, 204, 412].contains(second.status) { destination.withLock { $0 = form.other } }
+    learn(form.other, from: second)
     return second
+  }
+
+  /// Who moves something, or finds its name taken, has understood where it was to go.
+  private func learn(_ form: MoveDestination, from response: HTTPResponse) {
+    if [200, 201, 204, 412].contains(response.status) { destination.withLock { $0 = form } }
   }
 
   private func move(
@@ -80,15 +97,24 @@ struct WebDAVRequests: Sendable {
     case 404: return nil
     default: throw error(response, "\(location(path)) could not be looked at", for: .list)
     }
-    do { return try Multistatus(response.body) } catch { throw refused(error, path) }
+    let answer: Multistatus
+    do { answer = try Multistatus(response.body) } catch { throw refused(error, path) }
+    guard !answer.resources.contains(where: \.isUnfinished) else { throw unfinished(path) }
+    return answer
   }
 
   private func look(at path: String, depth: Int) async throws(StoreError) -> HTTPResponse {
     do throws(StoreError) {
       return try await send(
         "PROPFIND", path, headers: [("Depth", String(depth)), ("Content-Type", "application/xml")],
-        body: Array(Multistatus.question.utf8), largestAnswer: depth == 0 ? 1 << 20 : longestListing)
+        body: Array(Multistatus.question.utf8), largestAnswer: depth == 0 ? 1 << 20 : longestListing,
+        patience: depth == 0 ? nil : listingPatience)
     } catch {
+      // No second time: it would take as long, and come to the same.
+      if depth > 0, (error.cause as? Stall)?.time == listingPatience {
+        throw StoreError(
+          .unavailable, "\(location(path)) could not be listed: \(error.message)", hint: Self.wayOutOfTooMany)
+      }
       // Too long is the only answer without sense that comes without a hint.
       guard depth > 0, error.code == .badAnswer, error.hint == nil else { throw error }
       throw StoreError(
@@ -110,6 +136,13 @@ struct WebDAVRequests: Sendable {
       .badAnswer, "what the server tells of \(location(path)) was refused: \(refusal.reason)",
       hint: refusal == .tooManyResources
         ? Self.wayOutOfTooMany : "Check that the target's URL is one of WebDAV, and what stands between.")
+  }
+
+  private func unfinished(_ path: String) -> StoreError {
+    StoreError(
+      .unavailable, "the server is not done with what was stored at \(location(path)) (425 Too Early)",
+      hint: "Do the same again in a while. If that does not help, look at what checks uploads on the server.",
+      retry: .later(after: nil), cause: Unfinished())
   }
 
   /// As people know it.

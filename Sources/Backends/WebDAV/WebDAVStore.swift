@@ -8,11 +8,14 @@ package struct WebDAVStore: ObjectStore {
   package let traits: StoreTraits
   private let requests: WebDAVRequests
   private let collections: Collections
+  private let clock: StoreClock
 
   /// - Parameter now: seconds since 1970 UTC, for servers that name the date when to come back.
   package init(
-    _ configuration: WebDAVConfiguration, settings: HTTPSettings = HTTPSettings(), now: @escaping @Sendable () -> Int
+    _ configuration: WebDAVConfiguration, settings: HTTPSettings = HTTPSettings(), clock: StoreClock = .system,
+    now: @escaping @Sendable () -> Int
   ) {
+    self.clock = clock
     requests = WebDAVRequests(configuration, HTTPClient(settings), now: now)
     collections = Collections(requests)
     // MOVE without overwriting lets several win on Apache.
@@ -28,13 +31,15 @@ package struct WebDAVStore: ObjectStore {
     let temporary = "tmp/\(TemporaryName.random())"
     do throws(StoreError) {
       try await upload(body, to: temporary, for: name)
-      try await move(temporary, to: name, holding: body, replacing: !ifAbsent)
+      try await Unfinished.outwait(on: clock) { () async throws(StoreError) in
+        try await move(temporary, to: name, holding: body, replacing: !ifAbsent)
+      }
     } catch {
       // What went wrong is the news; a leftover is found by `prune`.
       _ = try? await requests.send("DELETE", temporary)
       throw error
     }
-    guard try await head(name)?.size == body.bytes.count else {
+    guard try await finishedSize(of: name) == body.bytes.count else {
       throw StoreError(
         .badAnswer, "\(name) has another size than what was stored at \(traits.location)", retry: .later(after: nil))
     }
@@ -108,7 +113,9 @@ extension WebDAVStore {
       throw retryable(response, "\(name) could not be stored at \(traits.location)")
     default: throw requests.error(response, "\(name) could not be stored at \(traits.location)", for: .write)
     }
-    guard let temporaryName = ObjectName(temporary), try await head(temporaryName)?.size == body.bytes.count else {
+    guard let temporaryName = ObjectName(temporary),
+      try await finishedSize(of: temporaryName) == body.bytes.count
+    else {
       throw StoreError(
         .unavailable, "\(name) did not arrive whole at \(traits.location)", retry: .later(after: nil))
     }
@@ -142,6 +149,11 @@ extension WebDAVStore {
 
   private func discard(_ temporary: String) async throws(StoreError) {
     _ = try await requests.send("DELETE", temporary)
+  }
+
+  /// Of what was just stored, once the server is done with it; `nil` when it is not there.
+  private func finishedSize(of name: ObjectName) async throws(StoreError) -> Int? {
+    try await Unfinished.outwait(on: clock) { () async throws(StoreError) in try await head(name)?.size }
   }
 
   /// The status's own meaning, but worth another try, in which missing collections are made.
@@ -236,7 +248,7 @@ extension WebDAVStore {
     guard let answer = try await requests.find(path, depth: 1) else { return nil }
     let address = requests.configuration.address
     do {
-      let segments = try CollectionListing.path(of: "\(address.path)/\(path)", at: address)
+      let segments = try CollectionListing.place(of: "\(address.path)/\(path)", at: address).path
       return try CollectionListing(answer, of: segments, at: address).children
     } catch { throw requests.refused(error, path) }
   }

@@ -102,10 +102,7 @@ struct TargetSettings: Sendable {
   /// The same target for what is not to stay.
   var withoutLock: TargetSettings {
     var other = self
-    if case .s3(var location) = place {
-      location.objectLock = nil
-      other.place = .s3(location)
-    }
+    other.place = place.withoutLock
     return other
   }
 

@@ -16,13 +16,15 @@ extension StoreContract {
   static let names = Promise(sentence: "it takes long and deep names") { room in
     let long = String(repeating: "n", count: 128)
     let deep = (0..<12).map { "level-\($0)" }.joined(separator: "/")
-    for path in [long, "in-\(long.dropLast(3))/\(long)", deep, "0.1-2_3", "a/b.tmp", "index.html", "con", "x..y"] {
+    // None that Windows keeps for itself, such as con: Nextcloud refuses those, and sealift makes none.
+    let paths = [long, "in-\(long.dropLast(3))/\(long)", deep, "0.1-2_3", "a/b.tmp", "index.html", "x..y"]
+    for path in paths {
       let name = try room.name("names/\(path)")
       try await room.put(Array(path.utf8), at: name)
       try expect(try await room.store.get(name, range: nil) == Array(path.utf8), "\(path) holds other bytes")
     }
     let listed = try await room.listed("names/")
-    try expect(listed.count == 8, "8 objects were stored and \(listed.count) listed")
+    try expect(listed.count == paths.count, "\(paths.count) objects were stored and \(listed.count) listed")
     // Encrypted folders end at 143 bytes. Nothing of a repository has a name of more than 110.
     let longest = try room.name("names/\(String(repeating: "n", count: 200))")
     do {
@@ -31,7 +33,8 @@ extension StoreContract {
       // Some servers fail at it rather than refuse it.
       return "it takes no names of 200 bytes; sealift makes none so long"
     }
-    try expect(try await room.listed("names/").count == 9, "a name of 200 bytes was taken, and is not listed")
+    let all = try await room.listed("names/")
+    try expect(all.count == paths.count + 1, "a name of 200 bytes was taken, and is not listed")
     return nil
   }
 

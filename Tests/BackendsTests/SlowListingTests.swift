@@ -1,0 +1,83 @@
+import Storage
+import Testing
+
+@testable import Backends
+
+/// A server may think for minutes before it says the first word of a large collection; of nothing else it may.
+@Suite struct SlowListingTests {
+  private typealias Reply = ScriptedServer.Reply
+
+  private static let listing =
+    "<multistatus xmlns=\"DAV:\"><response><href>/dav/packs/</href><propstat><prop><resourcetype><collection/>"
+    + "</resourcetype></prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>"
+
+  private func requests(_ server: ScriptedServer, patience: Duration, user: String? = nil) throws -> WebDAVRequests {
+    var settings = HTTPSettings()
+    settings.stallTimeout = .seconds(2)
+    let address = try WebAddress("http://127.0.0.1:\(server.port)/dav")
+    let configuration = WebDAVConfiguration(address: address, user: user, password: user.map { _ in "open-sesame" })
+    var requests = WebDAVRequests(configuration, HTTPClient(settings), now: { 0 })
+    requests.listingPatience = patience
+    return requests
+  }
+
+  private static func silent(for time: Duration) -> Reply {
+    var reply = Reply.status(207, [:], listing)
+    reply.silence = time
+    return reply
+  }
+
+  /// A login that is asked for has an answer of its own, which is no beginning of the listing.
+  @Test(arguments: [false, true])
+  func `a listing may be long in the making`(_ hasLogin: Bool) async throws {
+    let asks = ["WWW-Authenticate": "Digest realm=\"x\", nonce=\"abc\", qop=\"auth\", algorithm=MD5"]
+    try await withServer { request in
+      if hasLogin, request.headers["authorization"]?.hasPrefix("Digest ") != true {
+        return .status(401, asks, "who is there?")
+      }
+      return Self.silent(for: .seconds(6))
+    } _: { server in
+      let requests = try requests(server, patience: .seconds(300), user: hasLogin ? "ali" : nil)
+      let found = try await requests.find("packs/", depth: 1)
+      #expect(found?.resources.count == 1)
+    }
+  }
+
+  @Test func `one that takes too long is told with the way out, and not asked for again`() async throws {
+    try await withServer { _ in
+      Self.silent(for: .seconds(600))
+    } _: { server in
+      let requests = try requests(server, patience: .seconds(4))
+      let error = await storeError { _ = try await requests.find("packs/", depth: 1) }
+      #expect(error?.code == .unavailable && error?.retry == .never)
+      #expect(error?.message.contains("/dav/packs/") == true)
+      #expect(error?.hint?.contains("`sealift prune --two-runs`") == true)
+    }
+  }
+
+  @Test func `one that has begun is to go on`() async throws {
+    try await withServer { _ in
+      var reply = Reply.status(207, [:], [UInt8](repeating: UInt8(ascii: " "), count: 100_000))
+      reply.drip = .milliseconds(50)
+      return reply
+    } _: { server in
+      let requests = try requests(server, patience: .seconds(600))
+      let start = ContinuousClock.now
+      let error = await storeError { _ = try await requests.find("packs/", depth: 1) }
+      #expect(error?.code == .unavailable && error?.retry == .later(after: nil) && error?.hint == nil)
+      #expect(ContinuousClock.now - start < .seconds(300))
+    }
+  }
+
+  @Test func `a single object is given up as ever`() async throws {
+    try await withServer { _ in
+      Self.silent(for: .seconds(600))
+    } _: { server in
+      let requests = try requests(server, patience: .seconds(600))
+      let start = ContinuousClock.now
+      let error = await storeError { _ = try await requests.find("packs/one", depth: 0) }
+      #expect(error?.code == .unavailable && error?.retry == .later(after: nil) && error?.hint == nil)
+      #expect(ContinuousClock.now - start < .seconds(300))
+    }
+  }
+}
