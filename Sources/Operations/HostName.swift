@@ -1,24 +1,45 @@
 import Glibc
 import Repositories
+import Snapshots
 
 /// The host that chains are named after: the configuration's, else the one this machine was called at its first `init` or push.
 ///
 /// It is remembered because names of machines change (containers draw a new one each start), and a new name would
-/// begin a new chain.
+/// begin a new chain. On a disk of this machine another name is that of the same machine, then. On a network's it may be
+/// that of another one, which uses the same state folder.
 enum HostName {
+  /// - Throws: `OperationError` `.usage` where the name that is remembered may be another machine's; `RepositoryError`
+  ///   `.stateFolder`.
   static func current(_ world: World) throws -> String {
     if let host = try remembered(world) { return host }
-    let name = systemName()
+    let name = world.systemName()
     try StateFiles.makeFolder(world.stateFolder)
     try StateFiles.write(Array("\(name)\n".utf8), to: path(world))
     return name
   }
 
-  /// The same for who only reads: nothing is remembered.
-  static func known(_ world: World) -> String { (try? remembered(world)) ?? systemName() }
+  /// The same for who only reads: nothing is remembered, and a name that may be another machine's is not taken.
+  static func known(_ world: World) -> String { (try? remembered(world)) ?? world.systemName() }
 
   private static func remembered(_ world: World) throws -> String? {
-    try world.host ?? StateFiles.read(path(world)).flatMap(name(in:))
+    if let host = world.host { return host }
+    guard let host = try StateFiles.read(path(world)).flatMap(name(in:)) else { return nil }
+    try demandOwn(host, world)
+    return host
+  }
+
+  /// Two machines that push as one take each other's versions for their own: one is restored in the place of the other.
+  private static func demandOwn(_ host: String, _ world: World) throws {
+    let name = world.systemName()
+    guard name != host else { return }
+    let kind = world.fileSystem(world.stateFolder)
+    guard !kind.locksCanBeTrusted else { return }
+    throw OperationError(
+      .usage, code: "sharedState",
+      "this machine is called '\(name)', but the state folder \(world.stateFolder), on \(kind.name), is that of '\(host)'",
+      hint:
+        "Set \"host\" in the configuration of each machine: \"\(host)\" for the one that has pushed by that name, another name for any other."
+    )
   }
 
   private static func path(_ world: World) -> String { "\(world.stateFolder)/host" }
@@ -28,7 +49,8 @@ enum HostName {
     return text.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  private static func systemName() -> String {
+  /// What the system calls this machine.
+  static func ofSystem() -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
     let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

@@ -1,4 +1,5 @@
 package import Sealing
+package import Snapshots
 package import Storage
 
 /// What an operation needs of the machine it runs on. Nothing below reads the environment, the clock or the home
@@ -12,6 +13,10 @@ package struct World: Sendable {
   package var now: @Sendable () -> UInt64
   /// Bytes that the plain images of all databases that are kept for deltas may take in one folder.
   package var baseLimit = 20 << 30
+  /// What the system calls this machine; tests call it something else.
+  package var systemName: @Sendable () -> String = { HostName.ofSystem() }
+  /// Finds out what a path lies on; tests make it something else.
+  package var fileSystem: @Sendable (_ path: String) -> FileSystemKind = { .of(path: $0) }
   /// What keys and salts are drawn from.
   package var random: RandomSource = systemRandom
   /// Where progress and remarks go.

@@ -7,6 +7,8 @@ enum Hardening {
     umask(0o077)
     // A write that fails says so.
     for number in [SIGPIPE, SIGXFSZ] { signal(number, SIG_IGN) }
+    // Who starts us may ignore it: how a command ended that prints a secret could not be asked then.
+    signal(SIGCHLD, SIG_DFL)
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     forbidDumps()
@@ -30,7 +32,10 @@ enum Hardening {
   /// Swift's runtime answers a crash with a page of registers and the memory they point to, on standard error, where logs
   /// are made of it. A crash of ours ends the process, and says nothing.
   private static func forbidBacktraces() {
-    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
+    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+    where number != SIGQUIT || !Signals.isIgnored(number) {
+      signal(number, SIG_DFL)
+    }
   }
 
   /// `PR_SET_DUMPABLE` 0: no core, and no other process of the same user can read our memory. Root still can trace us.

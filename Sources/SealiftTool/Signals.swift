@@ -34,7 +34,7 @@ final class Signals: Sendable {
       }, context)
     guard result == 0 else { return }
     pthread_detach(thread)
-    for number in [SIGINT, SIGTERM, SIGHUP] where number != SIGHUP || !Self.isIgnored(number) {
+    for number in [SIGINT, SIGTERM, SIGHUP] where number == SIGTERM || !Self.isIgnored(number) {
       signal(number) { number in
         let saved = errno
         var byte = UInt8(truncatingIfNeeded: number)
@@ -44,8 +44,9 @@ final class Signals: Sendable {
     }
   }
 
-  /// Whoever started us with `nohup` wants us to go on when the line drops.
-  private static func isIgnored(_ number: Int32) -> Bool {
+  /// Whoever started us with `nohup` wants us to go on when the line drops; a script that started us in the background, when
+  /// somebody interrupts what is in the foreground. A signal that was not ignored is from now on.
+  static func isIgnored(_ number: Int32) -> Bool {
     unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 

@@ -91,8 +91,8 @@ package enum FileSystemKind: Sendable, Hashable {
 
   package var locksCanBeTrusted: Bool { reason == nil }
 
-  /// Nobody writes to it but through the kernel of this machine.
-  package var isOfThisMachine: Bool { reason == nil }
+  /// Nobody writes to it but through the kernel of this machine, for certain.
+  package var isOfThisMachine: Bool { reason == nil && self != .local(nil) }
 }
 
 /// All of a file whose size the system does not say beforehand, as below `/proc`; empty when it cannot be read.

@@ -10,10 +10,14 @@ final class Source {
   let signature: SourceSignature
   /// The file promises that it is read through a -wal.
   let isWAL: Bool
-  /// Opened without locks, because SQLite can make no -shm in this folder and nobody can be writing.
+  /// Opened without locks, because SQLite can make no -shm in this folder, or should not, and nobody can be writing.
   let isImmutable: Bool
+  /// Opened so where SQLite could lock it: when somebody writes meanwhile, the copy is begun anew with locks.
+  let isTentative: Bool
   /// Whoever wants to write waits until it was read.
   var blocksWriters: Bool { !isWAL && !isImmutable }
+  /// Others may read the copy while it is written: it holds nobody up, and is not begun anew.
+  var growsInSight: Bool { !blocksWriters && !isTentative }
   /// SQLite calls the file malformed before it even reads a table; only its pages can be copied.
   let damage: String?
 
@@ -34,14 +38,31 @@ final class Source {
       guard failure.primary == SQLITE_CANTOPEN || failure.code == ExtendedCode.readOnlyDirectory,
         !isWritable(folder(of: path))
       else { throw failure.explained(of: path) }
-      try demandNoWriter(path, failure, watch)
+      try demandNoWriter(path, watch, failure)
       return try explaining(path) { try Source(path, as: .immutable, watch) }
+    }
+  }
+
+  /// Opens a closed WAL database of another user so that nothing of ours is left beside it.
+  /// - Returns: nil where SQLite's own way leaves nothing, or where this one is refused: somebody may be writing.
+  /// - Throws: `SnapshotError` `.cancelled`.
+  static func openLeavingNothing(_ path: String, _ watch: Watch) throws -> Source? {
+    guard wouldLeaveFiles(beside: path) else { return nil }
+    do {
+      try demandNoWriter(path, watch)
+      let source = try Source(path, as: .tentative, watch)
+      // Whoever has opened it meanwhile has made them already.
+      return sideFiles(of: path).isEmpty ? source : nil
+    } catch {
+      try watch.check()
+      return nil
     }
   }
 
   private enum Opening {
     case live
     case immutable
+    case tentative
     case damaged(String)
   }
 
@@ -49,9 +70,10 @@ final class Source {
     self.path = path
     let before = try SourceSignature.read(path)
     switch opening {
-    case .live: (isImmutable, damage) = (false, nil)
-    case .immutable: (isImmutable, damage) = (true, nil)
-    case .damaged(let message): (isImmutable, damage) = (false, message)
+    case .live: (isImmutable, isTentative, damage) = (false, false, nil)
+    case .immutable: (isImmutable, isTentative, damage) = (true, false, nil)
+    case .tentative: (isImmutable, isTentative, damage) = (true, true, nil)
+    case .damaged(let message): (isImmutable, isTentative, damage) = (false, false, message)
     }
     connection =
       isImmutable
@@ -97,9 +119,9 @@ private func recover(_ path: String, _ watch: Watch) throws {
   }
 }
 
-/// The rule for reading without locks: the folder cannot be written to (the caller knows), there is no journal
-/// and no -wal with content, and nothing was touched for two seconds. Waits for those.
-private func demandNoWriter(_ path: String, _ failure: SQLiteFailure, _ watch: Watch) throws {
+/// The rule for reading without locks: SQLite can make no files in the folder, or none is there (the caller knows), there is
+/// no journal and no -wal with content, and nothing was touched for two seconds. Waits for those.
+private func demandNoWriter(_ path: String, _ watch: Watch, _ failure: SQLiteFailure? = nil) throws {
   let refusal = SnapshotError(
     .readOnlyFolder, "\(path) is in use, and SQLite may not make the files it needs in this folder",
     hint: "Run as the user who owns the database.", cause: failure)
@@ -111,6 +133,16 @@ private func demandNoWriter(_ path: String, _ failure: SQLiteFailure, _ watch: W
     usleep(100_000)
   }
   throw refusal
+}
+
+/// SQLite would make a -wal and a -shm here and leave them, as this user's: the owner of the database could not open it any
+/// more. Root gives them to the owner.
+private func wouldLeaveFiles(beside path: String) -> Bool {
+  var status = stat()
+  guard geteuid() != 0, stat(path, &status) == 0, status.st_uid != geteuid(), sideFiles(of: path).isEmpty,
+    isWritable(folder(of: path)), case .database(let facts)? = try? identify(path).kind
+  else { return false }
+  return facts.isWAL
 }
 
 private func isWritable(_ folder: String) -> Bool { faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0 }

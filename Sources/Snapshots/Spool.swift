@@ -125,7 +125,8 @@ private struct SpoolHall {
     let parent = folder.lastIndex(of: "/").map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
     let descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if descriptor >= 0 { close(descriptor) } }
-    guard descriptor >= 0, fsync(descriptor) == 0 else {
+    // Folders that a virtual machine's host lends, and others, know no such thing: that is no error.
+    guard descriptor >= 0, fsync(descriptor) == 0 || errno == EINVAL || errno == EOPNOTSUPP else {
       throw spoolError("the name of the folder \(folder) cannot be made durable", errno)
     }
   }

@@ -90,7 +90,21 @@ private final class SnapshotRun {
   }
 
   private func copySource(_ path: String) throws -> Copy {
-    let source = try Source.open(path, request, watch)
+    if let source = try Source.openLeavingNothing(path, watch) {
+      do {
+        return try makeCopy(of: source)
+      } catch let error as SnapshotError where error.code != .cancelled {
+        // Somebody came after all. Then with locks, and the files that those need.
+        removeImage(image)
+        try makeImageFile(image)
+        pagesReported = 0
+      }
+    }
+    return try makeCopy(of: Source.open(path, request, watch))
+  }
+
+  private func makeCopy(of source: Source) throws -> Copy {
+    let path = source.path
     let transaction = ReadTransaction(of: path, maxWalGrowth: request.maxWalGrowth)
     watch.afterLockWait = { transaction.begins() }
     var copy = Copy(
@@ -142,7 +156,7 @@ private final class SnapshotRun {
     try progress(report(.copying, 0, nil))
     do {
       try copyByVacuum(source, into: image, request, transaction, watch) { [self] pages in
-        growing = source.blocksWriters ? nil : growingCopy(of: source, transaction, .vacuum, pages, pageSize)
+        growing = source.growsInSight ? growingCopy(of: source, transaction, .vacuum, pages, pageSize) : nil
       }
       return nil
     } catch let failure as SQLiteFailure where watch.refusal == nil {
@@ -203,7 +217,7 @@ private final class SnapshotRun {
   private func growingCopy(
     of source: Source, _ transaction: ReadTransaction, _ header: DatabaseHeader?, _ pages: Int
   ) -> Snapshot? {
-    guard !source.blocksWriters, source.damage == nil, let header, let pageSize = header.pageSize,
+    guard source.growsInSight, source.damage == nil, let header, let pageSize = header.pageSize,
       header.freelistCount == 0 || request.keepFreePages
     else { return nil }
     return growingCopy(of: source, transaction, .pages, pages, pageSize)

@@ -90,6 +90,58 @@ import Testing
     #expect(!program.exists("target/repo"))
   }
 
+  /// Without a redirection in the shell these are numbers of our own descriptors, which nobody writes to.
+  @Test(arguments: [3, 4]) func `a descriptor that was not given is refused`(_ number: Int) async throws {
+    let program = try Program()
+    let ending = try await program.shell(
+      #"timeout 60 "$0" --target "$PWD/target" --json init --passphrase-fd \#(number) 3<&- 4<&-"#)
+    #expect(ending.status == 2, "\(ending.error)")
+    let error = try ending.errorDocument()
+    #expect(error.code == "secretUnreadable" && error.message.contains("descriptor \(number)"))
+    #expect(!program.exists("target/repo"))
+  }
+
+  /// systemd's own copies have mode 0440 and an access list, in a folder for one service.
+  @Test func `a credential of a service may look as if a group could read it`() async throws {
+    var program = try await program()
+    #expect(mkdir(program.file("credentials"), 0o700) == 0)
+    try program.write(Self.passphrase + "\n", to: "credentials/passphrase", mode: 0o440)
+    try program.write(Self.passphrase + "\n", to: "elsewhere", mode: 0o440)
+    #expect(symlink(program.file("elsewhere"), program.file("credentials/link")) == 0)
+    #expect(symlink(program.file("credentials"), program.file("linked")) == 0)
+    func status(_ name: String) async throws -> Int32 {
+      try await program("--target", program.file("target"), "list", "--passphrase-file", program.file(name)).status
+    }
+    #expect(try await status("credentials/passphrase") == 2)
+    for folder in ["credentials", "linked", "credentials/"] {
+      program.environment["CREDENTIALS_DIRECTORY"] = program.file(folder)
+      #expect(try await status("credentials/passphrase") == 0)
+      #expect(try await status("linked/passphrase") == 0)
+      #expect(try await status("credentials/link") == 2)
+      #expect(try await status("elsewhere") == 2)
+    }
+    for mode in [0o444, 0o460, 0o450, 0o442] as [mode_t] {
+      #expect(chmod(program.file("credentials/passphrase"), mode) == 0)
+      #expect(try await status("credentials/passphrase") == 2)
+    }
+  }
+
+  /// Some supervisors ignore it, and so would whatever they start.
+  @Test func `a command prints its secret also where the ends of children are ignored`() async throws {
+    let program = try await program()
+    try program.write(
+      #"{"targets": {"t": {"url": "\#(program.file("target"))", "passphraseCommand": "cat \#(program.file("passphrase"))"}}}"#,
+      to: "config.json")
+    let start = """
+      import os, signal, sys
+      signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+      os.execv(sys.argv[1], sys.argv[1:])
+      """
+    let ending = try await program.start(
+      "python3", ["-c", start, Program.path, "--config", program.file("config.json"), "list"])
+    #expect(ending.status == 0, "\(ending.error)")
+  }
+
   @Test func `a command that fails, says nothing or too much gives no secret`() throws {
     #expect(try SecretSource.command("printf 'a\\nb\\n'").text() == Array("a\nb".utf8))
     for (line, message) in [

@@ -13,10 +13,19 @@ package final class Child {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     if let output { posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644) }
+    // Whoever runs the tests in the background may have them ignore these, and what they start would too.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var usual = sigset_t()
+    sigemptyset(&usual)
+    for number in [SIGINT, SIGQUIT] { sigaddset(&usual, number) }
+    posix_spawnattr_setsigdefault(&attributes, &usual)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var started = pid_t()
-    let code = posix_spawnp(&started, command[0], &actions, nil, &arguments, environ)
+    let code = posix_spawnp(&started, command[0], &actions, &attributes, &arguments, environ)
     guard code == 0 else { throw CouldNotStart(command: command, code: code) }
     pid = started
   }

@@ -6,8 +6,8 @@ import Storage
 extension Push {
   /// The version that a target has of a database that did not change since: found by `stat` alone.
   ///
-  /// Once in a while two listings prove that the version is still there, and that nobody said anything of it since; what
-  /// was said is read, because it may be that a drill on another machine could not restore it.
+  /// Once in a while two listings prove that the version is still there and still the newest, and that nobody said anything
+  /// of it since; what was said is read, because it may be that a drill on another machine could not restore it.
   func unchanged(
     _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
     at target: TargetAccess
@@ -22,8 +22,9 @@ extension Push {
     // A target's name may be another one since, in the configuration or on the command line.
     memory.version.target = target.name
     if isFresh, !target.store.traits.isLocal { return memory.version }
-    guard let listed = try? await target.store.list(prefix: memory.object),
-      listed.contains(where: { $0.name.text == memory.object && VersionName($0.name)?.length == $0.size })
+    guard let chain = ChainID(hex: memory.chain),
+      let listed = try? await target.store.list(prefix: Layout.versions(of: chain)),
+      memory.isOfNewest(in: ChainListing(chain: chain, objects: listed))
     else { return nil }
     if !isFresh {
       guard let annotations = await harmlessAnnotations(of: memory, at: target) else { return nil }
@@ -59,5 +60,13 @@ extension Push {
       said.damage(of: version) == nil
     else { return nil }
     return names
+  }
+}
+
+extension SourceMemory {
+  /// Whether the version that is remembered is there, and none after it. A machine that was put back to an earlier state
+  /// remembers what was the newest then.
+  fileprivate func isOfNewest(in listing: ChainListing) -> Bool {
+    listing.versions.contains { $0.sequence == listing.highestSequence && $0.objectName.text == object }
   }
 }

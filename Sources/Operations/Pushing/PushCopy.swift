@@ -218,8 +218,9 @@ extension Push {
     if let reason = snapshot.fallback {
       world.reporter.notice("'\(database.name)' was copied page by page instead of vacuumed: \(reason)")
     }
-    for file in snapshot.sideFilesAppeared {
-      world.reporter.notice(AppearedSideFile(file, of: database.path).remark)
+    // Those that are in somebody's way are told as what they are, see `run`.
+    for file in snapshot.sideFilesAppeared where !AppearedSideFile(file, of: database.path).isInTheWay {
+      world.reporter.notice("SQLite made \(file) while reading; it is harmless and belongs to the database")
     }
     if let stall = snapshot.longestWriterStall, stall > .milliseconds(500) {
       world.reporter.notice(

@@ -101,7 +101,7 @@ package enum StateFiles {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure("cannot synchronise \(folder)", errno) }
+    guard synchronizeNames(in: descriptor) == 0 else { throw failure("cannot synchronise \(folder)", errno) }
   }
 
   static func failure(_ message: String, _ number: Int32) -> RepositoryError {

@@ -47,7 +47,7 @@ struct StatePlace {
   private static func makeNamesDurable(in folder: String) throws {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if descriptor >= 0 { close(descriptor) } }
-    guard descriptor >= 0, fsync(descriptor) == 0 else {
+    guard descriptor >= 0, synchronizeNames(in: descriptor) == 0 else {
       throw refusal("cannot make durable what was made in \(folder): \(String(cString: strerror(errno)))")
     }
   }

@@ -65,7 +65,8 @@ enum SecretFile {
     let bytes: [UInt8]
     do {
       bytes = try FileContent.read(path, limit: limit) { (status) throws(FileContent.Failure) in
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
+        let forbidden: mode_t = isCredential(path) ? 0o037 : 0o077
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & forbidden != 0 else { return }
         throw FileContent.Failure(reason: exposed)
       }
     } catch  where error.reason == exposed {
@@ -87,6 +88,7 @@ enum SecretFile {
 
   static func read(descriptor: Int32) throws -> [UInt8] {
     do {
+      try demandGiven(descriptor)
       defer { close(descriptor) }
       return try FileContent.readAll(asWritten: descriptor, limit: limit)
     } catch let error as FileContent.Failure {
@@ -97,4 +99,19 @@ enum SecretFile {
   }
 
   private static let exposed = "open to others"
+
+  /// systemd's own copy for one service (`LoadCredential=`), in a folder that nobody else can enter: where the service has a
+  /// `User=`, an access list lets that user read it, and what looks like the right of a group is the mask of that list.
+  private static func isCredential(_ path: String) -> Bool {
+    guard let folder = Environment.filled("CREDENTIALS_DIRECTORY") else { return false }
+    return Paths.resolved(path).hasPrefix(Paths.resolved(folder) + "/")
+  }
+
+  /// One that was given to us is open in whoever starts a program, so it cannot be closed by that. What has the number of one
+  /// that was not given may be ours, such as the pipe of `Signals`, which nobody ever writes a passphrase to.
+  private static func demandGiven(_ descriptor: Int32) throws(FileContent.Failure) {
+    let flags = fcntl(descriptor, F_GETFD)
+    guard flags < 0 || flags & FD_CLOEXEC != 0 else { return }
+    throw FileContent.Failure(reason: String(cString: strerror(EBADF)).lowercased())
+  }
 }

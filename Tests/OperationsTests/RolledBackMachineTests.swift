@@ -1,0 +1,49 @@
+import FoundationEssentials
+import Repositories
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Snapshots
+
+/// A virtual machine that is put back to an earlier state has a database and a memory of it that fit each other, and a target
+/// that has gone on.
+@Suite struct RolledBackMachineTests {
+  @Test func `what was pushed since by the machine that was put back is not called unchanged`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    let first = try #require(try await road.push(database).pushed.first).version
+    let (state, saved) = (road.world.stateFolder, road.scratch.file("state-then"))
+    let content = try fileBytes(database.path)
+    try FileManager.default.copyItem(atPath: state, toPath: saved)
+    try await road.change(database.path)
+    let second = try #require(try await road.push(database).pushed.first).version
+    #expect(first.sequence == 1 && second.sequence == 2)
+
+    try removeFile(state)
+    try FileManager.default.moveItem(atPath: saved, toPath: state)
+    try writeFile(database.path, content)
+    try await remember(first, of: database, road)
+    var request = Push.Request(database: database, targets: [road.target])
+    // Nobody is asked yet.
+    #expect(try await Push(road.world).run(request).pushed.map(\.version.id) == [first.id])
+    request.verifyRemoteEvery = 0
+    let third = try #require(try await Push(road.world).run(request).pushed.first)
+    #expect(!third.unchanged && third.version.sequence == 3)
+    // The newest has this content now.
+    #expect(try await Push(road.world).run(request).pushed.map(\.version.id) == [third.version.id])
+  }
+
+  /// As a push notes it two seconds after the last change; a file that is put back here has another time of change.
+  private func remember(_ version: VersionSummary, of database: DatabaseSource, _ road: Road) async throws {
+    let repository = try await road.target.open(road.world).id.hex
+    let object = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.min())
+    let memory = SourceMemory(
+      source: .init(database), signature: try SourceSignature.read(database.path), companions: nil,
+      repository: repository, chain: String(object.text.split(separator: "/")[1]), object: object.text,
+      version: version, seenAt: road.world.now())
+    memory.write(SourceMemory.path(road.world, database, host: "host", store: road.store.traits.identity))
+  }
+}
