@@ -20,6 +20,8 @@ package struct DatabaseSource: Sendable {
   package var compressionLevel: Int
   /// Keep plain images of earlier versions on this machine, so that a push sends only what changed.
   package var delta: Bool
+  /// Whether such images are kept at all. A file as its application made it is no image.
+  package var keepsBases: Bool { delta && compressionLevel > 0 && method != .file }
   /// Where they lie; `nil` is below the state folder.
   package var baseFolder: String?
   package var tags: [String]

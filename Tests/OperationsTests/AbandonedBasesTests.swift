@@ -41,6 +41,49 @@ import Testing
     #expect(told == (room > 0))
   }
 
+  @Test(arguments: ["delta", "compression", "limit"])
+  func `what was kept goes when nothing is to be kept any more`(setting: String) async throws {
+    let road = try await Road()
+    var database = DatabaseSource(name: "app", path: try road.database(rows: 400))
+    #expect(try await road.push(database).failures.isEmpty)
+    let hall = "\(road.world.stateFolder)/bases"
+    let folder = "\(hall)/\(try #require(road.files(in: hall).first))"
+    #expect(road.files(in: folder).contains("anchor.db"))
+    try writeFile("\(folder)/companions/old", [1])
+    var world = road.world
+    switch setting {
+    case "delta": database.delta = false
+    case "compression": database.compressionLevel = 0
+    default: world.baseLimit = 0
+    }
+    var request = Push.Request(database: database, targets: [road.target])
+    request.dryRun = true
+    #expect(try await Push(world).run(request).failures.isEmpty)
+    #expect(road.files(in: folder).contains("anchor.db"))
+    // Also where there is nothing to push.
+    request.dryRun = false
+    #expect(try await Push(world).run(request).pushed.map(\.unchanged) == [true])
+    #expect(road.files(in: folder) == ["companions", "lock"])
+    #expect(road.files(in: "\(folder)/companions").isEmpty)
+  }
+
+  @Test func `what has no room any more goes, whatever the next version rests on`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 2000))
+    for _ in 0..<3 {
+      #expect(try await road.push(database).failures.isEmpty)
+      try await road.change(database.path)
+    }
+    let hall = "\(road.world.stateFolder)/bases"
+    let folder = "\(hall)/\(try #require(road.files(in: hall).first))"
+    #expect(road.files(in: folder).contains { $0.hasSuffix(".db") })
+    var world = road.world
+    world.baseLimit = 4096
+    let outcome = try await Push(world).run(Push.Request(database: database, targets: [road.target]))
+    #expect(outcome.failures.isEmpty)
+    #expect(!road.files(in: folder).contains { $0.hasSuffix(".db") })
+  }
+
   @Test(arguments: [(89, false), (91, false), (91, true)])
   func `they make room when no push has used them for three months`(days: Int, isRoomy: Bool) async throws {
     let road = try await Road()

@@ -24,10 +24,8 @@ final class BaseFolder {
 
   /// - Returns: `nil` when this database has no bases, or another push uses them now.
   init?(of database: DatabaseSource, host: String, _ world: World) {
-    guard database.delta, database.compressionLevel > 0 else { return nil }
-    let identity = [host, database.name, database.path, "\(database.fork)"].joined(separator: "\0")
-    let id = Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)
-    path = "\(database.baseFolder ?? "\(world.stateFolder)/bases")/\(id)"
+    guard database.keepsBases else { return nil }
+    path = Self.path(of: database, host: host, world)
     isNew = access(path, F_OK) != 0
     guard (try? StateFiles.makeFolder(path)) != nil else { return nil }
     lock = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -50,13 +48,23 @@ final class BaseFolder {
     close(lock)
   }
 
+  static func path(of database: DatabaseSource, host: String, _ world: World) -> String {
+    let identity = [host, database.name, database.path, "\(database.fork)"].joined(separator: "\0")
+    let id = Digest.sha256(of: Array(identity.utf8)).hex.prefix(32)
+    return "\(database.baseFolder ?? "\(world.stateFolder)/bases")/\(id)"
+  }
+
   /// Where the images lie, whether they are there or not.
   var images: [String] { BaseName.allCases.map(image) }
 
   /// What a version of this snapshot should rest on.
-  /// - Parameter anew: on no deltas. The bases at hand stay until this version takes their place.
-  func plan(for snapshot: Snapshot, anew: Bool = false) -> DeltaPlan {
+  /// - Parameters:
+  ///   - anew: on no deltas. The bases at hand stay until this version takes their place.
+  ///   - dryRun: nothing is removed to make room.
+  func plan(for snapshot: Snapshot, anew: Bool = false, dryRun: Bool = false) -> DeltaPlan {
     let length = snapshot.pageSize * snapshot.pageCount
+    // Asked for also where this version makes no base: what was kept under a higher limit goes.
+    let hasRoom = fits(snapshot, dryRun)
     var level = DeltaLevel.anchor
     if !anew, let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
       level = record.level(for: length)
@@ -64,11 +72,13 @@ final class BaseFolder {
     var plan = DeltaPlan(level: level, keepsPositions: snapshot.method == .pages)
     plan.companions = companions?.bases
     if level > .anchor {
-      plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path)
-      plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path)
+      if hasRoom {
+        plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path)
+        plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path)
+      }
       if plan.anchor == nil { plan.level = .anchor }
     }
-    if plan.level < .leaf, fits(snapshot) {
+    if plan.level < .leaf, hasRoom {
       plan.samples = try? BaseSamples(pages: snapshot.pageCount, pageSize: snapshot.pageSize, in: path)
     }
     // An anchor that will not be kept serves nobody: what is there is referenced, as without bases.
@@ -133,16 +143,17 @@ final class BaseFolder {
   }
 
   /// Whether there is room for the bases of this database: all of them together may take `baseLimit` bytes.
-  private func fits(_ snapshot: Snapshot) -> Bool {
+  private func fits(_ snapshot: Snapshot, _ dryRun: Bool) -> Bool {
     let hall = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
     let needed = 2 * snapshot.pageSize * snapshot.pageCount
     let others = others(in: hall)
     var used = others.reduce(0) { $0 + $1.used }
-    for other in others where used + needed > limit && Self.removeAbandoned(other.path) { used -= other.used }
+    for other in others where !dryRun && used + needed > limit && Self.removeAbandoned(other.path) {
+      used -= other.used
+    }
     guard used + needed <= limit else {
       lacksRoom = isNew || images.contains { access($0, F_OK) == 0 }
-      remove(.anchor)
-      remove(.middle)
+      if !dryRun { for name in BaseName.allCases { remove(name) } }
       return false
     }
     return true
@@ -176,13 +187,30 @@ final class BaseFolder {
     guard flock(other, LOCK_EX | LOCK_NB) == 0 else { return false }
     defer { flock(other, LOCK_UN) }
     guard fstat(other, &status) == 0, isAbandoned() else { return false }
+    removeImages(in: folder)
+    return true
+  }
+
+  private static func removeImages(in folder: String) {
     unlink("\(folder)/record.json")
     for name in BaseName.allCases {
       let image = "\(folder)/\(name.rawValue).db"
       unlink(image)
       unlink(BaseImage.samplesPath(image))
     }
-    return true
+  }
+
+  /// Removes all that is kept of a database, companions too: its settings say now that nothing of it is. Does nothing while
+  /// another push uses it; the next one is asked again.
+  static func removeAll(of database: DatabaseSource, host: String, _ world: World) {
+    let folder = path(of: database, host: host, world)
+    let lock = open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard lock >= 0 else { return }
+    defer { close(lock) }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { return }
+    defer { flock(lock, LOCK_UN) }
+    removeImages(in: folder)
+    CompanionBaseFolder.removeAll(in: "\(folder)/companions")
   }
 
   private func size(of path: String) -> Int {

@@ -32,6 +32,10 @@ struct CompanionBaseFolder {
     }
   }
 
+  static func removeAll(in path: String) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] { unlink("\(path)/\(name)") }
+  }
+
   /// Removes what a killed push left, and what nobody knows any more.
   private func tidy(_ accounts: [String: CompanionBases.Account]) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []

@@ -43,7 +43,8 @@ package struct Push: Sendable {
     package var failures: [(target: String, error: OperationError)] = []
     /// Set when the database failed its own check: it was pushed all the same, flagged; exit status 13.
     package var damage: OperationError?
-    /// Companions that should be in a version and are not: the version is safe, and not all of it; exit status 3.
+    /// Companions that should be in a version and are not: the version is safe, and not all of it. Or files that the push of
+    /// another user's database left beside it. Exit status 3.
     package var shortfalls: [OperationError] = []
   }
 
@@ -70,7 +71,8 @@ package struct Push: Sendable {
   /// - Throws: what stops all targets alike: `.sourceUnreadable`, `.cancelled`. What stops one target only is in the outcome.
   package func run(_ request: Request) async throws -> Outcome {
     do {
-      let outcome = try await push(request)
+      var outcome = try await push(request)
+      if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
       // What was acknowledged stays so, whatever comes of this.
       if outcome.pushed.contains(where: { !$0.dryRun }), let host = try? HostName.current(world) {
         NamedFile.note(request.database, host: host, world)
@@ -89,6 +91,10 @@ package struct Push: Sendable {
     try StateFiles.makeFolder(world.stateFolder)
     // Also when nothing is to be done below: what a killed run left is a readable copy of the database.
     Spool.sweep(in: world.stateFolder)
+    // The same of what was kept before the settings said that nothing is.
+    if !request.dryRun, !request.database.keepsBases || world.baseLimit == 0 {
+      BaseFolder.removeAll(of: request.database, host: host, world)
+    }
     let capture = try CompanionCapture(request.database, companionHooks)
     var outcome = Outcome()
     let waiting = await withoutUnchanged(request, host, signature, capture, &outcome)
@@ -124,7 +130,7 @@ package struct Push: Sendable {
     try await copy.whileChecking {
       var outcome = outcome
       let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
-      var deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase) ?? .withoutBases
+      var deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase, dryRun: request.dryRun) ?? .withoutBases
       if let bases, bases.lacksRoom, world.baseLimit > 0 {
         world.reporter.notice(
           "\(request.database.name): its bases have no room within baseLimit: pages that changed are sent whole"
