@@ -66,8 +66,9 @@ struct ChainRepair {
         if !request.dryRun { try await unflag(version, annotations) }
         return
       }
-    } catch let error as RepositoryError where error.code == .conflict {
-      // Somebody has forgotten it meanwhile, or prunes were quicker each time. The others are repaired all the same.
+    } catch let error as RepositoryError where ![.locked, .stateFolder].contains(error.code) {
+      // Somebody has forgotten it meanwhile, prunes were quicker each time, or it cannot be written as it was. The others
+      // are repaired all the same.
       outcome.failures.append(OperationError(error, doing: target.name))
       return
     }

@@ -19,11 +19,13 @@ package struct CheckRepository: Sendable {
 
   package struct Finding: Sendable {
     package var object: String
-    /// `missing`, `cut`, `damaged`, `wrong`; `condemned`, `costly` and `spare` are remarks.
+    /// `missing`, `cut`, `damaged`, `wrong`; `later`: of a later format; `condemned`, `costly` and `spare` are remarks.
     package var kind: String
     package var what: String
     package var hint: String?
     package var isDamage: Bool
+    /// Something that versions may hang on could not be looked at because of it.
+    package var leavesDoubt = false
   }
 
   package struct Version: Sendable {
@@ -34,7 +36,7 @@ package struct CheckRepository: Sendable {
     package var sequence: UInt64
     /// Milliseconds since 1970 UTC.
     package var time: UInt64?
-    /// The damaged or missing objects that harm it.
+    /// The damaged or missing objects that harm it; those of a later format where it could not be judged.
     package var objects: [String]
   }
 
@@ -45,6 +47,8 @@ package struct CheckRepository: Sendable {
     package var problems: [OperationError] = []
     package var harmed: [Version] = []
     package var whole: [Version] = []
+    /// Neither: only a newer program can say.
+    package var unjudged: [Version] = []
     package var forgotten = 0
     package var packs = 0
     package var packsRead = 0
@@ -53,6 +57,8 @@ package struct CheckRepository: Sendable {
     package var unreferencedBytes = 0
     package var unknown = 0
     package var isSound = true
+    /// Nothing that versions may hang on is of a later format.
+    package var isJudged = true
 
     package init(target: String) { self.target = target }
   }
@@ -114,6 +120,7 @@ extension CheckRepository.Outcome {
       problems += chain.problems.map { OperationError($0, doing: target) }
       harmed += chain.harmed.map { CheckRepository.Version($0, in: chain) }
       whole += chain.whole.map { CheckRepository.Version($0, in: chain) }
+      unjudged += chain.unjudged.map { CheckRepository.Version($0, in: chain) }
       forgotten += chain.forgotten
       packs += chain.packs
       packsRead += chain.packsRead
@@ -123,6 +130,7 @@ extension CheckRepository.Outcome {
     }
     unknown = report.unknown
     isSound = report.isSound
+    isJudged = report.isJudged
   }
 }
 
@@ -130,7 +138,7 @@ extension CheckRepository.Finding {
   init(_ finding: CheckFinding) {
     self.init(
       object: finding.object, kind: finding.kind.rawValue, what: finding.what, hint: finding.hint,
-      isDamage: finding.isDamage)
+      isDamage: finding.isDamage, leavesDoubt: finding.leavesDoubt)
   }
 }
 
@@ -139,6 +147,6 @@ extension CheckRepository.Version {
     let facts = version.facts?.version
     self.init(
       id: version.id?.hex, database: facts?.database ?? chain.database, host: facts?.host ?? chain.host,
-      sequence: version.sequence, time: facts?.time, objects: version.objects)
+      sequence: version.sequence, time: facts?.time, objects: version.isUnjudged ? version.later : version.objects)
   }
 }

@@ -18,7 +18,7 @@ package struct RepairRepository: Sendable {
 
   package struct Outcome: Sendable {
     package var target: String
-    /// What was found.
+    /// What was found. What could not be judged is left alone, and told nowhere else.
     package var check: CheckRepository.Outcome
     /// Objects written anew that open the repository.
     package var copies: [String] = []

@@ -33,12 +33,16 @@ package struct Remarks: Sendable, Equatable {
   package let store: Store?
   /// What happened to the companions while they were captured.
   package let capture: Capture?
+  /// By type, what this program does not know or would not say in the same bytes, as a later program left it: whoever
+  /// writes the version anew says it again.
+  package private(set) var others: [UInt16: [UInt8]]
 
   package static let none = Remarks()
 
   /// - Parameter rows: in any order. What cannot be noted, and what stands there twice, is left out.
   package init(
-    rows: [TableRows] = [], origin: Origin? = nil, store: Store? = nil, capture: Capture? = nil
+    rows: [TableRows] = [], origin: Origin? = nil, store: Store? = nil, capture: Capture? = nil,
+    others: [UInt16: [UInt8]] = [:]
   ) {
     var named: [[UInt8]: TableRows] = [:]
     for one in rows where (1...Self.longestName).contains(one.table.utf8.count) { named[Array(one.table.utf8)] = one }
@@ -46,6 +50,7 @@ package struct Remarks: Sendable, Equatable {
     self.origin = origin
     self.store = store
     self.capture = capture.flatMap { $0.isEmpty ? nil : $0 }
+    self.others = others
   }
 }
 
@@ -56,7 +61,12 @@ extension Remarks {
   private static let captureType: UInt16 = 4
 
   func encode(into writer: inout ByteWriter) {
-    var extensions: [(type: UInt16, bytes: [UInt8])] = []
+    Extensions.encode(extensions.merging(others) { $1 }, into: &writer)
+  }
+
+  /// What this program knows, in its own words.
+  private var extensions: [UInt16: [UInt8]] {
+    var extensions: [UInt16: [UInt8]] = [:]
     if !rows.isEmpty {
       var bytes = ByteWriter()
       bytes.write(UInt32(rows.count))
@@ -64,20 +74,23 @@ extension Remarks {
         bytes.write(string: one.table)
         bytes.write(one.rows)
       }
-      extensions.append((Self.rowsType, bytes.bytes))
+      extensions[Self.rowsType] = bytes.bytes
     }
-    if let origin { extensions.append((Self.originType, origin.repository.bytes + origin.version.bytes)) }
-    if let store { extensions.append((Self.storeType, store.encode())) }
-    if let capture { extensions.append((Self.captureType, capture.encode())) }
-    Extensions.encode(extensions, into: &writer)
+    if let origin { extensions[Self.originType] = origin.repository.bytes + origin.version.bytes }
+    if let store { extensions[Self.storeType] = store.encode() }
+    if let capture { extensions[Self.captureType] = capture.encode() }
+    return extensions
   }
 
   init(_ reader: inout ByteReader) throws(SealError) {
-    let found = try Extensions.read(&reader, known: [Self.rowsType, Self.originType, Self.storeType, Self.captureType])
+    let found = try Extensions.read(&reader)
     rows = found[Self.rowsType].flatMap { try? Self.readRows($0) } ?? []
     origin = found[Self.originType].flatMap { try? Self.readOrigin($0) }
     store = found[Self.storeType].flatMap { try? Store(decoding: $0) }
     capture = found[Self.captureType].flatMap { try? Capture(decoding: $0) }
+    others = [:]
+    let known = extensions
+    others = found.filter { known[$0.key] != $0.value }
   }
 
   private static func readRows(_ bytes: [UInt8]) throws(SealError) -> [TableRows] {

@@ -174,6 +174,25 @@ import Testing
     #expect(try await home("push", "./nowhere.db", "./neither.db").status == 15)
   }
 
+  /// Nobody hears of it otherwise, from a job that only speaks of errors. Only root can make another user's database.
+  @Test(.enabled(if: geteuid() == 0))
+  func `3: files of ours keep another user out of the database, and -q does not hide it`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    #expect(chown(home.program.file("app.db"), 65534, 65534) == 0)
+    // A file touched less than two seconds ago proves nothing by its times.
+    try await Task.sleep(for: .milliseconds(2200))
+    try await home.must("push")
+    // Of an earlier push: this one only looks.
+    for ending in ["-wal", "-shm"] { try home.program.write("", to: "app.db\(ending)") }
+    let ending = try await home("-q", "push")
+    #expect(ending.status == 3)
+    #expect(ending.error.contains("error: 'app': SQLite made ") && ending.error.contains("app.db-wal"))
+    #expect(try await home("--json", "push").errorDocument().code == "sideFilesLeft")
+    for ending in ["-wal", "-shm"] { try removeFile(home.program.file("app.db\(ending)")) }
+    try await home.must("push")
+  }
+
   @Test(arguments: [(SIGHUP, 129), (SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
   func `129, 130 and 143: a signal ends it cleanly`(signal: Int32, status: Int32) async throws {
     let home = try Home()
@@ -227,6 +246,26 @@ import Testing
     child.signal(SIGTERM)
     #expect(try await child.end() == 143)
     // Ended at once, as by a second signal, it could not have tidied up.
+    #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
+  }
+
+  /// As a shell without job control starts what a script puts into the background.
+  @Test func `who was started in the background is not interrupted with the foreground`() async throws {
+    let home = try Home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(500000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    let line = #"trap '' INT QUIT; exec "$@""#
+    let child = try Child(
+      [
+        "env", "HOME=\(home.program.file("home"))", "sh", "-c", line, "sh", Program.path, "--config",
+        home.program.file("config.json"), "--limit-upload", "1KiB", "push",
+      ], output: home.program.file("output"))
+    #expect(try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("packs/") } })
+    for number in [SIGINT, SIGQUIT] { child.signal(number) }
+    try await Task.sleep(for: .milliseconds(500))
+    child.signal(SIGTERM)
+    // The first that was heard.
+    #expect(try await child.end() == 143)
     #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
   }
 

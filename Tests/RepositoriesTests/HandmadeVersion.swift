@@ -71,10 +71,12 @@ final class HandmadeVersion {
   /// - Parameters:
   ///   - riders: frames of pages in the manifest itself, from index 0 on; their base packs in `riderBases`.
   ///   - decoded: what it says that restoring it decodes, in bytes, and what it fetches.
+  ///   - coreExtensions: what the core ends with, counted; `bodyExtensions` the same of the body.
   func manifest(
     image: [UInt8], companions: [(member: Core.Member, blocks: [[UInt8]])] = [], sequence: UInt64 = 1,
     previous: Digest = .zero, tableIn holder: PackEntry? = nil, table packs: [PackEntry]? = nil,
-    riders: [EncodedFrame] = [], riderBases: [Digest] = [], decoded: UInt64 = 0, fetched: UInt64 = 0
+    riders: [EncodedFrame] = [], riderBases: [Digest] = [], decoded: UInt64 = 0, fetched: UInt64 = 0,
+    coreExtensions: [UInt8] = [0, 0], bodyExtensions: [UInt8] = [0, 0]
   ) async throws -> StoredManifest {
     var builder = ObjectBuilder(
       kind: .manifest, keys: home.repository.keys, basePacks: riderBases, random: home.repository.random)
@@ -105,11 +107,11 @@ final class HandmadeVersion {
           path: "app.db", mode: 0o600, modified: 0, content: .database(content(pages, .page, 4096)))
       ] + companions.map(\.member))
     let body = ManifestBody(
-      state: .complete, chain: home.chain, sequence: sequence, revision: 0, core: core.encode(),
-      bytesDecoded: decoded, bytesFetched: fetched, newBytes: 0, nextPackNumber: UInt32(self.packs.count + 1),
-      tags: [], note: "",
+      state: .complete, chain: home.chain, sequence: sequence, revision: 0,
+      core: Array(core.encode().dropLast(2)) + coreExtensions, bytesDecoded: decoded, bytesFetched: fetched,
+      newBytes: 0, nextPackNumber: UInt32(self.packs.count + 1), tags: [], note: "",
       packTable: [holder.map { .inPack($0, frame: 0, unit: 0) } ?? .here(frame: table, unit: 0)], maps: maps)
-    let sealed = try builder.finish(meta: body.encode())
+    let sealed = try builder.finish(meta: Array(body.encode().dropLast(2)) + bodyExtensions)
     let name = VersionName(
       chain: home.chain, sequence: sequence, revision: 0, length: sealed.bytes.count, digest: sealed.name)
     try await home.store.put(ObjectBody(sealed.bytes), at: name.objectName, ifAbsent: false)

@@ -52,6 +52,10 @@ package struct ForgetLost: Sendable {
           continue
         }
         found.insert(version.database)
+        for problem in history.problems where problem.code == .unsupported {
+          outcome.problems.append(
+            OperationError(problem, doing: "giving versions of '\(version.database)' up at \(target.name)"))
+        }
         try await giveUp(history.chain, of: version, request, lookup, &outcome)
         if let last = history.unreadable.map(\.sequence).max(), last > history.newest?.sequence ?? 0 {
           outcome.problems.append(newest(last, of: version))

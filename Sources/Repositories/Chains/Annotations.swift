@@ -126,6 +126,7 @@ extension Repository {
     let read = try await records(.annotation, below: prefix, listed: listed, state: state)
     let opened = Set(read.map(\.name))
     if let lost = names.first(where: { !opened.contains($0) }) {
+      try await demandKnownFormat(of: lost, .annotation)
       throw RepositoryError(
         .damaged,
         "the annotation \(lost.objectName) cannot be read, and it may say that a version is pinned, or not forgotten",

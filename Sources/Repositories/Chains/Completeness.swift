@@ -70,9 +70,11 @@ package struct Completeness: Sendable {
     return true
   }
 
+  /// - Throws: also `SealError` `.unsupported`: a version is not incomplete because a later program described it.
   private func packs(of version: VersionFacts) async throws -> [PackEntry]? {
     try await atTarget
-      ? repository.packs(atTargetOf: version, state: state) : repository.packs(of: version, state: state)
+      ? repository.packs(atTargetOf: version, state: state)
+      : repository.packs(of: version, state: state, demandsKnownFormat: true)
   }
 
   private func hasLost(_ packs: [PackEntry], of chain: ChainID) async throws -> Bool {
@@ -103,16 +105,20 @@ extension Repository {
   }
 
   /// Every pack that a version needs; `nil` when its manifest or its pack table cannot be read.
-  func packs(of version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
-    try await unlessLost {
+  /// - Parameter demandsKnownFormat: throws when they are of a later format.
+  func packs(
+    of version: VersionFacts, state: StateFolder?, demandsKnownFormat: Bool = false
+  ) async throws -> [PackEntry]? {
+    try await unlessLost(demandsKnownFormat: demandsKnownFormat) {
       let manifest = try await readManifest(version.name, state: state)
       return try await PackTable(of: manifest, repository: self, state: state).all
     }
   }
 
   /// The same by the manifest that stands at the target: what a machine has kept restores nothing for others.
+  /// - Throws: also `SealError` `.unsupported`.
   func packs(atTargetOf version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
-    try await unlessLost {
+    try await unlessLost(demandsKnownFormat: true) {
       let manifest = try await readManifest(version.name)
       return try await PackTable(of: manifest, repository: self, state: state).all
     }
@@ -120,14 +126,20 @@ extension Repository {
 
   /// The same of a manifest that is at hand, at the target or not.
   func packs(of manifest: StoredManifest, state: StateFolder?) async throws -> [PackEntry]? {
-    try await unlessLost { try await PackTable(of: manifest, repository: self, state: state).all }
+    try await unlessLost(demandsKnownFormat: false) {
+      try await PackTable(of: manifest, repository: self, state: state).all
+    }
   }
 
   /// What the target lost or spoilt is `nil`; that it cannot be reached is an error.
-  private func unlessLost(_ read: () async throws -> [PackEntry]) async throws -> [PackEntry]? {
+  private func unlessLost(
+    demandsKnownFormat: Bool, _ read: () async throws -> [PackEntry]
+  ) async throws -> [PackEntry]? {
     do {
       return try await read()
     } catch let error as StoreError where error.code != .notFound {
+      throw error
+    } catch let error where demandsKnownFormat && error.isLater {
       throw error
     } catch let error as SealError where error.isDamage {
       return nil

@@ -135,8 +135,14 @@ extension Repository {
     }
   }
 
+  /// What a later program wrote is not spoilt: nobody writes it anew or gives it up who cannot judge it.
   static func unreadable(_ name: VersionName, _ cause: any Error) -> RepositoryError {
-    RepositoryError(
+    if let later = cause as? SealError, later.code == .unsupported {
+      return RepositoryError(
+        .unsupported, "the manifest of version \(name.sequence) is of a later format: \(later.message)",
+        hint: "Install a newer sealift. Other versions are not harmed; `sealift list` shows them.", cause: cause)
+    }
+    return RepositoryError(
       .damaged, "the manifest of version \(name.sequence) cannot be read: \(cause)",
       hint:
         "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives it up.",

@@ -20,6 +20,9 @@ struct HistoryReader: Sendable {
     Set(broken.lazy.filter { ($0.problem.cause as? StoreError)?.code == .notFound }.map(\.name))
   }
 
+  /// Places of those that a later program wrote: they are there, whatever they say.
+  var later: Set<UInt64> { Set(broken.lazy.filter { $0.problem.code == .unsupported }.map(\.name.sequence)) }
+
   /// What is wrong with them; one whose version was written anew since does not matter any more, nor one that is spoilt
   /// and was forgotten.
   private func problems(_ forgotten: Forgotten) -> [RepositoryError] {

@@ -2,14 +2,14 @@ package import Sealing
 import Storage
 
 extension ChainHistory {
-  /// Places of the chain, before its newest version, whose manifests are gone or cannot be read, though nobody forgot what
+  /// Places of the chain, before its newest version, whose manifests are gone or spoilt, though nobody forgot what
   /// stood there: as a tombstone says it, with the hashes that keep the chain whole across them. The version behind a gap
-  /// says what stood at its end.
+  /// says what stood at its end. A manifest of a later format is neither.
   ///
   /// A place of which nothing says that is left out.
   package var lost: [Tombstone.Range] {
     guard isWhole, let newest = newest?.sequence, newest > 1 else { return [] }
-    let readable = Set(versions.map(\.sequence))
+    let readable = Set(versions.map(\.sequence)).union(reader.later)
     let explained = readable.map { $0...$0 } + forgotten.explained
     let ruined = Set(unreadable.map(\.sequence)).filter { sequence in
       sequence < newest && !readable.contains(sequence) && forgotten.ranges.cover(sequence)

@@ -52,6 +52,16 @@ extension Repository {
     return object
   }
 
+  /// - Throws: `SealError` `.unsupported` for one that was written in a later format.
+  func demandKnownFormat(of name: RecordName, _ kind: ObjectKind) async throws {
+    guard let bytes = try await store.present(name.objectName) else { return }
+    do {
+      _ = try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys)
+    } catch {
+      if error.code == .unsupported { throw error }
+    }
+  }
+
   /// The ranges of all authentic tombstones of a chain, ascending.
   func tombstones(
     of chain: ChainID, listed: RecordListing? = nil, state: StateFolder? = nil

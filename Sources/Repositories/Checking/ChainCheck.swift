@@ -71,21 +71,29 @@ package struct ChainCheck: Sendable {
     checked.problems = try await problems(of: history, listed)
     checked.isContested = try isContested(history)
     let living = (history.versions + history.displaced).filter { !history.isForgotten($0) }
-    let counting = try await bounded(living, atOnce: repository.store.traits.concurrency) { [repository] version in
-      try await repository.readable(version, in: history, sizes: sizes, state: nil)
+    let found = try await bounded(living, atOnce: repository.store.traits.concurrency) {
+      [repository] version -> (facts: VersionFacts, isKnown: Bool) in
+      do {
+        return (try await repository.readable(version, in: history, sizes: sizes, state: nil), true)
+      } catch let error where error.isLater {
+        // Which of its revisions is whole only a newer program can say.
+        return (version, false)
+      }
     }
-    checked.forgotten = history.versions.count + history.displaced.count - counting.count
+    let unjudged = manifests.later + found.filter { !$0.isKnown }.map(\.facts.name)
+    checked.forgotten = history.versions.count + history.displaced.count - found.count
     let mark = try HighWaterMark.read(chain, in: state)
     let missing = MissingVersions(
       of: chain, between: history.versions, forgotten, broken: manifests.unreadable + manifests.cut.map(\.name),
-      mark: mark)
+      later: manifests.later, mark: mark)
     checked.findings = records.findings + missing.findings + Self.findings(of: manifests, history)
     checked.spoiltRecords = records.findings
     checked.versions = missing.versions
 
     var content = try ContentCheck(
-      repository, chain, sizes: sizes, condemned: records.condemned, suspects: suspects, spool: spool, folder: folder)
-    try await content.load(manifests.held, counting: counting)
+      repository, chain, sizes: sizes, condemned: records.condemned, suspects: suspects, unjudged: unjudged,
+      spool: spool, folder: folder)
+    try await content.load(manifests.held, counting: found.map(\.facts))
     if let subset { try await content.read(subset, &left, onProgress: onProgress) }
     try content.judge()
     content.report(to: &checked)
@@ -94,15 +102,16 @@ package struct ChainCheck: Sendable {
     return checked
   }
 
-  /// What does not fit in the chain as a whole. Manifests that cannot be read, and holes, are findings.
+  /// What does not fit in the chain as a whole. Manifests that cannot be read, or not by this program, and holes are
+  /// findings.
   private func problems(of history: ChainHistory, _ listed: [ObjectInfo]) async throws -> [RepositoryError] {
-    var problems = history.problems.filter { $0.code != .damaged && $0.code != .hole }
+    var problems = history.problems.filter { $0.code != .damaged && $0.code != .unsupported && $0.code != .hole }
     do {
       let listing = ChainListing(chain: chain, objects: listed)
       try await repository.checkFreshness(of: listing, history: history, state: state)
     } catch let problem as RepositoryError where problem.code == .rolledBack || problem.code == .forked {
       if !problems.contains(where: { $0.message == problem.message }) { problems.append(problem) }
-    } catch let problem as RepositoryError where problem.code == .hole {}
+    } catch let problem as RepositoryError where problem.code == .hole || problem.code == .unsupported {}
     return problems
   }
 
@@ -120,10 +129,12 @@ package struct ChainCheck: Sendable {
     func isSuperseded(_ name: VersionName) -> Bool {
       history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
     }
+    func isGivenUp(_ name: VersionName) -> Bool {
+      name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
+    }
     func hint(_ name: VersionName) -> String? {
       if isSuperseded(name) { return nil }
-      let isGivenUp = name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
-      return isGivenUp
+      return isGivenUp(name)
         ? "Its version was forgotten: `sealift prune` deletes it."
         : "`sealift repair` writes what can be had of its version anew."
     }
@@ -139,6 +150,11 @@ package struct ChainCheck: Sendable {
         "a manifest has \(size) bytes instead of \(name.length): it was cut, or its push never ended",
         hint: hint(name))
     }
-    return broken + cut
+    let later = manifests.later.map { name in
+      // Of equal revisions it may be another version, of a machine that pushes as this one.
+      let isBelow = history.versions.contains { $0.sequence == name.sequence && $0.revision > name.revision }
+      return CheckFinding.later(name.objectName, "a manifest", isPassedOver: isBelow || isGivenUp(name))
+    }
+    return broken + cut + later
   }
 }

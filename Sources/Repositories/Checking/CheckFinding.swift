@@ -13,6 +13,8 @@ package struct CheckFinding: Sendable, Equatable {
     case condemned
     /// Authentic, but what it says cannot be.
     case wrong
+    /// Of a later format: only a newer program can say whether it is as it should be.
+    case later
     /// Whole, but restoring costs more than it should, or than the manifest says.
     case costly
     /// Broken, but nothing needs it: what it says stands elsewhere.
@@ -26,18 +28,22 @@ package struct CheckFinding: Sendable, Equatable {
   package let what: String
   /// What to do, as a whole sentence.
   package let hint: String?
+  /// Something that versions may hang on could not be looked at because of it.
+  package let leavesDoubt: Bool
 
-  package init(_ object: String, _ kind: Kind, _ what: String, hint: String? = nil) {
+  /// - Parameter isPassedOver: of a later format, and every program goes on without it.
+  package init(_ object: String, _ kind: Kind, _ what: String, hint: String? = nil, isPassedOver: Bool = false) {
     self.object = object
     self.kind = kind
     self.what = what
     self.hint = hint
+    leavesDoubt = kind == .later && !isPassedOver
   }
 
   init(_ object: ObjectName, _ kind: Kind, _ what: String, hint: String? = nil) {
     self.init(object.text, kind, what, hint: hint)
   }
 
-  /// Whether something is lost, or near it; the rest are remarks.
-  package var isDamage: Bool { ![.condemned, .costly, .spare].contains(kind) }
+  /// Whether something is lost, or near it; the rest are remarks, or leave doubt.
+  package var isDamage: Bool { ![.condemned, .later, .costly, .spare].contains(kind) }
 }

@@ -10,8 +10,13 @@ package struct CheckedVersion: Sendable {
   package let facts: VersionFacts?
   /// The damaged or missing objects that it needs; none when it is whole.
   package let objects: [String]
+  /// Objects of a later format that it needs, or that may say more of it.
+  package let later: [String]
 
   package var isHarmed: Bool { !objects.isEmpty }
+  /// Only a newer program can say whether it is whole.
+  package var isUnjudged: Bool { objects.isEmpty && !later.isEmpty }
+  package var isWhole: Bool { objects.isEmpty && later.isEmpty }
 }
 
 /// What a check found in one chain.
@@ -28,7 +33,7 @@ package struct CheckedChain: Sendable {
   package var problems: [RepositoryError] = []
   /// Two machines pushed there as one, and that is all: told, and no damage, for both versions are there.
   package var isContested = false
-  /// Every version that counts, harmed or whole, oldest first.
+  /// Every version that counts, harmed, whole or neither, oldest first.
   package var versions: [CheckedVersion] = []
   /// Versions that were forgotten and wait for a prune; they are not looked at.
   package var forgotten = 0
@@ -45,10 +50,13 @@ package struct CheckedChain: Sendable {
   init(_ chain: ChainID) { self.chain = chain }
 
   package var harmed: [CheckedVersion] { versions.filter(\.isHarmed) }
-  package var whole: [CheckedVersion] { versions.filter { !$0.isHarmed } }
+  package var whole: [CheckedVersion] { versions.filter(\.isWhole) }
+  package var unjudged: [CheckedVersion] { versions.filter(\.isUnjudged) }
   package var isSound: Bool {
     !findings.contains(where: \.isDamage) && (problems.isEmpty || isContested) && harmed.isEmpty
   }
+  /// Nothing that versions may hang on is of a later format.
+  package var isJudged: Bool { !findings.contains(where: \.leavesDoubt) && unjudged.isEmpty }
 }
 
 /// What a check found in a repository.
@@ -61,4 +69,5 @@ package struct CheckReport: Sendable {
 
   package var allFindings: [CheckFinding] { findings + chains.flatMap(\.findings) }
   package var isSound: Bool { !findings.contains(where: \.isDamage) && chains.allSatisfy(\.isSound) }
+  package var isJudged: Bool { !findings.contains(where: \.leavesDoubt) && chains.allSatisfy(\.isJudged) }
 }

@@ -9,6 +9,8 @@ struct ContentCheck {
   private let condemned: Set<Digest>
   /// Packs that somebody says are damaged: they are not even looked at.
   private let suspects: Set<Digest>
+  /// By place, manifests of which only a newer program can say whether they are the ones that count there.
+  private let unjudged: [UInt64: [VersionName]]
   private let spool: CheckSpool
   private let folder: String
   private let frames: ChainFrames
@@ -27,13 +29,14 @@ struct ContentCheck {
   /// - Throws: `.stateFolder`.
   init(
     _ repository: Repository, _ chain: ChainID, sizes: [Digest: Int], condemned: Set<Digest>,
-    suspects: Set<Digest>, spool: CheckSpool, folder: String
+    suspects: Set<Digest>, unjudged: [VersionName], spool: CheckSpool, folder: String
   ) throws {
     self.repository = repository
     self.chain = chain
     self.sizes = sizes
     self.condemned = condemned
     self.suspects = suspects
+    self.unjudged = Dictionary(grouping: unjudged, by: \.sequence)
     self.spool = spool
     self.folder = folder
     frames = try ChainFrames(in: folder)
@@ -120,7 +123,12 @@ struct ContentCheck {
     let packs = try PackReading(plan, of: frames, repository, chain: chain, spool: spool, in: folder)
     let outcome = try await packs.run(onProgress: onProgress)
     for (name, finding) in outcome.findings {
-      if needed[name] == nil { manifestFindings.append(finding) } else { findings[name] = findings[name] ?? finding }
+      if needed[name] == nil {
+        manifestFindings.append(finding)
+      } else if findings[name]?.isDamage != true {
+        // Only now all of its bytes were compared with its name.
+        findings[name] = finding
+      }
     }
     reading = (packs.fingerprints, outcome)
   }
@@ -145,17 +153,30 @@ struct ContentCheck {
 
   private mutating func judge(_ walk: VersionWalk, _ facts: VersionFacts, own: UInt32) {
     let place = facts.name.objectName
-    var objects = walk.harm.map { name(of: $0, own: own, place) }.sorted()
+    var objects = walk.harm.filter { !isLater($0) }.map { name(of: $0, own: own, place) }.sorted()
+    var later = walk.harm.filter { isLater($0) }.map { name(of: $0, own: own, place) }.sorted()
+    if walk.isLater {
+      manifestFindings.append(CheckFinding.later(place, "a pack table"))
+      later.append(place.text)
+    }
     if let wrong = walk.wrong {
       manifestFindings.append(CheckFinding(place, .wrong, wrong))
       objects.append(place.text)
     }
-    if objects.isEmpty, let dear = Self.costliness(of: walk) {
+    if objects.isEmpty, later.isEmpty, let dear = Self.costliness(of: walk) {
       manifestFindings.append(CheckFinding(place, .costly, dear))
     }
+    if !objects.isEmpty, let others = unjudged[facts.sequence] {
+      // What harms this revision need not harm the version.
+      (objects, later) = ([], later + others.map(\.objectName.text))
+    }
     judged.append(
-      CheckedVersion(chain: chain, sequence: facts.sequence, id: facts.id, facts: facts, objects: objects))
+      CheckedVersion(
+        chain: chain, sequence: facts.sequence, id: facts.id, facts: facts, objects: objects, later: later))
   }
+
+  /// Whether nothing but its format keeps a pack from being read.
+  private func isLater(_ object: UInt32) -> Bool { findings[frames.objects[Int(object)].name]?.kind == .later }
 
   private func name(of object: UInt32, own: UInt32, _ place: ObjectName) -> String {
     object == own ? place.text : Layout.pack(frames.objects[Int(object)].name, of: chain).text

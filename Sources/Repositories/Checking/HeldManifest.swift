@@ -58,9 +58,15 @@ struct ManifestsLook: Sendable {
     }
   }
 
-  var unreadable: [VersionName] {
+  /// Those that are spoilt.
+  var unreadable: [VersionName] { failed { !$0.isLater } }
+
+  /// Those that a later program wrote.
+  var later: [VersionName] { failed { $0.isLater } }
+
+  private func failed(_ isMeant: (RepositoryError) -> Bool) -> [VersionName] {
     results.compactMap { name, result in
-      if case .failure = result { return name }
+      if case .failure(let problem) = result, isMeant(problem) { return name }
       return nil
     }
   }

@@ -12,10 +12,11 @@ struct MissingVersions {
   /// - Parameters:
   ///   - versions: those that can be read, ascending.
   ///   - broken: manifests that are there and cannot be read.
+  ///   - later: manifests that a later program wrote: they are there, whatever they say.
   ///   - mark: the newest version that this machine has seen.
   init(
     of chain: ChainID, between versions: [VersionFacts], _ forgotten: Forgotten, broken: [VersionName],
-    mark: HighWaterMark?
+    later: [VersionName], mark: HighWaterMark?
   ) {
     let readable = Set(versions.map(\.sequence))
     var ids: [UInt64: Digest] = [:]
@@ -27,13 +28,16 @@ struct MissingVersions {
     ids.merge(forgotten.standing) { _, standing in standing }
     if let mark { ids[mark.sequence] = Layout.digest(mark.id) }
 
+    let unread = later.filter { !readable.contains($0.sequence) && !forgotten.explains($0.sequence) }
+    let unjudged = Dictionary(grouping: unread, by: \.sequence).mapValues { $0.map(\.objectName.text) }
+    let known = readable.union(unjudged.keys)
     var objects: [UInt64: [String]] = [:]
-    for name in broken where !readable.contains(name.sequence) && !forgotten.explains(name.sequence) {
+    for name in broken where !known.contains(name.sequence) && !forgotten.explains(name.sequence) {
       objects[name.sequence, default: []].append(name.objectName.text)
     }
     let highest = max(versions.last?.sequence ?? 0, mark?.sequence ?? 0)
     let explained =
-      readable.map { $0...$0 } + objects.keys.map { $0...$0 } + forgotten.explained
+      known.map { $0...$0 } + objects.keys.map { $0...$0 } + forgotten.explained
     for gap in Self.gaps(upTo: highest, between: explained) {
       let first = Layout.versions(of: chain) + Layout.padded(gap.lowerBound, to: 12)
       let what =
@@ -45,9 +49,10 @@ struct MissingVersions {
           first, .missing, what, hint: "Somebody without the key deleted it, or the target lost it."))
       for sequence in gap.prefix(Self.most) { objects[sequence] = [first] }
     }
-    self.versions = objects.keys.sorted().map { sequence in
+    self.versions = (Array(objects.keys) + Array(unjudged.keys)).sorted().map { sequence in
       CheckedVersion(
-        chain: chain, sequence: sequence, id: ids[sequence], facts: nil, objects: objects[sequence] ?? [])
+        chain: chain, sequence: sequence, id: ids[sequence], facts: nil, objects: objects[sequence] ?? [],
+        later: unjudged[sequence] ?? [])
     }
   }
 

@@ -11,6 +11,8 @@ struct OpeningObjects {
   /// By the hash of their bytes: those of which fewer than two copies are whole, with the bytes of one that is.
   private(set) var lacking: [(prefix: String, bytes: [UInt8])] = []
   private(set) var lacksFile = false
+  /// Copies that a later program wrote.
+  private var later: [NumberedName] = []
 
   init(of repository: Repository) { self.repository = repository }
 
@@ -56,6 +58,10 @@ struct OpeningObjects {
       let isNeeded = counting.map { $0.digest == digest } ?? true
       try await lookAtCopies(names.sorted { $0.number < $1.number }, sizes, isNeeded: isNeeded)
     }
+    // Stored anew, it would stand above what counts for a later program.
+    if let counting, later.contains(where: { $0.prefix == prefix && $0.number > counting.number }) {
+      lacking.removeAll { $0.prefix == prefix }
+    }
   }
 
   /// The keyring that opened the repository, and the newest authentic configuration: the only ones that count. Slots count
@@ -64,8 +70,8 @@ struct OpeningObjects {
     guard let prefix = names.first?.prefix, prefix != Layout.slots else { return nil }
     if prefix == Layout.keyrings, let keyring = repository.keyring { return keyring }
     for name in NumberedName.newestFirst(names) where sizes[name] == name.length {
-      let bytes = try await present(name.objectName) { isAuthentic($0, name) }
-      if let bytes, isAuthentic(bytes, name) { return name }
+      let bytes = try await present(name.objectName) { flaw(of: $0, name) == nil }
+      if let bytes, flaw(of: bytes, name) == nil { return name }
     }
     return nil
   }
@@ -84,12 +90,17 @@ struct OpeningObjects {
         broken.append((name, .cut))
         continue
       }
-      guard let bytes = try await present(name.objectName, { isAuthentic($0, name) }), isAuthentic(bytes, name) else {
-        broken.append((name, .damaged))
-        continue
+      let bytes = try await present(name.objectName) { flaw(of: $0, name) == nil }
+      let kind: CheckFinding.Kind? = if let bytes { flaw(of: bytes, name) } else { .damaged }
+      switch kind {
+      case nil:
+        whole = bytes
+        wholeCount += 1
+      case .later:
+        later.append(name)
+        note(CheckFinding.later(name.objectName, Self.title(name.prefix)))
+      case let kind?: broken.append((name, kind))
       }
-      whole = bytes
-      wholeCount += 1
     }
     let isLacking = wholeCount < 2
     for (name, kind) in broken {
@@ -113,14 +124,19 @@ struct OpeningObjects {
     return bytes.map(isWhole) == true ? bytes : try await repository.store.present(name)
   }
 
-  private func isAuthentic(_ bytes: [UInt8], _ name: NumberedName) -> Bool {
-    guard Digest.sha256(of: bytes) == name.digest else { return false }
-    switch name.prefix {
-    case Layout.slots: return (try? KeySlot.describe(bytes)) != nil
-    case Layout.configurations:
-      let object = try? OpenedObject.open(bytes, kind: .configuration, name: nil, keys: repository.keys)
-      return object != nil
-    default: return true
+  /// What is wrong with the bytes of a copy; `nil` when it is authentic.
+  private func flaw(of bytes: [UInt8], _ name: NumberedName) -> CheckFinding.Kind? {
+    guard Digest.sha256(of: bytes) == name.digest else { return .damaged }
+    do {
+      switch name.prefix {
+      case Layout.slots: _ = try KeySlot.describe(bytes)
+      case Layout.configurations:
+        _ = try OpenedObject.open(bytes, kind: .configuration, name: nil, keys: repository.keys)
+      default: break
+      }
+      return nil
+    } catch {
+      return error.isLater ? .later : .damaged
     }
   }
 

@@ -42,6 +42,9 @@ struct PackLook: Sendable {
       let directory = try await frames.directory()
       self.directory = directory
       try await read(frames, directory, repository, spool)
+    } catch let error where error.isLater {
+      // Its tag fits, so its writer meant it.
+      finding = finding ?? CheckFinding.later(name, "a pack")
     } catch let error where error.isDamage {
       finding = finding ?? CheckFinding(name, .damaged, "a pack cannot be read: \(error)")
     }
@@ -83,7 +86,8 @@ struct PackLook: Sendable {
 }
 
 extension Error {
-  /// Whether it says that bytes at the target are not what they should be; not that they could not be asked for.
+  /// Whether it says that bytes at the target are not what they should be, or of a later format (`isLater`): that they
+  /// cannot be used; not that they could not be asked for.
   var isDamage: Bool {
     switch self {
     case let error as SealError: error.code != .failed

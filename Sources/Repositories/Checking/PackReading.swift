@@ -121,6 +121,8 @@ struct PackReading: Sendable {
         try await fetchParts(of: entry, into: &fetched)
         onProgress(fetched.length)
       }
+    } catch let error where error.isLater {
+      fetched.finding = fetched.finding ?? CheckFinding.later(name, "a pack")
     } catch let error where error.isDamage {
       fetched.finding = fetched.finding ?? CheckFinding(name, .damaged, "a pack cannot be read: \(error)")
     }
@@ -140,6 +142,8 @@ struct PackReading: Sendable {
     do {
       _ = try OpenedObject.open(bytes, kind: .pack, name: nil, keys: repository.keys)
       return nil
+    } catch let error where error.isLater {
+      return CheckFinding.later(name, "a pack")
     } catch {
       return CheckFinding(name, .damaged, "a pack cannot be opened: \(error)")
     }

@@ -6,6 +6,8 @@ struct PackTableLook {
   /// Objects that hold parts of it and are lost or damaged.
   private(set) var lost: Set<UInt32> = []
   private(set) var wrong: String?
+  /// Some of it is of a later format: what it lists nobody can say here.
+  private(set) var isLater = false
 
   /// - Throws: `.stateFolder`.
   init(of manifest: StoredManifest, frames: ChainFrames, spool: CheckSpool, with decoder: FrameDecoder) throws {
@@ -24,10 +26,12 @@ struct PackTableLook {
           entries += try PackTableLeaf(decoding: node).entries
         }
       }
+    } catch let error where error.isLater {
+      isLater = true
     } catch let error where error.isDamage {
       wrong = "the pack table cannot be read: \(error)"
     }
-    guard lost.isEmpty, wrong == nil else { return }
+    guard lost.isEmpty, wrong == nil, !isLater else { return }
     let isInOrder =
       zip(entries, entries.dropFirst()).allSatisfy { $0.number < $1.number }
       && entries.allSatisfy { $0.number < manifest.body.nextPackNumber }

@@ -51,8 +51,10 @@ struct RecordsLook {
   ) async throws -> Look {
     // A prune may have merged it into another since the listing.
     guard let bytes = try await repository.store.present(name.objectName) else { return (nil, []) }
+    var isOpen = false
     do {
       let object = try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: repository.keys)
+      isOpen = true
       let meta = object.directory.meta
       switch kind {
       case .tombstone: return (try wrong(Tombstone(decoding: meta).chain == chain, name, kind), [])
@@ -61,8 +63,10 @@ struct RecordsLook {
         let record = try CondemnedRecord(decoding: meta)
         return (wrong(record.chain == chain, name, kind), record.chain == chain ? record.packs : [])
       }
-    } catch let error where error.code == .unsupported {
-      return (nil, [])
+    } catch let error where error.isLater {
+      // What an annotation says that nobody knows here is passed over on purpose (`Docs/Format.md` §8.3).
+      let isPassedOver = isOpen && kind == .annotation
+      return (CheckFinding.later(name.objectName, title(kind), isPassedOver: isPassedOver), [])
     } catch {
       return (
         CheckFinding(name.objectName, .damaged, "\(title(kind)) cannot be read: \(error)", hint: hint(kind)), []

@@ -19,6 +19,8 @@ struct VersionWalk {
   private(set) var harm: Set<UInt32> = []
   /// What the manifest, or a map, says that cannot be.
   private(set) var wrong: String?
+  /// Its pack table is of a later format.
+  private(set) var isLater = false
   private var isTooDeep = false
   private(set) var cost = Cost()
 
@@ -52,8 +54,9 @@ struct VersionWalk {
   mutating func follow(_ table: PackTableLook) throws {
     harm = table.lost
     wrong = table.wrong
+    isLater = table.isLater
     isTooDeep = false
-    guard harm.isEmpty, wrong == nil else { return }
+    guard harm.isEmpty, wrong == nil, !isLater else { return }
     for entry in table.entries {
       let object = frames.intern(entry.name)
       self.table[entry.number] = object

@@ -52,6 +52,11 @@ extension Repository {
       // Once: every push looks at all of them, and there are more of them every day.
       state?.keep(bytes, as: name.digest.hex)
       return record
+    } catch let error as SealError where error.code == .unsupported {
+      // It may name what this push would refer to.
+      throw RepositoryError(
+        .unsupported, "the condemned record \(name.objectName) is of a later format",
+        hint: "A newer sealift prunes there. Install it here too; nothing is pushed until then.", cause: error)
     } catch {
       throw RepositoryError(
         .damaged, "the condemned record \(name.objectName) cannot be read",

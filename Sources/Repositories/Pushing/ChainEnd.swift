@@ -52,8 +52,7 @@ extension ChainEnd {
     _ repository: Repository, _ presence: Presence, state: StateFolder, now: UInt64
   ) async throws -> ChainEnd {
     guard var attempt = try ManifestAttempt(of: listing.chain, in: state),
-      // Sealed with a key that was retired since: it counts for nobody, wherever it arrives.
-      let manifest = try? repository.openManifest(attempt.bytes, name: attempt.name), let core = manifest.core,
+      let manifest = try repository.attempted(attempt), let core = manifest.core,
       isOpen(attempt, core, id: manifest.id)
     else { return self }
     guard core.sequence <= next.sequence else { throw cut(before: core.sequence, state) }
@@ -118,5 +117,19 @@ extension ChainEnd {
       history: ChainHead(
         newest: manifest, partials: [], unreadable: history.unreadable, problems: history.problems),
       mark: mark, forgotten: forgotten)
+  }
+}
+
+extension Repository {
+  /// - Returns: `nil` for one that was sealed with a key that was retired since: it counts for nobody, wherever it arrives.
+  /// - Throws: `SealError` `.unsupported` for that of a later program, whose place is not to be taken either.
+  fileprivate func attempted(_ attempt: ManifestAttempt) throws -> StoredManifest? {
+    do {
+      return try openManifest(attempt.bytes, name: attempt.name)
+    } catch let error as SealError where error.code == .unsupported {
+      throw error
+    } catch {
+      return nil
+    }
   }
 }

@@ -29,11 +29,14 @@ package struct VersionDraft: Sendable {
   /// What the manifest says of a Core Data store, and of the companions: asked for when all members were read.
   package var lateStore: @Sendable () async throws -> Remarks.Store? = { nil }
   package var lateCapture: @Sendable () async throws -> Remarks.Capture? = { nil }
+  /// What a later program said of the version, where it is written anew; a push has nothing of this.
+  package var otherRemarks: [UInt16: [UInt8]] = [:]
   package var tags: [String]
   package var note: String
   /// zstd's level; 0 stores as is.
   package var compressionLevel: Int
-  /// What the version must turn out to be, where it is written anew: its canonical bytes.
+  /// What the version must turn out to be, where it is written anew: the bytes of its core, with all that a later
+  /// program may have said there.
   package var expectedCore: [UInt8]?
   /// What the database image may rest on.
   package var deltas = DeltaPlan.withoutBases
@@ -59,7 +62,18 @@ package struct VersionDraft: Sendable {
 
   func remarks() async throws -> Remarks {
     Remarks(
-      rows: try await lateRows(), origin: origin, store: try await lateStore(), capture: try await lateCapture())
+      rows: try await lateRows(), origin: origin, store: try await lateStore(), capture: try await lateCapture(),
+      others: otherRemarks)
+  }
+
+  /// What a manifest holds as its core: where another one is expected, the very bytes of that, so that the id is the
+  /// same also where they say more than is known here. All that is known must be equal, byte by byte: texts that people
+  /// see alike are two.
+  /// - Returns: `nil` when it is not the one that is expected.
+  func bytes(of core: Core) -> [UInt8]? {
+    let bytes = core.encode()
+    guard let expectedCore else { return bytes }
+    return (try? Core(decoding: expectedCore).encode()) == bytes ? expectedCore : nil
   }
 
   func allFlags() async throws -> Core.Flags { flags.union(try await lateFlags()) }

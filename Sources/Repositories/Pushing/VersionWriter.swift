@@ -142,11 +142,11 @@ struct VersionWriter: ~Copyable {
     let core = Core(
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
-    guard draft.expectedCore == nil || draft.expectedCore == core.encode() else { throw Deviation() }
+    guard let coreBytes = draft.bytes(of: core) else { throw Deviation() }
     let bytesNew = (packs.stored + table.filter { carried.contains($0.name) }).reduce(0) { $0 + Int($1.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
-      core: core.encode(),
+      core: coreBytes,
       bytesDecoded: UInt64(cost.decoded), bytesFetched: UInt64(cost.fetched), newBytes: UInt64(bytesNew),
       nextPackNumber: packs.nextNumber, tags: draft.tags, note: draft.note, packTable: leaves.references,
       maps: roots.maps, remarks: try await draft.remarks())

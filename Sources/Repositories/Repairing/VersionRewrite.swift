@@ -186,6 +186,7 @@ package struct VersionRewrite: Sendable {
     draft.origin = remarks.origin
     draft.lateStore = { remarks.store }
     draft.lateCapture = { remarks.capture }
+    draft.otherRemarks = remarks.others
     draft.expectedCore = manifest.body.core
     return draft
   }

@@ -8,7 +8,8 @@ struct Check: SealiftCommand {
     discussion: """
       Every manifest, map and directory is opened, every pack must be there in its right length. With --read-data packs \
       are read whole, every page is decoded, and the digest of every version is computed. Nothing is changed. What is \
-      damaged or missing is named, with the versions that need it, and those that are whole; then the exit status is 13.
+      damaged or missing is named, with the versions that need it, and those that are whole; then the exit status is 13. \
+      What only a newer sealift can judge is named too; the exit status is 3 where nothing worse was found.
 
         sealift check
         sealift check app --read-data
@@ -59,11 +60,15 @@ struct Check: SealiftCommand {
       }
     }
     let broken = outcomes.first { !$0.isSound }
-    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil)
-    guard let broken else { return status }
-    throw OperationError(
-      .verificationFailed, code: "damageFound", CheckLines.summary(broken),
-      hint: "`sealift repair` stores anew what can be had. Versions that are whole restore as ever.")
+    let unjudged = outcomes.first { !$0.isJudged }
+    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
+    if let broken {
+      throw OperationError(
+        .verificationFailed, code: "damageFound", CheckLines.summary(broken),
+        hint: "`sealift repair` stores anew what can be had. Versions that are whole restore as ever.")
+    }
+    if let unjudged { throw CheckLines.laterFormat(unjudged) }
+    return status
   }
 
   /// `5%`, `3/7`, `2GiB`.
@@ -85,9 +90,8 @@ struct Check: SealiftCommand {
 enum CheckLines {
   static func lines(_ outcome: CheckRepository.Outcome) -> [String] {
     var lines = ["\(outcome.target):"]
-    for finding in outcome.findings.sorted(by: { ($0.isDamage ? 0 : 1, $0.object) < ($1.isDamage ? 0 : 1, $1.object) })
-    {
-      lines.append("  \(finding.isDamage ? finding.kind.uppercased() : finding.kind)  \(finding.object)")
+    for finding in outcome.findings.sorted(by: { (rank($0), $0.object) < (rank($1), $1.object) }) {
+      lines.append("  \(rank(finding) < 2 ? finding.kind.uppercased() : finding.kind)  \(finding.object)")
       lines.append("    \(finding.what)")
       if let hint = finding.hint { lines.append("    \(hint)") }
     }
@@ -96,10 +100,16 @@ enum CheckLines {
       lines.append("  HARMED  \(name(version))")
       for object in version.objects { lines.append("    needs \(object)") }
     }
+    for version in outcome.unjudged {
+      lines.append("  NOT JUDGED  \(name(version))")
+      for object in version.objects { lines.append("    needs \(object)") }
+    }
     if !outcome.harmed.isEmpty { lines += whole(outcome.whole) }
     let read = outcome.packsRead > 0 ? ", \(outcome.packsRead) read (\(ByteCount.text(outcome.bytesRead)))" : ""
+    let unjudged = outcome.unjudged.isEmpty ? "" : ", \(outcome.unjudged.count) not judged"
     lines.append(
-      "  \(outcome.whole.count) versions whole, \(outcome.harmed.count) harmed; \(outcome.packs) packs needed\(read)")
+      "  \(outcome.whole.count) versions whole, \(outcome.harmed.count) harmed\(unjudged); \(outcome.packs) packs needed\(read)"
+    )
     if outcome.unreferenced > 0 {
       lines.append(
         "  \(outcome.unreferenced) packs belong to nothing (\(ByteCount.text(outcome.unreferencedBytes))): cut pushes, or left for a prune"
@@ -107,6 +117,11 @@ enum CheckLines {
     }
     if outcome.unknown > 0 { lines.append("  \(outcome.unknown) objects of other programs") }
     return lines
+  }
+
+  /// Damage first, then what leaves doubt, remarks last.
+  private static func rank(_ finding: CheckRepository.Finding) -> Int {
+    finding.isDamage ? 0 : finding.leavesDoubt ? 1 : 2
   }
 
   /// What can be restored all the same: of each database the newest.
@@ -133,8 +148,18 @@ enum CheckLines {
     let damaged = outcome.findings.filter(\.isDamage).count
     if damaged == 0, let problem = outcome.problems.first { return problem.message }
     let harmed = outcome.harmed.count
-    let all = harmed + outcome.whole.count
+    let all = harmed + outcome.whole.count + outcome.unjudged.count
     return
       "\(outcome.target): \(damaged) \(damaged == 1 ? "object is" : "objects are") damaged or missing, \(harmed) of \(all) versions are harmed"
+  }
+
+  /// How a run ends that could not judge everything, and found nothing worse.
+  static func laterFormat(_ outcome: CheckRepository.Outcome) -> OperationError {
+    let later = outcome.findings.filter(\.leavesDoubt).count
+    let unjudged = outcome.unjudged.count
+    return OperationError(
+      .partlyDone, code: "unsupported",
+      "\(outcome.target): \(later) \(later == 1 ? "object is" : "objects are") of a later format, \(unjudged) \(unjudged == 1 ? "version" : "versions") could not be judged",
+      hint: "Install a newer sealift.")
   }
 }

@@ -8,8 +8,8 @@ struct Repair: SealiftCommand {
     discussion: """
       Reads everything, as check --read-data does. Versions that are harmed are written anew where all of their content \
       is left: in packs that are whole, in the database as it is now, or in images kept on this machine. A database whose \
-      newest version is lost is pushed afresh. What cannot be saved is named and flagged. New objects are written, and \
-      nothing is deleted.
+      newest version is lost is pushed afresh. What cannot be saved is named and flagged. What only a newer sealift can \
+      judge is named and left alone. New objects are written, and nothing is deleted.
 
       A database that is not configured is given by the path that it is pushed from.
 
@@ -68,10 +68,14 @@ struct Repair: SealiftCommand {
       }
     }
     let broken = outcomes.first { !$0.isWhole }
-    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil)
+    let unjudged = outcomes.first { !$0.check.isJudged }
+    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
-    guard let broken else { return status }
-    throw OperationError(.verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken))
+    if let broken {
+      throw OperationError(.verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken))
+    }
+    if let unjudged { throw CheckLines.laterFormat(unjudged.check) }
+    return status
   }
 
   private static func hint(_ outcome: RepairRepository.Outcome) -> String? {
@@ -96,6 +100,10 @@ struct Repair: SealiftCommand {
     for version in outcome.lost { lines.append("  LOST  \(CheckLines.name(version))") }
     for version in outcome.elsewhere { lines.append("  NOT SAVED  \(CheckLines.name(version))") }
     for finding in outcome.unmended { lines.append("  NOT MENDED  \(finding.object): \(finding.what)") }
+    for finding in outcome.check.findings where finding.leavesDoubt {
+      lines.append("  LATER  \(finding.object): \(finding.what)")
+    }
+    for version in outcome.check.unjudged { lines.append("  NOT JUDGED  \(CheckLines.name(version))") }
     if lines.count == 1, outcome.isWhole {
       lines.append("  nothing to repair: \(outcome.check.whole.count) versions are whole")
     }

@@ -27,10 +27,12 @@ extension Documents {
   private static func checked(_ outcome: CheckRepository.Outcome) -> Json {
     .object([
       ("target", .string(outcome.target)), ("sound", .bool(outcome.isSound)),
+      ("judged", .bool(outcome.isJudged)),
       ("objects", .array(outcome.findings.map(finding))),
       ("problems", .array(outcome.problems.map { problem($0, at: outcome.target) })),
       ("harmedVersions", .array(outcome.harmed.map(checkedVersion))),
-      ("wholeVersions", .array(outcome.whole.map(checkedVersion))), ("forgotten", .number(outcome.forgotten)),
+      ("wholeVersions", .array(outcome.whole.map(checkedVersion))),
+      ("unjudgedVersions", .array(outcome.unjudged.map(checkedVersion))), ("forgotten", .number(outcome.forgotten)),
       ("packs", .number(outcome.packs)), ("packsRead", .number(outcome.packsRead)),
       ("bytesRead", .number(outcome.bytesRead)), ("unreferencedPacks", .number(outcome.unreferenced)),
       ("unreferencedBytes", .number(outcome.unreferencedBytes)), ("unknownObjects", .number(outcome.unknown)),

@@ -1,0 +1,59 @@
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Repositories
+
+/// What a later program wrote, met by this one: it cannot be judged, so nothing rests on it and nothing goes because of it.
+@Suite struct LaterFormatTests {
+  /// The manifest of a version as a later program might have written it: whole, authentic, and in a state that nobody
+  /// knows here.
+  private func makeLater(_ version: VersionFacts, _ shelf: Shelf) async throws -> VersionName {
+    let manifest = try await shelf.repository.readManifest(version.name)
+    var meta = manifest.body.encode()
+    meta[1] = 9
+    let sealed = try ObjectBuilder(kind: .manifest, keys: shelf.repository.keys, random: systemRandom).finish(
+      meta: meta)
+    let name = VersionName(
+      chain: version.chain, sequence: version.sequence, revision: version.revision, length: sealed.bytes.count,
+      digest: sealed.name)
+    shelf.road.store.content[version.name.objectName] = nil
+    shelf.road.store.content[name.objectName] = sealed.bytes
+    return name
+  }
+
+  @Test func `a manifest is neither lost nor spoilt`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(5)
+    let later = try await makeLater(versions[1], shelf)
+    let before = shelf.road.store.content
+    let outcome = try await ForgetLost(shelf.road.world).run(.init(), at: shelf.road.target)
+    #expect(outcome.chains.isEmpty)
+    #expect(outcome.problems.map(\.code) == ["unsupported"])
+    #expect(outcome.problems.first?.hint?.contains("newer sealift") == true)
+    #expect(shelf.road.store.content == before && before[later.objectName] != nil)
+    // One that is really gone can be given up all the same.
+    shelf.road.store.content[versions[3].name.objectName] = nil
+    let other = try await ForgetLost(shelf.road.world).run(.init(), at: shelf.road.target)
+    #expect(other.chains.map(\.lost) == [[4...4]])
+  }
+
+  @Test func `nothing is forgotten or deleted beside it`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    _ = try await makeLater(versions[1], shelf)
+    let before = shelf.road.store.content
+    var rules = RetentionRules()
+    rules.last = 1
+    let plan = try await ForgetVersions(shelf.road.world).plan(.init(.rulesForAll(rules)), at: shelf.road.target)
+    #expect(plan.chains.isEmpty && plan.refusals.map(\.code) == ["unsupported"])
+    var request = PruneRepository.Request()
+    request.runs = .one
+    request.minAge = 0
+    let pruned = try await PruneRepository(shelf.road.world).run(request, at: shelf.road.target)
+    #expect(pruned.chains.isEmpty && !pruned.problems.isEmpty)
+    #expect(shelf.road.store.content == before)
+  }
+}
