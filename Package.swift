@@ -70,7 +70,7 @@ let package = Package(
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Operations", "Repositories", "Sealing", "Snapshots", "Storage", "Backends", "TestKit",
+        "Operations", "Platform", "Repositories", "Sealing", "Snapshots", "Storage", "Backends", "TestKit",
         .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       swiftSettings: house),

@@ -2,6 +2,8 @@
 package struct Directory: Sendable {
   /// A directory that lists nothing, and its tag.
   static let shortestFrame = 11 + AuthenticatedCipher.tagLength
+  /// A run tells a base pack by 16 bits, of which 0xFFFF is the object itself.
+  package static let mostBasePacks = 0xFFFF
 
   package let basePacks: [Digest]
   package let frames: [FrameRecord]

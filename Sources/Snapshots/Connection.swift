@@ -22,6 +22,15 @@ final class Connection {
     handle = opened
   }
 
+  /// Opens an empty file of ours that a copy is written to, page by page: it need not survive a power cut, and may have as
+  /// many pages as any database. By itself SQLite before 3.45 stops at 2^30 - 1 and says that the disk is full.
+  convenience init(writingCopy image: String) throws(SQLiteFailure) {
+    try self.init(image, flags: SQLITE_OPEN_READWRITE)
+    for pragma in [
+      "journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=100", "max_page_count=4294967294",
+    ] { try execute("PRAGMA \(pragma)") }
+  }
+
   deinit { sqlite3_close_v2(handle) }
 
   /// Runs SQL to its end; `texts` are bound in order.

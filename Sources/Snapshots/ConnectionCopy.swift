@@ -63,10 +63,7 @@ package struct ConnectionCopy {
     let reading = try wait.whileBusy { () throws(SQLiteFailure) in try connection.beginReading() }
     defer { sqlite3_finalize(reading) }
     let takenAt = millisecondsSince1970()
-    let copy = try Connection(image, flags: SQLITE_OPEN_READWRITE)
-    for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=100"] {
-      try copy.execute("PRAGMA \(pragma)")
-    }
+    let copy = try Connection(writingCopy: image)
     let backup = try BackupRun(from: connection.handle, connection.schema, to: copy.handle, "main", keepingOpen: copy)
     try backup.run(pagesPerStep: pagesPerStep, wait) { try progress($0) }
     return takenAt

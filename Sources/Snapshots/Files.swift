@@ -59,7 +59,7 @@ func demandSpace(_ bytes: Int, in folder: String) throws(SnapshotError) {
   guard statvfs(folder, &facts) == 0 else {
     throw SnapshotError(.spool, "the free space of \(folder) cannot be read: \(words(errno))")
   }
-  let free = Int(facts.f_bavail) * Int(facts.f_frsize)
+  let free = facts.freeBytes
   guard free >= bytes else {
     throw SnapshotError(
       .noSpace, "the snapshot needs \(bytes) bytes in \(folder), where \(free) are free",

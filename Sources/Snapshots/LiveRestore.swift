@@ -131,10 +131,7 @@ private final class LiveRestoreRun {
     let keeper = try Connection(openingLive: request.database, watch)
     try keeper.execute("BEGIN IMMEDIATE")
     defer { try? keeper.execute("COMMIT") }
-    let copy = try Connection(undo, flags: SQLITE_OPEN_READWRITE)
-    for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"] {
-      try copy.execute("PRAGMA \(pragma)")
-    }
+    let copy = try Connection(writingCopy: undo)
     let backup = try Backup(from: live, to: copy)
     let room = (try backup.begin(), try live.integer("PRAGMA page_size"))
     try demandSpace(room.0 * room.1 + spaceToSpare, in: folder(of: undo))

@@ -40,10 +40,7 @@ func copyByPages(
     return header
   }
 
-  let copy = try Connection(image, flags: SQLITE_OPEN_READWRITE)
-  for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=100"] {
-    try copy.execute("PRAGMA \(pragma)")
-  }
+  let copy = try Connection(writingCopy: image)
   guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
     throw SQLiteFailure(
       code: sqlite3_extended_errcode(copy.handle), message: String(cString: sqlite3_errmsg(copy.handle)))

@@ -16,6 +16,7 @@ func copyByVacuum(
     try connection.execute("PRAGMA synchronous=OFF")
     // A damaged header may count more free pages than there are pages.
     let pages = max(1, try connection.integer("PRAGMA page_count") - connection.integer("PRAGMA freelist_count"))
+    try demandVacuumable(pages)
     try demandSpace(pages * connection.integer("PRAGMA page_size") + spaceToSpare, in: request.spoolFolder)
     expecting(pages)
     transaction.begins()
@@ -31,6 +32,17 @@ func copyByVacuum(
     }
   }
   try vacuum(by: source.connection)
+}
+
+/// The new file gets no more pages than SQLite gives any by itself: 2^30 - 1 before 3.45. It would say after hours that the
+/// disk is full.
+/// - Throws: `SQLITE_ERROR`, for which the copy is made page by page.
+func demandVacuumable(_ pages: Int) throws(SQLiteFailure) {
+  let most = try Connection(":memory:", flags: SQLITE_OPEN_READWRITE).integer("PRAGMA max_page_count")
+  guard pages <= most else {
+    throw SQLiteFailure(
+      code: SQLITE_ERROR, message: "it has \(pages) pages, and SQLite vacuums no more than \(most) into a new file")
+  }
 }
 
 /// For the copy's journal and the file system's own books.

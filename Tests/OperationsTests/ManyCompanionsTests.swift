@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestKit
 import Testing
 
@@ -21,6 +22,62 @@ import Testing
     let capture = try CompanionCapture(source, CompanionHooks(), mostBytes: 4 * 160 + 17)
     let error = await #expect(throws: OperationError.self) { try await capture.hold() }
     #expect(error?.kind == .failed && error?.code == "tooManyCompanions" && error?.hint != nil)
+  }
+
+  /// XFS has no longer ones.
+  @Test func `where links lead is counted as well`() async throws {
+    let road = try await Road()
+    var source = DatabaseSource(name: "app", path: try road.database(rows: 10))
+    source.companions = [Companion("att")]
+    try write(road, "att", files: 0)
+    let target = String(repeating: "t", count: 1000)
+    for number in 0..<3 { try #require(symlink(target, road.scratch.file("att/\(number)")) == 0) }
+    try await CompanionCapture(source, CompanionHooks(), mostBytes: 4 * 160 + 18 + 3000).hold()
+    let capture = try CompanionCapture(source, CompanionHooks(), mostBytes: 4 * 160 + 17 + 3000)
+    let error = await #expect(throws: OperationError.self) { try await capture.hold() }
+    #expect(error?.code == "tooManyCompanions")
+  }
+
+  private func entry(_ path: String, _ kind: CompanionEntry.Kind, size: Int) -> CompanionEntry {
+    var status = stat()
+    status.st_size = off_t(size)
+    return CompanionEntry(path: path, kind: kind, status: FileStatus(status), root: 0)
+  }
+
+  /// Of 2^32 blocks, nearly all of them holes: to read it takes days.
+  private let tooLong = ((1 << 32) - 1) * 65_536 + 1
+
+  @Test func `a file with more blocks than a version can count is refused by its name`() throws {
+    let others = [entry("att", .folder, size: .max), entry("att/a", .file, size: tooLong - 1)]
+    try CompanionCapture.demandFitting(others, mostBytes: 1000)
+    for size in [tooLong, .max] {
+      let error = #expect(throws: OperationError.self) {
+        try CompanionCapture.demandFitting(others + [entry("att/hole", .file, size: size)], mostBytes: 1000)
+      }
+      #expect(error?.kind == .failed && error?.code == "companionTooLong" && error?.hint != nil)
+      #expect(error?.message.contains("'att/hole'") == true)
+    }
+  }
+
+  @Test func `such a file is refused before the snapshot`() async throws {
+    let road = try await Road()
+    var source = DatabaseSource(name: "app", path: try road.database(rows: 10))
+    source.companions = [Companion("att")]
+    try write(road, "att", files: 1)
+    // Not every file system has files as long as that.
+    guard truncate(road.scratch.file("att/0"), off_t(tooLong)) == 0 else { return }
+    let capture = try CompanionCapture(source, CompanionHooks())
+    let error = await #expect(throws: OperationError.self) { try await capture.hold() }
+    #expect(error?.code == "companionTooLong")
+  }
+
+  @Test func `what holes come to together is as much as can be, not the end of us`() {
+    var captured = CompanionCapture.Captured()
+    captured.count(.max, isExternal: true)
+    captured.count(5, isExternal: false)
+    captured.count(.max, isExternal: true)
+    #expect(captured.files == 3 && captured.bytes == .max)
+    #expect(captured.externalFiles == 2 && captured.externalBytes == .max)
   }
 
   /// It stays behind where the database turns out to be no store of Core Data's.

@@ -1,5 +1,6 @@
 import Glibc
 import Snapshots
+import Storage
 import TestKit
 import Testing
 
@@ -146,8 +147,62 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: geteuid() == 0))
+  func `a closed WAL database of someone else gets no files of ours beside it`() async throws {
+    for method in SnapshotMethod.allCases {
+      let desk = try desk(.walClosed, folder: 0o777)
+      let expected = try desk.contents()
+      await #expect(processExitsWith: .success) {
+        [source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String] in
+        dropPrivileges()
+        let snapshot = try await takeSnapshot(
+          SnapshotRequest(source: source, method: SnapshotMethod(rawValue: method)!, spoolFolder: spool))
+        #expect(snapshot.check == .ok && snapshot.method.rawValue == method)
+        #expect(snapshot.sideFilesAppeared.isEmpty)
+        #expect(snapshot.source.isSettled)
+      }
+      #expect(try names(in: desk.scratch.file("live")) == ["app.db"])
+      #expect(try contents(ofImage: "\(desk.spool)/\(names(in: desk.spool)[0])") == expected)
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func `what is written to while it is read without locks is copied with locks`() async throws {
+    for method in SnapshotMethod.allCases {
+      let desk = try desk(.walClosed, folder: 0o777, database: 0o666)
+      let expected = try desk.contents()
+      await #expect(processExitsWith: .success) {
+        [source = desk.source as String, spool = desk.spool as String, method = method.rawValue as String] in
+        dropPrivileges()
+        let calls = Locked(0)
+        let request = SnapshotRequest(
+          source: source, method: SnapshotMethod(rawValue: method)!, spoolFolder: spool)
+        let snapshot = try await takeSnapshot(request) { progress in
+          let isFirst = calls.withLock { calls in
+            calls += 1
+            return calls == 1
+          }
+          guard isFirst else { return }
+          #expect(access(source + "-wal", F_OK) != 0)
+          // The same byte again: only the times tell.
+          let file = open(source, O_WRONLY)
+          pwrite(file, "S", 1, 0)
+          close(file)
+        }
+        #expect(snapshot.check == .ok && snapshot.method.rawValue == method)
+        #expect(snapshot.sideFilesAppeared.count == 2, "it was locked")
+        let left = try names(in: spool)
+        #expect(left.count == 1)
+      }
+      #expect(try contents(ofImage: "\(desk.spool)/\(names(in: desk.spool)[0])") == expected)
+    }
+  }
+
   @Test func `side files that appear in someone else's folder are reported`() async throws {
     let desk = try desk(.walClosed, folder: 0o777)
+    // Never left alone for two seconds, as far as anybody can tell: it cannot be read without locks.
+    var times = [timespec](repeating: timespec(tv_sec: time(nil) + 3600, tv_nsec: 0), count: 2)
+    #expect(utimensat(AT_FDCWD, desk.source, &times, 0) == 0)
     await #expect(processExitsWith: .success) { [source = desk.source as String, spool = desk.spool as String] in
       dropPrivileges()
       let snapshot = try await takeSnapshot(SnapshotRequest(source: source, spoolFolder: spool))

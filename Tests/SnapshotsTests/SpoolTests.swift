@@ -64,6 +64,20 @@ import Testing
     #expect(try names(in: state.file("spool/mail")) == ["root"])
   }
 
+  /// As folders that a virtual machine's host lends say of their names; a disk that fails says something else.
+  @Test(arguments: [(EINVAL, true), (EOPNOTSUPP, true), (EIO, false)] as [(Int32, Bool)])
+  func `a file system that cannot make names durable is no error, one that fails is`(_ number: Int32, _ isFine: Bool)
+    async throws
+  {
+    await #expect(processExitsWith: .success) { [number = number as Int32, isFine = isFine as Bool] in
+      let scratch = try Scratch()
+      guard FailingCalls.fail(.fsync, with: number) else { fatalError("this kernel takes no filters") }
+      let spool = try? Spool.open(in: scratch.file("state"))
+      #expect((spool != nil) == isFine)
+      spool?.remove()
+    }
+  }
+
   @Test func `a state folder that cannot be made is an explained error`() throws {
     let error = #expect(throws: SnapshotError.self) { try Spool.open(in: "/dev/null/state") }
     #expect(error?.code == .spool)

@@ -23,6 +23,15 @@ actor CompanionCapture {
     /// long enough.
     var digest: Digest?
     var isSettled = false
+
+    /// Counts a file. Holes count, so that all together may be more than any disk holds.
+    mutating func count(_ size: Int, isExternal: Bool) {
+      files += 1
+      bytes = [bytes, size].clampedSum
+      guard isExternal else { return }
+      externalFiles += 1
+      externalBytes = [externalBytes, size].clampedSum
+    }
   }
 
   nonisolated let database: DatabaseSource
@@ -94,7 +103,8 @@ actor CompanionCapture {
   /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func hold() throws {
     // Whether a folder that nobody asked for comes along is known when the database was read; all else is said first.
-    try demandFitting(before.entries.filter { roots[$0.root].isAsked || !roots[$0.root].isSupport })
+    try Self.demandFitting(
+      before.entries.filter { roots[$0.root].isAsked || !roots[$0.root].isSupport }, mostBytes: mostBytes)
     let files = before.entries.filter { $0.kind == .file }
     let known = Set(files.map { MemberPath.key($0.path) })
     let holder = hooks.mostHeld.map { HeldFiles(for: files.count, most: $0) } ?? HeldFiles(for: files.count)
@@ -125,7 +135,7 @@ actor CompanionCapture {
     var entries = joined.entries
     let store = try await coreDataStore(in: snapshot)
     if case .other = store { entries.removeAll { roots[$0.entry.root].isSupport && !roots[$0.entry.root].isAsked } }
-    try demandFitting(entries.map(\.entry))
+    try Self.demandFitting(entries.map(\.entry), mostBytes: mostBytes)
 
     let filled = Set(entries.filter { $0.entry.path != roots[$0.entry.root].memberPath }.map(\.entry.root))
     let empty = entries.filter { entry, _ in
@@ -136,11 +146,7 @@ actor CompanionCapture {
     for (entry, file) in entries {
       all.sources.append(source(entry, file))
       guard entry.kind == .file else { continue }
-      all.files += 1
-      all.bytes += entry.status.size
-      guard roots[entry.root].isSupport else { continue }
-      all.externalFiles += 1
-      all.externalBytes += entry.status.size
+      all.count(entry.status.size, isExternal: roots[entry.root].isSupport)
     }
     if case .coreData(let facts) = store {
       let support = roots.first(where: \.isSupport)?.memberPath
@@ -168,8 +174,18 @@ actor CompanionCapture {
     }
   }
 
-  private func demandFitting(_ entries: [CompanionEntry]) throws {
-    let bytes = entries.reduce(0) { $0 + $1.path.utf8.count + 160 }
+  /// Bytes of a file, at most: it has fewer than 2^32 blocks (`Docs/Format.md` §6.1).
+  private static let mostLength = ((1 << 32) - 1) * 65_536
+
+  /// - Throws: `.failed` for more than a version can hold, and for a file of that kind: nothing but a hole is as long, and
+  ///   reading it takes days.
+  static func demandFitting(_ entries: [CompanionEntry], mostBytes: Int) throws {
+    if let file = entries.first(where: { $0.kind == .file && $0.status.size > mostLength }) {
+      throw OperationError(
+        .failed, code: "companionTooLong", "'\(file.path)' is \(file.status.size) bytes long: no version can hold that",
+        hint: "Leave it out with \"exclude\", or name no companion that it is in.")
+    }
+    let bytes = entries.map(\.bytesInManifest).clampedSum
     guard entries.count < 1_000_000, bytes <= mostBytes else {
       throw OperationError(
         .failed, code: "tooManyCompanions", "\(entries.count) files and folders are too many for one version",
@@ -206,6 +222,15 @@ actor CompanionCapture {
     if parents.count >= 64 { parents = [:] }
     parents[key] = folder
     return (folder, name)
+  }
+}
+
+extension CompanionEntry {
+  /// What a manifest says of it, at most.
+  fileprivate var bytesInManifest: Int {
+    let said = path.utf8.count + 160
+    guard case .link(let target) = kind else { return said }
+    return said + target.utf8.count
   }
 }
 

@@ -10,6 +10,7 @@ extension Restore {
     try LockTrust.demand(path)
     try ReplaceIntent(database: path).demandSettled()
     try Self.demandDatabase(path)
+    try found.demandRoomForNames(of: request, beside: path)
     // What a restore that was killed left there.
     try RestoredFile.sweep(besides: path)
     return try await pull.withPrivateImage(of: found) { spooled in

@@ -10,6 +10,7 @@ extension Restore {
     let use = DatabaseUse(of: path)
     try use.demandNobody(path)
     try SetAside.demandMovable(path)
+    try found.demandRoomForNames(of: request, beside: path)
     if let remark = use.remark { world.reporter.notice(remark) }
     let spooled = try await pull.spool(found, for: path, replacing: true)
     defer { spooled.discard() }

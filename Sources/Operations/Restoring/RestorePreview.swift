@@ -95,6 +95,7 @@ package struct RestorePreview: Sendable {
     let places = found.companionPlaces(of: request, beside: path)
     note { try CompanionsPlace.demandOwn(places, beside: path) }
     note { try CompanionsPlace.demandWay(to: places, beside: path) }
+    note { try found.demandRoomForNames(of: request, beside: path) }
   }
 
   private mutating func lookAtNewFile() {

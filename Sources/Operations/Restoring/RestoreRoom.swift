@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Repositories
 import Sealing
 import Snapshots
@@ -57,9 +58,7 @@ struct RestoreRoom {
   /// Bytes that are free; `nil` where there is no such folder.
   static func free(in folder: String) -> Int? {
     var space = statvfs()
-    guard statvfs(folder, &space) == 0 else { return nil }
-    let (bytes, isMore) = space.f_bavail.multipliedReportingOverflow(by: space.f_frsize)
-    return isMore ? .max : Int(clamping: bytes)
+    return statvfs(folder, &space) == 0 ? space.freeBytes : nil
   }
 
   /// A folder, or the nearest above it that is there.

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Repositories
 import Storage
 
@@ -111,9 +112,9 @@ final class RestoredFile: MemberDestination {
   private func demandSpace(for length: Int) throws {
     var space = statvfs()
     guard fstatvfs(descriptor, &space) == 0 else { return }
-    let free = UInt64(space.f_bavail) * UInt64(space.f_frsize)
+    let free = space.freeBytes
     let needed = max(0, length - Self.bytesOnDisk(descriptor))
-    guard free >= UInt64(needed) else {
+    guard free >= needed else {
       throw OperationError(
         .failed, code: "noSpace", "\(folder) has \(free) bytes free, the version needs \(needed)",
         hint: "Make room there, or restore to another file system.")

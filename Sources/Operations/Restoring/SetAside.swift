@@ -49,14 +49,18 @@ struct SetAside {
   private static let endings = SideFiles.endings + goesAlong
 
   /// - Throws: `.failed` where the database's own file is a mount point, as one file given to a container is: it cannot
-  ///   get another name. Nor can a side file.
+  ///   get another name. Nor can a side file. So where something stands there, and the name leaves no room for another one.
   static func demandMovable(_ database: String) throws {
-    guard let point = ([""] + SideFiles.endings).map({ database + $0 }).first(where: FileSystemKind.isMountPoint) else {
-      return
+    if let point = ([""] + SideFiles.endings).map({ database + $0 }).first(where: FileSystemKind.isMountPoint) {
+      throw OperationError(
+        .failed, code: "mountPoint", "\(point) is a mount point: it cannot be moved aside",
+        hint: "Restore into it with --live, or restore where its own folder is.")
     }
-    throw OperationError(
-      .failed, code: "mountPoint", "\(point) is a mount point: it cannot be moved aside",
-      hint: "Restore into it with --live, or restore where its own folder is.")
+    guard !isFree(database) else { return }
+    // Whatever comes to stand beside it until it is moved, or until the restore is taken back, goes along.
+    try RoomForNames.demand(
+      database, ending: endings.map(\.utf8.count).max() ?? 0,
+      hint: "Restore to a file with a shorter name with --to FILE, or give the database a shorter name first.")
   }
 
   /// What would be moved.

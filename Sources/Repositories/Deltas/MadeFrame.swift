@@ -22,13 +22,26 @@ struct MadeFrame: Sendable {
   }
 
   /// Names the bases by their place in `packs`, to which packs not in it yet are added.
-  func naming(_ packs: inout [Digest]) -> EncodedFrame {
+  func naming(_ packs: inout BasePacks) -> EncodedFrame {
     var named = encoded
     named.bases = bases.map { base in
-      if !packs.contains(base.pack) { packs.append(base.pack) }
-      let index = packs.firstIndex(of: base.pack) ?? 0
-      return BaseRun(pack: UInt16(index), frame: base.frame, firstUnit: base.firstUnit, count: base.count)
+      BaseRun(pack: packs.place(of: base.pack), frame: base.frame, firstUnit: base.firstUnit, count: base.count)
     }
     return named
+  }
+}
+
+/// The packs that the frames of one object rest on, in the order in which its directory lists them. There are as many as
+/// it can list: whoever puts frames into one object sees to that.
+struct BasePacks {
+  private(set) var names: [Digest] = []
+  private var places: [Digest: UInt16] = [:]
+
+  mutating func place(of name: Digest) -> UInt16 {
+    if let place = places[name] { return place }
+    let place = UInt16(names.count)
+    places[name] = place
+    names.append(name)
+    return place
   }
 }

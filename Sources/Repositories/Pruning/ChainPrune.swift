@@ -71,7 +71,9 @@ struct ChainPrune {
 
   private func isOld(_ info: ObjectInfo) -> Bool {
     guard policy.minAge > 0, let stored = info.stored else { return true }
-    return Int(clamping: policy.now() / 1000) - stored >= Int(clamping: policy.minAge / 1000)
+    let (age, isBeyond) = Int(clamping: policy.now() / 1000).subtractingReportingOverflow(stored)
+    // A folder says what somebody has set: a time as long ago as that is old.
+    return isBeyond || age >= Int(clamping: policy.minAge / 1000)
   }
 
   /// The names that may be deleted in this run: those of every record that was there before the listing of manifests

@@ -27,6 +27,8 @@ struct PackStream: ~Copyable {
   private(set) var costs: [RestoreCost.NewFrame] = []
   private var open: [MadeFrame] = []
   private var openLength = 0
+  /// The packs that these rest on.
+  private var openBases: Set<Digest> = []
   private var queue: [Task<Void, any Error>] = []
 
   init(
@@ -53,6 +55,10 @@ struct PackStream: ~Copyable {
   var pendingLength: Int { openLength }
 
   mutating func append(_ frame: MadeFrame) async throws {
+    // A pack can list no more than so many others.
+    let bases = Set(frame.bases.map(\.pack))
+    if openBases.count + bases.subtracting(openBases).count > Directory.mostBasePacks { try await close() }
+    openBases.formUnion(bases)
     placed.append(UnitLocation(pack: nextNumber, frame: UInt32(open.count), unit: 0))
     costs.append(RestoreCost.NewFrame(frame))
     open.append(frame)
@@ -65,10 +71,7 @@ struct PackStream: ~Copyable {
   /// Frames too few for a pack: they ride in the manifest, as its first frames.
   mutating func takeRiders() -> [MadeFrame] {
     for index in placed.indices where placed[index].pack == nextNumber { placed[index].pack = UnitLocation.thisObject }
-    defer {
-      open = []
-      openLength = 0
-    }
+    defer { begin() }
     return open
   }
 
@@ -85,9 +88,9 @@ struct PackStream: ~Copyable {
     let number = nextNumber
     queue.append(
       Task { [repository, chain, state, dryRun, keepsUnits, onStored, finished] in
-        var basePacks: [Digest] = []
+        var basePacks = BasePacks()
         let named = frames.map { $0.naming(&basePacks) }
-        let sealed = try Self.seal(named, restingOn: basePacks, repository)
+        let sealed = try Self.seal(named, restingOn: basePacks.names, repository)
         if !dryRun {
           let name = Layout.pack(sealed.name, of: chain)
           try await repository.store.put(
@@ -105,8 +108,14 @@ struct PackStream: ~Copyable {
         finished.withLock { $0.append(sealed.packEntry(number: number)) }
       })
     nextNumber += 1
+    begin()
+  }
+
+  /// Nothing is gathered yet.
+  private mutating func begin() {
     open = []
     openLength = 0
+    openBases = []
   }
 
   /// Waits until everything closed is stored.

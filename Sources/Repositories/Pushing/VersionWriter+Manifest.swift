@@ -5,10 +5,10 @@ import Storage
 extension VersionWriter {
   /// Seals a manifest, opens it as a reader would, and stores it.
   func storeManifest(_ body: ManifestBody, riding: [MadeFrame]) async throws -> StoredManifest {
-    var basePacks: [Digest] = []
+    var basePacks = BasePacks()
     let frames = riding.map { $0.naming(&basePacks) }
     var builder = ObjectBuilder(
-      kind: .manifest, keys: repository.keys, basePacks: basePacks, random: repository.random)
+      kind: .manifest, keys: repository.keys, basePacks: basePacks.names, random: repository.random)
     for frame in frames { builder.add(frame) }
     let sealed = try builder.finish(meta: body.encode())
     let name = VersionName(

@@ -117,6 +117,20 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// A folder says of its files what somebody has set.
+  @Test func `a pack from before all times is old`() async throws {
+    let home = try await PruneHome(versions: 2)
+    try await home.forget(1...1)
+    let store = StagedStore(home.home.store) {
+      $0.listed = { _, listed async throws(StoreError) in
+        listed.map { ObjectInfo(name: $0.name, size: $0.size, stored: Int.min) }
+      }
+    }
+    #expect(try await home.prune(at: store, minAge: 3_600_000).freed.objects == 2)
+    #expect(home.count(below: "packs/") == 1)
+    try await home.expectAllSafe()
+  }
+
   @Test func `an earlier revision goes when a later one is whole, not earlier`() async throws {
     let home = try await PruneHome(versions: 1)
     // A prune is in the way: the version is written anew as revision 1, and revision 0 is left with condemned packs.
