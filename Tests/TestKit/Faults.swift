@@ -36,6 +36,13 @@ extension Fault {
     asserted:
       "restored, SQLite's shell says the same of them and a page copy is the same page by page, or they are refused by name",
     result: "0 mismatches")
+  package static let chains = Fault(
+    name: "chains of versions of databases of every kind",
+    how:
+      "random changes, both methods, copies whose pages change while they are read; the state folder and the bases lost between pushes",
+    asserted:
+      "restored without state, by the program and by the reference decoder: SQLite's shell says of each what it said of the source, and a page copy is the same page by page",
+    result: "0 mismatches")
   package static let slots = Fault(
     name: "key slots that ask for anything",
     how: "every cost of memory and time, other repositories, other secrets, thousands of slots",
