@@ -43,6 +43,11 @@ class Results:
             self.cells |= {key(cell): cell for cell in read(path)}
 
     def publish(self):
+        # The same program is of the same commit, whatever else lay in the folder when it was built.
+        clean = {cell["program"]: cell["commit"] for cell in self if "dirty" not in (cell.get("commit") or "dirty")}
+        for cell in self:
+            if cell.get("program") in clean:
+                cell["commit"] = clean[cell["program"]]
         os.makedirs(os.path.dirname(self.published), exist_ok=True)
         with open(self.published, "w") as file:
             for _, cell in sorted(self.cells.items()):
