@@ -30,6 +30,11 @@ struct HeadCode: Sendable {
     if let problem = history.problems.first(where: { $0.code == .forked || $0.code == .hole }) {
       throw refusal("the chain cannot be followed: \(problem.message)")
     }
+    // Nothing is forgotten unless a newer version stays.
+    guard history.newestCounting?.sequence ?? 0 >= sequence else {
+      throw refusal(
+        "all from the head noted on, number \(sequence), was forgotten for newer versions, and none of these is there")
+    }
     if let version = history.versions.first(where: { $0.name.sequence == sequence }) {
       guard version.id.hex.hasPrefix(idPrefix) else {
         throw refusal("version \(sequence) at the target is another one")

@@ -1,35 +1,81 @@
 import Repositories
 import Sealing
+import Storage
 
 /// An older version is not passed off for one that may be meant and cannot be had: whoever wants it says so, by its id.
-extension VersionLookup.Found {
-  /// A manifest that cannot be read may be of a newer version.
-  /// - Throws: `.damaged`.
-  func demandNoneNewerUnread() throws {
-    guard let last = history.unreadable.map(\.sequence).max(), last > facts.sequence, history.newest?.id == facts.id
-    else { return }
-    throw RepositoryError(
-      .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
-      hint: "To take the last one that can be read, name it by its id: \(facts.id.hex.prefix(12)).")
+extension ChainHistory {
+  /// - Parameters:
+  ///   - answer: the version of this chain that answers to the name; `nil` where none does.
+  ///   - found: the version that would be taken, of this chain or another one of the same database.
+  ///   - isOlder: what cannot be read was there before that one.
+  /// - Throws: `.damaged` for a manifest that cannot be read, `.hole` for one that is gone and was not forgotten.
+  func demandNothingUnread(
+    behind answer: VersionFacts?, _ selector: VersionSelector, insteadOf found: VersionFacts,
+    isOlder: (VersionName) -> Bool = { _ in false }
+  ) throws {
+    if let unread = unread(behind: answer, isOlder: isOlder) {
+      throw RepositoryError(
+        .damaged, "there may be a newer version: manifest \(unread) of \(place(of: found)) cannot be read",
+        hint: "To take the last one that can be read, name it by its id: \(found.id.hex.prefix(12)).")
+    }
+    if case .notLater = selector { try demandNoneLostBeforeNext(answer, insteadOf: found, isOlder) }
   }
 
-  /// Between this version and the next that can be read one may have been the right answer to a time.
-  /// - Throws: `.damaged` for a manifest that cannot be read, `.hole` for one that is gone and was not forgotten.
-  func demandNoneLostBeforeNext() throws {
-    let next = history.versions.first { $0.sequence > facts.sequence && !history.isForgotten($0) }
-    guard let next else { return }
-    let present = Set(history.versions.map(\.sequence))
-    for sequence in facts.sequence + 1..<next.sequence where !present.contains(sequence) {
-      let hint = "To take the version before it, name it by its id: \(facts.id.hex.prefix(12))."
-      if history.unreadable.contains(where: { $0.sequence == sequence }) {
+  /// The last manifest behind a version that cannot be read; `nil` where there is none, or where another version that counts
+  /// is newer.
+  func unread(behind version: VersionFacts?, isOlder: (VersionName) -> Bool = { _ in false }) -> UInt64? {
+    let place = version?.sequence ?? 0
+    guard newestCounting?.sequence ?? 0 <= place else { return nil }
+    let read = Set(versions.map(\.sequence))
+    let later = unreadable.filter { $0.sequence > place && !read.contains($0.sequence) && !isOlder($0) }
+    return later.map(\.sequence).max()
+  }
+
+  /// Between a version and the next that can be read one may have been the right answer to a time.
+  private func demandNoneLostBeforeNext(
+    _ answer: VersionFacts?, insteadOf found: VersionFacts, _ isOlder: (VersionName) -> Bool
+  ) throws {
+    let place = answer?.sequence ?? 0
+    guard let next = versions.first(where: { $0.sequence > place && !isForgotten($0) }) else { return }
+    let present = Set(versions.map(\.sequence))
+    for sequence in place + 1..<next.sequence where !present.contains(sequence) {
+      let hint = "To take the version before it, name it by its id: \(found.id.hex.prefix(12))."
+      let spoilt = unreadable.filter { $0.sequence == sequence }
+      if !spoilt.isEmpty {
+        guard !spoilt.allSatisfy(isOlder) else { continue }
         throw RepositoryError(
-          .damaged, "a later version may be meant: manifest \(sequence) of this chain cannot be read", hint: hint)
+          .damaged, "a later version may be meant: manifest \(sequence) of \(self.place(of: found)) cannot be read",
+          hint: hint)
       }
-      guard history.forgotten.explains(sequence) else {
+      guard forgotten.explains(sequence) else {
         throw RepositoryError(
-          .hole, "a later version may be meant: version \(sequence) of this chain is missing and was not forgotten",
+          .hole,
+          "a later version may be meant: version \(sequence) of \(self.place(of: found)) is missing and was not forgotten",
           hint: hint)
       }
     }
+  }
+
+  private func place(of found: VersionFacts) -> String {
+    found.chain == chain ? "this chain" : "chain \(chain.hex.prefix(12)) of the same database"
+  }
+}
+
+/// When manifests were stored, as a listing said it: a hint of which of two chains was left first.
+struct StorageTimes: Sendable {
+  private let seconds: [Digest: Int]
+
+  /// - Parameter objects: the listing of `versions/`.
+  init(_ objects: [ObjectInfo]) {
+    let told = objects.compactMap { info in
+      VersionName(info.name).flatMap { name in info.stored.map { (name.digest, $0) } }
+    }
+    seconds = Dictionary(told) { first, _ in first }
+  }
+
+  /// Whether both times are known, and the first is the lesser one.
+  func isBefore(_ one: VersionName, _ other: VersionName) -> Bool {
+    guard let first = seconds[one.digest], let second = seconds[other.digest] else { return false }
+    return first < second
   }
 }

@@ -14,6 +14,7 @@ struct VersionLookup: Sendable {
 
   private let tombstones: [String: RecordListing]
   private let notes: [String: RecordListing]
+  private let times: StorageTimes
   private let hasTold = Locked(false)
 
   struct Found: Sendable {
@@ -34,6 +35,7 @@ struct VersionLookup: Sendable {
     targetName = target.name
     host = HostName.known(world)
     reporter = world.reporter
+    times = StorageTimes(try await versions)
     listings = ChainListing.byChain(try await versions)
     self.tombstones = RecordListing.byChain(try await tombstones)
     self.notes = RecordListing.byChain(try await notes)
@@ -83,9 +85,8 @@ struct VersionLookup: Sendable {
     guard case .id(let prefix) = selector else {
       let found = try await read(newest(selector, in: histories), whole: whole)
       try await freshness(of: found.history)
+      try found.history.demandNothingUnread(behind: found.facts, selector, insteadOf: found.facts)
       try await demandSiblings(of: found, selector, histories)
-      try found.demandNoneNewerUnread()
-      if case .notLater = selector { try found.demandNoneLostBeforeNext() }
       noteSeen(found.history)
       return found
     }
@@ -95,6 +96,9 @@ struct VersionLookup: Sendable {
       noteSeen(found.history)
     } catch let problem as RepositoryError {
       reporter.notice("\(problem.message); the version was asked for by its id")
+    }
+    if let unread = found.history.unread(behind: found.facts) {
+      reporter.notice("there may be a newer version: manifest \(unread) of this chain cannot be read")
     }
     return found
   }
@@ -114,13 +118,27 @@ struct VersionLookup: Sendable {
       guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
       try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
     }
-    var wanted: WantedChains?
-    if selector != .latest(database: nil), let version = found.facts.version {
-      // Another host's is found also where this host's own is hidden.
-      let owners: Set = [ChainOwner(version), ChainOwner(host: host, database: version.database)]
-      wanted = WantedChains(of: owners, repository.keys.keyring)
-    }
+    guard let version = found.facts.version else { return }
+    // Another host's is found also where this host's own is hidden.
+    let owners: Set = [ChainOwner(version), ChainOwner(host: host, database: version.database)]
+    let siblings = WantedChains(of: owners, repository.keys.keyring)
+    let wanted = selector == .latest(database: nil) ? nil : siblings
     if let gone = vanishedChains(among: wanted).first { throw gone }
+    try demandSiblingsRead(siblings, found, selector, histories)
+  }
+
+  /// Nor may what was pushed last to another fork, or to this host's own chain while another host's is taken, be what cannot
+  /// be read. A chain that was left long ago is no doubt: what is spoilt there is older.
+  private func demandSiblingsRead(
+    _ siblings: WantedChains, _ found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]
+  ) throws {
+    for history in histories where history.chain != found.history.chain {
+      let owner = HighWaterMark.owner(of: history.chain.hex, in: state)
+      guard siblings.contains(history.chain.hex, owner) else { continue }
+      try history.demandNothingUnread(
+        behind: history.versions.last { selector.matches($0) && !history.isForgotten($0) }, selector,
+        insteadOf: found.facts, isOlder: { times.isBefore($0, found.facts.name) })
+    }
   }
 
   /// The whole manifest of what was found.
@@ -168,7 +186,11 @@ struct VersionLookup: Sendable {
         "\(selector.text) is taken as this host's (\(host)); \(others) pushes a database of that name too")
       return own
     }
-    let ids = candidates.map { "\($0.facts.id.hex.prefix(12)) (\($0.facts.version?.host ?? ""))" }.sorted()
+    let ids = candidates.map { found in
+      let unread = found.history.unread(behind: found.facts)
+      let doubt = unread.map { "; newer there, and unreadable: manifest \($0)" } ?? ""
+      return "\(found.facts.id.hex.prefix(12)) (\(found.facts.version?.host ?? "")\(doubt))"
+    }.sorted()
     throw RepositoryError(
       .noSuchVersion, "\(selector.text) names databases of \(hosts.count) hosts: \(others)",
       hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
@@ -178,6 +200,12 @@ struct VersionLookup: Sendable {
   func freshness(of history: ChainHistory) async throws {
     guard let listing = listings.first(where: { $0.chain == history.chain }) else { return }
     try await repository.checkFreshness(of: listing, history: history, state: state)
+    try repository.demandTakenBack(history.chain, among: notes(of: history.chain), state: state)
+  }
+
+  /// The same, for who lets go of versions: also what this machine said that decides which ones stay is shown.
+  func demandOwnWords(of history: ChainHistory) throws {
+    try repository.demandOwnWords(history.chain, among: notes(of: history.chain), state: state)
   }
 
   func annotations(of history: ChainHistory) async throws -> Annotations {
@@ -190,9 +218,9 @@ struct VersionLookup: Sendable {
     try await repository.everyAnnotation(of: history.chain, listed: notes(of: history.chain), state: state)
   }
 
-  /// This machine has seen the newest version of a chain: from now on it notices when that is gone.
+  /// This machine has seen the newest version of a chain that counts: from now on it notices when that is gone.
   func noteSeen(_ history: ChainHistory) {
-    guard history.problems.isEmpty, let newest = history.newest else { return }
+    guard history.problems.isEmpty, let newest = history.newestCounting else { return }
     guard !HighWaterMark(newest).raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
     hasTold.withLock { $0 = true }
     reporter.notice(

@@ -27,16 +27,16 @@ struct Shelf {
 
   private var state: StateFolder { get throws { try StateFolder(stateFolder, repository: repository.id) } }
 
-  func chain(_ database: String = "app", host: String = "host") -> ChainID {
-    repository.keys.keyring.chainID(host: host, database: database, fork: 0)
+  func chain(_ database: String = "app", host: String = "host", fork: UInt32 = 0) -> ChainID {
+    repository.keys.keyring.chainID(host: host, database: database, fork: fork)
   }
 
   @discardableResult
   func push(
     _ seed: UInt64, at time: UInt64, host: String = "host", database: String = "app", tags: [String] = [],
-    flags: Core.Flags = []
+    flags: Core.Flags = [], fork: UInt32 = 0
   ) async throws -> VersionFacts {
-    let chain = chain(database, host: host)
+    let chain = chain(database, host: host, fork: fork)
     var session = try await PushSession(repository, chain: chain, state: state, policy: .init(now: { time }))
     var random = SeededRandom(seed)
     let bytes = random.bytes(80_000)

@@ -24,6 +24,7 @@ struct DrillChains {
   /// This machine's name.
   let ownHost: String
   private let shown: [ChainID]
+  private let times: StorageTimes
   /// Of what this machine has seen.
   private let seen: StateFolder
   private let fresh: StateFolder
@@ -35,7 +36,8 @@ struct DrillChains {
     async let versions = target.store.list(prefix: Layout.versions)
     async let listedTombstones = target.store.list(prefix: Layout.allTombstones)
     async let listedNotes = target.store.list(prefix: Layout.allAnnotations)
-    let listings = ChainListing.byChain(try await versions)
+    let listed = try await versions
+    let listings = ChainListing.byChain(listed)
     let tombstones = RecordListing.byChain(try await listedTombstones)
     let notes = RecordListing.byChain(try await listedNotes)
     let ends = try await bounded(listings, atOnce: 4) { listing in
@@ -50,6 +52,7 @@ struct DrillChains {
     self.fresh = state
     ownHost = HostName.known(world)
     shown = listings.map(\.chain)
+    times = StorageTimes(listed)
     vanished = seen.vanishedChains(shown: listings.map(\.chain))
     for (listing, end) in zip(listings, ends) { add(listing, end) }
     databases.sort { ($0.name, $0.host) < ($1.name, $1.host) }
@@ -116,6 +119,8 @@ struct DrillChains {
     if let gone = vanished(ChainOwner(host: database.host, database: database.name)).first { throw gone }
     for chain in database.chains {
       let (listing, end) = chain
+      try repository.demandTakenBack(
+        listing.chain, among: notes[listing.chain.hex] ?? .empty, state: seen)
       if newest.map({ $0 == listing.chain }) ?? true {
         try await repository.checkFreshness(of: listing, history: end, state: seen)
       } else {
@@ -137,10 +142,11 @@ struct DrillChains {
     let newest = last(of: database)
     try await demandFresh(database, newest: newest?.end.chain)
     guard let newest else { throw Self.nothing(of: database) }
-    if let last = newest.end.unreadable.map(\.sequence).max(), last > newest.facts.sequence {
-      throw RepositoryError(
-        .damaged, "there may be a newer version: manifest \(last) of this chain cannot be read",
-        hint: "To take the last one that can be read, name it by its id: \(newest.facts.id.hex.prefix(12)).")
+    for (_, end) in database.chains {
+      let isTaken = end.chain == newest.end.chain
+      try end.demandNothingUnread(
+        behind: isTaken ? newest.facts : end.newestCounting, .latest(database: database.name), insteadOf: newest.facts,
+        isOlder: { !isTaken && times.isBefore($0, newest.facts.name) })
     }
     return try await repository.readable(newest.facts, in: newest.end, state: fresh)
   }

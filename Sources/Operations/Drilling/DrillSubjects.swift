@@ -63,6 +63,8 @@ struct DrillSubjects {
       chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
     let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
     try await repository.checkFreshness(of: listing, history: found.history, state: seen)
+    let notes = RecordListing(objects: try await repository.store.list(prefix: Layout.annotations(of: chain)))
+    try repository.demandTakenBack(chain, among: notes, state: seen)
   }
 
   private init(repository: Repository) { self.repository = repository }

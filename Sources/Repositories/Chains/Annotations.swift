@@ -87,6 +87,11 @@ package struct Annotations: Sendable {
   }
 }
 
+extension Annotation {
+  /// What decides which versions stay. What takes a tombstone back is noted by who does so, when the version is safe.
+  fileprivate static let deciding: Set<Kind> = [.addTag, .pin, .foundDamaged]
+}
+
 extension Annotation.Item {
   package init(_ kind: Annotation.Kind, _ text: String = "") { self.init(kind: kind, bytes: Array(text.utf8)) }
 
@@ -160,7 +165,12 @@ extension Repository {
     let annotation = Annotation(
       chain: version.chain, sequence: version.sequence, coreHash: version.id, time: now, items: items)
     let prefix = Layout.annotations(of: version.chain)
-    return try await putRecord(.annotation, annotation.encode(), below: prefix, state: state)
+    let name = try await putRecord(.annotation, annotation.encode(), below: prefix, state: state)
+    // A machine whose state cannot be written will not notice, should a listing leave it out: no reason to fail.
+    if let state, items.contains(where: { Annotation.deciding.contains($0.kind) }) {
+      try? OwnWords.add(deciding: name, of: version.chain, in: state)
+    }
+    return name
   }
 
   /// Seals a record and stores it under its name.

@@ -34,6 +34,8 @@ package struct ChainHistory: Sendable {
   /// Manifests that could not be read.
   package var unreadable: [VersionName] { reader.unreadable }
   package var newest: VersionFacts? { versions.last }
+  /// The newest version that was not forgotten.
+  package var newestCounting: VersionFacts? { versions.last { !isForgotten($0) } }
 
   /// The lower revisions of a version, the highest first, and before them those of the same number.
   func revisions(below version: VersionFacts) -> [VersionFacts] {

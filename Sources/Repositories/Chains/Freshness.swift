@@ -1,4 +1,4 @@
-import Sealing
+package import Sealing
 
 /// Whether the target shows at least what this machine has seen: a machine that has seen a version notices when it, or
 /// anything between, is gone, rolled back or replaced.
@@ -6,6 +6,8 @@ struct Freshness {
   private let mark: HighWaterMark?
   private let listing: ChainListing
   private let newest: (sequence: UInt64, id: Digest)
+  /// The place of the newest version that was not forgotten; where nothing is known of that, of the newest.
+  private let counting: UInt64
   private let unreadable: [VersionName]
   private let problems: [RepositoryError]
   /// The whole chain, where it was read.
@@ -15,6 +17,7 @@ struct Freshness {
     self.mark = mark
     self.listing = listing
     newest = history.newest.map { ($0.sequence, $0.id) } ?? (0, .zero)
+    counting = history.newestCounting?.sequence ?? 0
     unreadable = history.unreadable
     problems = history.problems
     self.history = history.isWhole ? history : nil
@@ -24,6 +27,7 @@ struct Freshness {
     self.mark = mark
     self.listing = listing
     newest = history.newest.map { ($0.name.sequence, $0.id) } ?? (0, .zero)
+    counting = newest.sequence
     unreadable = history.unreadable
     problems = history.problems
     self.history = nil
@@ -39,6 +43,26 @@ struct Freshness {
       throw forked(at: mark.sequence)
     }
     if newest.sequence > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
+    try await demandStanding(mark, repository, state)
+  }
+
+  /// A version is only ever forgotten while a newer one stays, which is sound: where none stands at the place that this
+  /// machine has seen nor behind it, one was taken away.
+  private func demandStanding(_ mark: HighWaterMark, _ repository: Repository, _ state: StateFolder?) async throws {
+    guard counting < mark.sequence, !unreadable.contains(where: { $0.sequence > counting }) else { return }
+    // Manifests and tombstones were listed side by side: of a push and a forget in that moment only one may have been seen.
+    let now = try await repository.versionListing(of: listing.chain)
+    guard !now.versions.contains(where: { $0.sequence > counting && !listing.versions.contains($0) }) else {
+      throw RepositoryError(
+        .conflict, "versions were pushed and forgotten while the target was listed",
+        hint: "Run the command again.")
+    }
+    throw RepositoryError(
+      .rolledBack,
+      "all from version \(counting + 1) on was forgotten for newer versions, this machine has seen version \(mark.sequence), and the target shows none that is newer",
+      hint:
+        "Versions were deleted there. Find out by whom before you go on; `sealift list --forgotten` shows what is left, and a version that is named by its id can be had. To accept the loss, remove \(Self.path(of: listing, state))."
+    )
   }
 
   /// The same of a chain that two machines pushed to as one, and that both have left for chains of their own: two versions
@@ -58,8 +82,12 @@ struct Freshness {
       .rolledBack,
       "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
       hint:
-        "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove \(state.map { "\($0.path)/\(listing.chain.hex)/mark.json" } ?? "the mark of this chain")."
+        "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove \(Self.path(of: listing, state))."
     )
+  }
+
+  private static func path(of listing: ChainListing, _ state: StateFolder?) -> String {
+    state.map { "\($0.path)/\(listing.chain.hex)/mark.json" } ?? "the mark of this chain"
   }
 
   /// The remote is ahead: it must continue what was seen, link by link.
@@ -81,6 +109,20 @@ struct Freshness {
 }
 
 extension Repository {
+  /// What this machine said at the target itself that versions count again is shown there: where a listing leaves it out,
+  /// they would look forgotten.
+  /// - Parameter notes: the annotations of the chain, as a listing showed them.
+  /// - Throws: `RepositoryError` `.hole`.
+  package func demandTakenBack(_ chain: ChainID, among notes: RecordListing, state: StateFolder) throws {
+    try OwnWords(of: chain, in: state).demandTakenBack(among: notes)
+  }
+
+  /// The same of all that decides what stays: pins, tags, what was found damaged.
+  /// - Throws: `RepositoryError` `.hole`.
+  package func demandOwnWords(_ chain: ChainID, among notes: RecordListing, state: StateFolder) throws {
+    try OwnWords(of: chain, in: state).demandAll(among: notes)
+  }
+
   /// Whether a chain shows at least what this machine has seen of it.
   /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`.
   package func checkFreshness(of listing: ChainListing, history: ChainHistory, state: StateFolder) async throws {

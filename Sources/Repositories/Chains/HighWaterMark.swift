@@ -25,6 +25,9 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
   /// Whose chain it is: an id alone would not tell, should nothing of the chain be shown one day.
   package var host: String?
   package var database: String?
+  /// The place of the last version that this machine pushed itself, also where it has seen later ones since; `nil` where it
+  /// has pushed none, or where that was noted by nobody. What stands behind it in the chain is another machine's.
+  package var pushed: UInt64?
 
   package init(sequence: UInt64, id: Digest, of owner: ChainOwner? = nil) {
     self.sequence = sequence
@@ -37,9 +40,15 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
     self.init(sequence: version.sequence, id: version.id, of: version.version.map(ChainOwner.init))
   }
 
+  /// Of a version that this machine has just pushed, or that its push found to be what it would have stored.
+  package init(pushed version: VersionFacts) {
+    self.init(version)
+    pushed = version.sequence
+  }
+
   /// Whose chain one of this machine's marks is of, where that was noted.
   /// - Parameter chain: hexadecimal.
-  static func owner(of chain: String, in state: StateFolder) -> ChainOwner? {
+  package static func owner(of chain: String, in state: StateFolder) -> ChainOwner? {
     guard let mark = ChainID(hex: chain).flatMap({ try? read($0, in: state) }), let host = mark.host,
       let database = mark.database
     else { return nil }
@@ -62,7 +71,11 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
       let lock = try ChainLock(chain, in: state)
       return try withExtendedLifetime(lock) {
         let known = try? Self.read(chain, in: state)
-        if known.map({ $0.sequence < sequence }) ?? true { try write(chain, in: state) }
+        if known.map({ $0.sequence < sequence }) ?? true {
+          var mark = self
+          mark.pushed = known?.pushed
+          try mark.write(chain, in: state)
+        }
         return true
       }
     } catch {

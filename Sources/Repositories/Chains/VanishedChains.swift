@@ -20,7 +20,7 @@ package struct WantedChains: Sendable {
     }
   }
 
-  func contains(_ chain: String, _ owner: ChainOwner?) -> Bool {
+  package func contains(_ chain: String, _ owner: ChainOwner?) -> Bool {
     owner.map(owners.contains) ?? false || ids.contains { $0.hex == chain }
   }
 }

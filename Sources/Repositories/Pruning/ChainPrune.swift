@@ -28,8 +28,8 @@ struct ChainPrune {
   func run() async throws -> PrunedChain? {
     let firstBegan = policy.now()
     let first = try await look.view()
-    guard let newest = first.newest else { return nil }
-    _ = HighWaterMark(newest).raise(chain, in: state)
+    guard first.newest != nil else { return nil }
+    if let newest = first.newestCounting { _ = HighWaterMark(newest).raise(chain, in: state) }
     let candidates = candidates(in: first)
     if policy.dryRun { return try await forecast(first, candidates, at: firstBegan) }
 

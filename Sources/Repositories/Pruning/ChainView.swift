@@ -22,6 +22,8 @@ struct ChainView: Sendable {
   let storeTime: Int?
 
   var newest: VersionFacts? { manifests.last { $0.isComplete } }
+  /// The newest version that was not forgotten.
+  var newestCounting: VersionFacts? { manifests.last { $0.isComplete && !forgotten.contains($0) } }
 
   /// Refuses a second look that shows less than the first, where nothing explains it.
   /// - Throws: `.rolledBack`.
@@ -72,7 +74,7 @@ struct ChainLook: Sendable {
     for _ in 1..<Self.tries {
       do {
         return try await once()
-      } catch let error as RepositoryError where [.hole, .incomplete, .damaged].contains(error.code) {
+      } catch let error as RepositoryError where [.hole, .incomplete, .damaged, .rolledBack].contains(error.code) {
         continue
       } catch let error as StoreError where error.code == .notFound {
         continue
@@ -106,6 +108,7 @@ struct ChainLook: Sendable {
     try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
+    try demandStanding(mark, manifests, forgotten)
     let named: Set<Digest> = touched.reduce(into: []) { $0.formUnion($1.record.packs) }
     source.replace(by: read, of: listing) { forgotten.contains($0) || named.contains($0.digest) }
     let words = OwnWords(of: chain, in: state)
@@ -114,7 +117,7 @@ struct ChainLook: Sendable {
       !forgotten.contains(facts) && !own.contains { $0.id == facts.id && $0.revision >= facts.revision }
     }
     try demandKnown(Set(words.manifests.keys).union(missing.map(\.digest)), in: listing, named, words)
-    try demandWords(words, in: notes)
+    try words.demandAll(among: RecordListing(objects: notes))
     words.forget(manifests: named)
     let live = try await LiveSet(
       manifests, forgotten, annotations, condemned: named, packs: packs, tables: tables,
@@ -158,6 +161,21 @@ struct ChainLook: Sendable {
     )
   }
 
+  /// Nothing is forgotten unless a newer version stays: where none stands at the place that this machine has seen, nor
+  /// behind it, one was taken away, and what was forgotten for it may be all that is left.
+  private func demandStanding(_ mark: HighWaterMark?, _ manifests: [VersionFacts], _ forgotten: Forgotten) throws {
+    let stands = manifests.contains { facts in
+      facts.isComplete && facts.sequence >= mark?.sequence ?? 0 && !forgotten.contains(facts)
+    }
+    guard let mark, !stands, !manifests.isEmpty else { return }
+    throw RepositoryError(
+      .rolledBack,
+      "of chain \(chain.hex.prefix(12)) this machine has seen version \(mark.sequence), and all that the target shows from there on was forgotten",
+      hint:
+        "A newer version was deleted there, or the listing was short. Nothing was deleted; find out by whom before you go on. To accept the loss, remove mark.json of the chain below the state folder."
+    )
+  }
+
   /// A manifest that this machine knows, and that no tombstone and no later repair of its own explains, is either listed
   /// or named by a record: a prune that deletes one stores its record first, and records stay for ever. Without it a lower
   /// revision, which may be damaged, would pass for the version.
@@ -172,21 +190,6 @@ struct ChainLook: Sendable {
       "a manifest of chain \(chain.hex.prefix(12)) that this machine has seen (\(lost.hex.prefix(12))) is not listed, and no prune named it",
       hint:
         "The listing was short, or the target lost it. Nothing was deleted; run `sealift check`, and to accept the loss: rm \(files.map { "'\($0)'" }.joined(separator: " "))"
-    )
-  }
-
-  /// Nobody deletes an annotation.
-  private func demandWords(_ words: OwnWords, in notes: [ObjectInfo]) throws {
-    let prefix = Layout.annotations(of: chain)
-    let listed = notes.compactMap { info in
-      RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0.digest : nil }
-    }
-    guard let lost = words.annotations.subtracting(listed).min(by: { $0.hex < $1.hex }) else { return }
-    throw RepositoryError(
-      .hole,
-      "a word of this machine that takes a version of chain \(chain.hex.prefix(12)) back (\(lost.hex.prefix(12))) is not listed",
-      hint:
-        "The listing was short, or the target lost it. Nothing was deleted; `sealift unforget` says it again, and `rm '\(words.path(lost))'` accepts the loss."
     )
   }
 

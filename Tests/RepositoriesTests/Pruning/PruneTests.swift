@@ -55,7 +55,12 @@ import Testing
     let home = try await PruneHome(versions: 2)
     let newest = try #require(home.safe.withLock { $0[2] })
     try await home.forget(1...2)
-    try await home.prune()
+    // Who has seen the version asks what became of the newer one that it was forgotten for.
+    let error = await #expect(throws: RepositoryError.self) { try await home.prune() }
+    #expect(error?.code == .rolledBack)
+    #expect(home.count(below: "versions/") == 2)
+    let folder = try Scratch()
+    try await home.prune(state: try StateFolder(folder.file("state"), repository: home.home.repository.id))
     #expect(home.count(below: "versions/") == 1 && home.count(below: "packs/") == 1)
     #expect(try await home.home.read(home.home.repository.readManifest(newest.name)) == newest.image)
   }

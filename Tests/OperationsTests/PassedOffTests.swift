@@ -1,0 +1,232 @@
+import Repositories
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// An older version is never passed off for one that was there: not where what stood behind it was forgotten, not where
+/// another chain holds what is meant, not where words of this machine are held back.
+@Suite struct PassedOffTests {
+  private func find(_ selector: VersionSelector, _ shelf: Shelf, _ world: World) async throws -> String {
+    try await ListVersions(world).show(selector, at: shelf.road.target).summary.id
+  }
+
+  private func refusal(_ selector: VersionSelector, _ shelf: Shelf, _ world: World) async -> OperationError? {
+    await #expect(throws: OperationError.self) { try await find(selector, shelf, world) }
+  }
+
+  private func machine(_ shelf: Shelf, _ folder: Scratch) -> World {
+    var world = shelf.world
+    world.stateFolder = folder.file("state")
+    return world
+  }
+
+  private func names(of last: VersionFacts) -> [VersionSelector] {
+    [.latest(database: "app"), .latest(database: nil), .notLater(database: "app", time: last.version?.time ?? 0)]
+  }
+
+  private func drill(_ shelf: Shelf, _ world: World) async throws -> [OperationError] {
+    var request = Drill.Request()
+    request.databases = ["app"]
+    return try await Drill(world).run(request, at: shelf.road.target).failures.map(\.error)
+  }
+
+  @Test func `what a newer version was kept for is asked for where that one was taken away`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(6)
+    let (folder, other) = (try Scratch(), try Scratch())
+    let seen = machine(shelf, folder)
+    _ = try await ListVersions(seen).run(at: shelf.road.target)
+    let last = try await shelf.push(7, at: Shelf.monday + 6 * Shelf.day)
+    try await shelf.carryOut(try await shelf.plan(forgetting: versions[4], versions[5]))
+    #expect(try await find(.latest(database: "app"), shelf, machine(shelf, other)) == last.id.hex)
+
+    shelf.road.store.content[last.name.objectName] = nil
+    for name in names(of: last) {
+      #expect(await refusal(name, shelf, seen)?.code == "rolledBack")
+    }
+    #expect(try await ListVersions(seen).run(at: shelf.road.target).problems.contains { $0.code == "rolledBack" })
+    #expect(try await drill(shelf, seen).contains { $0.code == "rolledBack" })
+    var policy = PruneRepository.Request()
+    (policy.minAge, policy.runs) = (0, .one)
+    let pruned = try await PruneRepository(seen).run(policy, at: shelf.road.target)
+    #expect(pruned.problems.contains { $0.code == "rolledBack" })
+    #expect(shelf.road.store.content[versions[4].name.objectName] != nil)
+    #expect(try await find(.id(prefix: versions[5].id.hex), shelf, seen) == versions[5].id.hex)
+    #expect(try await find(.id(prefix: versions[3].id.hex), shelf, seen) == versions[3].id.hex)
+
+    // Who has seen nothing knows it by the head that was noted elsewhere.
+    let third = try Scratch()
+    let fresh = machine(shelf, third)
+    let head = "6-\(versions[5].id.hex.prefix(16))"
+    let error = await #expect(throws: OperationError.self) {
+      try await Pull(fresh).run(
+        .latest(database: "app"), from: shelf.road.target, to: .file(third.file("out")), expect: head)
+    }
+    #expect(error?.code == "unexpectedHead")
+    #expect((try? fileBytes(third.file("out"))) == nil)
+  }
+
+  @Test func `a version that came late and was given up is nothing that a machine has seen`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(2)
+    _ = try await shelf.repository.forget([versions[1]], now: Shelf.monday, state: nil)
+    let folder = try Scratch()
+    let world = machine(shelf, folder)
+    for _ in 0..<2 {
+      let outcome = try await ListVersions(world).run(at: shelf.road.target)
+      #expect(outcome.problems.isEmpty && outcome.versions.map(\.sequence) == [1])
+      #expect(try await find(.latest(database: "app"), shelf, world) == versions[0].id.hex)
+    }
+  }
+
+  @Test func `the newest that cannot be read is missed also where the one before it was forgotten`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(6)
+    try await shelf.carryOut(try await shelf.plan(forgetting: versions[4]))
+    shelf.road.store.content[versions[5].name.objectName]?[200] ^= 1
+    let folder = try Scratch()
+    let fresh = machine(shelf, folder)
+    for name in names(of: versions[5]) {
+      let error = await refusal(name, shelf, fresh)
+      #expect(error?.kind == .verificationFailed)
+      #expect(error?.hint?.contains(String(versions[3].id.hex.prefix(12))) == true)
+    }
+    #expect(try await drill(shelf, fresh).contains { $0.code == "damaged" })
+    #expect(try await find(.id(prefix: versions[3].id.hex), shelf, fresh) == versions[3].id.hex)
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("there may be a newer version") })
+  }
+
+  @Test func `another host's database is not taken while this host's own cannot be read`() async throws {
+    let shelf = try await Shelf()
+    let mine = try await shelf.push(1, at: Shelf.monday)
+    let theirs = try await shelf.push(2, at: Shelf.monday + 1, host: "other")
+    shelf.road.store.content[mine.name.objectName]?[200] ^= 1
+    let (folder, elsewhere) = (try Scratch(), try Scratch())
+    let fresh = machine(shelf, folder)
+    for name in names(of: theirs) where name != .latest(database: nil) {
+      let error = await refusal(name, shelf, fresh)
+      #expect(error?.kind == .verificationFailed)
+      #expect(error?.hint?.contains(String(theirs.id.hex.prefix(12))) == true)
+    }
+    var third = machine(shelf, elsewhere)
+    third.host = "third"
+    #expect(try await find(.latest(database: "app"), shelf, third) == theirs.id.hex)
+  }
+
+  @Test func `where hosts must be told apart, it is said which one has something newer that cannot be read`()
+    async throws
+  {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(2)
+    try await shelf.push(9, at: Shelf.monday, host: "other")
+    shelf.road.store.content[versions[1].name.objectName]?[200] ^= 1
+    let folder = try Scratch()
+    var third = machine(shelf, folder)
+    third.host = "third"
+    let error = await refusal(.latest(database: "app"), shelf, third)
+    #expect(error?.kind == .noSuchVersion)
+    let doubtful = "\(versions[0].id.hex.prefix(12)) (host; newer there, and unreadable: manifest 2)"
+    #expect(error?.hint?.contains(doubtful) == true)
+  }
+
+  @Test func `the newest of another fork that cannot be read is missed, unless it was stored before`() async throws {
+    let shelf = try await Shelf()
+    let mine = try await shelf.week(2)
+    let fork = shelf.chain(fork: 1)
+    let first = try await shelf.push(8, at: Shelf.monday + 3 * Shelf.day, fork: 1)
+    let last = try await shelf.push(9, at: Shelf.monday + 4 * Shelf.day, fork: 1)
+    let folder = try Scratch()
+    #expect(try await find(.latest(database: "app"), shelf, machine(shelf, folder)) == last.id.hex)
+    shelf.road.store.content[last.name.objectName]?[200] ^= 1
+    let other = try Scratch()
+    let fresh = machine(shelf, other)
+    // Of the fork's own first version, which is younger than all of the other chain.
+    #expect(await refusal(.latest(database: "app"), shelf, fresh)?.kind == .verificationFailed)
+    shelf.road.store.content[first.name.objectName]?[200] ^= 1
+    let error = await refusal(.latest(database: "app"), shelf, fresh)
+    #expect(error?.message.contains(fork.hex.prefix(12)) == true)
+    #expect(error?.hint?.contains(mine[1].id.hex.prefix(12)) == true)
+    #expect(try await drill(shelf, fresh).contains { $0.code == "damaged" })
+
+    // Another chain's newest, behind one that can be read.
+    let another = try await Shelf()
+    try await another.push(8, at: Shelf.monday - Shelf.day, fork: 1)
+    let spoilt = try await another.push(9, at: Shelf.monday, fork: 1)
+    _ = try await another.week(2)
+    another.road.store.content[spoilt.name.objectName]?[200] ^= 1
+    let third = try Scratch()
+    #expect(await refusal(.latest(database: "app"), another, machine(another, third))?.kind == .verificationFailed)
+    #expect(try await drill(another, machine(another, third)).contains { $0.code == "damaged" })
+
+    // A chain that was left long ago is in nobody's way.
+    let times = [mine[0], mine[1], first, last].enumerated().map { ($1.name.objectName, $0) }
+    for (isOlder, numbers) in [(false, times), (true, times.map { ($0, -$1) })] {
+      let store = TimedStore(shelf.road.store, Dictionary(uniqueKeysWithValues: numbers))
+      let target = TargetAccess(name: "memory", store: store, unlock: { .keyFile([UInt8](repeating: 3, count: 64)) })
+      let found = try? await ListVersions(fresh).show(.latest(database: "app"), at: target).summary.id
+      #expect(found == (isOlder ? mine[1].id.hex : nil))
+    }
+  }
+
+  @Test func `what was taken back does not count as forgotten again when the word for it is held back`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    try await shelf.carryOut(try await shelf.plan(forgetting: versions[1]))
+    #expect(try await shelf.unforget(versions[1]).wasForgotten)
+    let asked = VersionSelector.notLater(database: "app", time: versions[1].version?.time ?? 0)
+    #expect(try await find(asked, shelf, shelf.world) == versions[1].id.hex)
+    let notes = shelf.road.store.content.filter { $0.key.text.hasPrefix("notes/") }
+    for name in notes.keys { shelf.road.store.content[name] = nil }
+    #expect(await refusal(asked, shelf, shelf.world)?.code == "hole")
+    #expect(try await ListVersions(shelf.world).run(at: shelf.road.target).problems.contains { $0.code == "hole" })
+    #expect(try await shelf.plan(RetentionRules(last: 1)).refusals.map(\.code) == ["hole"])
+    #expect(try await find(.id(prefix: versions[1].id.hex), shelf, shelf.world) == versions[1].id.hex)
+    shelf.road.store.content.merge(notes) { first, _ in first }
+    #expect(try await find(asked, shelf, shelf.world) == versions[1].id.hex)
+  }
+
+  @Test func `what this machine has pinned or tagged is not let go while the word for it is held back`() async throws {
+    for word in [AnnotateVersions.Word.pin, .tags(add: ["keep"], remove: [])] {
+      let shelf = try await Shelf()
+      let versions = try await shelf.week(3)
+      #expect(try await shelf.say(word, of: versions[0]).changed)
+      let notes = shelf.road.store.content.filter { $0.key.text.hasPrefix("notes/") }
+      for name in notes.keys { shelf.road.store.content[name] = nil }
+      let rules = RetentionRules(last: 1, tags: ["keep"])
+      #expect(try await shelf.plan(rules).refusals.map(\.code) == ["hole"])
+      // Whoever restores is not kept from it.
+      #expect(try await find(.latest(database: "app"), shelf, shelf.world) == versions[2].id.hex)
+      shelf.road.store.content.merge(notes) { first, _ in first }
+      #expect(try await shelf.carryOut(try await shelf.plan(rules)) == [2])
+      for name in notes.keys { shelf.road.store.content[name] = nil }
+      var policy = PruneRepository.Request()
+      (policy.minAge, policy.runs) = (0, .one)
+      let pruned = try await PruneRepository(shelf.world).run(policy, at: shelf.road.target)
+      #expect(pruned.problems.contains { $0.code == "hole" })
+    }
+  }
+}
+
+/// Tells when objects were stored.
+private final class TimedStore: ObjectStore {
+  private let base: MemoryStore
+  private let times: [ObjectName: Int]
+  init(_ base: MemoryStore, _ times: [ObjectName: Int]) { (self.base, self.times) = (base, times) }
+
+  var traits: StoreTraits { base.traits }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    try await base.get(name, range: range)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    try await base.list(prefix: prefix).map { ObjectInfo(name: $0.name, size: $0.size, stored: times[$0.name]) }
+  }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}
