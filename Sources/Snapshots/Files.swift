@@ -17,6 +17,18 @@ func unreadable(_ path: String, _ number: Int32) -> SnapshotError {
     hint: "Run as a user who may read the database and search its folder.")
 }
 
+/// Nothing is at `path`, or where the links there lead. Paths are text: what is no UTF-8 in a name has become U+FFFD on
+/// its way here, and names nothing.
+func missingFile(_ path: String) -> SnapshotError {
+  let end = realPath(path) ?? path
+  guard end.unicodeScalars.contains("\u{FFFD}") else {
+    return SnapshotError(.missing, "there is no file \(path)", hint: "Look for a typing mistake in the path.")
+  }
+  return SnapshotError(
+    .missing, "there is no file \(path)\(end == path ? "" : " (\(end))"): its name is probably not UTF-8",
+    hint: "Rename it, and any -wal and -shm beside it, while no program has it open. A link to it will not do.")
+}
+
 /// The system's words for an error number, in lower case.
 func words(_ number: Int32) -> String { String(cString: strerror(number)).lowercased() }
 

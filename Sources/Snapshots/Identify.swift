@@ -52,7 +52,11 @@ package func identify(_ path: String) throws(SnapshotError) -> Identity {
     throw unreadable(path, errno)
   }
   var status = stat()
-  guard stat(real, &status) == 0 else { throw unreadable(path, errno) }
+  guard stat(real, &status) == 0 else {
+    // Gone just now, or its name is no text.
+    if errno == ENOENT { return Identity(path: path, kind: .missing) }
+    throw unreadable(path, errno)
+  }
   switch status.st_mode & S_IFMT {
   case S_IFDIR:
     let format = ForeignFormat(folderOf: names(inFolder: real))
@@ -71,7 +75,7 @@ extension Identity {
     switch kind {
     case .database(let facts): return facts
     case .missing:
-      throw SnapshotError(.missing, "there is no file \(path)", hint: "Look for a typing mistake in the path.")
+      throw missingFile(path)
     case .directory:
       throw SnapshotError(.isDirectory, "\(path) is a folder", hint: "Name the database file inside it.")
     case .empty:

@@ -22,8 +22,8 @@ package struct ImageProof: Sendable, Equatable {
   package var unchecked: [String] = []
   /// What was tried, and went well.
   package var passed: [String] = []
-  /// It is no sound database: `integrity_check` failed, or SQLite cannot read it. That it lacks rows, or does not answer
-  /// a query, is not that.
+  /// It is no sound database: it fails `quick_check`, the check of a push, or SQLite cannot read it. That its indexes do
+  /// not agree with its rows, that it lacks rows, or does not answer a query, is not that.
   package var isBroken = false
 
   package init() {}
@@ -41,7 +41,7 @@ package func proveImage(at path: String, _ trial: ImageTrial) async throws -> Im
       var proof = ImageProof()
       let connection = try openImage(path, watch)
       try proof.checkIntegrity(connection, watch)
-      // What a broken image says of its rows is worth nothing.
+      // What an image says of its rows that contradicts itself is worth nothing.
       guard proof.findings.isEmpty else { return proof }
       if trial.foreignKeys { try proof.checkForeignKeys(connection, watch) }
       try proof.compareRows(connection, trial.rows, watch)
@@ -64,16 +64,26 @@ extension ImageProof {
     case .ok: passed.append("integrity_check ok")
     case .notCheckable(let why): unchecked.append("integrity_check: \(why)")
     case .damaged(let lines):
-      findings.append("integrity_check: \(lines.first ?? "it failed")")
-      isBroken = true
+      // Only the very check of the push can tell that something became of the image since. Indexes are compared with rows
+      // by this one alone, in SQLite's order and by its functions: the application may have others under the same names.
+      isBroken = try check(connection, by: "quick_check", watch).isDamaged
+      let finding = "integrity_check: \(lines.first ?? "it failed")"
+      findings.append(isBroken ? finding : "\(finding) (\(Self.ofIndexes))")
     }
   }
+
+  private static let ofIndexes =
+    "indexes do not agree with rows: expected where the application has a collation or functions of its own under names of SQLite's; else REINDEX mends it"
 
   fileprivate mutating func checkForeignKeys(_ connection: Connection, _ watch: Watch) throws {
     do throws(SQLiteFailure) {
       let tables = try connection.rows("PRAGMA foreign_key_check", limit: Self.mostRows)
       guard let first = tables.first else {
         passed.append("foreign_key_check ok")
+        return
+      }
+      guard connection.passedOver == nil else {
+        unchecked.append("foreign_key_check: what rows refer to may be what a later SQLite than ours wrote")
         return
       }
       let count = tables.count < Self.mostRows ? "\(tables.count)" : "\(Self.mostRows) or more"
@@ -97,18 +107,26 @@ extension ImageProof {
     }
     let before = findings.count
     var total: UInt64 = 0
+    var counted = 0
     for one in noted {
       guard let found = try countRows(of: one.table, connection, watch) else {
-        findings.append("row counts: table '\(one.table)' had \(one.rows) rows and cannot be counted now")
+        let missing = "row counts: table '\(one.table)' had \(one.rows) rows and cannot be counted"
+        // To us there is no table whose entry in the schema was passed over.
+        if connection.passedOver == nil {
+          findings.append("\(missing) now")
+        } else {
+          unchecked.append("\(missing) here: a later SQLite than ours may have made it")
+        }
         continue
       }
+      counted += 1
       if found != one.rows {
         findings.append("row counts: table '\(one.table)' has \(found) rows, and had \(one.rows)")
       }
       total += found
     }
-    guard findings.count == before else { return }
-    passed.append("\(total) rows in \(noted.count) \(noted.count == 1 ? "table" : "tables") as at push")
+    guard findings.count == before, counted > 0 else { return }
+    passed.append("\(total) rows in \(counted) \(counted == 1 ? "table" : "tables") as at push")
   }
 
   fileprivate mutating func ask(

@@ -2,7 +2,8 @@ import CSQLite
 
 /// Writes a repacked copy of a private, finished image into an empty file of ours.
 /// - Parameter isWAL: what the copy says of its journal mode; nil: what the image says.
-/// - Throws: `.cancelled`; `.sqlite` where the image needs collations or functions of its application.
+/// - Throws: `.cancelled`; `.sqlite` where the image needs collations or functions of its application, or where rows
+///   would get other numbers.
 package func repackImage(at path: String, into copy: String, isWAL: Bool?) async throws {
   try await onOwnThread { stop in
     let watch = Watch(stop, busyTimeout: .seconds(1))
@@ -13,6 +14,7 @@ package func repackImage(at path: String, into copy: String, isWAL: Bool?) async
       defer { try? image.restoreJournalMode(isWAL: wasWAL) }
       do {
         let connection = try openImage(path, watch, knowingChecks: true)
+        if let reason = try renumbering(by: connection) { throw reason }
         // Made durable by its owner when it is whole.
         try connection.execute("PRAGMA synchronous=OFF")
         try connection.execute("VACUUM INTO ?", copy)
@@ -26,6 +28,22 @@ package func repackImage(at path: String, into copy: String, isWAL: Bool?) async
         hint: "Restore it as it is, and run VACUUM in its application.", cause: failure)
     }
   }
+}
+
+/// Why the copy would have other rowids than the image, see RowNumbers.swift.
+private func renumbering(by connection: Connection) throws(SQLiteFailure) -> SnapshotError? {
+  let header = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))
+  let reason: String
+  if try connection.schemaSays("desc"), header?.ignoresDescending ?? true {
+    reason = Connection.withoutDescending
+  } else if try connection.schemaSays("check"), connection.isReadOnly {
+    reason = Connection.withoutChecks
+  } else {
+    return nil
+  }
+  return SnapshotError(
+    .sqlite, "the database cannot be repacked, rows would get other numbers (rowids): \(reason)",
+    hint: "Restore it as it is, without --vacuum: SQLite's own VACUUM would number its rows anew as well.")
 }
 
 /// Makes a private image say that it is read through a -wal, or through a rollback journal.

@@ -27,6 +27,9 @@ package struct SnapshotRequest: Sendable {
   /// Without the check, free pages become zeros on the word of the list of free pages alone. In a damaged database
   /// that may name a page in use: when `checkImage` finds damage, take the snapshot again, with `pages` and the check.
   package var check: Bool
+  /// Whether the live database itself is checked too, behind a vacuum of it: that leaves behind what cannot be reached, and
+  /// the copy of a damaged database is sound. With `pages` the check of the copy sees all there is.
+  package var checksSource = false
   /// How many pages lie between two calls of progress, at least 1; with `vacuum` so many or more. Nil for what a person
   /// can see, some fifty times a second.
   package var pagesPerStep: Int?
@@ -91,6 +94,9 @@ package struct Snapshot: Sendable {
   package var fallback: String?
   /// Nil while nobody has looked, see `SnapshotRequest.check`.
   package var check: CheckOutcome?
+  /// What the check of the live database itself found, see `SnapshotRequest.checksSource`; nil where there was none.
+  /// `.notCheckable` also where it could not be made this time.
+  package var sourceCheck: CheckOutcome?
   /// Milliseconds since 1970, UTC: when the read transaction began.
   package var takenAt: Int64
   /// How long a writer had to wait at most; nil in WAL mode, where none has to.

@@ -28,7 +28,7 @@ package struct SourceSignature: Codable, Hashable, Sendable {
   package static func read(_ path: String) throws(SnapshotError) -> SourceSignature {
     var status = stat()
     guard let real = realPath(path), stat(real, &status) == 0 else {
-      if errno == ENOENT || errno == ENOTDIR { throw SnapshotError(.missing, "there is no file \(path)") }
+      if errno == ENOENT || errno == ENOTDIR { throw missingFile(path) }
       throw unreadable(path, errno)
     }
     var walStatus = stat()

@@ -38,6 +38,8 @@ private final class SnapshotRun {
   private var pageSize = 4096
   private var lastReport = ContinuousClock.now - .seconds(1)
   private var pagesReported = 0
+  /// What was found in the source itself, where it was looked at, and how long that held it.
+  private var look: (outcome: CheckOutcome, transaction: ReadTransaction)?
 
   init(_ request: SnapshotRequest, _ watch: Watch, _ progress: @escaping (SnapshotProgress) throws -> Void) {
     self.request = request
@@ -58,12 +60,14 @@ private final class SnapshotRun {
       let check = try checkCopy(copy)
       let finished = try Image(image)
       let zeroed = try normalise(finished, copy, check)
-      let snapshot = Snapshot(
+      var snapshot = Snapshot(
         path: image, pageSize: finished.pageSize, pageCount: finished.pageCount, method: copy.method,
         fallback: copy.fallback, check: check, takenAt: copy.transaction.takenAt,
-        longestWriterStall: copy.blocksWriters ? copy.transaction.held : nil, walGrowth: copy.transaction.walGrowth,
+        longestWriterStall: copy.blocksWriters ? max(copy.transaction.held, look?.transaction.held ?? .zero) : nil,
+        walGrowth: copy.transaction.walGrowth + (look?.transaction.walGrowth ?? 0),
         sideFilesAppeared: sideFiles(of: identity.path).filter { !sideFilesBefore.contains($0) },
         source: copy.signature, freePagesZeroed: zeroed)
+      snapshot.sourceCheck = look?.outcome
       // Complete: from here on nobody can stop it.
       try? progress(report(.checking, finished.pageCount, finished.pageCount))
       return snapshot
@@ -105,6 +109,7 @@ private final class SnapshotRun {
 
   private func makeCopy(of source: Source) throws -> Copy {
     let path = source.path
+    look = nil
     let transaction = ReadTransaction(of: path, maxWalGrowth: request.maxWalGrowth)
     watch.afterLockWait = { transaction.begins() }
     var copy = Copy(
@@ -114,7 +119,9 @@ private final class SnapshotRun {
     if request.method == .vacuum, source.usesReservedBytes {
       copy.method = .pages
       copy.fallback = "the end of its pages holds what only its application can write (checksums, perhaps)"
-    } else if request.method == .vacuum, let failure = try vacuum(source, transaction) {
+    } else if request.method == .vacuum,
+      let failure = try vacuum(source, transaction) ?? damageLeftBehind(in: source)
+    {
       copy.method = .pages
       copy.fallback = failure.message
       if failure.meansDamage, !failure.isOfUnparsedSchema { copy.damage = failure.message }
@@ -168,6 +175,21 @@ private final class SnapshotRun {
     }
   }
 
+  /// What cannot be reached a vacuum leaves behind, and its copy is sound: so the source itself is asked, where that is due.
+  /// - Returns: why pages must be copied instead, or nil when nothing is wrong with it.
+  private func damageLeftBehind(in source: Source) throws -> SQLiteFailure? {
+    guard request.checksSource else { return nil }
+    let transaction = ReadTransaction(of: source.path, maxWalGrowth: request.maxWalGrowth)
+    let outcome = try source.checkItself(transaction, watch) { [self] in
+      try occasionally { try progress(report(.checking, 0, nil)) }
+    }
+    look = (outcome, transaction)
+    guard case .damaged(let findings) = outcome else { return nil }
+    let finding = findings.first ?? "its own check failed"
+    return SQLiteFailure(
+      code: SQLITE_CORRUPT, message: "\(finding) (found in the live database itself, not in its copy)")
+  }
+
   /// Runs work that SQLite may interrupt at our own wish, and throws our reason then, not SQLite's.
   /// - Parameter folder: where the work writes a copy, if it does.
   private func refusing<Value>(
@@ -193,7 +215,8 @@ private final class SnapshotRun {
     }
     defer { watch.whileWorking = {} }
     let outcome = try refusing(image) { try quickCheck(image, watch) }
-    if case .damaged = outcome { return outcome }
+    // What was found in the source itself says so.
+    if case .damaged = outcome, look?.outcome.isDamaged != true { return outcome }
     return damage ?? outcome
   }
 

@@ -1,4 +1,5 @@
 import CSQLite
+import Platform
 
 /// Writes a repacked copy of `source` into the empty file `image`.
 ///
@@ -6,7 +7,8 @@ import CSQLite
 /// file we made; no other temporary file is used, because whole tables and indexes are transferred in order
 /// and nothing is sorted. `query_only` cannot be set (it makes the statement fail).
 /// - Parameter expecting: called before the first page is written with about how many there will be.
-/// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`.
+/// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`. `SQLITE_ERROR` also where rows would get other
+///   numbers, see RowNumbers.swift.
 func copyByVacuum(
   _ source: Source, into image: String, _ request: SnapshotRequest, _ transaction: ReadTransaction, _ watch: Watch,
   expecting: (Int) -> Void
@@ -23,15 +25,19 @@ func copyByVacuum(
     defer { transaction.ends() }
     try connection.execute("VACUUM INTO ?", image)
   }
-  if let other = try source.connectionThatKnowsChecks(watch) {
-    defer { source.connection.rollBack() }
+  try source.demandHeededIndexes()
+  guard try source.connection.schemaSays("check") else { return try vacuum(by: source.connection) }
+  for _ in 0..<5 {
+    try source.holdStill()
     do {
-      return try vacuum(by: other)
+      defer { source.connection.rollBack() }
+      return try vacuum(by: source.connectionThatKnowsChecks(watch))
     } catch let failure as SQLiteFailure where failure.primary == SQLITE_BUSY && watch.refusal == nil {
-      // A writer in this process waits for our read, or died just now: then as slowly as SQLite does it.
+      // A writer in this process waits for our read, or died just now: it goes first.
+      usleep(50_000)
     }
   }
-  try vacuum(by: source.connection)
+  throw SQLiteFailure(renumbering: "it has CHECK constraints, and this process itself keeps it busy")
 }
 
 /// The new file gets no more pages than SQLite gives any by itself: 2^30 - 1 before 3.45. It would say after hours that the
@@ -49,30 +55,43 @@ func demandVacuumable(_ pages: Int) throws(SQLiteFailure) {
 let spaceToSpare = 1 << 20
 
 extension Source {
-  /// Another connection to vacuum by, where that matters.
-  ///
-  /// From a connection that only reads, SQLite knows no CHECK constraints (sqlite3AddCheckConstraint passes them over), so
-  /// that a table that has one differs from its copy: it is copied row by row and its indexes grow in the order of rows.
-  /// With 3.40.1 that takes 25 times as long, leaves indexes as loose as they were, and fails where a column is generated. So
-  /// where the schema says CHECK, another connection vacuums, one that could write and is never asked to. While it lives
-  /// this one holds a read transaction: nobody's journal can be rolled back, and no -wal recovered, by the other. It waits
-  /// for nobody: with our own read held, only who waits for that is in its way.
-  fileprivate func connectionThatKnowsChecks(_ watch: Watch) throws(SQLiteFailure) -> Connection? {
-    let checks = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%check%'"
-    guard !isImmutable, try !connection.rows(checks, limit: 1).isEmpty else { return nil }
+  /// - Throws: `SQLITE_ERROR` where an index may be in another order than that of a new file.
+  fileprivate func demandHeededIndexes() throws(SQLiteFailure) {
+    guard try connection.schemaSays("desc"), try pageOne()?.ignoresDescending ?? true else { return }
+    throw SQLiteFailure(renumbering: Connection.withoutDescending)
+  }
+
+  /// As a transaction sees it: in a young database the file itself says nothing of the schema yet, the -wal does.
+  private func pageOne() throws(SQLiteFailure) -> DatabaseHeader? {
+    let capture = HeaderCapture(connection)
+    defer { capture.end() }
+    _ = try connection.integer("PRAGMA schema_version")
+    return capture.header
+  }
+
+  /// Begins a read transaction: while it lasts nobody's journal can be rolled back, and no -wal recovered.
+  fileprivate func holdStill() throws(SQLiteFailure) {
     do throws(SQLiteFailure) {
       try connection.execute("BEGIN")
       _ = try connection.rows("SELECT 1 FROM sqlite_schema", limit: 1)
-      // Where it may not write, SQLite opens it for reading.
-      let other = try Connection(reading: path, flags: SQLITE_OPEN_READWRITE, watch)
-      sqlite3_busy_handler(other.handle, nil, nil)
-      // What has the name now may be another file, which nobody holds.
-      if !connection.hasMoved { return other }
     } catch {
       connection.rollBack()
       throw error
     }
-    connection.rollBack()
-    return nil
+  }
+
+  /// Another connection to vacuum by where the schema says CHECK, while our own read is held: one that could write, and
+  /// is never asked to. By one that only reads rows would be inserted one by one; with 3.40.1 that also takes 25 times as
+  /// long, leaves indexes as loose as they were, and fails where a column is generated. It waits for nobody: only who
+  /// waits for our read is in its way.
+  /// - Throws: `SQLITE_ERROR` where none is to be had.
+  fileprivate func connectionThatKnowsChecks(_ watch: Watch) throws(SQLiteFailure) -> Connection {
+    guard !isImmutable else { throw SQLiteFailure(renumbering: Connection.withoutChecks) }
+    let other = try Connection(reading: path, flags: SQLITE_OPEN_READWRITE, watch)
+    sqlite3_busy_handler(other.handle, nil, nil)
+    // Where it may not write, SQLite has opened it for reading. What has the name now may be another file, which nobody
+    // holds.
+    guard !other.isReadOnly, !connection.hasMoved else { throw SQLiteFailure(renumbering: Connection.withoutChecks) }
+    return other
   }
 }

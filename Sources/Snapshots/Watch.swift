@@ -47,6 +47,9 @@ final class Watch {
     self.busyTimeout = busyTimeout
   }
 
+  /// Another one that heeds the same signal: what it refuses, this one does not.
+  func again() -> Watch { Watch(stop, busyTimeout: busyTimeout) }
+
   func goesOn() -> Bool {
     guard refusal == nil else { return false }
     do {

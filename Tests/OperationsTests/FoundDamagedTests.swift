@@ -234,6 +234,25 @@ import Testing
     _ = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
     #expect(try await isFlagged())
   }
+
+  @Test func `indexes that only their application agrees with fail a drill, and take no place away`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20), method: .pages)
+    _ = try await road.push(database)
+    let application = try TestDatabase(database.path)
+    application.replaceLower()
+    try application.run("CREATE INDEX i ON t(lower(body))")
+    application.close()
+    #expect(try await road.push(database).damage == nil)
+    let drilled = try #require(try await Drill(road.world).run(Drill.Request(), at: road.target).drilled.first)
+    #expect(!drilled.hasPassed && drilled.text.contains("REINDEX"))
+    #expect(drilled.version.foundDamaged == nil && drilled.version.drillPassed == false)
+    #expect(try await ListVersions(road.world).run(at: road.target).versions.last?.foundDamaged == nil)
+    // The newest is one that others may go for.
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let plan = try await ForgetVersions(road.world).plan(request, at: road.target)
+    #expect(plan.chains.flatMap { $0.plan.going.map(\.version.sequence) } == [1])
+  }
 }
 
 /// Packs cannot be had.

@@ -13,8 +13,10 @@ struct Pen {
 
   /// By both methods: what SQLite's shell writes of the restored database is what it writes of the source, rowids
   /// included; and a page copy is the source page for page, with free pages as zeros.
-  /// - Parameter question: a query whose answer must be the same too, where the shell cuts what it writes: at a NUL.
-  func prove(_ path: String, _ what: String, needsApplicationCode: Bool, question: String = "SELECT 1") async throws {
+  /// - Parameters:
+  ///   - needsPages: it cannot be vacuumed.
+  ///   - question: a query whose answer must be the same too, where the shell cuts what it writes: at a NUL.
+  func prove(_ path: String, _ what: String, needsPages: Bool, question: String = "SELECT 1") async throws {
     let merged = try MergedDatabase(path)
     let expected = try await shell(merged.path, question)
     let lines = expected.split(separator: "\n", omittingEmptySubsequences: false).sorted()
@@ -24,7 +26,7 @@ struct Pen {
       let outcome = try await road.push(DatabaseSource(name: name, path: path, method: method))
       #expect(outcome.failures.isEmpty && outcome.damage == nil, "\(what)")
       let version = try #require(outcome.pushed.first, "\(what)").version
-      #expect(version.method == (needsApplicationCode ? "pages" : method.rawValue), "\(what)")
+      #expect(version.method == (needsPages ? "pages" : method.rawValue), "\(what)")
       let restored = road.scratch.file("restored")
       _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(restored))
       defer { for ending in ["", "-wal", "-shm", "-journal"] { unlink(restored + ending) } }

@@ -52,6 +52,28 @@ import Testing
     #expect(try identify(second).path == realpath(desk.source))
   }
 
+  /// Arguments and settings are text, in which such a name cannot stand.
+  @Test(arguments: [false, true])
+  func `a name that is not UTF-8 is told as that`(isLink: Bool) async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    let bytes = Array(desk.scratch.file("live/bad").utf8) + [0xff] + Array(".db".utf8) + [0]
+    let odd = bytes.map { CChar(truncatingIfNeeded: $0) }
+    try #require(rename(desk.source, odd) == 0)
+    defer { unlink(odd) }
+    let path = desk.scratch.file(isLink ? "link.db" : "live/bad\u{FFFD}.db")
+    if isLink { try #require(symlink(odd, path) == 0) }
+    var request = desk.request(.vacuum)
+    request.source = path
+    let taken = try await desk.refusal(request)
+    let read = #expect(throws: SnapshotError.self) { try SourceSignature.read(path) }
+    for error in [taken, read] {
+      #expect(error?.code == .missing)
+      #expect(error?.message.contains(path) == true && error?.message.contains("not UTF-8") == true)
+      #expect(error?.hint?.hasPrefix("Rename it") == true)
+    }
+  }
+
   @Test func `a relative path is followed from where the program runs`() async throws {
     let desk = try Desk()
     var request = desk.request(.pages)

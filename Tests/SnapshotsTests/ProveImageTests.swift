@@ -73,7 +73,49 @@ import Testing
       """)
     let proof = try await proveImage(at: scratch.file("a.db"), asking("SELECT 1"))
     #expect(proof.findings.count == 1 && proof.findings.first?.hasPrefix("integrity_check: NULL value") == true)
-    #expect(proof.passed.isEmpty)
+    #expect(proof.findings.first?.contains("REINDEX") == false)
+    #expect(proof.passed.isEmpty && proof.isBroken)
+  }
+
+  @Test(arguments: ["a function", "a collation"])
+  func `indexes by what the application has under SQLite's names are found, and are no broken image`(
+    own: String
+  ) async throws {
+    let scratch = try image("INSERT INTO customer VALUES (3, 'c'), (4, 'd'), (5, 'e')")
+    let database = try TestDatabase(scratch.file("a.db"))
+    if own == "a function" {
+      database.replaceLower()
+      try database.run("CREATE INDEX i ON customer(lower(name))")
+    } else {
+      database.replaceNoCase()
+      try database.run("CREATE INDEX i ON customer(name COLLATE NOCASE)")
+    }
+    database.close()
+    #expect(try await checkImage(at: scratch.file("a.db")) == .ok, "the check of a push does not see it")
+    let proof = try await proveImage(at: scratch.file("a.db"), ImageTrial())
+    #expect(proof.findings.count == 1 && proof.findings.first?.hasPrefix("integrity_check: row ") == true)
+    #expect(proof.findings.first?.contains("REINDEX") == true)
+    #expect(!proof.isBroken)
+  }
+
+  @Test func `what a later SQLite made is not counted here, and that is no finding`() async throws {
+    let scratch = try image(
+      """
+      CREATE TABLE later(id INTEGER PRIMARY KEY); INSERT INTO later VALUES (1);
+      CREATE TABLE child(later REFERENCES later); INSERT INTO child VALUES (1);
+      PRAGMA writable_schema=1;
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE later(id INTEGER PRIMARY KEY BY FROB)' WHERE name = 'later';
+      """)
+    var trial = ImageTrial()
+    trial.rows = [.init(table: "customer", rows: 2), .init(table: "later", rows: 1)]
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
+    #expect(proof.findings.isEmpty, "\(proof.findings)")
+    #expect(proof.unchecked.contains { $0.hasPrefix("row counts: table 'later' had 1 rows") })
+    #expect(proof.unchecked.contains { $0.hasPrefix("foreign_key_check: ") })
+    #expect(proof.passed == ["2 rows in 1 table as at push"])
+    // What can be counted is.
+    trial.rows[0].rows = 3
+    #expect(try await proveImage(at: scratch.file("a.db"), trial).findings.count == 1)
   }
 
   @Test func `what is no database is found to be none`() async throws {

@@ -48,6 +48,9 @@ package struct GeneratedDatabase: Sendable, CustomStringConvertible {
   /// It cannot be copied by `VACUUM INTO` without the application's own code.
   package var needsApplicationCode: Bool { features.contains { $0.needsApplicationCode } }
 
+  /// It is copied page by page by any method: it needs that code, or a vacuum would not heed its DESC as its format does.
+  package var needsPages: Bool { needsApplicationCode || (isLegacy && features.contains(.withoutRowid)) }
+
   /// Writes the database to `path` and closes it; side files are left where the kind has them.
   package func make(at path: String) throws {
     var random = SeededRandom(UInt64(number) &* 104_729)

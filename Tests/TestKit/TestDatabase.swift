@@ -79,6 +79,25 @@ package final class TestDatabase {
     return lines
   }
 
+  /// From now on `lower` is the application's own, as of one that knows more letters than SQLite's: nothing in the file says
+  /// so.
+  package func replaceLower() {
+    sqlite3_create_function_v2(
+      handle, "lower", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nil,
+      { context, _, _ in sqlite3_result_int64(context, 7) }, nil, nil, nil)
+  }
+
+  /// From now on `NOCASE` is the application's own, with another order than SQLite's.
+  package func replaceNoCase() {
+    sqlite3_create_collation_v2(
+      handle, "NOCASE", SQLITE_UTF8, nil,
+      { _, leftCount, left, rightCount, right in
+        let left = UnsafeRawBufferPointer(start: left, count: Int(leftCount))
+        let right = UnsafeRawBufferPointer(start: right, count: Int(rightCount))
+        return left.elementsEqual(right) ? 0 : right.lexicographicallyPrecedes(left) ? -1 : 1
+      }, nil)
+  }
+
   private func value(_ statement: OpaquePointer?, _ column: Int32) -> String {
     switch sqlite3_column_type(statement, column) {
     case SQLITE_INTEGER: return "i:\(sqlite3_column_int64(statement, column))"

@@ -35,6 +35,9 @@ package struct Push: Sendable {
     package var dryRun: Bool
     /// What came with the database; `nil` when nothing was looked at.
     package var beside: Beside?
+    /// The sequence of the version that was the newest there, where another machine had pushed it under this one's name
+    /// since this one's last push.
+    package var pushedElsewhere: UInt64?
   }
 
   /// What became of each target: some may have failed while the others are safe.
@@ -104,7 +107,8 @@ package struct Push: Sendable {
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
     do {
-      return try await whileTakingCopy(of: request.database, in: spool) { growth, taking in
+      let isDue = request.rebuildBase || SourceChecks.isDue(request.database, world)
+      return try await whileTakingCopy(of: request.database, in: spool, checkingSource: isDue) { growth, taking in
         do {
           if let begun = await growth.begun() {
             let copy = PushCopy(begun, growth: growth, taking, check, count)
@@ -216,6 +220,7 @@ package struct Push: Sendable {
     draft.companions = { try await capture.members(with: copy.finished()).sources }
     draft.lateStore = { try await capture.members(with: copy.finished()).store }
     let newest = session.newest
+    let isFromElsewhere = session.newestIsFromElsewhere
     draft.lateCapture = { capture.remarks(after: newest) }
     let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
       world.reporter.progress(
@@ -234,6 +239,7 @@ package struct Push: Sendable {
     }
     var pushed = Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
     pushed.beside = Beside(captured, capture.events.all)
+    if isFromElsewhere { pushed.pushedElsewhere = newest?.name.sequence }
     return (pushed, result)
   }
 

@@ -128,18 +128,21 @@ extension Push {
     async throws -> Snapshot
 
   /// Begins a copy and lets `body` work with it. However that ends, the copying has ended too when this returns.
+  /// - Parameter checkingSource: whether the live database itself is checked, too, where it is vacuumed.
   func whileTakingCopy<Value>(
-    of database: DatabaseSource, in spool: Spool,
+    of database: DatabaseSource, in spool: Spool, checkingSource: Bool,
     _ body: (_ growth: CopyGrowth, _ taking: Task<Snapshot, any Error>) async throws -> Value
   ) async throws -> Value {
     var request = request(for: database, in: spool)
     request.check = false
+    request.checksSource = checkingSource
     let growth = CopyGrowth(overlap)
     let taking = Task { [request] in
       let result: Result<Snapshot, any Error>
       do {
         let snapshot = try await take(request, database, growth)
         tell(database, snapshot)
+        if let check = snapshot.sourceCheck { SourceChecks.note(check, of: database, world) }
         result = .success(snapshot)
       } catch {
         result = .failure(error)

@@ -123,7 +123,7 @@ extension ChainEnd {
 extension Repository {
   /// - Returns: `nil` for one that was sealed with a key that was retired since: it counts for nobody, wherever it arrives.
   /// - Throws: `SealError` `.unsupported` for that of a later program, whose place is not to be taken either.
-  fileprivate func attempted(_ attempt: ManifestAttempt) throws -> StoredManifest? {
+  func attempted(_ attempt: ManifestAttempt) throws -> StoredManifest? {
     do {
       return try openManifest(attempt.bytes, name: attempt.name)
     } catch let error as SealError where error.code == .unsupported {

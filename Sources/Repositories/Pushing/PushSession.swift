@@ -27,6 +27,8 @@ package struct PushSession: ~Copyable {
   private let newestIsDoubted: Bool
   /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
   private var newestIsWhole: Bool
+  /// Another machine has pushed the newest version, since this one pushed to the chain last.
+  package let newestIsFromElsewhere: Bool
 
   package struct Policy: Sendable {
     package static let packLength = 8 << 20
@@ -78,6 +80,7 @@ package struct PushSession: ~Copyable {
     let present = try await presence
     var end = ChainEnd(listing: listing, history: history, mark: mark, forgotten: try await tombstones)
     if policy.settles { end = try await end.settled(repository, present, state: state, now: policy.now()) }
+    let isFromElsewhere = try end.isFromElsewhere(repository, state: state, notes: policy.settles)
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     let newest = end.history.newest
     let isSpared = newest.map { !present.condemns($0.name.digest) } ?? true
@@ -102,6 +105,7 @@ package struct PushSession: ~Copyable {
     nextPackNumber = loader.nextNumber
     self.doubted = doubted
     newestIsDoubted = isDoubted
+    newestIsFromElsewhere = isFromElsewhere
     newestIsWhole =
       whole && history.unreadable.isEmpty && !end.newestIsForgotten
       && (newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
@@ -168,7 +172,7 @@ package struct PushSession: ~Copyable {
 
       let present = try await Presence(repository, chain: chain, state: state)
       guard let attempt else {
-        if try await newestIsSafe(present) { return try acknowledgeUnchanged(level) }
+        if try await newestIsSafe(present) { return try acknowledgeUnchanged(level, dryRun: dryRun) }
         newestIsWhole = false
         try await prepareNextAttempt([], present, nextPackNumber: nextPackNumber)
         continue
@@ -222,7 +226,7 @@ package struct PushSession: ~Copyable {
   /// Durable before anyone is told.
   /// - Parameter own: the packs that this push has stored, and those before it that were cut.
   private mutating func acknowledge(_ attempt: VersionWriter.Written, _ own: Set<Digest>) throws -> Result {
-    try HighWaterMark(attempt.manifest.facts).write(chain, in: state)
+    try HighWaterMark(pushed: attempt.manifest.facts).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
     let packs = Set(attempt.packs.map(\.name))
     for pack in own { UnitList.settle(of: pack, isBase: attempt.level == .middle && packs.contains(pack), in: state) }
@@ -239,9 +243,12 @@ package struct PushSession: ~Copyable {
       canBeBase: !attempt.hasRiders)
   }
 
-  private func acknowledgeUnchanged(_ level: DeltaLevel) throws -> Result {
+  private func acknowledgeUnchanged(_ level: DeltaLevel, dryRun: Bool) throws -> Result {
     guard let newest else { throw RepositoryError(.noSuchVersion, "there is no version to be equal to") }
-    try HighWaterMark(newest.facts).write(chain, in: state)
+    var mark = HighWaterMark(pushed: newest.facts)
+    // Who only asks has pushed nothing.
+    if dryRun { mark.pushed = end.mark?.pushed }
+    try mark.write(chain, in: state)
     return Result(manifest: newest, unchanged: true, bytesNew: 0, level: level, canBeBase: false)
   }
 }

@@ -8,7 +8,7 @@ package import Sealing
 /// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, and lists of units, kept to save requests
 /// <state>/<repository id>/keyring.json           the newest keyring this machine has seen
 /// <state>/<repository id>/slot                   the slot that opened last (`SlotMemory`)
-/// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark)
+/// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark), and the last it pushed
 /// <state>/<repository id>/<chain id>/versions    what its manifests say, sealed (`KeptVersions`)
 /// <state>/<repository id>/<chain id>/journal     packs of a push or repair that has not ended
 /// <state>/<repository id>/<chain id>/attempt     the manifest that was tried last (`ManifestAttempt`)

@@ -5,7 +5,7 @@ struct PushReport {
   private(set) var pushed: [Push.Pushed] = []
   private(set) var failures: [(database: String, target: String?, error: OperationError)] = []
   private var damages: [OperationError] = []
-  /// What is safe, but not all of it.
+  /// What is safe, but not all of it; and machines that take turns under one name.
   private var shortfalls: [OperationError] = []
   /// Standard output would not take what was pushed: that is told last, and hides nothing else.
   private var unsaid: OperationError?
@@ -19,7 +19,7 @@ struct PushReport {
       pushed += outcome.pushed
       for failure in outcome.failures { failed(name, failure.target, failure.error) }
       if let damage = outcome.damage { damages.append(damage) }
-      shortfalls += outcome.shortfalls
+      shortfalls += outcome.shortfalls + outcome.pushed.compactMap(\.turnTaken)
       if !terminal.manner.json { for one in outcome.pushed { say { try terminal.result(Self.line(one)) } } }
     } catch {
       let error = Session.known(error)

@@ -1,0 +1,58 @@
+import TestKit
+import Testing
+
+/// A new machine that has taken the name of an old one, and the old one that comes back.
+@Suite struct OldMachineTests {
+  /// The same place with another state folder; of that name.
+  private func newMachine(_ home: Home, host: String = "web-1", databases: Bool = true) throws {
+    let program = home.program
+    let app = databases ? #", "databases": {"app": {"path": "\#(program.file("app.db"))"}}"# : ""
+    try program.write(
+      """
+      {"host": "\(host)", "stateFolder": "\(program.file("other-state"))",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(program.file("key"))"}}\(app)}
+      """, to: "other.json")
+  }
+
+  private func onNewMachine(_ home: Home, _ arguments: String...) async throws -> Program.Ending {
+    try await home.program.start(Program.path, ["--config", home.program.file("other.json")] + arguments)
+  }
+
+  @Test func `both are told, with status 3, and what they push is safe`() async throws {
+    let home = try Home()
+    try newMachine(home)
+    try await home.must("init")
+    try await home.push()
+    try home.change()
+    let taken = try await onNewMachine(home, "push")
+    #expect(taken.status == 0, "\(taken.error)")
+    try home.change()
+    let old = try await home("push", "--json")
+    #expect(try old.status == 3 && old.errorDocument().code == "pushedElsewhere", "\(old.error)")
+    #expect(old.output.contains(#""pushedElsewhere":2"#) && old.output.contains(#""sequence":3"#), "\(old.output)")
+    try home.change()
+    let new = try await onNewMachine(home, "push")
+    #expect(new.status == 3 && new.output.contains("head 4-"), "\(new.output)")
+    #expect(
+      new.error.contains(
+        "disk: version 3 of 'app' was pushed by another machine, or with another state"),
+      "\(new.error)")
+    #expect(new.error.contains("hint: If that was a restore to another machine and back"))
+    // It is said once, and the next push that finds nothing new says nothing.
+    try await home.must("check")
+    #expect(try await onNewMachine(home, "push").status == 0)
+  }
+
+  @Test func `a status under another name names the hosts that have versions`() async throws {
+    let home = try Home()
+    try newMachine(home, host: "web-9", databases: false)
+    try await home.must("init")
+    let empty = try await onNewMachine(home, "status")
+    #expect(empty.output == "disk: no versions\n", "\(empty.error)")
+    try await home.push()
+    let status = try await onNewMachine(home, "status")
+    #expect(status.output == "disk: no versions of host web-9; web-1 has some: see `sealift list`\n", "\(status.error)")
+    let document = try await onNewMachine(home, "status", "--json")
+    #expect(document.output.contains(#""otherHosts":["web-1"]"#), "\(document.output)")
+  }
+}
