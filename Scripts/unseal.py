@@ -2,7 +2,7 @@
 """Read a Sealift repository without Sealift.
 
     unseal.py REPOSITORY --passphrase-file FILE list [--json]
-    unseal.py REPOSITORY --passphrase-file FILE restore VERSION -o OUT
+    unseal.py REPOSITORY --passphrase-file FILE restore VERSION -o OUT [--no-companions]
     unseal.py REPOSITORY --passphrase-file FILE check
 
 REPOSITORY is a folder: a folder target itself, or a bucket or WebDAV collection fetched whole, names unchanged:
@@ -12,6 +12,8 @@ REPOSITORY is a folder: a folder target itself, or a bucket or WebDAV collection
 
 VERSION is an unambiguous prefix of an id that `list` prints, `latest`, or `NAME:latest`. `restore` writes the database
 to OUT and what came with it into OUT.companions; neither may exist. All is verified before either gets its name.
+With --no-companions it writes the database alone, where what came with it is damaged or has no room. `check` decodes one
+file after the other into the folder for temporary files, which needs room for the largest: TMPDIR names another one.
 Instead of a passphrase: --key-file FILE, or --recovery-key-file FILE with the 56 characters of the printed key.
 
 It needs Python 3.9 or later, `cryptography` and `zstandard` (Debian: python3-cryptography, python3-zstandard).
@@ -20,7 +22,7 @@ It was written from Docs/Format.md alone; the sections below carry the numbers o
 Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 no such version.
 """
 import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, itertools, json, os, re, secrets, shutil, struct, sys
-import tempfile
+import errno, tempfile
 from collections import OrderedDict, namedtuple
 
 try:
@@ -40,7 +42,7 @@ class Failure(Exception):
 
     def __init__(self, kind, message):
         super().__init__(f"{kind}: {message}")
-        self.kind, self.code = kind, self.CODES.get(kind, 1)
+        self.kind, self.message, self.code = kind, message, self.CODES.get(kind, 1)
 
 
 def must(rule, message, kind="malformed"):
@@ -1100,25 +1102,29 @@ class Version:
         return full * (piece.count - 1) + fingerprint(self.keys, member.unit_type, bytes(last))
 
 
-def restore(version, out):
-    """Writes the database to `out` and the companions to `out`.companions; names them when all is verified."""
+def restore(version, out, alone=False):
+    """Writes the database to `out` and, unless it is restored `alone`, the companions to `out`.companions; names them
+    when all is verified."""
     companions = out + ".companions"
-    for path in (out, companions, out + "-wal", out + "-shm", out + "-journal"):
+    members = version.manifest.members[:1] if alone else version.manifest.members
+    for path in (out, *([] if alone else [companions]), out + "-wal", out + "-shm", out + "-journal"):
         must(not os.path.lexists(path), f"{path} exists", "failed")
     mark = f".unseal-{secrets.token_hex(6)}"
-    folder, image, members = companions + mark, out + mark, version.manifest.members
+    folder, image = companions + mark, out + mark
     try:
         maps = dict(zip((m.path for m in version.manifest.stored), version.manifest.maps))
         create(version, members[0], maps, image)
         if members[1:]:
-            os.mkdir(folder, 0o700)
-            extract(version, members[1:], maps, folder)
+            with hinting_at_companions():
+                os.mkdir(folder, 0o700)
+                extract(version, members[1:], maps, folder)
             os.mkdir(companions, 0o700)  # refuses what came to be there meanwhile; rename replaces an empty folder only
         try:
-            os.link(image, out)  # refuses, too
-        except OSError:
-            with contextlib.suppress(FileNotFoundError):
-                os.rmdir(companions)
+            give_name(image, out)  # refuses, too
+        except (Failure, OSError):
+            if members[1:]:
+                with contextlib.suppress(FileNotFoundError):
+                    os.rmdir(companions)
             raise
         if members[1:]:
             os.rename(folder, companions)
@@ -1128,6 +1134,29 @@ def restore(version, out):
         shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             os.remove(image)
+
+
+@contextlib.contextmanager
+def hinting_at_companions():
+    """What fails here leaves a database that is whole."""
+    hint = "the database itself is whole: --no-companions restores it alone"
+    try:
+        yield
+    except Failure as failure:
+        raise Failure(failure.kind, f"{failure.message}; {hint}") from failure
+    except OSError as error:
+        raise Failure("failed", f"{error}; {hint}") from error
+
+
+def give_name(path, new):
+    """By a link, which replaces nothing; where a file system has none (vfat, exFAT, SMB), by a rename after a look."""
+    try:
+        os.link(path, new)
+    except FileExistsError:
+        raise
+    except OSError:
+        must(not os.path.lexists(new), f"{new} exists", "failed")
+        os.rename(path, new)
 
 
 def create(version, member, maps, path):
@@ -1186,9 +1215,11 @@ def command_list(repository, options):
     else:
         form = f"format {FORMAT}"
         print(f"repository {repository.keys.repository.hex()}, {form}, {len(versions)} versions")
+        several = len({v.host for v in versions}) > 1
         for v in versions:
             marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
-            columns = (prefix_of(v, versions), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks)))
+            columns = [prefix_of(v, versions), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks))]
+            columns[3:3] = [plain(v.host)] if several else []
             print("  ".join(columns).rstrip())
     return 13 if any(problem.grave for problem in repository.problems) else 0
 
@@ -1204,7 +1235,7 @@ def choose(repository, text):
     name = text[:-len(":latest")] if ":" in text else None
     found = [v for v in repository.versions if (name is None or v.database == name) and not v.forgotten]
     must(found, f"there is no version of {name or 'any database'}", "no such version")
-    must(len({v.chain for v in found}) == 1, f"{text} fits several databases: use NAME:latest or an id", "usage")
+    demand_one(text, name, found, repository.versions)
     newest = max(found, key=lambda v: v.sequence)
     grave = [p for p in repository.problems if p.grave and p.chain == newest.chain]
     later = [p.text for p in grave if p.sequence > newest.sequence]
@@ -1213,16 +1244,36 @@ def choose(repository, text):
     return newest
 
 
+def demand_one(text, name, found, versions):
+    """Refuses what fits several databases, or one name of several hosts, and says what each is called."""
+    newest = {}
+    for v in found:
+        if v.chain not in newest or newest[v.chain].sequence < v.sequence:
+            newest[v.chain] = v
+    each = sorted(newest.values(), key=lambda v: (v.database, v.host, v.chain))
+    listed = ", ".join(f"{prefix_of(v, versions)} (the newest of {plain(v.database)} of {plain(v.host)})" for v in each)
+    way = "use an id" if name is not None else "use NAME:latest or an id"
+    must(len(each) == 1, f"{text} fits several databases, {way}: {listed}", "usage")
+
+
 def command_restore(repository, options):
     manifest = choose(repository, options.version)
-    restore(Version(repository, manifest), options.output)
+    restore(Version(repository, manifest), options.output, options.no_companions)
+    if options.no_companions and manifest.members[1:]:
+        files = [m for m in manifest.members[1:] if m.type != FOLDER]
+        size = sum(m.length for m in files if m.type == FILE)
+        what = f"{len(files)} companion file{'s' * (len(files) != 1)}, {size} bytes"
+        print(f"unseal: {what}, left out as asked", file=sys.stderr)
+        if os.path.lexists(options.output + ".companions"):
+            print(f"unseal: {options.output}.companions was there before, and is not of this version", file=sys.stderr)
     print(f"restored {prefix_of(manifest, repository.versions)} of {rfc3339(manifest.time)} to {options.output}")
     return 0
 
 
 def command_check(repository, options):
     """Reads everything: all that every version needs, and all bytes of all packs."""
-    failed = [problem.text for problem in repository.problems if problem.grave]
+    failed, unread = [problem.text for problem in repository.problems if problem.grave], []
+    print(f"unseal: each file is decoded into {tempfile.gettempdir()} (TMPDIR) and removed again", file=sys.stderr)
     for manifest in repository.versions:
         try:
             version = Version(repository, manifest)
@@ -1232,6 +1283,12 @@ def command_check(repository, options):
             print(f"{manifest.id.hex()}  sound")
         except Failure as failure:
             failed.append(f"version {manifest.id.hex()}: {failure}")
+        except OSError as error:
+            # It says nothing of the version: this machine has no room, or cannot read.
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            hint = ": name a folder with more room in TMPDIR" if full else ""
+            unread.append(f"version {manifest.id.hex()} was not read: {error}{hint}")
+            print(f"unseal: {unread[-1]}", file=sys.stderr)
     packs = 0
     for chain in repository.names("packs", r"[0-9a-f]{32}", folders=True):
         for name in repository.names(f"packs/{chain}", r"[0-9a-f]{64}"):
@@ -1254,7 +1311,8 @@ def command_check(repository, options):
                 field.end()
     failed += [problem.text for problem in repository.problems[before:] if problem.grave]
     print(f"{len(repository.versions)} versions and {packs} packs read, {len(failed)} problems")
-    must(not failed, "; ".join(failed), "damaged")
+    must(not failed, "; ".join(failed + unread), "damaged")
+    must(not unread, "; ".join(unread), "failed")
     return 0
 
 
@@ -1295,8 +1353,10 @@ def arguments():
     restoring = commands.add_parser("restore", help="write a version's database and companions")
     restoring.add_argument("version", help="beginning of an id, latest, or NAME:latest")
     restoring.add_argument("-o", "--output", metavar="OUT", required=True)
+    restoring.add_argument("--no-companions", action="store_true", help="the database alone")
     restoring.set_defaults(run=command_restore)
-    commands.add_parser("check", help="read and verify everything").set_defaults(run=command_check)
+    needs = "read and verify everything; TMPDIR (/tmp) needs room for the largest file"
+    commands.add_parser("check", help=needs, description=needs).set_defaults(run=command_check)
     return parser
 
 

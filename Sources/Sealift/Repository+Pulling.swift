@@ -27,18 +27,22 @@ extension Repository {
   ///     `app@2026-11-20T12:00:00Z` (the newest not later than that).
   ///   - path: of a file that does not exist; nor do side files (-wal, -shm, -journal) of that name.
   ///   - head: refuse when the target does not hold this head (``Version/head``), or something that follows it.
+  ///   - companions: `false` leaves out what comes with the database, which comes back also where its companions are
+  ///     damaged or have no room; a remark says what was left out.
   ///   - progress: throwing from it ends the pull, and the error is passed on; once the file is there, what it throws
   ///     is ignored. Called on any thread.
   /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `usage` (with the code
   ///   `destinationExists` or `sideFileExists`), `failed`; `CancellationError`; or what `progress` threw.
   @discardableResult
   public func pull(
-    _ version: String, to path: String, expecting head: String? = nil,
+    _ version: String, to path: String, expecting head: String? = nil, companions: Bool = true,
     progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
   ) async throws -> Pulled {
     try await reporting(to: progress) { [target] world in
       let selector = try VersionSelector(parsing: version)
-      let outcome = try await Pull(world).run(selector, from: target, to: .file(path), expect: head)
+      var pull = Pull(world)
+      pull.leavesCompanions = !companions
+      let outcome = try await pull.run(selector, from: target, to: .file(path), expect: head)
       return Pulled(
         version: Version(outcome.version), path: path, companionsFolder: outcome.companionsFolder,
         supportFolder: outcome.supportFolder, check: outcome.check)

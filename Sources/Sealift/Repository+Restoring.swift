@@ -30,11 +30,13 @@ extension Repository {
   /// to lie in `FILE.companions`; what stands there is moved aside, to a name that ends in `.before-` and the time. On a file
   /// system where SQLite's locks cannot be trusted (NFS, SMB, most of FUSE) it is refused, with the code `untrustedLocks`.
   /// - Parameters:
-  ///   - version: as in ``pull(_:to:expecting:progress:)``.
+  ///   - version: as in ``pull(_:to:expecting:companions:progress:)``.
   ///   - path: of the database, which has to be there.
   ///   - keepsUndo: whether the old content is kept as a file beside it first.
   ///   - busy: how long to wait while somebody else has the database locked.
   ///   - head: refuse when the target does not hold this head (``Version/head``), or something that follows it.
+  ///   - companions: `false` leaves out what comes with the database; what stands in `FILE.companions` stays as it is, and
+  ///     a remark says what was left out.
   ///   - progress: throwing from it ends the restore, and the error is passed on; once the new content is there, what it
   ///     throws is ignored. Called on any thread.
   /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `sourceUnreadable` (with the code
@@ -42,14 +44,16 @@ extension Repository {
   @discardableResult
   public func restore(
     _ version: String, live path: String, keepsUndo: Bool = true,
-    busy: Snapshot.BusyPolicy = .retry(upTo: .seconds(30)), expecting head: String? = nil,
+    busy: Snapshot.BusyPolicy = .retry(upTo: .seconds(30)), expecting head: String? = nil, companions: Bool = true,
     progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
   ) async throws -> Restored {
     try await reporting(to: progress) { [target] world in
       var request = Restore.Request(place: .file(path), mode: .live)
       (request.keepsUndo, request.busyTimeout, request.expect) = (keepsUndo, busy.patience, head)
       let selector = try VersionSelector(parsing: version)
-      let outcome = try await Restore(Pull(world)).run(selector, from: target, request)
+      var pull = Pull(world)
+      pull.leavesCompanions = !companions
+      let outcome = try await Restore(pull).run(selector, from: target, request)
       return Restored(
         version: Version(outcome.pulled.version), undoCopy: outcome.undoCopy,
         companionsFolder: outcome.pulled.companionsFolder, supportFolder: outcome.pulled.supportFolder,

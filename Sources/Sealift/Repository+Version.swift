@@ -27,7 +27,7 @@ extension Repository {
     /// SHA-256 of the file that a pull writes, in hexadecimal.
     public let sha256: String
     /// A code to note elsewhere: who has it can prove later that the target was not rolled back. See
-    /// ``Repository/pull(_:to:expecting:progress:)``.
+    /// ``Repository/pull(_:to:expecting:companions:progress:)``.
     public let head: String
   }
 }

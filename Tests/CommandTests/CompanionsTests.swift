@@ -54,6 +54,19 @@ import Testing
     #expect(pulled.status == 0 && pulled.error.contains("persistent history"))
     #expect(try names(in: home.program.file(".Moved_SUPPORT/_EXTERNAL_DATA")) == store.files.keys.sorted())
 
+    // Without them, as a file and as a stream.
+    let alone = try await home(
+      "pull", "Store:latest", "-o", home.program.file("Alone.sqlite"), "--no-companions", "--json")
+    #expect(alone.status == 0 && alone.output.contains(#""leftOut":{"files":2,"bytes":"#), "\(alone.error)")
+    #expect(alone.output.contains("external files, which were left out") && !home.program.exists(".Alone_SUPPORT"))
+    let plan = try await home.must(
+      "pull", "Store:latest", "-o", home.program.file("Plan.sqlite"), "--no-companions", "-n")
+    #expect(plan.contains("without its 2 companion files ("))
+    let config = home.program.file("config.json")
+    let streamed = try await home.program.shell(
+      "\"$0\" --config '\(config)' pull Store:latest -o - --no-companions | cmp - Alone.sqlite")
+    #expect(streamed.status == 0 && streamed.error.contains("left out as asked"), "\(streamed.error)")
+
     // To its own place only where the configuration has the database.
     let placed = try await home("restore", "app:latest", "--to", home.program.file("app.db"), "--replace")
     #expect(placed.status == 0 && placed.error.contains("with it: \(home.program.file("att"))"), "\(placed.error)")

@@ -56,6 +56,22 @@ import Testing
     #expect(stat("\(folder)/config.json", &status) == 0 && status.st_mode & 0o777 == 0o640)
   }
 
+  @Test func `companions can be left out, and what stands there stays`() async throws {
+    let remarks = Told<String>()
+    var options = Repository.Options()
+    options.onRemark = { remarks.append($0) }
+    let repository = try await bench.makeRepository(options)
+    let version = try await repository.push(app).version
+    let pulled = try await repository.pull(version.id, to: bench.scratch.file("new.db"), companions: false)
+    #expect(pulled.companionsFolder == nil && allFiles(in: bench.scratch.file("new.db.companions")).isEmpty)
+    mkdir(bench.database + ".companions", 0o700)
+    try write("mine", to: "app.db.companions/mine")
+    let restored = try await repository.restore(version.id, live: bench.database, companions: false)
+    #expect(restored.movedAside.isEmpty && restored.companionsFolder == nil)
+    #expect(allFiles(in: bench.database + ".companions") == ["mine"])
+    #expect(remarks.values.count { $0.contains("left out as asked") } == 2)
+  }
+
   @Test func `a live restore says where they are, and where those before them went`() async throws {
     let repository = try await bench.makeRepository()
     let first = try await repository.push(app).version

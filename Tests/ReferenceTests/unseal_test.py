@@ -3,8 +3,9 @@
 
     python3 Tests/ReferenceTests/unseal_test.py
 """
-import contextlib, hashlib, importlib.util, io, json, os, random, shutil, stat, struct, subprocess, sys, tempfile
+import contextlib, errno, hashlib, importlib.util, io, json, os, random, shutil, stat, struct, subprocess, sys, tempfile
 import unittest
+from unittest import mock
 
 import make_repository as maker
 
@@ -742,6 +743,75 @@ class Hostile(Scratch):
         newest = max(p for p in self.files if "/versions/" in p)
         shutil.copy(newest, elsewhere)
         self.assertIn("not that of its name", run(self.root, *self.key, "list")[2])
+
+    # What is whole comes back all the same
+
+    def damage(self, index):
+        """Flips a byte of a frame that a member of the second version needs; gives the version's id."""
+        options = unseal.arguments().parse_args([self.root, *self.key, "list"])
+        repository = unseal.open_repository(self.root, unseal.read_secret(options))
+        manifest = next(v for v in repository.versions if v.sequence == 2)
+        version = unseal.Version(repository, manifest)
+        member, a_map = list(zip(manifest.stored, manifest.maps))[index]
+        piece = next(p for p in version.pieces(member, *a_map) if p.number not in (unseal.ZEROS, unseal.THE_MANIFEST))
+        sealed = version.object(piece.number)
+        path = os.path.join(self.root, "packs", manifest.chain, sealed.name)
+        content = bytearray(read(path))
+        content[sealed.frames[piece.frame].offset] ^= 1
+        write(path, content)
+        return manifest.id.hex()
+
+    def test_a_damaged_companion_does_not_lock_its_database_out(self):
+        identity, out = self.damage(1), self.path("out")
+        code, _, err = run(self.root, *self.key, "restore", identity, "-o", out)
+        self.assertEqual((code, "--no-companions" in err), (13, True), err)
+        self.assertEqual([n for n in os.listdir(self.scratch) if n.startswith("out")], [])
+        write(out + ".companions", b"mine")
+        code, _, err = run(self.root, *self.key, "restore", identity, "-o", out, "--no-companions")
+        self.assertEqual((code, "1 companion file, 3000 bytes, left out as asked" in err), (0, True), err)
+        self.assertEqual((digest(out), read(out + ".companions")), (self.versions[identity]["sha256"], b"mine"))
+
+    def test_a_damaged_database_is_no_matter_of_its_companions(self):
+        identity = self.damage(0)
+        code, _, err = run(self.root, *self.key, "restore", identity, "-o", self.path("out"))
+        self.assertEqual((code, "--no-companions" in err), (13, False), err)
+
+    def test_a_file_system_without_links_gets_the_file_by_a_rename(self):
+        identity, out = self.chain.versions[-1]["id"], self.path("out")
+        with mock.patch.object(os, "link", side_effect=OSError(errno.EPERM, "no links here")):
+            code, _, err = run(self.root, *self.key, "restore", identity, "-o", out)
+        self.assertEqual((code, digest(out)), (0, self.versions[identity]["sha256"]), err)
+        self.assertEqual(sorted(n for n in os.listdir(self.scratch) if n.startswith("out")), ["out", "out.companions"])
+
+        def taken(_, new):
+            write(new, b"mine")
+            raise OSError(errno.ENOTSUP, "no links here")
+
+        os.remove(out)
+        shutil.rmtree(out + ".companions")
+        with mock.patch.object(os, "link", side_effect=taken):
+            code, _, err = run(self.root, *self.key, "restore", identity, "-o", out)
+        self.assertEqual((code, read(out)), (1, b"mine"), err)
+        self.assertEqual([n for n in os.listdir(self.scratch) if n.startswith("out")], ["out"])
+
+    def test_check_tells_a_full_disk_from_damage_and_names_the_way_out(self):
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with mock.patch.object(tempfile, "TemporaryFile", side_effect=full):
+            code, out, err = run(self.root, *self.key, "check")
+        self.assertEqual((code, out.count("sound"), err.count("was not read")), (1, 0, 4), err)
+        self.assertIn("in TMPDIR", err)
+        self.assertIn("2 versions and", out)
+
+    def test_a_name_of_several_hosts_is_refused_with_what_each_is_called(self):
+        self.assertNotIn("harbour", run(self.root, *self.key, "list")[1])
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+        other = maker.Chain(self.forge, "app", host="island").push([image])
+        code, _, err = run(self.root, *self.key, "restore", "app:latest", "-o", self.path("out"))
+        self.assertEqual((code, "use NAME:latest" in err), (2, False), err)
+        for host, version in (("harbour", self.chain.versions[-1]), ("island", other)):
+            self.assertIn(f"{version['id'][:8]} (the newest of app of {host})", err)
+            lines = run(self.root, *self.key, "list")[1].splitlines()
+            self.assertTrue(any(l.startswith(version["id"][:8]) and host in l for l in lines))
 
 
 if __name__ == "__main__":

@@ -41,8 +41,7 @@ final class StagedCompanions: Sendable {
   private init(_ reader: VersionReader, beside path: String, _ owners: MemberOwners?) throws {
     let members = reader.core.members.dropFirst()
     folder = RestoredFile.folder(of: path)
-    let name = MemberPath.components(path).last ?? ""
-    let prefix = Self.prefix(name)
+    let prefix = Self.prefix(MemberPath.components(path).last ?? "")
     Self.sweep(folder, prefix)
     let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))", owners)
     // Held while we live: a later restore removes only what nobody holds.
@@ -141,6 +140,11 @@ final class StagedCompanions: Sendable {
 
   /// Removes what was not named.
   func discard() { tree.remove() }
+
+  /// Removes what restores that were killed left beside a file.
+  static func sweep(beside path: String) {
+    sweep(RestoredFile.folder(of: path), prefix(MemberPath.components(path).last ?? ""))
+  }
 
   private static func prefix(_ name: String) -> String { ".\(shortName(name)).sealift-members-" }
 

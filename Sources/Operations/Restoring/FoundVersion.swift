@@ -8,6 +8,8 @@ struct FoundVersion: Sendable {
   let manifest: StoredManifest
   let repository: Repository
   let state: StateFolder?
+  /// What comes with the database is left where it is: at the target, and at the destination.
+  var leavesCompanions = false
 
   /// What it holds is a database image.
   var isImage: Bool { manifest.core?.members.first?.file?.unitType == .page }
@@ -15,8 +17,13 @@ struct FoundVersion: Sendable {
   /// Permission bits of a new file with it: an image belongs to whoever restores it, another file comes back as it was.
   var permissions: UInt32 { isImage ? 0o600 : manifest.core?.members.first.map { $0.mode & 0o777 } ?? 0o600 }
 
-  /// Paths of the members that are not the database.
-  var companions: [String] { manifest.core?.members.dropFirst().map(\.path) ?? [] }
+  /// The members that come with the database, as far as they are restored.
+  var companionMembers: ArraySlice<Core.Member> {
+    leavesCompanions ? [] : manifest.core?.members.dropFirst() ?? []
+  }
+
+  /// Their paths.
+  var companions: [String] { companionMembers.map(\.path) }
 
   init(_ manifest: StoredManifest, _ repository: Repository, _ state: StateFolder?, target: String) throws {
     guard let summary = VersionSummary(manifest, target: target) else {

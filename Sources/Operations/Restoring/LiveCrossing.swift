@@ -44,7 +44,8 @@ final class LiveCrossing: Sendable {
     state.withLock { $0.isCommitting = true }
   }
 
-  func end() { try? intent.remove() }
+  /// Files that were left alone are as those that were killed have left them: they stay named.
+  func end() { if !beside.leavesOut { try? intent.remove() } }
 
   /// - Parameter isUntouched: the transaction was rolled back, if there was one.
   /// - Returns: the error, with what a person has to know in order to go on.

@@ -27,6 +27,8 @@ package struct Pull: Sendable {
     package var supportFolder: String?
     /// It is byte for byte what was pushed.
     package var identical = true
+    /// What was left out because that was asked for.
+    package var leftOut: LeftOut?
   }
 
   package enum CheckTime: String, Sendable {
@@ -40,6 +42,8 @@ package struct Pull: Sendable {
   package var alwaysChecks = false
   /// What is changed before the file gets its name.
   package var makeOver = MakeOver()
+  /// Restore the database alone: what comes with it is not fetched, and what stands of it at the destination is not touched.
+  package var leavesCompanions = false
   /// How it is looked at; tests count that.
   package var check: Push.Check = { try await checkImage(at: $0) }
   /// Of a restore that fails, so many bytes are worth a file that lies about until the next one. Tests make it small.
@@ -55,7 +59,7 @@ package struct Pull: Sendable {
   ) async throws -> Outcome {
     do {
       if case .file(let path) = destination { try RestoredFile.refuseIfPresent(path) }
-      let found = try await FoundVersion.find(selector, at: target, world, expect: expect)
+      let found = try await find(selector, at: target, expect: expect)
       switch destination {
       case .file(let path): return try await restore(found, to: path)
       case .descriptor(let descriptor): return try await stream(found, to: descriptor)
@@ -65,9 +69,17 @@ package struct Pull: Sendable {
     }
   }
 
+  /// - Parameter expect: as of `run`.
+  func find(_ selector: VersionSelector, at target: TargetAccess, expect: String?) async throws -> FoundVersion {
+    var found = try await FoundVersion.find(selector, at: target, world, expect: expect)
+    found.leavesCompanions = leavesCompanions
+    return found
+  }
+
   func restore(_ found: FoundVersion, to path: String) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
     try found.demandFreePlaces(for: Restore.Request(place: .file(path)), beside: path)
+    tellDoubt(RestoreRoom(found, beside: path, makeOver))
     let spooled = try await spool(found, for: path)
     defer { spooled.discard() }
     let published = try await keeping(spooled) {
@@ -80,6 +92,7 @@ package struct Pull: Sendable {
       throw givenUp(spooled.file, after: error)
     }
     if let caution = spooled.reader.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
+    tellLeftOut(found)
     return outcome(found, spooled, path, published)
   }
 
@@ -89,7 +102,7 @@ package struct Pull: Sendable {
     of found: FoundVersion, _ reader: VersionReader, beside path: String
   ) async throws -> StagedCompanions.Published? {
     let done = Counter()
-    let staged = try await StagedCompanions.restore(reader, beside: path) { [reporter = world.reporter] count in
+    let staged = try await found.stagedCompanions(reader, beside: path) { [reporter = world.reporter] count in
       reporter.progress(
         Progress(
           .fetching, subject: found.summary.database, bytesDone: found.summary.size + done.add(count), bytesTotal: nil))
@@ -103,17 +116,20 @@ package struct Pull: Sendable {
   ) -> Outcome {
     Outcome(
       version: found.summary, path: path, check: spooled.check, checkedAt: spooled.checkedAt,
-      companionsFolder: published?.folder, supportFolder: published?.supportFolder, identical: spooled.isIdentical)
+      companionsFolder: published?.folder, supportFolder: published?.supportFolder, identical: spooled.isIdentical,
+      leftOut: found.leftOut)
   }
 
   /// Written to a spool first: not a byte leaves before the whole is verified.
   private func stream(_ found: FoundVersion, to descriptor: Int32) async throws -> Outcome {
     guard found.companions.isEmpty else {
       throw OperationError(
-        .usage, "this version has companion files, which cannot be streamed", hint: "Pull it into a file with -o FILE.")
+        .usage, "this version has companion files, which cannot be streamed",
+        hint: "Pull it into a file with -o FILE, or leave them out with --no-companions.")
     }
     return try await withPrivateImage(of: found) { spooled in
       try spooled.file.copy(to: descriptor)
+      tellLeftOut(found)
       return outcome(found, spooled, nil)
     }
   }

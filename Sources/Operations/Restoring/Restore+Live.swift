@@ -11,6 +11,7 @@ extension Restore {
     try ReplaceIntent(database: path).demandSettled()
     try Self.demandDatabase(path)
     try found.demandRoomForNames(of: request, beside: path)
+    pull.tellDoubt(RestoreRoom(found, intoUnread: path, keepsUndo: request.keepsUndo, state: world.stateFolder))
     // What a restore that was killed left there.
     try RestoredFile.sweep(besides: path)
     return try await pull.withPrivateImage(of: found) { spooled in

@@ -12,6 +12,7 @@ extension Restore {
     try SetAside.demandMovable(path)
     try found.demandRoomForNames(of: request, beside: path)
     if let remark = use.remark { world.reporter.notice(remark) }
+    pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver))
     let spooled = try await pull.spool(found, for: path, replacing: true)
     defer { spooled.discard() }
     let beside = try await pull.keeping(spooled) {
@@ -75,7 +76,7 @@ extension Restore {
     case .inBetween(let earlier):
       world.reporter.notice(
         "going on with an earlier restore of \(path) that did not end; the old database is \(earlier)")
-      var aside = SetAside(path, continuing: earlier)
+      var aside = SetAside(path, continuing: earlier, leavingCompanions: beside.leavesOut)
       try settle(intent, earlier, beside, time)
       try aside.takeAlong(time)
       try demandNobody(aside, [])
@@ -120,7 +121,7 @@ extension Restore {
   private func moveAside(
     _ path: String, _ time: String, _ intent: ReplaceIntent, _ beside: RestoreBeside
   ) throws -> SetAside {
-    var aside = SetAside(path, time: time)
+    var aside = SetAside(path, time: time, leavingCompanions: beside.leavesOut)
     guard !aside.plan.isEmpty else {
       try intent.remove()
       return aside

@@ -94,8 +94,7 @@ package struct Restore: Sendable {
 
   package func run(_ selector: VersionSelector, from target: TargetAccess, _ request: Request) async throws -> Outcome {
     try await told(target) {
-      let found = try await FoundVersion.find(selector, at: target, world, expect: request.expect)
-      return try await restore(found, request)
+      try await restore(try await pull.find(selector, at: target, expect: request.expect), request)
     }
   }
 
@@ -104,8 +103,7 @@ package struct Restore: Sendable {
     _ selector: VersionSelector, from target: TargetAccess, _ request: Request
   ) async throws -> RestorePreview {
     try await told(target) {
-      let found = try await FoundVersion.find(selector, at: target, world, expect: request.expect)
-      return try await RestorePreview(found, request, self)
+      try await RestorePreview(try await pull.find(selector, at: target, expect: request.expect), request, self)
     }
   }
 
@@ -126,14 +124,17 @@ package struct Restore: Sendable {
       case .replace: try await replace(found, at: try Self.realPlace(of: path), request)
       case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request)
       }
-    try? unfinished.remove()
+    // Files that are left alone are as the one that did not end has left them.
+    if !found.leavesCompanions { try? unfinished.remove() }
     if let caution = found.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
+    pull.tellLeftOut(found)
     return outcome
   }
 
   private func restoreNew(_ found: FoundVersion, at path: String, _ request: Request) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
     try found.demandFreePlaces(for: request, beside: path)
+    pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver))
     let spooled = try await pull.spool(found, for: path)
     defer { spooled.discard() }
     let beside = try await pull.keeping(spooled) {

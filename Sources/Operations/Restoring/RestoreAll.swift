@@ -17,6 +17,8 @@ package struct RestoreAll: Sendable {
     package var database: String
     package var outcome: Restore.Outcome?
     package var preview: RestorePreview?
+    /// The version stood there to the byte before this run, as one that was cut has left it. Nothing was done.
+    package var alreadyThere = false
   }
 
   package struct Outcome: Sendable {
@@ -101,25 +103,35 @@ package struct RestoreAll: Sendable {
     let facts = try await chains.newest(of: database)
     let state = StateFolder(reading: pull.world.stateFolder, repository: chains.repository.id)
     let manifest = try await chains.repository.readManifest(facts.name, state: state)
-    let found = try FoundVersion(manifest, chains.repository, state, target: target.name)
+    var found = try FoundVersion(manifest, chains.repository, state, target: target.name)
+    found.leavesCompanions = pull.leavesCompanions
     let restore = Restore(pull)
     var done = Done(database: database.name)
     switch work {
     case .pull(let folder):
       let path = "\(folder)/\(Self.fileName(database.name))"
+      let request = Restore.Request(place: .file(path))
+      done.alreadyThere = try pull.stands(found, at: path, request)
       if dryRun {
         done.preview = RestorePreview(found, newFile: path, pull.makeOver)
+      } else if done.alreadyThere {
+        done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
       } else {
         done.outcome = Restore.Outcome(pulled: try await pull.restore(found, to: path), mode: .new)
       }
     case .restore(var request, let paths):
-      request.place = .home(paths[database.name] ?? "")
+      let path = paths[database.name] ?? ""
+      request.place = .home(path)
+      done.alreadyThere = try request.mode == .new && pull.stands(found, at: path, request)
       if dryRun {
         done.preview = try await RestorePreview(found, request, restore)
+      } else if done.alreadyThere {
+        done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
       } else {
         done.outcome = try await restore.restore(found, request)
       }
     }
+    if done.alreadyThere { done.preview?.refusal = nil }
     if let refusal = done.preview?.refusal { throw refusal }
     return done
   }

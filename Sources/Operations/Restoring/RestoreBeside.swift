@@ -15,6 +15,8 @@ final class RestoreBeside: Sendable {
   private let path: String
   private let mode: Restore.Mode
   private let layout: CompanionsPlace.Layout
+  /// What stands there is not touched, whatever the version has.
+  let leavesOut: Bool
   private let staged: StagedCompanions?
   private let done = Locked(Done())
 
@@ -26,13 +28,14 @@ final class RestoreBeside: Sendable {
     self.path = path
     mode = request.mode
     layout = found.layout(of: request, at: path)
+    leavesOut = found.leavesCompanions
     let places = found.companionPlaces(of: request, beside: path)
     try CompanionsPlace.demandOwn(places, beside: path)
     try CompanionsPlace.demandWay(to: places, beside: path)
     let owners = MemberOwners(of: places, database: Restore.model(of: path))
     try found.demandFreePlaces(for: request, beside: path)
     let count = Counter()
-    staged = try await StagedCompanions.restore(reader, beside: path, owners: owners) {
+    staged = try await found.stagedCompanions(reader, beside: path, owners: owners) {
       [reporter = restore.world.reporter] bytes in
       reporter.progress(
         Progress(

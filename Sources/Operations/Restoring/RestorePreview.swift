@@ -16,16 +16,28 @@ package struct RestorePreview: Sendable {
   package var free: Int?
   /// Bytes that it would take there before it has ended, at most: holes in companions are counted.
   package var needed = 0
+  /// Bytes that earlier restores left there, and which come back.
+  private var regained = 0
   package var moves: [Restore.Move] = []
   /// Where a live restore would keep the old content.
   package var undoCopy: String?
   package var use: DatabaseUse?
-  /// Paths of the members that are not the database.
+  /// Paths of the members that come with the database.
   package var companions: [String]
+  /// What of the version would be left out because that was asked for.
+  package var leftOut: LeftOut?
   /// It would be repacked, or say another journal mode of itself.
   package var identical: Bool
   /// Why it would not be done.
   package var refusal: OperationError?
+
+  /// What may go wrong though nothing is against it: there may be too little room.
+  package var doubt: String? {
+    guard refusal == nil, let free else { return nil }
+    return RestoreRoom.doubt(
+      in: RestoredFile.folder(of: path), free: free, regained: regained, most: needed,
+      hasCompanions: !companions.isEmpty)
+  }
 
   /// Of a pull into a new file.
   init(_ found: FoundVersion, newFile path: String, _ makeOver: MakeOver) {
@@ -33,6 +45,7 @@ package struct RestorePreview: Sendable {
     self.path = path
     mode = .new
     companions = found.companions
+    leftOut = found.leftOut
     identical = makeOver.isNothing
     permissions = found.permissions
     note { try makeOver.demandImage(found) }
@@ -66,7 +79,8 @@ package struct RestorePreview: Sendable {
     if mode == .replace {
       note { try use.demandNobody(real) }
       note { try SetAside.demandMovable(real) }
-      moves = SetAside(real, time: now).plan.map { Restore.Move(from: $0.from, to: $0.to) }
+      let aside = SetAside(real, time: now, leavingCompanions: found.leavesCompanions)
+      moves = aside.plan.map { Restore.Move(from: $0.from, to: $0.to) }
     } else {
       identical = false
       note { try LockTrust.demand(real) }
@@ -107,7 +121,7 @@ package struct RestorePreview: Sendable {
   private mutating func lookAtFolder(_ room: RestoreRoom) {
     let folder = RestoredFile.folder(of: path)
     let known = RestoreRoom.free(in: folder)
-    (free, needed) = (known, room.most)
+    (free, needed, regained) = (known, room.most, room.regained)
     note {
       guard known != nil else { throw RestoredFile.noFolder(folder) }
       try RestoredFile.demandWritable(folder)
@@ -127,8 +141,7 @@ extension Pull {
     _ selector: VersionSelector, from target: TargetAccess, to path: String, expect: String? = nil
   ) async throws -> RestorePreview {
     do {
-      let found = try await FoundVersion.find(selector, at: target, world, expect: expect)
-      return RestorePreview(found, newFile: path, makeOver)
+      return RestorePreview(try await find(selector, at: target, expect: expect), newFile: path, makeOver)
     } catch {
       throw OperationError(error, doing: "pulling from \(target.name)")
     }

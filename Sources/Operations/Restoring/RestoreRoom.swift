@@ -15,13 +15,19 @@ struct RestoreRoom {
   private let needs: [Need]
   /// Bytes in the database's folder, at most.
   let most: Int
+  /// What earlier restores left there, which is taken over or removed.
+  let regained: Int
+  private let folder: String
+  private let hasCompanions: Bool
 
   /// Of a file of its own, which takes the place of another one only when it is complete; one that is repacked stands
   /// beside the one that it is made of, and is no larger. What an earlier restore left there is taken over, or removed.
   init(_ found: FoundVersion, beside path: String, _ makeOver: MakeOver) {
     let size = found.summary.size
-    let bytes = max(0, size - RestoredFile.leftoverBytes(besides: path))
-    needs = [Need(folder: RestoredFile.folder(of: path), bytes: bytes)]
+    regained = RestoredFile.leftoverBytes(besides: path)
+    folder = RestoredFile.folder(of: path)
+    hasCompanions = !found.companions.isEmpty
+    needs = [Need(folder: folder, bytes: max(0, size - regained))]
     most = [size, makeOver.vacuum ? size : 0, found.companionBytes].clampedSum
   }
 
@@ -29,12 +35,42 @@ struct RestoreRoom {
   /// pages in WAL mode, else the old ones that they take the place of, and those that the database grows by. Of a database
   /// that shrinks, the journal may hold the pages at its end too.
   init(_ found: FoundVersion, into live: LiveDestination, at path: String, keepsUndo: Bool, state: String) {
+    self.init(found, into: live.size, isWAL: live.isWAL, at: path, keepsUndo: keepsUndo, state: state)
+  }
+
+  /// Of a live restore into a database that is not looked into: this process may have it open.
+  init(_ found: FoundVersion, intoUnread path: String, keepsUndo: Bool, state: String) {
+    var status = stat()
+    let size = stat(path, &status) == 0 ? Int(status.st_size) : 0
+    let isWAL = FileIdentity(at: path + "-wal") != nil
+    self.init(found, into: size, isWAL: isWAL, at: path, keepsUndo: keepsUndo, state: state)
+  }
+
+  /// - Parameter old: bytes of the database that is there.
+  private init(
+    _ found: FoundVersion, into old: Int, isWAL: Bool, at path: String, keepsUndo: Bool, state: String
+  ) {
     let size = found.summary.size
-    let undo = keepsUndo ? live.size : 0
-    needs = [
-      Need(folder: state, bytes: size), Need(folder: RestoredFile.folder(of: path), bytes: [size, undo].clampedSum),
-    ]
-    most = [live.isWAL ? size : max(size, live.size), undo, found.companionBytes].clampedSum
+    let undo = keepsUndo ? old : 0
+    regained = RestoredFile.leftoverBytes(besides: path)
+    folder = RestoredFile.folder(of: path)
+    hasCompanions = !found.companions.isEmpty
+    needs = [Need(folder: state, bytes: size), Need(folder: folder, bytes: [size, undo].clampedSum)]
+    most = [isWAL ? size : max(size, old), undo, found.companionBytes].clampedSum
+  }
+
+  /// What to say where not surely everything fits; `nil` where it does.
+  var doubt: String? {
+    Self.free(in: folder).flatMap { free in
+      Self.doubt(in: folder, free: free, regained: regained, most: most, hasCompanions: hasCompanions)
+    }
+  }
+
+  static func doubt(in folder: String, free: Int, regained: Int, most: Int, hasCompanions: Bool) -> String? {
+    guard [free, regained].clampedSum < most else { return nil }
+    let room = "\(folder) has \(free >> 20) MiB free, and up to \((most >> 20) + 1) MiB may be needed"
+    return hasCompanions
+      ? "\(room): the companions may not fit (--no-companions leaves them out)" : "\(room): it may not fit"
   }
 
   /// - Throws: `.failed`, code `noSpace`, for a disk with less room than is surely needed there.
@@ -71,7 +107,5 @@ struct RestoreRoom {
 
 extension FoundVersion {
   /// Bytes of all files that come with the database, holes counted.
-  fileprivate var companionBytes: Int {
-    (manifest.core?.members.dropFirst() ?? []).map { Int(clamping: $0.file?.length ?? 0) }.clampedSum
-  }
+  fileprivate var companionBytes: Int { companionMembers.map { Int(clamping: $0.file?.length ?? 0) }.clampedSum }
 }

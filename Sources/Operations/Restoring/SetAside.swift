@@ -18,19 +18,24 @@ struct SetAside {
   private(set) var moves: [Move] = []
   /// All that is the old database's, also what was not moved yet or has come back.
   private var own: [Move] = []
+  /// The companions of the database in its place are those of the next one too.
+  private let leavesCompanions: Bool
 
   /// - Parameters:
   ///   - database: its real path.
   ///   - time: as in file names.
-  init(_ database: String, time: String) {
+  ///   - leavingCompanions: what stands beside it, and is no side file, stays.
+  init(_ database: String, time: String, leavingCompanions: Bool = false) {
     self.database = database
     aside = Self.freeName(database, time)
+    leavesCompanions = leavingCompanions
   }
 
   /// - Parameter earlier: the name that a restore which was killed gave to it.
-  init(_ database: String, continuing earlier: String) {
+  init(_ database: String, continuing earlier: String, leavingCompanions: Bool = false) {
     self.database = database
     aside = earlier
+    leavesCompanions = leavingCompanions
   }
 
   /// `NAME.before-20261120T120000Z`; with a number behind it when there is such a file.
@@ -47,6 +52,7 @@ struct SetAside {
   static let goesAlong = [".companions"]
 
   private static let endings = SideFiles.endings + goesAlong
+  private var ownEndings: [String] { leavesCompanions ? SideFiles.endings : Self.endings }
 
   /// - Throws: `.failed` where the database's own file is a mount point, as one file given to a container is: it cannot
   ///   get another name. Nor can a side file. So where something stands there, and the name leaves no room for another one.
@@ -67,7 +73,7 @@ struct SetAside {
   var plan: [Move] { moves { FileIdentity(at: $0.from) != nil } }
 
   private func moves(where isMeant: (Move) -> Bool) -> [Move] {
-    ([""] + Self.endings).map { Move(from: database + $0, to: aside + $0) }.filter(isMeant)
+    ([""] + ownEndings).map { Move(from: database + $0, to: aside + $0) }.filter(isMeant)
   }
 
   /// As it stands in the names of what was moved aside.
@@ -125,9 +131,18 @@ struct SetAside {
         try Self.rename(move)
       }
     }
+    if leavesCompanions { try bringCompanionsBack(now) }
     moves = moves { FileIdentity(at: $0.to) != nil }
     own = moves
     try RestoredFile.synchronizeFolder(of: database)
+  }
+
+  /// The restore that was killed had moved them along. What it put in their place goes, under another name.
+  private func bringCompanionsBack(_ now: String) throws {
+    for ending in Self.goesAlong where FileIdentity(at: aside + ending) != nil {
+      try CompanionsPlace.moveAway(database + ending, now)
+      try Self.rename(Move(from: aside + ending, to: database + ending))
+    }
   }
 
   /// Takes the second names away that a restore which was killed gave before it moved anything.
@@ -186,7 +201,7 @@ struct SetAside {
     let old = waiting
     guard !moves.isEmpty, !old.isEmpty else { return nil }
     // What is the old one's and is in its place stays there.
-    let endings = Self.endings.filter { ending in
+    let endings = ownEndings.filter { ending in
       old.contains { $0.ending == ending } || !own.contains { $0.from == database + ending }
     }
     return ShellMoves.undo(database, endings, old, away: undone)
@@ -204,7 +219,7 @@ struct SetAside {
 
   /// In the order in which it comes back. What a restore that was killed left with both names is in its place.
   private var waiting: [ShellMoves.Old] {
-    (Self.endings.reversed() + [""]).map { (ending: $0, path: aside + $0) }.filter { ending, path in
+    (ownEndings.reversed() + [""]).map { (ending: $0, path: aside + $0) }.filter { ending, path in
       guard let file = FileIdentity(at: path) else { return false }
       return file != FileIdentity(at: database + ending)
     }

@@ -46,7 +46,7 @@ extension Pull {
     }
   }
 
-  private struct Checked {
+  struct Checked {
     let outcome: String
     let time: CheckTime?
   }
@@ -67,7 +67,8 @@ extension Pull {
     if content.unitType == .block { try file.setMode(reader.core.members[0].mode) }
     async let durable: Void = file.synchronize()
     let checked =
-      content.unitType == .page ? try await check(file, version) : Checked(outcome: "not a database", time: nil)
+      content.unitType == .page
+      ? try await checked(file.temporaryPath, version) : Checked(outcome: "not a database", time: nil)
     try await durable
     return checked
   }
@@ -89,10 +90,10 @@ extension Pull {
 
   /// What stands in the file is proved to be what SQLite's check saw at push. Where it found that sound, to look at it
   /// again could only say the same.
-  private func check(_ file: RestoredFile, _ version: VersionSummary) async throws -> Checked {
+  func checked(_ path: String, _ version: VersionSummary) async throws -> Checked {
     let wasSound = !version.damaged && !version.notCheckable
     if wasSound, !alwaysChecks { return Checked(outcome: "ok", time: .push) }
-    return Checked(outcome: try describe(try await check(file.temporaryPath), version), time: .restore)
+    return Checked(outcome: try describe(try await check(path), version), time: .restore)
   }
 
   private func describe(_ outcome: CheckOutcome, _ version: VersionSummary) throws -> String {

@@ -41,7 +41,9 @@ struct PackFrames: Sendable {
   static func naming<Value>(_ entry: PackEntry, _ work: () throws -> Value) throws -> Value {
     do { return try work() } catch var error as SealError {
       error.message = "pack \(entry.name.hex.prefix(12)): \(error.message)"
-      error.hint = error.hint ?? "Versions that do not need it can still be restored; `sealift list` shows them all."
+      error.hint =
+        error.hint
+        ?? "Versions that do not need it can still be restored: `sealift check --read-data` reads everything and names those that do, and `sealift pull NAME@TIME` tries an older one."
       throw error
     }
   }
@@ -63,7 +65,9 @@ extension Repository {
       guard error.code == .notFound || error.code == .badRange else { throw error }
       throw RepositoryError(
         .damaged, "pack \(entry.name.hex.prefix(12)) is missing or cut at the target",
-        hint: "Versions that need it cannot be restored; `sealift list` shows the others.", cause: error)
+        hint:
+          "Versions that need it cannot be restored: `sealift check` names them, and `sealift pull NAME@TIME` tries an older one.",
+        cause: error)
     }
     guard bytes.count == range.count else {
       throw RepositoryError(.damaged, "the target gave \(bytes.count) of \(range.count) bytes of a pack")

@@ -11,11 +11,13 @@ struct PullCommand: SealiftCommand {
       The file gets its name only when everything was verified; nothing that exists is replaced. Into a folder it is \
       named after the database and the time. With -o - only verified bytes are written to standard output. --all fetches \
       the newest version of every database of this host, or of the only host there: a target and its key are enough. What \
-      was cut goes on where it was when the same command is run again.
+      was cut goes on where it was when the same command is run again, and with --all what stands there already, to the \
+      byte, counts as done. --no-companions fetches the database alone, where what comes with it is damaged or has no room.
 
         sealift pull latest -o restored.db
         sealift pull app@2026-11-20T12:00:00Z -o /tmp/
         sealift pull app:latest -o - | sqlite3 -readonly /dev/stdin .schema
+        sealift pull app:latest -o restored.db --no-companions
         sealift --target s3://bucket/backup pull --all /srv/restored
       """)
 

@@ -12,7 +12,9 @@ struct RestoreCommand: SealiftCommand {
       What exists is refused, unless one of these is given. --replace moves the old database and its side files aside: \
       nobody may have it open. --live puts the version into the database that is there, in one transaction, whoever has \
       it open. Both print how to take it back. Companions come to lie beside the database where it is by the configuration, \
-      those with an absolute path under their last name, and in FILE.companions beside any other file.
+      those with an absolute path under their last name, and in FILE.companions beside any other file. With \
+      --no-companions the database comes back alone, and the companions that stand there stay as they are. What --all \
+      finds in its place already, to the byte, counts as done.
 
         sealift restore app:latest
         sealift restore app:latest --to /var/lib/app/app.db
@@ -77,9 +79,9 @@ struct RestoreCommand: SealiftCommand {
 
   private func validateTables() throws {
     guard let table else { return }
-    if all || to != nil || replace || live || options.vacuum || options.journal != nil {
+    if all || to != nil || replace || live || options.vacuum || options.journal != nil || options.noCompanions {
       throw ValidationError(
-        "--table goes without --all, --to, --replace, --live, --vacuum and --journal")
+        "--table goes without --all, --to, --replace, --live, --vacuum, --journal and --no-companions")
     }
     if tables(table).contains("") { throw ValidationError("--table is a list of names such as orders,items") }
   }

@@ -19,6 +19,9 @@ struct RetrievalOptions: ParsableArguments {
     help: "Let the restored database be in this journal mode: wal or delete.", completion: .list(["wal", "delete"]))
   var journal: MakeOver.Journal?
 
+  @Flag(help: "Restore the database alone, without its companions; those that stand at the destination stay.")
+  var noCompanions = false
+
   @Flag(name: [.long, .customShort("n")], help: "Say what would be done, and do nothing.")
   var dryRun = false
 
@@ -26,6 +29,7 @@ struct RetrievalOptions: ParsableArguments {
     var pull = Pull(world)
     pull.alwaysChecks = check
     pull.makeOver = MakeOver(vacuum: vacuum, journal: journal)
+    pull.leavesCompanions = noCompanions
     return pull
   }
 }

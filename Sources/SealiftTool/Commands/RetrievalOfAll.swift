@@ -40,11 +40,14 @@ struct RetrievalOfAll {
     all.elsewhere = Set(
       configuration.databases.filter { $0.targets?.contains(settings.name) == false }.map(\.source.name))
     let outcome = try await all.run(work, from: target, host: host) { done in
-      guard let outcome = done.outcome, !session.options.json else { return }
+      guard let outcome = done.outcome, !done.alreadyThere, !session.options.json else { return }
       Retrieval.Report.notes(outcome, session.terminal)
     }
     for name in outcome.passedOver {
       session.terminal.notice("'\(name)' is at \(target.name) and not in the configuration: passed over")
+    }
+    for one in outcome.done {
+      if let doubt = one.preview?.doubt { session.terminal.notice("'\(one.database)': \(doubt)") }
     }
     try tell(outcome, session.terminal)
     return try end(outcome, session.terminal)
@@ -55,14 +58,16 @@ struct RetrievalOfAll {
       return try terminal.result(
         Documents.restoredAll(outcome, dryRun: options.dryRun, notices: terminal.notices))
     }
-    var table = Table([("DATABASE", .left), ("TIME", .left), ("SIZE", .right), ("OUTCOME", .left)])
+    var table = Table(
+      [("DATABASE", .left), ("TIME", .left), ("SIZE", .right), ("OUTCOME", .left)], names: ["DATABASE"])
     for one in outcome.done {
       guard let version = one.outcome?.pulled.version ?? one.preview?.version else { continue }
-      let said = one.preview.map { "would be \($0.path)" } ?? one.outcome?.pulled.path ?? ""
+      let path = one.preview?.path ?? one.outcome?.pulled.path ?? ""
+      let said = one.alreadyThere ? "already there: \(path)" : one.preview == nil ? path : "would be \(path)"
       table.add([one.database, Times.seconds(version.time), ByteCount.text(version.size), said])
     }
     for failure in outcome.failures { table.add([failure.database ?? "?", "", "", "FAILED (\(failure.error.code))"]) }
-    for line in table.lines { try terminal.result(line) }
+    for line in table.lines(within: terminal.manner.width) { try terminal.result(line) }
   }
 
   /// - Throws: the first failure when nothing was done.

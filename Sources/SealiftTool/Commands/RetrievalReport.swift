@@ -61,12 +61,14 @@ extension Retrieval {
       if let free = preview.free {
         lines.append("  \(ByteCount.text(free)) are free there, at most \(ByteCount.text(preview.needed)) are needed")
       }
+      if let doubt = preview.doubt { lines.append("  \(doubt)") }
       if !preview.identical, preview.mode != .live { lines.append("  made over: not byte for byte the version") }
       lines += preview.moves.map { "  \($0.from) would become \($0.to)" }
       if let copy = preview.undoCopy { lines.append("  the old content would be kept in \(copy)") }
       lines += (preview.use?.lines ?? []).map { "  \($0)" }
       if let remark = preview.use?.remark { lines.append("  \(remark)") }
       lines += preview.companions.map { "  with the companion \($0)" }
+      if let leftOut = preview.leftOut { lines.append("  without its \(leftOut.text), as asked") }
       return lines
     }
 

@@ -13,6 +13,7 @@ extension Documents {
       ("supportFolder", .optional(pulled.supportFolder)), ("companions", .strings(outcome.companions)),
       ("identical", .bool(pulled.identical)), ("mode", .string(outcome.mode.rawValue)),
       ("moved", moves(outcome.moved)), ("undoCopy", .optional(outcome.undoCopy)), ("undo", .optional(outcome.undo)),
+      ("leftOut", leftOut(pulled.leftOut)),
     ]
   }
 
@@ -29,8 +30,15 @@ extension Documents {
       ("identical", .bool(preview.identical)),
       ("moved", moves(preview.moves)), ("undoCopy", .optional(preview.undoCopy)),
       ("openedBy", .array((use?.holders ?? []).map(holder))), ("unseen", .array((use?.unseen ?? []).map(holder))),
-      ("companions", .strings(preview.companions)), ("refusal", preview.refusal.map(said) ?? .null),
+      ("companions", .strings(preview.companions)), ("leftOut", leftOut(preview.leftOut)),
+      ("doubt", .optional(preview.doubt)), ("refusal", preview.refusal.map(said) ?? .null),
     ]
+  }
+
+  /// What was not restored because that was asked for.
+  static func leftOut(_ leftOut: LeftOut?) -> Json {
+    guard let leftOut else { return .null }
+    return .object([("files", .number(leftOut.files)), ("bytes", .number(leftOut.bytes))])
   }
 
   static func tables(_ outcome: RestoreTables.Outcome, notices: [String]) -> Json {
@@ -48,7 +56,8 @@ extension Documents {
 
   static func restoredAll(_ outcome: RestoreAll.Outcome, dryRun: Bool, notices: [String]) -> Json {
     let done = outcome.done.map { one in
-      Json.object(one.outcome.map(members) ?? one.preview.map(members) ?? [])
+      Json.object(
+        (one.outcome.map(members) ?? one.preview.map(members) ?? []) + [("alreadyThere", .bool(one.alreadyThere))])
     }
     let failures = outcome.failures.map { failure in
       Json.object([

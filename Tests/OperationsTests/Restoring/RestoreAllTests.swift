@@ -39,11 +39,12 @@ import Testing
     #expect(road.files(in: folder.path) == ["a_b.sqlite", "app.sqlite", "mail.sqlite"])
     let mail = try TestDatabase(folder.file("mail.sqlite"))
     #expect(try mail.rows("SELECT a FROM t") == [["t:host mail"], ["i:1"], ["i:1"]])
-    // What is there is never replaced; the others do not suffer from it.
+    // What is there is done, or another one, which is never replaced; the others do not suffer from it.
     try removeFile(folder.file("app.sqlite"))
+    try SQLite.run("INSERT INTO t VALUES(2)", on: folder.file("mail.sqlite"))
     let again = try await all.run(.pull(into: folder.path), from: road.target, host: nil)
-    #expect(again.done.map(\.database) == ["app"])
-    #expect(again.failures.map(\.database) == ["a/b", "mail"])
+    #expect(again.done.map(\.database) == ["a/b", "app"] && again.done.map(\.alreadyThere) == [true, false])
+    #expect(again.failures.map(\.database) == ["mail"])
     #expect(again.failures.allSatisfy { $0.error.code == "destinationExists" })
   }
 

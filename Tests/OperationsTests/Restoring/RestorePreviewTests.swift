@@ -108,6 +108,21 @@ import Testing
     #expect(wal.needed == wal.version.size + size + companion)
   }
 
+  @Test func `room that may be too little for companions is told, also before the fetch`() async throws {
+    let home = try await Home()
+    var preview = try await home.preview(.new, .file(home.road.scratch.file("new.db")))
+    #expect(preview.refusal == nil && preview.doubt == nil)
+    preview.free = preview.needed - 1
+    #expect(preview.doubt?.contains("--no-companions") == true)
+    preview.free = preview.needed
+    #expect(preview.doubt == nil)
+    // There, nothing is free.
+    await #expect(throws: OperationError.self) {
+      try await Pull(home.road.world).run(.latest(database: "app"), from: home.road.target, to: .file("/proc/new.db"))
+    }
+    #expect(home.road.notices.said.withLock { $0 }.contains { $0.contains("the companions may not fit") })
+  }
+
   /// There, nothing is free.
   @Test func `a place without room`() async throws {
     let home = try await Home()
