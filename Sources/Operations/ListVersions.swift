@@ -76,11 +76,21 @@ package struct ListVersions: Sendable {
 
   private func summaries(of history: ChainHistory, _ lookup: VersionLookup) async throws -> [VersionSummary] {
     let annotations = try await lookup.annotations(of: history)
+    let fork = fork(of: history, lookup)
     return (history.versions + history.displaced).compactMap { facts in
       var version = VersionSummary(facts, target: lookup.targetName, annotations: annotations)
       version?.forgotten = history.isForgotten(facts)
+      version?.fork = fork
       return version
     }
+  }
+
+  /// What a new machine's configuration must say to go on with a chain; `nil` for 0.
+  private func fork(of history: ChainHistory, _ lookup: VersionLookup) -> UInt32? {
+    guard let host = history.host, let database = history.database else { return nil }
+    let keyring = lookup.repository.keys.keyring
+    let fork = CopyLanes.fork(of: history.chain, host: host, database: database, keyring)
+    return fork == 0 ? nil : fork
   }
 
   /// - Throws: `.noSuchVersion`, also when a prefix is ambiguous.
@@ -95,6 +105,7 @@ package struct ListVersions: Sendable {
         throw RepositoryError(.incomplete, "the manifest is no version")
       }
       summary.forgotten = found.history.isForgotten(found.facts)
+      summary.fork = fork(of: found.history, lookup)
       let body = manifest.body
       return Detail(
         summary: summary, copiedFrom: body.remarks.origin?.version.hex,

@@ -26,6 +26,8 @@ package struct VersionSummary: Codable, Sendable {
   package var sha256: String
   /// Format version of the sealed objects.
   package var formatVersion: Int
+  /// The fork number of its chain, where that is not 0. Set where it was found out: nothing at a target says it.
+  package var fork: UInt32?
   /// No rule forgets it.
   package var pinned = false
   /// It does not count any more, and is still there until a prune. Set where that was looked at.

@@ -74,21 +74,21 @@ import Testing
       notCheckable: false, sha256: "00", formatVersion: 0)
   }
 
-  @Test func `the table of versions fits 80 columns, whatever is in it`() {
+  @Test func `the table of versions fits a terminal, whatever is in it`() {
     let long = String(repeating: "very-long-name-", count: 10)
     let versions = [
       version("0123456789abcdef", database: long, tags: [long, long]),
       version("0123456789abcdee", tags: ["x\u{1B}[0m"]),
       version("ff", database: "b"),
     ]
-    let lines = VersionTable.lines(versions)
+    let lines = VersionTable.lines(versions, within: 80)
     #expect(lines.count == 4)
     #expect(lines.allSatisfy { $0.count <= 80 })
     #expect(lines.allSatisfy { !$0.contains("\u{1B}") })
     // Ids that begin alike are shown as long as it takes.
     #expect(lines[1].hasPrefix("0123456789abcdef ") && lines[2].hasPrefix("0123456789abcdee "))
-    #expect(VersionTable.lines([version("0123456789abcdef")])[1].hasPrefix("01234567  2026-"))
-    #expect(VersionTable.lines([]).isEmpty)
+    #expect(VersionTable.lines([version("0123456789abcdef")], within: 80)[1].hasPrefix("01234567  2026-"))
+    #expect(VersionTable.lines([], within: 80).isEmpty)
   }
 
   @Test func `a file in a folder is named after database and time`() {
@@ -129,7 +129,7 @@ import Testing
     let chain = ForgetVersions.ChainPlan(
       database: "app", host: "h\n", versions: versions.map { version($0.id) },
       plan: RetentionPlan(versions, rules: rules, now: 9), forgottenBefore: 4, going: [])
-    let lines = ForgetReport.lines(chain, at: "disk")
+    let lines = ForgetReport.lines(chain, at: "disk", within: 80)
     #expect(lines[0] == "disk: app of h\\n: 2 stay, 1 go, 4 forgotten before")
     #expect(lines[1] == "  01ff  1970-01-01T00:00:00Z  goes   no rule keeps it")
     #expect(lines[2] == "  02ff  1970-01-01T00:00:00Z  stays  last 2 of 2")
@@ -146,16 +146,16 @@ import Testing
   @Test func `marks stand before tags, and the note behind them`() {
     var one = version("00", tags: ["t"])
     (one.pinned, one.note, one.drilledAt, one.drillPassed) = (true, "n", 86_400_000, false)
-    #expect(VersionTable.lines([one])[1].hasSuffix("  (damaged),(drill fail…"))
+    #expect(VersionTable.lines([one], within: 80)[1].hasSuffix("  (damaged),(drill fail…"))
     (one.damaged, one.drillPassed) = (false, true)
-    #expect(VersionTable.lines([one])[1].hasSuffix("  (pinned),t drilled 19…"))
+    #expect(VersionTable.lines([one], within: 80)[1].hasSuffix("  (pinned),t drilled 19…"))
     (one.pinned, one.tags) = (false, [])
-    #expect(VersionTable.lines([one])[1].hasSuffix("B  drilled 1970-01-02 \"n\""))
+    #expect(VersionTable.lines([one], within: 80)[1].hasSuffix("B  drilled 1970-01-02 \"n\""))
     one.drilledAt = nil
     one.tags = ["t"]
-    #expect(VersionTable.lines([one])[1].hasSuffix("  t \"n\""))
+    #expect(VersionTable.lines([one], within: 80)[1].hasSuffix("  t \"n\""))
     one.foundDamaged = "gone"
-    #expect(VersionTable.lines([one])[1].contains("  (found damaged),"))
+    #expect(VersionTable.lines([one], within: 80)[1].contains("  (found damaged),"))
   }
 
   @Test func `ages are told in one unit`() {

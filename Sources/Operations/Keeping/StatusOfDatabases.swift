@@ -52,6 +52,10 @@ package struct StatusOfDatabases: Sendable {
     package var databases: [Database] = []
     package var freshnessProvable: Bool
     package var problems: [OperationError] = []
+    /// This machine's name.
+    package var host = ""
+    /// Other hosts with versions there; `nil` where only some databases were asked for.
+    package var otherHosts: [String]?
   }
 
   package var world: World
@@ -66,9 +70,10 @@ package struct StatusOfDatabases: Sendable {
         lookup.repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
       }
       var outcome = Outcome(target: target.name, freshnessProvable: lookup.isFreshnessProvable())
-      let histories = try await lookup.histories(of: chains.map(Set.init)).filter {
-        databases != nil || $0.host == host
-      }
+      let all = try await lookup.histories(of: chains.map(Set.init))
+      outcome.host = host
+      if databases == nil { outcome.otherHosts = Set(all.compactMap(\.host)).subtracting([host]).sorted() }
+      let histories = all.filter { databases != nil || $0.host == host }
       for history in histories {
         let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }

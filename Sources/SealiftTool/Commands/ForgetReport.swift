@@ -23,7 +23,10 @@ struct ForgetReport {
     }
     for error in plan.refusals { add(error, at: target.name) }
     if !terminal.manner.json {
-      for chain in plan.chains { for line in Self.lines(chain, at: target.name) { try terminal.result(line) } }
+      for chain in plan.chains {
+        let lines = Self.lines(chain, at: target.name, within: terminal.manner.width)
+        for line in lines { try terminal.result(line) }
+      }
     }
     for chain in plan.chains {
       do {
@@ -63,13 +66,15 @@ struct ForgetReport {
   }
 
   /// A heading, and a line for every version: `goes` or `stays`, and why.
-  static func lines(_ chain: ForgetVersions.ChainPlan, at target: String) -> [String] {
+  /// - Parameter width: characters of a line; `nil`: reasons stand below one another, and nothing is cut.
+  static func lines(_ chain: ForgetVersions.ChainPlan, at target: String, within width: Int?) -> [String] {
     let counts = "\(chain.plan.staying.count) stay, \(chain.plan.going.count) go"
     let before = chain.forgottenBefore == 0 ? "" : ", \(chain.forgottenBefore) forgotten before"
     var table = Table([("", .left), ("ID", .left), ("TIME", .left), ("", .left), ("WHY", .left)])
     let digits = VersionTable.shortestDigits(chain.versions.map(\.id))
     // What the other columns leave of a line.
-    let room = max(20, Table.width - digits - "  ".count * 4 - "2026-11-20T08:00:00Z".count - "stays".count)
+    let others = digits + "  ".count * 4 + "2026-11-20T08:00:00Z".count + "stays".count
+    let room = max(20, (width ?? Table.usualWidth) - others)
     for decision in chain.plan.decisions {
       let version = decision.version
       let reasons = joined(decision.reasons, to: room)
@@ -79,7 +84,8 @@ struct ForgetReport {
       ])
       for more in reasons.dropFirst() { table.add(["", "", "", "", more]) }
     }
-    return [printable("\(target): \(chain.database) of \(chain.host): \(counts)\(before)")] + table.lines.dropFirst()
+    let heading = printable("\(target): \(chain.database) of \(chain.host): \(counts)\(before)")
+    return [heading] + table.lines(within: width).dropFirst()
   }
 
   /// Words in as few lines as hold them whole, none longer than `width` where that can be.

@@ -38,7 +38,7 @@ struct KeyList: SealiftCommand {
     for slot in slots {
       table.add([slot.id, slot.kind, Times.seconds(slot.created), slot.current ? "in use now" : ""])
     }
-    for line in table.lines { try session.terminal.result(line) }
+    for line in table.lines(within: session.terminal.manner.width) { try session.terminal.result(line) }
     return .success
   }
 }

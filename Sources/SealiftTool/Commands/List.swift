@@ -59,7 +59,9 @@ struct List: SealiftCommand {
 
   private func show(_ listing: Listing, isOneOfMany: Bool, _ terminal: Terminal) throws {
     if isOneOfMany { try terminal.result("\(printable(listing.target)):") }
-    for line in VersionTable.lines(listing.outcome.versions) { try terminal.result(line) }
+    for line in VersionTable.lines(listing.outcome.versions, within: terminal.manner.width) {
+      try terminal.result(line)
+    }
     if listing.outcome.versions.isEmpty { terminal.notice("\(listing.target): no versions") }
     if !listing.outcome.freshnessProvable {
       terminal.notice(
@@ -69,24 +71,31 @@ struct List: SealiftCommand {
   }
 }
 
-/// Versions as `list` shows them, in 80 columns.
+/// Versions as `list` shows them.
 enum VersionTable {
-  static func lines(_ versions: [VersionSummary]) -> [String] {
+  /// - Parameter width: characters of a line; `nil`: nothing is cut.
+  static func lines(_ versions: [VersionSummary], within width: Int?) -> [String] {
     guard !versions.isEmpty else { return [] }
-    var table = Table([
-      ("ID", .left), ("TIME", .left), ("DATABASE", .left), ("SIZE", .right), ("NEW", .right), ("TAGS", .left),
-    ])
+    // Whose a version is matters where that is not the same of all.
+    let showsHosts = Set(versions.map(\.host)).count > 1
+    var columns: [Table.Column] = [
+      ("ID", .left), ("TIME", .left), ("DATABASE", .left), ("HOST", .left), ("SIZE", .right), ("NEW", .right),
+      ("TAGS", .left),
+    ]
+    if !showsHosts { columns.removeAll { $0.title == "HOST" } }
+    var table = Table(columns, names: ["DATABASE", "HOST"])
     let digits = shortestDigits(versions.map(\.id))
     for version in versions {
-      table.add([
-        String(version.id.prefix(digits)), Times.seconds(version.time),
-        shortened(printable(version.database), to: max(4, 22 - digits)),
+      var cells = [String(version.id.prefix(digits)), Times.seconds(version.time), version.database]
+      if showsHosts { cells.append(version.host) }
+      let words = [(marks(version) + version.tags).joined(separator: ",")] + remarks(version)
+      cells += [
         ByteCount.text(version.size), ByteCount.text(version.bytesNew),
-        ([(marks(version) + version.tags).joined(separator: ",")] + remarks(version)).filter { !$0.isEmpty }
-          .joined(separator: " "),
-      ])
+        words.filter { !$0.isEmpty }.joined(separator: " "),
+      ]
+      table.add(cells)
     }
-    return table.lines
+    return table.lines(within: width)
   }
 
   /// What a person should know before anything else, most alarming first.

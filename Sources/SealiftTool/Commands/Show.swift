@@ -40,9 +40,10 @@ struct Show: SealiftCommand {
       ? "none: not a database" : version.damaged ? "damaged" : version.notCheckable ? "not checkable here" : "ok"
     let units = version.isDatabase ? "pages" : "blocks"
     let companions = detail.members.dropFirst()
+    let fork = version.fork.map { "\($0)" } ?? ""
     return [
       ("version", version.id), ("head", version.head), ("database", version.database), ("host", version.host),
-      ("target", version.target), ("time", Times.text(version.time)),
+      ("fork", fork), ("target", version.target), ("time", Times.text(version.time)),
       ("size", "\(ByteCount.text(version.size)) (\(version.pages) \(units) of \(version.pageSize) bytes)"),
       ("new", ByteCount.text(version.bytesNew)), ("method", version.method), ("check", check),
       ("found", version.foundDamaged.map { "damaged: \($0)" } ?? ""), ("drilled", drill(version)),

@@ -68,8 +68,17 @@ struct Status: SealiftCommand {
 /// What `status` says of one target.
 enum StatusLines {
   static func lines(_ outcome: StatusOfDatabases.Outcome) -> [String] {
-    guard !outcome.databases.isEmpty else { return [printable("\(outcome.target): no versions")] }
+    guard !outcome.databases.isEmpty else { return [printable(nothing(outcome))] }
     return outcome.databases.flatMap { lines($0, at: outcome.target) }.map(printable)
+  }
+
+  /// On a machine with another name than the one that pushed there is nothing of this one, and everything of that one.
+  private static func nothing(_ outcome: StatusOfDatabases.Outcome) -> String {
+    let others = outcome.otherHosts ?? []
+    guard !others.isEmpty else { return "\(outcome.target): no versions" }
+    let named = others.prefix(5).joined(separator: ", ") + (others.count > 5 ? " and \(others.count - 5) more" : "")
+    return
+      "\(outcome.target): no versions of host \(outcome.host); \(named) \(others.count == 1 ? "has" : "have") some: see `sealift list`"
   }
 
   private static func lines(_ database: StatusOfDatabases.Database, at target: String) -> [String] {

@@ -10,12 +10,13 @@ extension Documents {
       Json.object([
         ("target", .string(outcome.target)), ("reached", .bool(true)),
         ("freshnessProvable", .bool(outcome.freshnessProvable)), ("problems", .array(outcome.problems.map(problem))),
+        ("otherHosts", outcome.otherHosts.map(Json.strings) ?? .null),
       ])
     }
     let failed = unreachable.map { failure in
       Json.object([
         ("target", .string(failure.target)), ("reached", .bool(false)), ("freshnessProvable", .bool(false)),
-        ("problems", .array([problem(failure.error)])),
+        ("problems", .array([problem(failure.error)])), ("otherHosts", .null),
       ])
     }
     let databases = outcomes.flatMap { outcome in outcome.databases.map { database($0, at: outcome.target) } }

@@ -20,9 +20,12 @@ enum Documents {
   static func version(_ version: VersionSummary) -> Json { .object(members(version)) }
 
   static func pushed(_ pushed: Push.Pushed) -> Json {
-    .object(
-      members(pushed.version) + [("unchanged", .bool(pushed.unchanged)), ("dryRun", .bool(pushed.dryRun))]
-        + beside(pushed.beside))
+    let elsewhere = pushed.pushedElsewhere.map { Json.number(Int(clamping: $0)) }
+    let outcome: [(String, Json)] = [
+      ("unchanged", .bool(pushed.unchanged)), ("dryRun", .bool(pushed.dryRun)),
+      ("pushedElsewhere", elsewhere ?? .null),
+    ]
+    return .object(members(pushed.version) + outcome + beside(pushed.beside))
   }
 
   static func push(_ report: PushReport, notices: [String]) -> Json {
@@ -74,7 +77,7 @@ enum Documents {
       ("checkedAt", .optional(outcome.checkedAt?.rawValue)),
       ("companionsFolder", .optional(outcome.companionsFolder)),
       ("supportFolder", .optional(outcome.supportFolder)), ("identical", .bool(outcome.identical)),
-      ("notices", .strings(notices)),
+      ("leftOut", leftOut(outcome.leftOut)), ("notices", .strings(notices)),
     ])
   }
 
@@ -158,10 +161,12 @@ enum Documents {
   /// Targets that failed. The error of a run tells of one of them, or of something worse: here stand all.
   static func failed(_ failures: [Failure]) -> Json { .array(failures.map { problem($0.error, at: $0.target) }) }
 
+  private static func fork(_ version: VersionSummary) -> Json { version.fork.map { .number(Int($0)) } ?? .null }
+
   private static func members(_ version: VersionSummary) -> [(String, Json)] {
     [
       ("id", .string(version.id)), ("database", .string(version.database)), ("host", .string(version.host)),
-      ("target", .string(version.target)), ("time", .string(Times.text(version.time))),
+      ("fork", fork(version)), ("target", .string(version.target)), ("time", .string(Times.text(version.time))),
       ("size", .number(version.size)), ("bytesNew", .number(version.bytesNew)), ("bytesTotal", .number(version.size)),
       ("pages", .number(version.pages)), ("pageSize", .number(version.pageSize)), ("method", .string(version.method)),
       ("sequence", .number(Int(clamping: version.sequence))), ("head", .string(version.head)),

@@ -13,6 +13,15 @@ extension Terminal.Manner {
     } else {
       progress = onTerminal ? .bar : .lines
     }
+    width = Self.widthOfOutput()
+  }
+
+  private static func widthOfOutput() -> Int? {
+    guard isatty(STDOUT_FILENO) == 1 else { return nil }
+    var size = winsize()
+    // Some terminals do not know how wide they are.
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return Table.usualWidth }
+    return Int(size.ws_col)
   }
 }
 

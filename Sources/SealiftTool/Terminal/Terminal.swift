@@ -18,6 +18,8 @@ final class Terminal: Sendable {
     var verbose = false
     var progress = ProgressMeter.Manner.silent
     var colours = false
+    /// Characters of a line of standard output; `nil` where that is no terminal, and lines are as long as they have to be.
+    var width: Int?
   }
 
   let manner: Manner

@@ -1,0 +1,108 @@
+import Glibc
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import SealiftTool
+
+/// Tables of names and paths, in a pipe and on terminals of any width.
+@Suite struct ListTests {
+  private func version(_ database: String, host: String = "web-1", tags: [String] = []) -> VersionSummary {
+    VersionSummary(
+      id: "0123456789abcdef", database: database, host: host, target: "nas", time: 1_795_521_103_516, size: 4096,
+      pageSize: 4096, pages: 1, method: "vacuum", bytesNew: 1, sequence: 12, tags: tags, note: "", damaged: false,
+      notCheckable: false, sha256: "00", formatVersion: 1)
+  }
+
+  /// Runs the program on a terminal that is so wide.
+  private static let player = """
+    import fcntl, os, pty, struct, sys, termios
+    child, screen = pty.fork()
+    if child == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
+        os.execv(sys.argv[2], sys.argv[2:])
+    seen = b''
+    while True:
+        try:
+            part = os.read(screen, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.waitpid(child, 0)
+    sys.stdout.buffer.write(seen)
+    """
+
+  /// Two databases whose names begin alike, pushed.
+  private func home() async throws -> Home {
+    let home = try Home()
+    func file(_ name: String) -> String { home.program.file(name) }
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(file("state"))",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(file("key"))"}},
+       "databases": {"customer-orders-eu": {"path": "\(file("app.db"))"},
+                     "customer-orders-us": {"path": "\(file("us.db"))", "fork": 2}}}
+      """, to: "config.json")
+    try SQLite.run("CREATE TABLE l(a); INSERT INTO l VALUES (1)", on: file("us.db"))
+    try await home.must("init")
+    try await home.must("push")
+    return home
+  }
+
+  @Test func `a pipe gets names and paths whole`() async throws {
+    let home = try await home()
+    let list = try await home.must("list")
+    #expect(list.contains("  customer-orders-eu  ") && list.contains("  customer-orders-us  "), "\(list)")
+    let folder = home.program.file(String(repeating: "long-", count: 24))
+    #expect(mkdir(folder, 0o700) == 0)
+    let pulled = try await home.must("pull", "--all", folder)
+    #expect(pulled.contains("  \(folder)/customer-orders-eu.sqlite\n"), "\(pulled)")
+    #expect(!pulled.contains("…"))
+  }
+
+  @Test(arguments: [(70, false), (100, true)])
+  func `a terminal is filled, and no more`(width: Int, isWhole: Bool) async throws {
+    let home = try await home()
+    let ending = try await home.program.start(
+      "/usr/bin/env",
+      [
+        "python3", "-c", Self.player, "\(width)", Program.path, "--config", home.program.file("config.json"), "list",
+        "--no-progress",
+      ])
+    let lines = ending.output.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("sealift: ") }
+    #expect(lines.count == 3 && lines.allSatisfy { $0.count <= width }, "\(ending.output)\(ending.error)")
+    #expect(lines.contains { $0.contains("  customer-orders-eu  ") } == isWhole, "\(ending.output)")
+    #expect(lines.dropFirst().allSatisfy { $0.contains("  customer") }, "\(ending.output)")
+  }
+
+  @Test func `show and lists tell the fork where there is one`() async throws {
+    let home = try await home()
+    let shown = try await home.must("show", "customer-orders-us:latest")
+    #expect(shown.contains("\nfork       2\n"), "\(shown)")
+    #expect(try await !home.must("show", "customer-orders-eu:latest").contains("fork"))
+    let list = try await home.must("list", "--json")
+    #expect(list.contains(#""fork":2"#) && list.contains(#""fork":null"#), "\(list)")
+  }
+
+  @Test func `tags give way before names do, and nothing does without a terminal`() {
+    let long = String(repeating: "tag-", count: 30)
+    let one = version("customer-orders-eu", tags: [long])
+    let narrow = VersionTable.lines([one], within: 80)
+    #expect(narrow.allSatisfy { $0.count == 80 || $0.hasPrefix("ID") })
+    #expect(narrow[1].contains("  customer-orders-eu  ") && narrow[1].hasSuffix("…"))
+    let whole = VersionTable.lines([one], within: nil)
+    #expect(whole[1].contains("  customer-orders-eu  ") && whole[1].hasSuffix("  \(long)"))
+    // Where there is no room for names either, the widest of them gives way.
+    let names = VersionTable.lines([version("customer-orders-eu"), version("b", host: "c")], within: 70)
+    #expect(names.allSatisfy { $0.count <= 70 } && names[1].contains("  web-1  "), "\(names)")
+    #expect(names[1].contains("  customer") && names[1].contains("…  web-1"))
+  }
+
+  @Test func `hosts are shown where there are several`() {
+    #expect(!VersionTable.lines([version("a"), version("b")], within: nil)[0].contains("HOST"))
+    let lines = VersionTable.lines([version("a"), version("a", host: "web-2")], within: nil)
+    #expect(lines[0].contains("DATABASE  HOST ") && lines[1].contains("  web-1  ") && lines[2].contains("  web-2  "))
+  }
+}
