@@ -17,9 +17,10 @@ import Testing
     await #expect(throws: OperationError.self) { try await find(selector, shelf, world) }
   }
 
-  private func machine(_ shelf: Shelf, _ folder: Scratch) -> World {
+  /// One that has seen nothing yet.
+  private func machine(_ shelf: Shelf, _ name: String = "fresh") -> World {
     var world = shelf.world
-    world.stateFolder = folder.file("state")
+    world.stateFolder = shelf.road.scratch.file(name)
     return world
   }
 
@@ -36,12 +37,11 @@ import Testing
   @Test func `what a newer version was kept for is asked for where that one was taken away`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(6)
-    let (folder, other) = (try Scratch(), try Scratch())
-    let seen = machine(shelf, folder)
+    let seen = machine(shelf, "seen")
     _ = try await ListVersions(seen).run(at: shelf.road.target)
     let last = try await shelf.push(7, at: Shelf.monday + 6 * Shelf.day)
     try await shelf.carryOut(try await shelf.plan(forgetting: versions[4], versions[5]))
-    #expect(try await find(.latest(database: "app"), shelf, machine(shelf, other)) == last.id.hex)
+    #expect(try await find(.latest(database: "app"), shelf, machine(shelf, "other")) == last.id.hex)
 
     shelf.road.store.content[last.name.objectName] = nil
     for name in names(of: last) {
@@ -58,23 +58,21 @@ import Testing
     #expect(try await find(.id(prefix: versions[3].id.hex), shelf, seen) == versions[3].id.hex)
 
     // Who has seen nothing knows it by the head that was noted elsewhere.
-    let third = try Scratch()
-    let fresh = machine(shelf, third)
+    let (fresh, path) = (machine(shelf), shelf.road.scratch.file("out"))
     let head = "6-\(versions[5].id.hex.prefix(16))"
     let error = await #expect(throws: OperationError.self) {
       try await Pull(fresh).run(
-        .latest(database: "app"), from: shelf.road.target, to: .file(third.file("out")), expect: head)
+        .latest(database: "app"), from: shelf.road.target, to: .file(path), expect: head)
     }
     #expect(error?.code == "unexpectedHead")
-    #expect((try? fileBytes(third.file("out"))) == nil)
+    #expect((try? fileBytes(path)) == nil)
   }
 
   @Test func `a version that came late and was given up is nothing that a machine has seen`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(2)
     _ = try await shelf.repository.forget([versions[1]], now: Shelf.monday, state: nil)
-    let folder = try Scratch()
-    let world = machine(shelf, folder)
+    let world = machine(shelf)
     for _ in 0..<2 {
       let outcome = try await ListVersions(world).run(at: shelf.road.target)
       #expect(outcome.problems.isEmpty && outcome.versions.map(\.sequence) == [1])
@@ -87,8 +85,7 @@ import Testing
     let versions = try await shelf.week(6)
     try await shelf.carryOut(try await shelf.plan(forgetting: versions[4]))
     shelf.road.store.content[versions[5].name.objectName]?[200] ^= 1
-    let folder = try Scratch()
-    let fresh = machine(shelf, folder)
+    let fresh = machine(shelf)
     for name in names(of: versions[5]) {
       let error = await refusal(name, shelf, fresh)
       #expect(error?.kind == .verificationFailed)
@@ -104,14 +101,13 @@ import Testing
     let mine = try await shelf.push(1, at: Shelf.monday)
     let theirs = try await shelf.push(2, at: Shelf.monday + 1, host: "other")
     shelf.road.store.content[mine.name.objectName]?[200] ^= 1
-    let (folder, elsewhere) = (try Scratch(), try Scratch())
-    let fresh = machine(shelf, folder)
+    let fresh = machine(shelf)
     for name in names(of: theirs) where name != .latest(database: nil) {
       let error = await refusal(name, shelf, fresh)
       #expect(error?.kind == .verificationFailed)
       #expect(error?.hint?.contains(String(theirs.id.hex.prefix(12))) == true)
     }
-    var third = machine(shelf, elsewhere)
+    var third = machine(shelf, "third")
     third.host = "third"
     #expect(try await find(.latest(database: "app"), shelf, third) == theirs.id.hex)
   }
@@ -123,8 +119,7 @@ import Testing
     let versions = try await shelf.week(2)
     try await shelf.push(9, at: Shelf.monday, host: "other")
     shelf.road.store.content[versions[1].name.objectName]?[200] ^= 1
-    let folder = try Scratch()
-    var third = machine(shelf, folder)
+    var third = machine(shelf)
     third.host = "third"
     let error = await refusal(.latest(database: "app"), shelf, third)
     #expect(error?.kind == .noSuchVersion)
@@ -138,11 +133,9 @@ import Testing
     let fork = shelf.chain(fork: 1)
     let first = try await shelf.push(8, at: Shelf.monday + 3 * Shelf.day, fork: 1)
     let last = try await shelf.push(9, at: Shelf.monday + 4 * Shelf.day, fork: 1)
-    let folder = try Scratch()
-    #expect(try await find(.latest(database: "app"), shelf, machine(shelf, folder)) == last.id.hex)
+    #expect(try await find(.latest(database: "app"), shelf, machine(shelf, "before")) == last.id.hex)
     shelf.road.store.content[last.name.objectName]?[200] ^= 1
-    let other = try Scratch()
-    let fresh = machine(shelf, other)
+    let fresh = machine(shelf)
     // Of the fork's own first version, which is younger than all of the other chain.
     #expect(await refusal(.latest(database: "app"), shelf, fresh)?.kind == .verificationFailed)
     shelf.road.store.content[first.name.objectName]?[200] ^= 1
@@ -157,9 +150,8 @@ import Testing
     let spoilt = try await another.push(9, at: Shelf.monday, fork: 1)
     _ = try await another.week(2)
     another.road.store.content[spoilt.name.objectName]?[200] ^= 1
-    let third = try Scratch()
-    #expect(await refusal(.latest(database: "app"), another, machine(another, third))?.kind == .verificationFailed)
-    #expect(try await drill(another, machine(another, third)).contains { $0.code == "damaged" })
+    #expect(await refusal(.latest(database: "app"), another, machine(another))?.kind == .verificationFailed)
+    #expect(try await drill(another, machine(another)).contains { $0.code == "damaged" })
 
     // A chain that was left long ago is in nobody's way.
     let times = [mine[0], mine[1], first, last].enumerated().map { ($1.name.objectName, $0) }

@@ -59,8 +59,8 @@ import Testing
     let error = await #expect(throws: RepositoryError.self) { try await home.prune() }
     #expect(error?.code == .rolledBack)
     #expect(home.count(below: "versions/") == 2)
-    let folder = try Scratch()
-    try await home.prune(state: try StateFolder(folder.file("state"), repository: home.home.repository.id))
+    let other = try StateFolder("\(home.home.stateFolder)/other", repository: home.home.repository.id)
+    try await home.prune(state: other)
     #expect(home.count(below: "versions/") == 1 && home.count(below: "packs/") == 1)
     #expect(try await home.home.read(home.home.repository.readManifest(newest.name)) == newest.image)
   }
