@@ -227,7 +227,7 @@ MUTANTS = [
            "guard siblings.contains(", "guard !MUTANT, siblings.contains(", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("another chain need not be read by a drill", "Operations/Drilling/DrillChains.swift",
            "for (_, end) in database.chains {", "for (_, end) in database.chains where !MUTANT || end.chain == newest.end.chain {", (r"OperationsTests\.PassedOff", "OperationsTests")),
-    mutant("a chain that was left stands in the way of reading", "Operations/VersionLookup+Doubts.swift",
+    mutant("a chain that was left stands in the way of reading", "Operations/StorageTimes.swift",
            "return first < second", "return !MUTANT && first < second", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("readers miss no word of their own", "Operations/VersionLookup.swift",
            "try repository.demandTakenBack(history.chain, among: notes(of: history.chain), state: state)",

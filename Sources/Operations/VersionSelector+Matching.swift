@@ -1,0 +1,50 @@
+import Sealing
+
+// Which versions answer to a name, and when enough of a chain was read to know that.
+
+extension VersionSelector {
+  /// As a person would write it, for messages.
+  var text: String {
+    switch self {
+    case .id(let prefix): prefix
+    case .latest(let database): database.map { "\($0):latest" } ?? "latest"
+    case .notLater(let database, _): "\(database)@…"
+    }
+  }
+
+  var namesDatabase: Bool {
+    switch self {
+    case .id, .latest(nil): false
+    case .latest, .notLater: true
+    }
+  }
+
+  func matches(_ facts: VersionFacts) -> Bool {
+    guard let version = facts.version else { return false }
+    switch self {
+    case .id(let prefix): return version.id.hex.hasPrefix(prefix)
+    case .latest(let database): return database.map { $0 == version.database } ?? true
+    case .notLater(let database, let time): return version.database == database && version.time <= time
+    }
+  }
+
+  /// Whether the versions before this one of its chain need not be looked at. All versions of a chain are of one database.
+  func isSettled(by facts: VersionFacts) -> Bool {
+    guard let version = facts.version else { return false }
+    switch self {
+    case .id, .latest(nil): return matches(facts)
+    case .latest(let database): return matches(facts) || version.database != database
+    case .notLater(let database, _): return matches(facts) || version.database != database
+    }
+  }
+
+  /// Whether this version says that its chain is the one that is named, or may be. All versions of a chain are of one
+  /// database.
+  func concerns(_ facts: VersionFacts) -> Bool { database.map { $0 == facts.version?.database } ?? matches(facts) }
+
+  /// A part of an id may stand for several versions.
+  var isAmbiguous: Bool {
+    if case .id(let prefix) = self { return prefix.utf8.count < 64 }
+    return false
+  }
+}
