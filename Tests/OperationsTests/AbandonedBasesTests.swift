@@ -41,6 +41,44 @@ import Testing
     #expect(told == (room > 0))
   }
 
+  /// Sixteen pushes: long enough for leaves, and for middle versions after the first.
+  @Test func `where one image alone has room the anchor is kept and deltas rest on it`() async throws {
+    let road = try await Road()
+    let path = try orders(road)
+    let pair = [2, 1].map { room in
+      var database = DatabaseSource(name: "room-for-\(room)", path: path)
+      database.baseFolder = road.scratch.file("bases-\(room)")
+      return database
+    }
+    let folders = pair.map { BaseFolder.path(of: $0, host: "host", road.world) }
+    func images(_ folder: String) -> [String] { road.files(in: folder).filter { $0.hasSuffix(".db") } }
+    func stored(_ database: DatabaseSource, _ world: World) async throws -> Int {
+      let pushed = try await Push(world).run(Push.Request(database: database, targets: [road.target])).pushed
+      return try #require(pushed.first).version.bytesNew
+    }
+    let whole = try await stored(pair[0], road.world)
+    _ = try await stored(pair[1], road.world)
+    var narrow = road.world
+    narrow.baseLimit = try fileBytes("\(folders[1])/anchor.db").count * 3 / 2
+    var sums = [0, 0]
+    for turn in 1..<16 {
+      try SQLite.run("update t set tag = tag + 1 where (id * 7919 + \(turn)) % 100 = 0", on: path)
+      sums[0] += try await stored(pair[0], road.world)
+      sums[1] += try await stored(pair[1], narrow)
+      #expect(images(folders[1]) == ["anchor.db"], "push \(turn)")
+    }
+    #expect(images(folders[0]) == ["anchor.db", "middle.db"])
+    // Leaves refer to what the middle version has stored.
+    #expect(BaseRecord(json: try fileBytes("\(folders[1])/record.json"))?.middle != nil)
+    #expect(sums[1] < sums[0] * 3 / 2, "\(sums), one push of all: \(whole)")
+    #expect(sums[1] < whole / 2, "\(sums), one push of all: \(whole)")
+    // What had room and has none any more goes.
+    try SQLite.run("update t set tag = tag + 1 where id % 100 = 0", on: path)
+    #expect(try await stored(pair[0], narrow) < whole / 10)
+    #expect(images(folders[0]) == ["anchor.db"])
+    #expect(!road.notices.said.withLock { $0 }.contains { $0.contains("no room within baseLimit") })
+  }
+
   @Test(arguments: ["delta", "compression", "limit"])
   func `what was kept goes when nothing is to be kept any more`(setting: String) async throws {
     let road = try await Road()
@@ -102,7 +140,7 @@ import Testing
     #expect(utimensat(AT_FDCWD, "\(foreign)/lock", &times, 0) == 0)
     // Under another name: what the old one left is of no use to it.
     var world = road.world
-    world.baseLimit = isRoomy ? 1 << 30 : 1_200_000
+    world.baseLimit = isRoomy ? 1 << 30 : try fileBytes("\(hall)/\(folder)/anchor.db").count * 3 / 2
     let new = DatabaseSource(name: "new", path: old.path)
     #expect(try await Push(world).run(Push.Request(database: new, targets: [road.target])).failures.isEmpty)
     let isLeft = road.files(in: "\(hall)/\(folder)").contains("anchor.db")

@@ -13,14 +13,11 @@ final class BaseFolder {
   private let lock: Int32
   private let limit: Int
   private var record: BaseRecord?
+  private var room = BaseRoom.none
   /// The bases of this database do not fit into what all may take, which was otherwise before, or was never asked.
   private(set) var lacksRoom = false
   private let isNew: Bool
   private let companions: CompanionBaseFolder?
-
-  /// Bases that no push has used for so long, in seconds, make room for others: their database is not pushed any more, has
-  /// another name or place, or does not change.
-  static let abandonment = 90 * 86_400
 
   /// - Returns: `nil` when this database has no bases, or another push uses them now.
   init?(of database: DatabaseSource, host: String, _ world: World) {
@@ -64,7 +61,7 @@ final class BaseFolder {
   func plan(for snapshot: Snapshot, anew: Bool = false, dryRun: Bool = false) -> DeltaPlan {
     let length = snapshot.pageSize * snapshot.pageCount
     // Asked for also where this version makes no base: what was kept under a higher limit goes.
-    let hasRoom = fits(snapshot, dryRun)
+    room = findRoom(for: snapshot, dryRun)
     var level = DeltaLevel.anchor
     if !anew, let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
       level = record.level(for: length)
@@ -72,13 +69,11 @@ final class BaseFolder {
     var plan = DeltaPlan(level: level, keepsPositions: snapshot.method == .pages)
     plan.companions = companions?.bases
     if level > .anchor {
-      if hasRoom {
-        plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path)
-        plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path)
-      }
+      if room >= .anchor { plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path) }
+      if room >= .both { plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path) }
       if plan.anchor == nil { plan.level = .anchor }
     }
-    if plan.level < .leaf, hasRoom {
+    if plan.level < .leaf, room > .none {
       plan.samples = try? BaseSamples(pages: snapshot.pageCount, pageSize: snapshot.pageSize, in: path)
     }
     // An anchor that will not be kept serves nobody: what is there is referenced, as without bases.
@@ -97,10 +92,13 @@ final class BaseFolder {
     // What comes with a database must not count as if the database had to be decoded several times.
     let beside = members.reduce(0) { if case .file(let file) = $1.content { $0 + Int(file.length) } else { $0 } }
     let base = BaseRecord.Base(length: length, cost: cost, decoded: max(length, Int(body.bytesDecoded) - beside))
-    var isKept = false
-    if result.level < .leaf, result.canBeBase || result.level < .middle, let samples = plan.samples {
-      isKept = keep(snapshot.path, as: result.level, samples)
-    }
+    let isKept =
+      switch result.level {
+      case .fresh, .anchor: keep(snapshot.path, as: .anchor, plan.samples)
+      // Where its image has no room leaves rest on the anchor, and on what this version and they have in common.
+      case .middle: result.canBeBase && (room == .anchor || keep(snapshot.path, as: .middle, plan.samples))
+      case .leaf: false
+      }
     record = BaseRecord.after(
       record, result.level, base, isKept: isKept, pageSize: snapshot.pageSize, method: snapshot.method.rawValue)
     if let record, let bytes = try? JSONEncoder().encode(record) {
@@ -110,8 +108,8 @@ final class BaseFolder {
     }
   }
 
-  private func keep(_ copy: String, as level: DeltaLevel, _ samples: BaseSamples) -> Bool {
-    let name: BaseName = level == .middle ? .middle : .anchor
+  private func keep(_ copy: String, as name: BaseName, _ samples: BaseSamples?) -> Bool {
+    guard let samples else { return false }
     // A middle version rests on the anchor that was.
     if name == .anchor { remove(.middle) }
     remove(name)
@@ -137,67 +135,17 @@ final class BaseFolder {
     }
   }
 
-  private func remove(_ name: BaseName) {
-    unlink(image(name))
-    unlink(BaseImage.samplesPath(image(name)))
-  }
+  private func remove(_ name: BaseName) { name.remove(in: path) }
 
-  /// Whether there is room for the bases of this database: all of them together may take `baseLimit` bytes.
-  private func fits(_ snapshot: Snapshot, _ dryRun: Bool) -> Bool {
-    let hall = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-    let needed = 2 * snapshot.pageSize * snapshot.pageCount
-    let others = others(in: hall)
-    var used = others.reduce(0) { $0 + $1.used }
-    for other in others where !dryRun && used + needed > limit && Self.removeAbandoned(other.path) {
-      used -= other.used
+  /// Asks what room there is for the bases of this database, and removes what has none.
+  private func findRoom(for snapshot: Snapshot, _ dryRun: Bool) -> BaseRoom {
+    let room = BaseRoom.besides(path, limit: limit, length: snapshot.pageSize * snapshot.pageCount, dryRun: dryRun)
+    lacksRoom = room == .none && (isNew || images.contains { access($0, F_OK) == 0 })
+    if !dryRun {
+      if room < .both { remove(.middle) }
+      if room < .anchor { remove(.anchor) }
     }
-    guard used + needed <= limit else {
-      lacksRoom = isNew || images.contains { access($0, F_OK) == 0 }
-      if !dryRun { for name in BaseName.allCases { remove(name) } }
-      return false
-    }
-    return true
-  }
-
-  /// The folders of other databases, and what their images take.
-  private func others(in hall: String) -> [(path: String, used: Int)] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? []
-    return names.filter { Self.isName($0) && !path.hasSuffix($0) }.sorted().map { name in
-      let folder = "\(hall)/\(name)"
-      return (folder, BaseName.allCases.reduce(0) { $0 + size(of: "\(folder)/\($1.rawValue).db") })
-    }
-  }
-
-  /// 32 hexadecimal digits: whatever else lies there is not ours.
-  private static func isName(_ name: String) -> Bool {
-    name.utf8.count == 32
-      && name.utf8.allSatisfy {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-      }
-  }
-
-  /// Removes the images of a folder that no push has used for long, and nothing else in it.
-  private static func removeAbandoned(_ folder: String) -> Bool {
-    var status = stat()
-    func isAbandoned() -> Bool { status.st_mtim.tv_sec < time(nil) - abandonment }
-    guard lstat("\(folder)/lock", &status) == 0, isAbandoned() else { return false }
-    let other = open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-    guard other >= 0 else { return false }
-    defer { close(other) }
-    guard flock(other, LOCK_EX | LOCK_NB) == 0 else { return false }
-    defer { flock(other, LOCK_UN) }
-    guard fstat(other, &status) == 0, isAbandoned() else { return false }
-    removeImages(in: folder)
-    return true
-  }
-
-  private static func removeImages(in folder: String) {
-    unlink("\(folder)/record.json")
-    for name in BaseName.allCases {
-      let image = "\(folder)/\(name.rawValue).db"
-      unlink(image)
-      unlink(BaseImage.samplesPath(image))
-    }
+    return room
   }
 
   /// Removes all that is kept of a database, companions too: its settings say now that nothing of it is. Does nothing while
@@ -209,19 +157,9 @@ final class BaseFolder {
     defer { close(lock) }
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { return }
     defer { flock(lock, LOCK_UN) }
-    removeImages(in: folder)
+    BaseName.removeAll(in: folder)
     CompanionBaseFolder.removeAll(in: "\(folder)/companions")
   }
 
-  private func size(of path: String) -> Int {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int(status.st_blocks) * 512 : 0
-  }
-
-  private enum BaseName: String, CaseIterable {
-    case anchor
-    case middle
-  }
-
-  private func image(_ name: BaseName) -> String { "\(path)/\(name.rawValue).db" }
+  private func image(_ name: BaseName) -> String { name.image(in: path) }
 }

@@ -38,7 +38,7 @@ struct BaseRecord: Codable, Equatable, Sendable {
 
   /// Takes note of a version.
   /// - Parameters:
-  ///   - isKept: its image is a base from now on.
+  ///   - isKept: it is a base from now on: with its image, or, where a middle version's has no room, by its units alone.
   static func after(
     _ before: BaseRecord?, _ level: DeltaLevel, _ base: Base, isKept: Bool, pageSize: Int, method: String
   ) -> BaseRecord? {

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import Glibc
+
+/// How many images of a database there is room for: those of all databases together may take `baseLimit` bytes.
+enum BaseRoom: Int, Comparable {
+  case none, anchor, both
+
+  static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+  /// Bases that no push has used for so long, in seconds, make room for others: their database is not pushed any more, has
+  /// another name or place, or does not change.
+  private static let abandonment = 90 * 86_400
+
+  /// The room that the bases of other databases leave. What was abandoned of them goes, should both images need it.
+  /// - Parameters:
+  ///   - folder: of this database, beside those of others.
+  ///   - limit: bytes, of all.
+  ///   - length: bytes, of one image of this database.
+  ///   - dryRun: nothing is removed.
+  static func besides(_ folder: String, limit: Int, length: Int, dryRun: Bool) -> BaseRoom {
+    let others = others(than: folder)
+    var used = others.reduce(0) { $0 + $1.used }
+    for other in others where !dryRun && used + 2 * length > limit && removeAbandoned(other.path) {
+      used -= other.used
+    }
+    return used + 2 * length <= limit ? .both : used + length <= limit ? .anchor : .none
+  }
+
+  /// The folders of other databases, and what their images take.
+  private static func others(than folder: String) -> [(path: String, used: Int)] {
+    let hall = String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)])
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? []
+    return names.filter { isName($0) && !folder.hasSuffix($0) }.sorted().map { name in
+      let other = "\(hall)/\(name)"
+      return (other, BaseName.allCases.reduce(0) { $0 + size(of: $1.image(in: other)) })
+    }
+  }
+
+  private static func size(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_blocks) * 512 : 0
+  }
+
+  /// 32 hexadecimal digits: whatever else lies there is not ours.
+  private static func isName(_ name: String) -> Bool {
+    name.utf8.count == 32
+      && name.utf8.allSatisfy {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+      }
+  }
+
+  /// Removes the images of a folder that no push has used for long, and nothing else in it.
+  private static func removeAbandoned(_ folder: String) -> Bool {
+    var status = stat()
+    func isAbandoned() -> Bool { status.st_mtim.tv_sec < time(nil) - abandonment }
+    guard lstat("\(folder)/lock", &status) == 0, isAbandoned() else { return false }
+    let other = open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard other >= 0 else { return false }
+    defer { close(other) }
+    guard flock(other, LOCK_EX | LOCK_NB) == 0 else { return false }
+    defer { flock(other, LOCK_UN) }
+    guard fstat(other, &status) == 0, isAbandoned() else { return false }
+    BaseName.removeAll(in: folder)
+    return true
+  }
+}
