@@ -23,7 +23,10 @@ package enum VersionSelector: Sendable, Equatable {
     } else if (4...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isHexadecimal) {
       self = .id(prefix: text.lowercased())
     } else {
-      throw Self.refusal("'\(text)' does not name a version")
+      // Most who come here gave a database's name alone.
+      let isName = !text.isEmpty && !text.contains { $0 == ":" || $0 == "@" }
+      let newest = isName ? "If '\(text)' is a database, '\(text):latest' is its newest version. " : ""
+      throw Self.refusal("'\(text)' does not name a version", hint: newest + Self.forms)
     }
   }
 
@@ -37,7 +40,7 @@ package enum VersionSelector: Sendable, Equatable {
   }
 
   private static func time(_ text: String) throws -> UInt64 {
-    guard let time = Times.milliseconds(text) else { throw refusal("'\(text)' is not a time") }
+    guard let time = Times.milliseconds(text) else { throw refusal("'\(text)' is not a time", hint: forms) }
     return text.contains(".") ? time : time + 999
   }
 
@@ -50,9 +53,10 @@ package enum VersionSelector: Sendable, Equatable {
     }
   }
 
-  private static func refusal(_ message: String) -> OperationError {
-    OperationError(
-      .usage, code: "badVersion", message,
-      hint: "A version is an id or at least 4 digits of it, latest, NAME:latest, or NAME@2026-11-20T12:00:00Z.")
+  private static let forms =
+    "A version is an id or at least 4 digits of it, latest, NAME:latest, or NAME@2026-11-20T12:00:00Z."
+
+  private static func refusal(_ message: String, hint: String) -> OperationError {
+    OperationError(.usage, code: "badVersion", message, hint: hint)
   }
 }

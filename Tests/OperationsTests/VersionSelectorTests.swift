@@ -30,6 +30,7 @@ import Testing
     #expect(error.kind == .usage)
     #expect(error.code == "badVersion")
     #expect(error.hint?.contains("NAME:latest") == true)
+    #expect(error.hint?.contains("'app:latest' is its newest version") == (text == "app"))
   }
 }
 
