@@ -132,9 +132,7 @@ private final class SnapshotRun {
       copy.header = try refusing(path, into: request.spoolFolder) {
         try copyByPages(source, into: image, request, transaction, watch) { done, total, header in
           let growing = growingCopy(of: source, transaction, header, total)
-          // Steps that were asked for are told one by one.
-          let tell = { [self] in try progress(report(.copying, done, total, growing)) }
-          try request.pagesPerStep == nil ? occasionally(tell) : tell()
+          try eachStepOrOccasionally { [self] in try progress(report(.copying, done, total, growing)) }
         }
       }
     }
@@ -147,7 +145,7 @@ private final class SnapshotRun {
     if let damage = source.damage { return SQLiteFailure(code: SQLITE_CORRUPT, message: damage) }
     var growing: Snapshot?
     watch.whileWorking = { [self] in
-      try occasionally {
+      try eachStepOrOccasionally {
         try transaction.demandModestWal()
         let written = fileSize(image) ?? 0
         // When something was written the transaction has begun, and its time is settled.
@@ -259,6 +257,11 @@ private final class SnapshotRun {
   ) -> SnapshotProgress {
     SnapshotProgress(
       stage: stage, pagesDone: pagesDone, pagesTotal: pagesTotal, bytesDone: pagesDone * pageSize, growing: growing)
+  }
+
+  /// Steps that were asked for are told one by one.
+  private func eachStepOrOccasionally(_ tell: () throws -> Void) rethrows {
+    try request.pagesPerStep == nil ? occasionally(tell) : tell()
   }
 
   private func occasionally(_ work: () throws -> Void) rethrows {

@@ -50,7 +50,9 @@ import Testing
     database.close()
     try damage(desk.source, at: 36, [0x7f, 0xff, 0xff, 0xff])
     let growing = Locked<[Int]>([])
-    let snapshot = try await takeSnapshot(desk.request(method)) { progress in
+    var request = desk.request(method)
+    request.pagesPerStep = 100
+    let snapshot = try await takeSnapshot(request) { progress in
       if let copy = progress.growing { growing.withLock { $0.append(copy.pageCount) } }
     }
     #expect(growing.withLock { $0 }.allSatisfy { $0 > 0 })
