@@ -30,8 +30,9 @@ struct HeadCode: Sendable {
     if let problem = history.problems.first(where: { $0.code == .forked || $0.code == .hole }) {
       throw refusal("the chain cannot be followed: \(problem.message)")
     }
-    // Nothing is forgotten unless a newer version stays.
-    guard history.newestCounting?.sequence ?? 0 >= sequence else {
+    // Nothing is forgotten unless a newer version stays; one that cannot be read may be that.
+    let counting = history.newestCounting?.sequence ?? 0
+    guard counting >= sequence || history.unreadable.contains(where: { $0.sequence > counting }) else {
       throw refusal(
         "all from the head noted on, number \(sequence), was forgotten for newer versions, and none of these is there")
     }

@@ -14,9 +14,11 @@ struct StorageTimes: Sendable {
     seconds = Dictionary(told) { first, _ in first }
   }
 
-  /// Whether both times are known, and the first is the lesser one.
-  func isBefore(_ one: VersionName, _ other: VersionName) -> Bool {
-    guard let first = seconds[one.digest], let second = seconds[other.digest] else { return false }
-    return first < second
+  /// Whether a manifest was stored before a version was pushed: it is of an older one then. A version may be stored again
+  /// long after, by a repair or as a copy, so the moment of its snapshot counts where that is the earlier one.
+  func isBefore(_ one: VersionName, _ version: VersionFacts) -> Bool {
+    guard let first = seconds[one.digest], let second = seconds[version.digest] else { return false }
+    let taken = version.version.map { Int(clamping: $0.time / 1000) } ?? second
+    return first < min(second, taken)
   }
 }

@@ -124,20 +124,25 @@ struct VersionLookup: Sendable {
     let siblings = WantedChains(of: owners, repository.keys.keyring)
     let wanted = selector == .latest(database: nil) ? nil : siblings
     if let gone = vanishedChains(among: wanted).first { throw gone }
-    try demandSiblingsRead(siblings, found, selector, histories)
+    try demandSiblingsRead(wanted, of: version, found, selector, histories)
   }
 
-  /// Nor may what was pushed last to another fork, or to this host's own chain while another host's is taken, be what cannot
-  /// be read. A chain that was left long ago is no doubt: what is spoilt there is older.
+  /// Nor may what cannot be read be what was pushed last: to another fork, to this host's own chain while another host's is
+  /// taken, or, for `latest` alone, to any database. A chain that was left long ago is no doubt: what is spoilt there is
+  /// older. Which one was left first says nothing where this host's own is meant, and another host's was found.
+  /// - Parameter wanted: only of these chains; `nil` is all of them.
   private func demandSiblingsRead(
-    _ siblings: WantedChains, _ found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]
+    _ wanted: WantedChains?, of version: VersionFacts.Version, _ found: Found, _ selector: VersionSelector,
+    _ histories: [ChainHistory]
   ) throws {
+    let rivals = wanted.map { _ in WantedChains(of: [ChainOwner(version)], repository.keys.keyring) }
     for history in histories where history.chain != found.history.chain {
-      let owner = HighWaterMark.owner(of: history.chain.hex, in: state)
-      guard siblings.contains(history.chain.hex, owner) else { continue }
+      let (chain, owner) = (history.chain.hex, HighWaterMark.owner(of: history.chain.hex, in: state))
+      guard wanted?.contains(chain, owner) ?? true else { continue }
+      let isRival = rivals?.contains(chain, owner) ?? true
       try history.demandNothingUnread(
         behind: history.versions.last { selector.matches($0) && !history.isForgotten($0) }, selector,
-        insteadOf: found.facts, isOlder: { times.isBefore($0, found.facts.name) })
+        insteadOf: found.facts, isOlder: { isRival && times.isBefore($0, found.facts) })
     }
   }
 

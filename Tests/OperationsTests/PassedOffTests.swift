@@ -28,10 +28,21 @@ import Testing
     [.latest(database: "app"), .latest(database: nil), .notLater(database: "app", time: last.version?.time ?? 0)]
   }
 
-  private func drill(_ shelf: Shelf, _ world: World) async throws -> [OperationError] {
+  private func drill(_ shelf: Shelf, _ world: World, at target: TargetAccess? = nil) async throws -> [OperationError] {
     var request = Drill.Request()
     request.databases = ["app"]
-    return try await Drill(world).run(request, at: shelf.road.target).failures.map(\.error)
+    return try await Drill(world).run(request, at: target ?? shelf.road.target).failures.map(\.error)
+  }
+
+  private func target(_ store: ListingStore) -> TargetAccess {
+    TargetAccess(name: "memory", store: store, unlock: { .keyFile([UInt8](repeating: 3, count: 64)) })
+  }
+
+  /// One that tells when these versions were stored: a minute after the other, in this order.
+  private func target(_ shelf: Shelf, storing versions: [VersionFacts], from first: UInt64? = nil) -> TargetAccess {
+    let begin = Int((first ?? versions.first?.version?.time ?? 0) / 1000)
+    let times = versions.enumerated().map { ($1.name.objectName, begin + 60 * ($0 + 1)) }
+    return target(.telling(Dictionary(uniqueKeysWithValues: times), of: shelf.road.store))
   }
 
   @Test func `what a newer version was kept for is asked for where that one was taken away`() async throws {
@@ -112,6 +123,90 @@ import Testing
     #expect(try await find(.latest(database: "app"), shelf, third) == theirs.id.hex)
   }
 
+  @Test func `another host's database is not taken where it was stored later than what cannot be read`() async throws {
+    let shelf = try await Shelf()
+    let mine = try await shelf.push(1, at: Shelf.monday)
+    let theirs = try await shelf.push(2, at: Shelf.monday + Shelf.day, host: "other")
+    shelf.road.store.content[mine.name.objectName]?[200] ^= 1
+    let target = target(shelf, storing: [mine, theirs])
+    for name in names(of: theirs) where name != .latest(database: nil) {
+      let error = await #expect(throws: OperationError.self) {
+        try await ListVersions(machine(shelf)).show(name, at: target)
+      }
+      #expect(error?.kind == .verificationFailed)
+      #expect(error?.hint?.contains(String(theirs.id.hex.prefix(12))) == true)
+    }
+  }
+
+  @Test func `a copy of an older version is not taken because it was stored later`() async throws {
+    let shelf = try await Shelf()
+    let last = try await shelf.push(1, at: Shelf.monday + 9 * Shelf.day)
+    let copy = try await shelf.push(2, at: Shelf.monday, fork: 1)
+    shelf.road.store.content[last.name.objectName]?[200] ^= 1
+    let target = target(shelf, storing: [last, copy], from: Shelf.monday + 9 * Shelf.day)
+    for name in names(of: last) {
+      let error = await #expect(throws: OperationError.self) {
+        try await ListVersions(machine(shelf)).show(name, at: target)
+      }
+      #expect(error?.kind == .verificationFailed)
+    }
+    #expect(try await drill(shelf, machine(shelf), at: target).contains { $0.code == "damaged" })
+  }
+
+  @Test func `latest alone asks every database for what is newer and cannot be read`() async throws {
+    let shelf = try await Shelf()
+    let early = try await shelf.push(1, at: Shelf.monday - Shelf.day, database: "mail")
+    let app = try await shelf.push(2, at: Shelf.monday)
+    let mail = try await shelf.push(3, at: Shelf.monday + 3_600_000, database: "mail")
+    shelf.road.store.content[mail.name.objectName]?[200] ^= 1
+    let fresh = machine(shelf)
+    for times in [[early, app, mail], []] {
+      let target = target(shelf, storing: times)
+      let error = await #expect(throws: OperationError.self) {
+        try await ListVersions(fresh).show(.latest(database: nil), at: target)
+      }
+      #expect(error?.kind == .verificationFailed)
+      #expect(error?.hint?.contains(String(app.id.hex.prefix(12))) == true)
+      let named = try await ListVersions(fresh).show(.latest(database: "app"), at: target)
+      #expect(named.summary.id == app.id.hex)
+    }
+    // What is older is in nobody's way.
+    let target = target(shelf, storing: [early, mail, app], from: Shelf.monday - Shelf.day)
+    let found = try await ListVersions(fresh).show(.latest(database: nil), at: target)
+    #expect(found.summary.id == app.id.hex)
+  }
+
+  @Test func `a version that was pushed while the target was listed is not passed over for one before it`() async throws
+  {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(5)
+    let early = try await shelf.road.store.list(prefix: Layout.versions)
+    let last = try await shelf.push(6, at: Shelf.monday + 5 * Shelf.day)
+    try await shelf.carryOut(try await shelf.plan(forgetting: versions[4]))
+    let target = target(.after(early, of: shelf.road.store))
+    for name in names(of: versions[4]) {
+      let error = await #expect(throws: OperationError.self) {
+        try await ListVersions(machine(shelf)).show(name, at: target)
+      }
+      #expect(error?.message.contains("while the target was listed") == true, "\(error?.message ?? "")")
+    }
+    #expect(try await find(.latest(database: "app"), shelf, machine(shelf)) == last.id.hex)
+  }
+
+  @Test func `a head that was forgotten and is there is no other state, though what is newer cannot be read`()
+    async throws
+  {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(6)
+    try await shelf.carryOut(try await shelf.plan(forgetting: versions[4]))
+    shelf.road.store.content[versions[5].name.objectName]?[200] ^= 1
+    let head = "5-\(versions[4].id.hex.prefix(16))"
+    let path = shelf.road.scratch.file("out")
+    let pulled = try await Pull(machine(shelf)).run(
+      .id(prefix: versions[3].id.hex), from: shelf.road.target, to: .file(path), expect: head)
+    #expect(pulled.version.id == versions[3].id.hex)
+  }
+
   @Test func `where hosts must be told apart, it is said which one has something newer that cannot be read`()
     async throws
   {
@@ -156,8 +251,7 @@ import Testing
     // A chain that was left long ago is in nobody's way.
     let times = [mine[0], mine[1], first, last].enumerated().map { ($1.name.objectName, $0) }
     for (isOlder, numbers) in [(false, times), (true, times.map { ($0, -$1) })] {
-      let store = TimedStore(shelf.road.store, Dictionary(uniqueKeysWithValues: numbers))
-      let target = TargetAccess(name: "memory", store: store, unlock: { .keyFile([UInt8](repeating: 3, count: 64)) })
+      let target = target(.telling(Dictionary(uniqueKeysWithValues: numbers), of: shelf.road.store))
       let found = try? await ListVersions(fresh).show(.latest(database: "app"), at: target).summary.id
       #expect(found == (isOlder ? mine[1].id.hex : nil))
     }
@@ -202,11 +296,11 @@ import Testing
   }
 }
 
-/// Tells when objects were stored.
-private final class TimedStore: ObjectStore {
-  private let base: MemoryStore
-  private let times: [ObjectName: Int]
-  init(_ base: MemoryStore, _ times: [ObjectName: Int]) { (self.base, self.times) = (base, times) }
+/// A store whose listings are others.
+private struct ListingStore: ObjectStore {
+  let base: MemoryStore
+  /// What a prefix shows.
+  let listing: @Sendable (_ prefix: String) async throws(StoreError) -> [ObjectInfo]
 
   var traits: StoreTraits { base.traits }
 
@@ -217,8 +311,20 @@ private final class TimedStore: ObjectStore {
     try await base.get(name, range: range)
   }
   func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
-  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
-    try await base.list(prefix: prefix).map { ObjectInfo(name: $0.name, size: $0.size, stored: times[$0.name]) }
-  }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await listing(prefix) }
   func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+
+  /// Tells when objects were stored.
+  static func telling(_ times: [ObjectName: Int], of base: MemoryStore) -> ListingStore {
+    ListingStore(base: base) { (prefix) async throws(StoreError) in
+      try await base.list(prefix: prefix).map { ObjectInfo(name: $0.name, size: $0.size, stored: times[$0.name]) }
+    }
+  }
+
+  /// All versions are listed as they were at an earlier moment, those of one chain as they are.
+  static func after(_ early: [ObjectInfo], of base: MemoryStore) -> ListingStore {
+    ListingStore(base: base) { (prefix) async throws(StoreError) in
+      prefix == Layout.versions ? early : try await base.list(prefix: prefix)
+    }
+  }
 }

@@ -146,7 +146,7 @@ struct DrillChains {
       let isTaken = end.chain == newest.end.chain
       try end.demandNothingUnread(
         behind: isTaken ? newest.facts : end.newestCounting, .latest(database: database.name), insteadOf: newest.facts,
-        isOlder: { !isTaken && times.isBefore($0, newest.facts.name) })
+        isOlder: { !isTaken && times.isBefore($0, newest.facts) })
     }
     return try await repository.readable(newest.facts, in: newest.end, state: fresh)
   }

@@ -36,7 +36,7 @@ struct Freshness {
   /// - Throws: `.rolledBack`, `.forked`, `.hole`.
   func check(_ repository: Repository, state: StateFolder?) async throws {
     if let fork = problems.first(where: { $0.code == .forked }) { throw fork }
-    guard let mark, let seen = Layout.digest(mark.id) else { return }
+    guard let mark, let seen = Layout.digest(mark.id) else { return try await demandStanding(nil, repository, state) }
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
     if newest.sequence < mark.sequence, !isUnreadable(mark) { throw rolledBack(behind: mark, state) }
     if newest.sequence == mark.sequence, newest.id != seen {
@@ -47,9 +47,9 @@ struct Freshness {
   }
 
   /// A version is only ever forgotten while a newer one stays, which is sound: where none stands at the place that this
-  /// machine has seen nor behind it, one was taken away.
-  private func demandStanding(_ mark: HighWaterMark, _ repository: Repository, _ state: StateFolder?) async throws {
-    guard counting < mark.sequence, !unreadable.contains(where: { $0.sequence > counting }) else { return }
+  /// machine has seen nor behind it, one was taken away. Beyond that place the end may be that of a push which was given up.
+  private func demandStanding(_ mark: HighWaterMark?, _ repository: Repository, _ state: StateFolder?) async throws {
+    guard counting < newest.sequence, !unreadable.contains(where: { $0.sequence > counting }) else { return }
     // Manifests and tombstones were listed side by side: of a push and a forget in that moment only one may have been seen.
     let now = try await repository.versionListing(of: listing.chain)
     guard !now.versions.contains(where: { $0.sequence > counting && !listing.versions.contains($0) }) else {
@@ -57,6 +57,7 @@ struct Freshness {
         .conflict, "versions were pushed and forgotten while the target was listed",
         hint: "Run the command again.")
     }
+    guard let mark, counting < mark.sequence else { return }
     throw RepositoryError(
       .rolledBack,
       "all from version \(counting + 1) on was forgotten for newer versions, this machine has seen version \(mark.sequence), and the target shows none that is newer",

@@ -38,7 +38,7 @@ struct OwnWords {
   /// - Parameter notes: of the chain, as a listing showed them.
   /// - Throws: `.hole` for a word that takes a tombstone back and is not listed.
   func demandTakenBack(among notes: RecordListing) throws(RepositoryError) {
-    try demand(annotations, among: notes, "takes a version back", sayAgain: "`sealift unforget` says it again")
+    try demand(annotations, among: notes, "takes a version back", sayAgain: "say it again with `sealift unforget`")
   }
 
   /// - Parameter notes: of the chain, as a listing showed them.
@@ -47,7 +47,7 @@ struct OwnWords {
     try demandTakenBack(among: notes)
     try demand(
       deciding, among: notes, "says what stays (a pin, a tag, or that something was found damaged)",
-      sayAgain: "`sealift pin` or `tag` says it again")
+      sayAgain: "say it again with `sealift pin` or `tag`; what was found damaged a `drill` or `repair` says")
   }
 
   /// Nobody deletes an annotation.
@@ -60,7 +60,7 @@ struct OwnWords {
       .hole,
       "a word of this machine that \(purpose), in chain \(chain.hex.prefix(12)) (\(lost.hex.prefix(12))), is not listed",
       hint:
-        "The listing was short, or the target lost it. Nothing was deleted; \(sayAgain), and `rm '\(path(lost))'` accepts the loss."
+        "The listing was short, or the target lost it. Nothing was deleted. Where it stays away, \(sayAgain), and then accept the loss of the old word: rm '\(path(lost))'"
     )
   }
 
