@@ -7,8 +7,10 @@ import CSQLite
 
 extension SQLiteFailure {
   /// A vacuum that must not be: the copy is made page by page.
-  init(renumbering reason: String) {
-    self.init(code: SQLITE_ERROR, message: "a vacuum would give rows other numbers (rowids): \(reason)")
+  /// - Parameter isPassing: only this time.
+  init(renumbering reason: String, isPassing: Bool = false) {
+    self.init(
+      code: SQLITE_ERROR, message: "a vacuum would give rows other numbers (rowids): \(reason)", isPassing: isPassing)
   }
 }
 

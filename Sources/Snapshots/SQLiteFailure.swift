@@ -4,6 +4,8 @@ import CSQLite
 struct SQLiteFailure: Error {
   let code: Int32
   let message: String
+  /// The next time it may well be otherwise.
+  var isPassing = false
 
   /// The low byte, which says what kind of failure it is.
   var primary: Int32 { code & 0xff }

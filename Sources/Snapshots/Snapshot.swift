@@ -92,6 +92,8 @@ package struct Snapshot: Sendable {
   package var method: SnapshotMethod
   /// Why it is `pages` although `vacuum` was asked for.
   package var fallback: String?
+  /// That reason was one of the moment: the next copy may well be a `vacuum`.
+  package var fallbackIsPassing = false
   /// Nil while nobody has looked, see `SnapshotRequest.check`.
   package var check: CheckOutcome?
   /// What the check of the live database itself found, see `SnapshotRequest.checksSource`; nil where there was none.

@@ -33,7 +33,7 @@ private final class SnapshotRun {
   private let request: SnapshotRequest
   private let watch: Watch
   private let progress: (SnapshotProgress) throws -> Void
-  private let image: String
+  private var image: String
   /// Bytes; for progress, before the copy's own header can be read.
   private var pageSize = 4096
   private var lastReport = ContinuousClock.now - .seconds(1)
@@ -45,8 +45,10 @@ private final class SnapshotRun {
     self.request = request
     self.watch = watch
     self.progress = progress
-    image = "\(request.spoolFolder)/\(randomName()).sqlite"
+    image = Self.newImage(in: request.spoolFolder)
   }
+
+  private static func newImage(in folder: String) -> String { "\(folder)/\(randomName()).sqlite" }
 
   func take() throws -> Snapshot {
     try watch.check()
@@ -68,6 +70,7 @@ private final class SnapshotRun {
         sideFilesAppeared: sideFiles(of: identity.path).filter { !sideFilesBefore.contains($0) },
         source: copy.signature, freePagesZeroed: zeroed)
       snapshot.sourceCheck = look?.outcome
+      snapshot.fallbackIsPassing = copy.fallbackIsPassing
       // Complete: from here on nobody can stop it.
       try? progress(report(.checking, finished.pageCount, finished.pageCount))
       return snapshot
@@ -82,6 +85,7 @@ private final class SnapshotRun {
   private struct Copy {
     var method: SnapshotMethod
     var fallback: String?
+    var fallbackIsPassing = false
     /// What SQLite complained of while copying, if that means damage.
     var damage: String?
     var transaction: ReadTransaction
@@ -119,25 +123,55 @@ private final class SnapshotRun {
     if request.method == .vacuum, source.usesReservedBytes {
       copy.method = .pages
       copy.fallback = "the end of its pages holds what only its application can write (checksums, perhaps)"
-    } else if request.method == .vacuum,
-      let failure = try vacuum(source, transaction) ?? damageLeftBehind(in: source)
-    {
+    } else if request.method == .vacuum, let failure = try vacuum(source, transaction) {
       copy.method = .pages
       copy.fallback = failure.message
+      copy.fallbackIsPassing = failure.isPassing
       if failure.meansDamage, !failure.isOfUnparsedSchema { copy.damage = failure.message }
       removeImage(image)
       try makeImageFile(image)
+    } else if request.method == .vacuum, let damage = try damageLeftBehind(in: source) {
+      try takeDamaged(source, damage, instead: &copy)
+      try source.demandUnchanged()
+      return copy
     }
-    if copy.method == .pages {
-      copy.header = try refusing(path, into: request.spoolFolder) {
-        try copyByPages(source, into: image, request, transaction, watch) { done, total, header in
-          let growing = growingCopy(of: source, transaction, header, total)
-          try eachStepOrOccasionally { [self] in try progress(report(.copying, done, total, growing)) }
-        }
-      }
-    }
+    if copy.method == .pages { copy.header = try copyPages(of: source, transaction) }
     try source.demandUnchanged()
     return copy
+  }
+
+  private func copyPages(of source: Source, _ transaction: ReadTransaction) throws -> DatabaseHeader? {
+    try refusing(source.path, into: request.spoolFolder) {
+      try copyByPages(source, into: image, request, transaction, watch) { done, total, header in
+        let growing = growingCopy(of: source, transaction, header, total)
+        try eachStepOrOccasionally { [self] in try progress(report(.copying, done, total, growing)) }
+      }
+    }
+  }
+
+  /// The exact pages of a database whose vacuumed copy is sound, and that is damaged itself. Where they are not to be had,
+  /// the vacuumed copy stays, and says so: no backup at all would be worse.
+  private func takeDamaged(_ source: Source, _ damage: String, instead copy: inout Copy) throws {
+    let vacuumed = image
+    let transaction = ReadTransaction(of: source.path, maxWalGrowth: request.maxWalGrowth)
+    watch.afterLockWait = { transaction.begins() }
+    image = Self.newImage(in: request.spoolFolder)
+    copy.damage = damage
+    do {
+      try makeImageFile(image)
+      copy.header = try copyPages(of: source, transaction)
+      removeImage(vacuumed)
+      copy.method = .pages
+      copy.fallback = damage
+      copy.transaction = transaction
+    } catch let error as SnapshotError where error.code != .cancelled {
+      removeImage(image)
+      image = vacuumed
+      copy.damage = "\(damage); only what a vacuum reaches could be copied, not its exact pages: \(error.message)"
+    } catch {
+      removeImage(vacuumed)
+      throw error
+    }
   }
 
   /// - Returns: why pages must be copied instead, or nil when the copy is made.
@@ -174,8 +208,8 @@ private final class SnapshotRun {
   }
 
   /// What cannot be reached a vacuum leaves behind, and its copy is sound: so the source itself is asked, where that is due.
-  /// - Returns: why pages must be copied instead, or nil when nothing is wrong with it.
-  private func damageLeftBehind(in source: Source) throws -> SQLiteFailure? {
+  /// - Returns: what is wrong with it, or nil when nothing is.
+  private func damageLeftBehind(in source: Source) throws -> String? {
     guard request.checksSource else { return nil }
     let transaction = ReadTransaction(of: source.path, maxWalGrowth: request.maxWalGrowth)
     let outcome = try source.checkItself(transaction, watch) { [self] in
@@ -184,8 +218,7 @@ private final class SnapshotRun {
     look = (outcome, transaction)
     guard case .damaged(let findings) = outcome else { return nil }
     let finding = findings.first ?? "its own check failed"
-    return SQLiteFailure(
-      code: SQLITE_CORRUPT, message: "\(finding) (found in the live database itself, not in its copy)")
+    return "\(finding) (found in the live database itself, not in its copy)"
   }
 
   /// Runs work that SQLite may interrupt at our own wish, and throws our reason then, not SQLite's.

@@ -139,6 +139,30 @@ import Testing
     #expect(try await restored(road) == fileBytes(path))
   }
 
+  @Test(arguments: [false, true])
+  func `a reason of the moment to copy page by page does not decide how the next copy is made`(
+    _ isPassing: Bool
+  ) async throws {
+    let road = try await Road()
+    let database = source(try road.database(rows: 20))
+    let asked = Locked<[SnapshotMethod]>([])
+    var push = Push(road.world)
+    push.take = { request, progress in
+      asked.withLock { $0.append(request.method) }
+      var pages = request
+      pages.method = .pages
+      var snapshot = try await takeSnapshot(pages, progress: progress)
+      snapshot.fallback = "of the tester's making"
+      snapshot.fallbackIsPassing = isPassing
+      return snapshot
+    }
+    for _ in 0..<2 {
+      _ = try await push.run(Push.Request(database: database, targets: [road.target]))
+      try await road.change(database.path)
+    }
+    #expect(asked.withLock { $0 } == [.vacuum, isPassing ? .vacuum : .pages])
+  }
+
   @Test func `a first target that fails does not stop the second`() async throws {
     let road = try await Road()
     let path = try walDatabase(road, rows: 12_000, pageSize: 4096)

@@ -1,3 +1,5 @@
+import Glibc
+import Storage
 import TestKit
 import Testing
 
@@ -40,6 +42,57 @@ import Testing
       #expect(try fileBytes(found.path) == before.files[""])
     }
     #expect(try SourceBytes(desk.source) == before)
+  }
+
+  @Test func `where the exact pages of a damaged database have no room its vacuumed copy stays`() async throws {
+    let desk = try desk()
+    try SQLite.run(
+      "CREATE TABLE gone(x); INSERT INTO gone SELECT randomblob(4000) FROM t; DROP TABLE gone", on: desk.source)
+    try HiddenDamage.lostChild.inflict(on: desk.source)
+    await #expect(processExitsWith: .success) {
+      [source = desk.source as String, spool = desk.spool as String] in
+      // Of the file's pages most are free: what a vacuum writes of them is shorter than this, they are not.
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit(rlim_cur: 1 << 20, rlim_max: 1 << 20)
+      setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      var request = SnapshotRequest(source: source, method: .vacuum, spoolFolder: spool)
+      request.checksSource = true
+      for check in [true, false] {
+        request.check = check
+        let snapshot = try await takeSnapshot(request)
+        #expect(snapshot.method == .vacuum && snapshot.fallback == nil)
+        guard case .damaged(let findings) = snapshot.check else {
+          Issue.record("\(String(describing: snapshot.check))")
+          return
+        }
+        #expect(findings.first?.contains("found in the live database itself") == true)
+        #expect(findings.first?.contains("only what a vacuum reaches could be copied") == true)
+        #expect(try names(in: spool) == [String(snapshot.path.dropFirst(spool.utf8.count + 1))])
+        #expect(try quickCheck(snapshot.path, Watch(StopSignal(), busyTimeout: .seconds(1))) == .ok)
+        unlink(snapshot.path)
+      }
+    }
+  }
+
+  @Test func `who has enough of the exact pages leaves no copy behind`() async throws {
+    struct Enough: Error {}
+    let desk = try desk()
+    try HiddenDamage.lostChild.inflict(on: desk.source)
+    var request = desk.request(.vacuum)
+    request.checksSource = true
+    let images = Locked<Set<String>>([])
+    await #expect(throws: Enough.self) {
+      try await takeSnapshot(request) { [spool = desk.spool] _ in
+        let found = try names(in: spool).filter { $0.hasSuffix(".sqlite") }
+        let seen = images.withLock {
+          $0.formUnion(found)
+          return $0.count
+        }
+        if seen > 1 { throw Enough() }
+      }
+    }
+    #expect(images.withLock { $0.count } == 2)
+    #expect(try names(in: desk.spool).isEmpty)
   }
 
   @Test(arguments: [SampleDatabase.rollback, .walClosed, .walWithContent, .checkConstraints, .freePages, .fts5])

@@ -241,7 +241,9 @@ extension Push {
     -> OperationError?
   {
     // A copy that was handed over with its outcome met damage on the way: that is no reason to give up vacuuming.
-    if let reason = snapshot.fallback, snapshot.check == nil { StickyMethod.note(database, world, reason: reason) }
+    if let reason = snapshot.fallback, snapshot.check == nil, !snapshot.fallbackIsPassing {
+      StickyMethod.note(database, world, reason: reason)
+    }
     switch check {
     case .ok: return nil
     case .notCheckable(let why):
