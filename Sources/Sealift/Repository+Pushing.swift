@@ -7,7 +7,8 @@ extension Repository {
     /// False when nothing was stored, because the newest version there is this content already.
     public let isNew: Bool
     /// What could not be taken along of the files that belong to the database, such as a Core Data store's external
-    /// ones that may not be read. The version is safe, and not all of it.
+    /// ones that may not be read; and, with the code `pushedElsewhere`, that another machine has pushed under this one's
+    /// name since the last push from here. The version is safe, but somebody should look.
     public let shortfalls: [SealiftError]
   }
 
@@ -49,7 +50,7 @@ extension Repository {
       if let damage = outcome.damage { throw damage }
       return Pushed(
         version: Version(pushed.version), isNew: !pushed.unchanged,
-        shortfalls: outcome.shortfalls.map { SealiftError($0) })
+        shortfalls: (outcome.shortfalls + outcome.pushed.compactMap(\.turnTaken)).map { SealiftError($0) })
     }
   }
 }

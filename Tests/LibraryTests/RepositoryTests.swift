@@ -259,6 +259,23 @@ import Testing
     #expect(closed?.cause is VaultIsClosed)
   }
 
+  @Test func `another machine that pushes under the same name is told`() async throws {
+    try bench.makeDatabase()
+    var options = Repository.Options()
+    options.host = "harbour"
+    let one = try await bench.makeRepository(options)
+    let other = try await Repository.open(
+      at: bench.target, key: bench.key, state: bench.scratch.file("other-state"), options: options)
+    for repository in [one, other] {
+      try SQLite.run("INSERT INTO t(word) VALUES ('new')", on: bench.database)
+      let pushed = try await repository.push(app)
+      #expect(pushed.isNew && pushed.shortfalls.isEmpty)
+    }
+    try SQLite.run("INSERT INTO t(word) VALUES ('newer')", on: bench.database)
+    let pushed = try await one.push(app)
+    #expect(pushed.isNew && pushed.shortfalls.map(\.code) == ["pushedElsewhere"])
+  }
+
   @Test func `options are heeded, and senseless ones are refused`() async throws {
     try bench.makeDatabase()
     var options = Repository.Options()
