@@ -63,6 +63,12 @@ import Testing
     try await others
   }
 
+  @Test func `what speaks with servers without memory makes an error, no crash`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign(
+      "memory", "--targets", targets, "--names", "ceph", "--only", "libcurl", "--only", "libexpat", "--cases", "3")
+  }
+
   @Test func `a snapshot is one committed state, whatever writers do meanwhile`() async throws {
     try await campaign("writers", "--snapshots", "56")
   }

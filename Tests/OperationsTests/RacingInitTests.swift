@@ -1,0 +1,104 @@
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// Two machines make a repository at one place in the same moment: one begins and ends while the other one is between two
+/// requests.
+@Suite struct RacingInitTests {
+  private struct Machine {
+    let scratch: Scratch
+    let world: World
+    let secret: UnlockSecret
+    let database: DatabaseSource
+
+    init(_ host: String, key: UInt8) throws {
+      scratch = try Scratch()
+      world = World(
+        stateFolder: scratch.file("state"), host: host, now: { UInt64(time(nil)) * 1000 }, reporter: Notices())
+      secret = .keyFile([UInt8](repeating: key, count: 64))
+      let path = scratch.file("app.db")
+      try SQLite.run("CREATE TABLE t(word TEXT); INSERT INTO t VALUES ('\(host)')", on: path)
+      database = DatabaseSource(name: "app", path: path)
+    }
+
+    func target(_ store: any ObjectStore) -> TargetAccess {
+      TargetAccess(name: "place", store: store, unlock: { [secret] in secret })
+    }
+
+    /// - Returns: the repository's id; `nil` where it was refused because there is one.
+    func makeRepository(at store: any ObjectStore) async throws -> String? {
+      do {
+        return try await Initialize(world).run(at: target(store), ifMissing: false).repository
+      } catch let error as OperationError where error.code == "repositoryExists" {
+        return nil
+      }
+    }
+
+    /// - Returns: the version that was acknowledged; `nil` where the push was refused by name.
+    func push(to store: MemoryStore) async throws -> String? {
+      do {
+        let outcome = try await Push(world).run(.init(database: database, targets: [target(store)]))
+        if let problem = outcome.failures.first?.error { throw problem }
+        return outcome.pushed.first?.version.id
+      } catch let error as OperationError {
+        #expect([.verificationFailed, .wrongKey].contains(error.kind), "\(error.message)")
+        #expect(error.hint != nil, "\(error.message)")
+        return nil
+      }
+    }
+
+    func word(_ version: String, from store: MemoryStore, _ world: World) async throws -> String {
+      let path = try scratch.file("again-\(names(in: scratch.path).count).db")
+      _ = try await Pull(world).run(.id(prefix: version), from: target(store), to: .file(path))
+      return try TestDatabase(path).text("SELECT word FROM t")
+    }
+  }
+
+  /// - Parameter step: the other one's init runs before this put of the first one's; the last of all, behind its end.
+  /// - Returns: how many puts the first one made.
+  private func race(atStep step: Int, keys: (UInt8, UInt8)) async throws -> Int {
+    let (one, other) = (try Machine("one", key: keys.0), try Machine("other", key: keys.1))
+    let store = MemoryStore()
+    let puts = Locked(0)
+    let made = Locked<String?>(nil)
+    let hooked = HookedStore(
+      store,
+      beforePut: { _ async throws(StoreError) in
+        let count = puts.withLock {
+          $0 += 1
+          return $0
+        }
+        guard count == step else { return }
+        let repository = try? await other.makeRepository(at: store)
+        made.withLock { $0 = repository }
+      })
+    _ = try await one.makeRepository(at: hooked)
+    #expect(step > puts.withLock { $0 } || made.withLock { $0 } != nil, "nothing that would forbid it is there yet")
+
+    var acknowledged = 0
+    for machine in [one, other] {
+      guard let version = try await machine.push(to: store) else { continue }
+      acknowledged += 1
+      // Also on a machine that has nothing but the key.
+      for name in ["state", "fresh"] {
+        var world = machine.world
+        world.stateFolder = machine.scratch.file(name)
+        #expect(try await machine.word(version, from: store, world) == machine.world.host)
+      }
+    }
+    #expect(acknowledged > 0, "step \(step)")
+    // Whoever has a key of its own has a repository of its own.
+    if step <= puts.withLock({ $0 }), keys.0 != keys.1 { #expect(acknowledged == 2) }
+    return puts.withLock { $0 }
+  }
+
+  @Test(arguments: [UInt8(3), 4])
+  func `what either pushes afterwards is there, or it is told`(_ otherKey: UInt8) async throws {
+    var step = 1
+    while try await race(atStep: step, keys: (3, otherKey)) >= step { step += 1 }
+    #expect(step > 7, "both were tried between all objects of an init")
+  }
+}
