@@ -4,8 +4,12 @@
 import os, sqlite3, time
 
 import databases, measure
+from figures import BUSY
 from room import Meter, Room
 from s3 import Bucket
+
+PATIENCE = 60
+"""Seconds that are waited for the load to fall before a measurement."""
 
 
 class Story:
@@ -53,6 +57,7 @@ class Story:
         cell = {"kind": self.kind, "size": self.size, "tool": self.tool.name, "what": what, "run": self.run, "ok": True}
         wire, room = self.bench.wire, self.room
         self.wait_while_paused()
+        self.wait_while_busy()
         room.meter, room.computed = Meter(), None
         kept_on_disk = measure.disk_usage(room.spaces)
         sent, received, logged = *wire.bytes(), wire.log_size()
@@ -104,6 +109,12 @@ class Story:
     def wait_while_paused(self):
         """As long as there is a file `pause` beside the results: somebody else needs the machine."""
         while os.path.exists(f"{self.bench.out}/pause"):
+            time.sleep(1)
+
+    def wait_while_busy(self):
+        """The load is a mean over the last minute: what a tool with many threads has left of it is not of the next one."""
+        given_up = time.monotonic() + PATIENCE
+        while os.getloadavg()[0] > BUSY and time.monotonic() < given_up:
             time.sleep(1)
 
     def pause(self):
