@@ -131,7 +131,7 @@ package struct RestoreAll: Sendable {
         done.outcome = try await restore.restore(found, request)
       }
     }
-    if done.alreadyThere { done.preview?.refusal = nil }
+    if done.alreadyThere { done.preview?.standsAlready() }
     if let refusal = done.preview?.refusal { throw refusal }
     return done
   }

@@ -39,6 +39,9 @@ package struct RestorePreview: Sendable {
       hasCompanions: !companions.isEmpty)
   }
 
+  /// The version stands there already: nothing is against it, and nothing would be written.
+  mutating func standsAlready() { (refusal, needed) = (nil, 0) }
+
   /// Of a pull into a new file.
   init(_ found: FoundVersion, newFile path: String, _ makeOver: MakeOver) {
     version = found.summary

@@ -46,6 +46,14 @@ import Testing
     #expect(again.done.map(\.database) == ["a/b", "app"] && again.done.map(\.alreadyThere) == [true, false])
     #expect(again.failures.map(\.database) == ["mail"])
     #expect(again.failures.allSatisfy { $0.error.code == "destinationExists" })
+    // What is there needs no room; the rehearsal of another one says how much it needs.
+    var rehearsal = all
+    rehearsal.dryRun = true
+    try removeFile(folder.file("app.sqlite"))
+    let rehearsed = try await rehearsal.run(.pull(into: folder.path), from: road.target, host: nil)
+    #expect(rehearsed.done.map(\.alreadyThere) == [true, false])
+    #expect(rehearsed.done.map { $0.preview?.needed == 0 } == [true, false])
+    #expect(rehearsed.done.allSatisfy { $0.preview?.refusal == nil && $0.preview?.doubt == nil })
   }
 
   @Test func `of several hosts one has to be meant`() async throws {
