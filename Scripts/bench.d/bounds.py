@@ -48,7 +48,11 @@ def push(figures, size, row):
         return None
     alone, allowed = statistics.median(found), float(row.limit.removeprefix("≤ ").removesuffix(" ×"))
     said = f"SQLite's copy and check alone, one after the other, take {as_ratio(alone)} ({len(found)} runs)"
-    return said + f", more than the whole push may: {row.limit}" if alone > allowed else said
+    if alone > allowed:
+        said += f", more than the whole push may: {row.limit}"
+    if (asked["method"], change) == ("vacuum", "first"):
+        said += "; beside them a first push has SQLite check the live database itself (Decisions/0027), which is not in that"
+    return said
 
 
 def reason(figures, size, row):
