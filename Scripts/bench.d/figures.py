@@ -97,7 +97,9 @@ class Figures:
 
 def tells(cell, metric):
     """Whether a cell has this figure, and it can be believed."""
-    return metric in cell and (metric not in TIMES or (cell["load"] <= BUSY and cell.get("stolen", 0) <= STOLEN))
+    if metric not in cell or metric not in TIMES:
+        return metric in cell
+    return cell["load"] <= BUSY and cell.get("stolen", 0) <= STOLEN and not cell.get("disturbed", False)
 
 
 def one_sitting(cells):

@@ -90,6 +90,8 @@ class Story:
             "stolen": measure.stolen(ticks, measure.ticks()),
             **more,
         }
+        if os.path.exists(f"{self.bench.out}/disturbed"):
+            cell["disturbed"] = True
         if self.tool.hides:
             del cell["disk"], cell["kept"]
         if os.path.exists(room.live):
