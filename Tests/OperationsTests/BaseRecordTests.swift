@@ -15,11 +15,12 @@ import Testing
   }
 
   private func after(
-    _ record: BaseRecord?, _ level: DeltaLevel, cost: Int, decoded: Int = Self.length, isKept: Bool = true
+    _ record: BaseRecord?, _ level: DeltaLevel, cost: Int, length: Int = Self.length, decoded: Int? = nil,
+    needs: VersionNeeds? = nil, isKept: Bool = true
   ) -> BaseRecord? {
     BaseRecord.after(
-      record, level, Base(length: Self.length, cost: cost, decoded: decoded), isKept: isKept, pageSize: 4096,
-      method: "vacuum")
+      record, level, Base(length: length, cost: cost, decoded: decoded ?? length), needs: needs, isKept: isKept,
+      pageSize: 4096, method: "vacuum")
   }
 
   @Test func `an anchor is followed by a middle, that by leaves`() {
@@ -80,6 +81,31 @@ import Testing
     let anchor = record(middle: false)
     #expect(after(anchor, .middle, cost: 100, decoded: 20_000)?.level(for: Self.length) == .leaf)
     #expect(after(anchor, .middle, cost: 100, decoded: 20_001)?.level(for: Self.length) == .middle)
+  }
+
+  /// The middle cost 400,000 and its first leaf 100,000: another one stores the difference on top of what is there.
+  @Test(arguments: [17_700_000, 17_700_001])
+  func `an anchor takes the place of a middle that would need too many packs`(stored: Int) {
+    let length = 20_000_000
+    let anchor = after(nil, .anchor, cost: 9_000_000, length: length)
+    let middle = after(anchor, .middle, cost: 400_000, length: length)
+    let first = after(middle, .leaf, cost: 100_000, length: length)
+    let needs = VersionNeeds(decoded: 30_000_000, stored: stored, whole: 10_000_000)
+    let last = after(first, .leaf, cost: 500_000, length: length, needs: needs)
+    #expect(needs.areModest(for: length))
+    #expect(last?.level(for: length) == (stored == 17_700_000 ? .middle : .anchor))
+    // While a leaf does, nothing is foreseen.
+    #expect(after(first, .leaf, cost: 499_999, length: length, needs: needs)?.level(for: length) == .leaf)
+    // As in the records of older programs.
+    #expect(after(first, .leaf, cost: 500_000, length: length)?.level(for: length) == .middle)
+  }
+
+  @Test func `a small database needs what it likes`() {
+    let length = 1_000_000
+    let middle = after(after(nil, .anchor, cost: 500_000, length: length), .middle, cost: 1000, length: length)
+    let needs = VersionNeeds(decoded: 2_000_000, stored: 9_000_000, whole: 400_000)
+    let last = after(after(middle, .leaf, cost: 10, length: length), .leaf, cost: 1010, length: length, needs: needs)
+    #expect(last?.level(for: length) == .middle)
   }
 
   @Test func `an anchor that was not kept is followed by another one`() {

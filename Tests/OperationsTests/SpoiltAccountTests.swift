@@ -9,13 +9,21 @@ import Testing
   private func record(_ change: (String, String) = ("", "")) -> [UInt8] {
     let json = """
       {"pageSize":4096,"method":"vacuum","anchor":{"length":8192,"cost":4096,"decoded":8192},"middle":{"length":8192,\
-      "cost":100,"decoded":9000},"firstMiddleCost":90,"excessOfMiddles":10,"firstLeafCost":50,"excessOfLeaves":9}
+      "cost":100,"decoded":9000},"firstMiddleCost":90,"excessOfMiddles":10,"firstLeafCost":50,"excessOfLeaves":9,\
+      "needs":{"decoded":9100,"stored":4300,"whole":4096}}
       """
     return Array((change.0.isEmpty ? json : json.replacing(change.0, with: change.1)).utf8)
   }
 
   @Test func `a record as it was written is read`() {
     #expect(BaseRecord(json: record())?.level(for: 8192) == .leaf)
+    #expect(BaseRecord(json: record())?.needs?.stored == 4300)
+  }
+
+  @Test func `so is one of a program that did not note what versions need`() {
+    let older = record((#","needs":{"decoded":9100,"stored":4300,"whole":4096}"#, ""))
+    #expect(BaseRecord(json: older)?.needs == nil)
+    #expect(BaseRecord(json: older)?.level(for: 8192) == .leaf)
   }
 
   @Test(arguments: [
@@ -23,7 +31,8 @@ import Testing
     ("\"length\":8192,\"cost\":100", "\"length\":\(Int.min),\"cost\":100"), ("\"cost\":4096", "\"cost\":-1"),
     ("\"firstLeafCost\":50", "\"firstLeafCost\":\(Int.min)"), ("\"excessOfLeaves\":9", "\"excessOfLeaves\":\(Int.max)"),
     ("\"excessOfMiddles\":10", "\"excessOfMiddles\":-1"), ("\"firstMiddleCost\":90", "\"firstMiddleCost\":\(Int.min)"),
-    ("\"pageSize\":4096", "\"pageSize\":-4096"),
+    ("\"pageSize\":4096", "\"pageSize\":-4096"), ("\"stored\":4300", "\"stored\":\(Int.max)"),
+    ("\"whole\":4096", "\"whole\":-1"), ("\"decoded\":9100", "\"decoded\":\(Int.min)"),
   ])
   func `a record with impossible figures is none`(figure: String, wrong: String) {
     #expect(BaseRecord(json: record((figure, wrong))) == nil)
@@ -33,7 +42,7 @@ import Testing
     let base = BaseRecord.Base(length: 8192, cost: 100, decoded: 9000)
     func after(isKept: Bool) -> BaseRecord? {
       BaseRecord.after(
-        BaseRecord(json: record()), .middle, base, isKept: isKept, pageSize: 4096, method: "vacuum")
+        BaseRecord(json: record()), .middle, base, needs: nil, isKept: isKept, pageSize: 4096, method: "vacuum")
     }
     #expect(after(isKept: true)?.level(for: 8192) == .leaf)
     #expect(after(isKept: false)?.level(for: 8192) == .middle)

@@ -57,7 +57,7 @@ private struct Version {
       for ordinal in frames.indices {
         cost.add(known: UInt32(ordinal), bytes: ordinal < wholes ? frames[ordinal].plaintextLength : 0, known)
       }
-      return cost.isModest(for: length, known)
+      return cost.needs(for: length, known).areModest(for: length)
     }
   }
 

@@ -100,7 +100,8 @@ final class BaseFolder {
       case .leaf: false
       }
     record = BaseRecord.after(
-      record, result.level, base, isKept: isKept, pageSize: snapshot.pageSize, method: snapshot.method.rawValue)
+      record, result.level, base, needs: result.needs, isKept: isKept, pageSize: snapshot.pageSize,
+      method: snapshot.method.rawValue)
     if let record, let bytes = try? JSONEncoder().encode(record) {
       try? StateFiles.write([UInt8](bytes), to: "\(path)/record.json", durably: false)
     } else {

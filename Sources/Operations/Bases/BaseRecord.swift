@@ -5,7 +5,8 @@ import Repositories
 ///
 /// A leaf rests on the middle version, a middle on the anchor. Both grow dearer with their distance. A new middle is made
 /// when the leaves together have cost so much more than the first one as a middle costs; a new anchor in the same way
-/// when the middles have. That is never worse than twice the best that one could have done knowing the future.
+/// when the middles have. That is never worse than twice the best that one could have done knowing the future. A middle
+/// that would need too many packs is not begun: what it stored before that shows would be in vain.
 struct BaseRecord: Codable, Equatable, Sendable {
   /// Bytes.
   struct Base: Codable, Equatable, Sendable {
@@ -26,25 +27,41 @@ struct BaseRecord: Codable, Equatable, Sendable {
   var firstLeafCost: Int?
   /// What leaves on the middle have cost beyond the first.
   var excessOfLeaves = 0
+  /// What the latest version needs; `nil` when it is not known, as in records of older programs.
+  var needs: VersionNeeds?
 
   /// What the next version of so many bytes should be.
   func level(for length: Int) -> DeltaLevel {
     guard excessOfMiddles < anchor.cost, anchor.decoded + length <= 3 * length else { return .anchor }
-    guard let middle, excessOfLeaves < middle.cost else { return .middle }
+    guard let middle else { return .middle }
     // A leaf of the middle's kind decodes what the middle does, and its own frames.
     let own = max(0, middle.decoded - anchor.length)
-    return middle.decoded + own <= 3 * length ? .leaf : .middle
+    guard excessOfLeaves < middle.cost, middle.decoded + own <= 3 * length else {
+      return needs(ofMiddleAfter: middle)?.areModest(for: length) == false ? .anchor : .middle
+    }
+    return .leaf
+  }
+
+  /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
+  /// of them mostly hold some whole frame that it refers to.
+  private func needs(ofMiddleAfter middle: Base) -> VersionNeeds? {
+    guard var needs, let firstLeafCost else { return nil }
+    needs.decoded = middle.decoded
+    needs.stored += max(0, middle.cost - firstLeafCost)
+    return needs
   }
 
   /// Takes note of a version.
   /// - Parameters:
   ///   - isKept: it is a base from now on: with its image, or, where a middle version's has no room, by its units alone.
   static func after(
-    _ before: BaseRecord?, _ level: DeltaLevel, _ base: Base, isKept: Bool, pageSize: Int, method: String
+    _ before: BaseRecord?, _ level: DeltaLevel, _ base: Base, needs: VersionNeeds?, isKept: Bool, pageSize: Int,
+    method: String
   ) -> BaseRecord? {
     guard level > .anchor, var record = before else {
-      return isKept ? BaseRecord(pageSize: pageSize, method: method, anchor: base) : nil
+      return isKept ? BaseRecord(pageSize: pageSize, method: method, anchor: base, needs: needs) : nil
     }
+    record.needs = needs
     if level == .middle {
       record.excessOfMiddles += max(0, base.cost - (record.firstMiddleCost ?? base.cost))
       record.firstMiddleCost = record.firstMiddleCost ?? base.cost
@@ -74,6 +91,7 @@ extension BaseRecord {
 
   private var figures: [Int] {
     let bases = [anchor, middle].compactMap { $0 }.flatMap { [$0.length, $0.cost, $0.decoded] }
-    return bases + [pageSize, firstMiddleCost ?? 0, excessOfMiddles, firstLeafCost ?? 0, excessOfLeaves]
+    let needed = needs.map { [$0.decoded, $0.stored, $0.whole] } ?? []
+    return bases + needed + [pageSize, firstMiddleCost ?? 0, excessOfMiddles, firstLeafCost ?? 0, excessOfLeaves]
   }
 }

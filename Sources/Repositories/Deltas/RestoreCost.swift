@@ -71,17 +71,11 @@ struct RestoreCost {
     wholeFetched += sealed
   }
 
-  /// In times of what a first push is guessed to store. Twice is promised, and the guess has been a twelfth too high
-  /// (`Docs/Decisions/0005-levels-not-chains.md`).
-  private static let mostStored = 1.8
-
-  /// Whether a version of so many bytes may cost that much: no more than three times its length decoded, and no more
-  /// stored, which is more than is fetched, than twice what it would take whole. Small ones may cost anything.
-  func isModest(for length: Int, _ known: KnownPacks) -> Bool {
-    guard decoded > 4 << 20 else { return true }
-    let whole = whole(of: length, known)
-    let stored = live.keys.reduce(newStored) { $0 + Int(known.entries[$1]?.length ?? 0) }
-    return decoded <= 3 * length && Double(stored) <= Self.mostStored * Double(max(whole, 1 << 20))
+  /// - Parameter length: of the version, in bytes.
+  func needs(for length: Int, _ known: KnownPacks) -> VersionNeeds {
+    VersionNeeds(
+      decoded: decoded, stored: live.keys.reduce(newStored) { $0 + Int(known.entries[$1]?.length ?? 0) },
+      whole: whole(of: length, known))
   }
 
   /// About what a first push of it would store: zeros and what is there twice cost nothing, the rest what whole frames do.

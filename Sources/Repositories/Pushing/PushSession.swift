@@ -55,6 +55,8 @@ package struct PushSession: ~Copyable {
     package let level: DeltaLevel
     /// Later versions can refer to all of its content.
     package let canBeBase: Bool
+    /// `nil` when nothing was written.
+    package var needs: VersionNeeds?
   }
 
   /// The newest version there is, before this push.
@@ -240,7 +242,7 @@ package struct PushSession: ~Copyable {
   private func result(of attempt: VersionWriter.Written) -> Result {
     Result(
       manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew, level: attempt.level,
-      canBeBase: !attempt.hasRiders)
+      canBeBase: !attempt.hasRiders, needs: attempt.needs)
   }
 
   private func acknowledgeUnchanged(_ level: DeltaLevel, dryRun: Bool) throws -> Result {

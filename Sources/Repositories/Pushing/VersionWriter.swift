@@ -18,6 +18,7 @@ struct VersionWriter: ~Copyable {
     /// Some of the content rides in the manifest, where later versions cannot refer to it.
     let hasRiders: Bool
     let stale: StalePacks
+    let needs: VersionNeeds
   }
 
   /// Restoring this version would cost too much: it must rest on less.
@@ -120,7 +121,8 @@ struct VersionWriter: ~Copyable {
     }
     let cost = cost(of: placed)
     let refersToNothing = max(reach.depth, reach.ownDepth) < 0
-    guard refersToNothing || cost.isModest(for: read.length, known) else { throw TooDear() }
+    let needs = cost.needs(for: read.length, known)
+    guard refersToNothing || needs.areModest(for: read.length) else { throw TooDear() }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
     let roots = try await placeMaps(placed.map(\.runs), &placer)
@@ -154,7 +156,7 @@ struct VersionWriter: ~Copyable {
     return Written(
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },
       bytesNew: bytesNew, nextPackNumber: packs.nextNumber, level: level, hasRiders: !riders.isEmpty,
-      stale: StalePacks(after: cost, table, known))
+      stale: StalePacks(after: cost, table, known), needs: needs)
   }
 
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.

@@ -1,0 +1,26 @@
+/// What a version needs to be restored, beside what it would take by itself (`Docs/Format.md` §6.2). Bytes.
+package struct VersionNeeds: Codable, Equatable, Sendable {
+  /// Of plaintext of the frames it needs, bases included.
+  package var decoded: Int
+  /// Of all packs that hold any of those.
+  package var stored: Int
+  /// About what a first push of it would store.
+  package var whole: Int
+
+  package init(decoded: Int, stored: Int, whole: Int) {
+    self.decoded = decoded
+    self.stored = stored
+    self.whole = whole
+  }
+
+  /// In times of what a first push is guessed to store. Twice is promised, and the guess has been a twelfth too high
+  /// (`Docs/Decisions/0005-levels-not-chains.md`).
+  private static let mostStored = 1.8
+
+  /// Whether a version of so many bytes may need that much: no more than three times its length decoded, and no more
+  /// stored, which is more than is fetched, than twice what it would take whole. Small ones may need anything.
+  package func areModest(for length: Int) -> Bool {
+    guard decoded > 4 << 20 else { return true }
+    return decoded <= 3 * length && Double(stored) <= Self.mostStored * Double(max(whole, 1 << 20))
+  }
+}
