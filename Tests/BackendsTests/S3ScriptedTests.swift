@@ -150,6 +150,22 @@ import Testing
     }
   }
 
+  /// As RFC 9110 §15.3.7.2 forbids for one range: what stands before and behind the part is no content.
+  @Test func `a range is not taken from an answer in several parts`() async throws {
+    let body =
+      "--x\r\nContent-Type: text/plain\r\nContent-Range: bytes 10-19/100\r\n\r\n0123456789\r\n--x--\r\n"
+    let length = body.utf8.count
+    for range in [10..<20, 0..<length, 10..<10 + length] {
+      try await withServer { _ in
+        .status(206, ["Content-Type": "multipart/byteranges; boundary=x"], body)
+      } _: { server in
+        let store = try store(server)
+        let error = await storeError { _ = try await store.get(name, range: range) }
+        #expect(error?.code == .badAnswer, "\(range)")
+      }
+    }
+  }
+
   @Test func `a range beyond the end is refused in every way a server may say it`() async throws {
     for reply in [
       Reply.status(416, [:], Self.refusal("InvalidRange")), .status(416),

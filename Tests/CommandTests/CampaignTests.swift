@@ -69,6 +69,11 @@ import Testing
       "memory", "--targets", targets, "--names", "ceph", "--only", "libcurl", "--only", "libexpat", "--cases", "3")
   }
 
+  @Test func `more packs than anybody has are listed, and nothing of them is deleted`() async throws {
+    let targets = try #require(Environment.value("SEALIFT_TEST_TARGETS"))
+    try await campaign("listings", "--targets", targets, "--keys", "20000")
+  }
+
   @Test func `a snapshot is one committed state, whatever writers do meanwhile`() async throws {
     try await campaign("writers", "--snapshots", "56")
   }

@@ -50,7 +50,10 @@
       if let record = BaseRecord(json: bytes) {
         let level = record.level(for: 1 << 40)
         let base = BaseRecord.Base(length: 1 << 40, cost: 1 << 40, decoded: 1 << 40)
-        _ = BaseRecord.after(record, level, base, isKept: true, pageSize: 4096, method: "vacuum")
+        let needs = VersionNeeds(decoded: 1 << 40, stored: 1 << 40, whole: 1 << 40)
+        let after = BaseRecord.after(
+          record, level, base, needs: record.needs ?? needs, isKept: true, pageSize: 4096, method: "vacuum")
+        _ = after?.level(for: 1 << 40)
       }
       for (name, account) in CompanionBases.accounts(json: bytes) {
         demand(name.utf8.count == 32 && !name.contains("/"), "a base has a name that is none")

@@ -105,6 +105,29 @@ import Testing
     #expect(home.count(below: "packs/") == 4)
   }
 
+  /// The same between the two looks of a run that may delete something: of what was condemned later nothing is ripe yet.
+  @Test func `nor does a second look that took days`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...1)
+    try await home.prune(twoRuns: true, now: soon)
+    try await home.push()
+    try await home.forget(2...2)
+    try await home.prune(twoRuns: true, now: soon + 120_000)
+    for _ in 0..<2 { try await home.push() }
+    let looks = Locked(0)
+    let asleep = StagedStore(home.home.store) {
+      $0.listed = { prefix, listed async throws(StoreError) in
+        if prefix.hasPrefix("packs/") { looks.withLock { $0 += 1 } }
+        return listed
+      }
+    }
+    let policy = PrunePolicy(
+      twoRuns: true, now: { [soon, day] in soon + day + (looks.withLock { $0 } > 1 ? 2 * day : 0) })
+    let pruned = try await home.repository(at: asleep).prune(home.home.chain, policy, state: home.home.state)
+    #expect(pruned?.freed.objects == 2 && pruned?.waiting.objects == 2)
+    try await home.expectAllSafe()
+  }
+
   @Test func `one run takes what an earlier one condemned`() async throws {
     let home = try await PruneHome(versions: 3)
     try await home.forget(1...2)
