@@ -40,6 +40,7 @@ struct Sealift: AsyncParsableCommand {
     let arguments = Array(CommandLine.arguments.dropFirst())
     let status: Int32
     do {
+      try Arguments.demandText()
       let command = try await asyncParseAsRoot(arguments)
       status = await run(command, arguments, signals)
     } catch {

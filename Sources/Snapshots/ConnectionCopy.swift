@@ -93,6 +93,7 @@ package struct ConnectionCopy {
         .damagedCopy, "\(path) fails SQLite's check: \(findings.first ?? "it is damaged")",
         hint: "Nothing was changed. Restore another copy.")
     }
+    try demandEncoding(of: identity.path)
     do {
       try copyIn(identity.path, progress)
     } catch let failure as SQLiteFailure where failure.primary == SQLITE_READONLY {
@@ -130,6 +131,20 @@ package struct ConnectionCopy {
       throw SnapshotError(
         .connection, "the connection is in the middle of a transaction",
         hint: "Restore outside of transactions; with GRDB, in writeWithoutTransaction.")
+    }
+  }
+
+  /// - Parameter path: of the copy.
+  private func demandEncoding(of path: String) throws {
+    let schema = quoted(connection.schema, by: "\"")
+    do {
+      guard try connection.text("PRAGMA \(schema).schema_version") != "0" else { return }
+      let wanted = try openImage(path, Watch(StopSignal(), busyTimeout: .seconds(1))).textEncoding()
+      try TextEncoding.demandSame(
+        wanted, as: try connection.text("PRAGMA encoding"), of: connection.path ?? "the database in memory",
+        hint: "Nothing was changed. Restore it to a file, and open that.")
+    } catch {
+      throw explained(error)
     }
   }
 

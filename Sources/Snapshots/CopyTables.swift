@@ -40,6 +40,11 @@ package struct TableCopy: Sendable {
         return try TableCopyRun(self, watch).run()
       } catch let failure as SQLiteFailure {
         if let refusal = watch.refusal { throw refusal }
+        if failure.primary == SQLITE_FULL {
+          throw SnapshotError(
+            .noSpace, "the disk became full while tables were restored into \(database)",
+            hint: "Nothing was changed. Free space there.", cause: failure)
+        }
         guard failure.needsApplicationCode else { throw failure.explained(of: database) }
         throw SnapshotError(
           .table, "a table needs code of its application (\(failure.message))",
@@ -104,6 +109,10 @@ private final class TableCopyRun {
       return outcome
     } catch {
       try? connection.execute("ROLLBACK")
+      if let failure = error as? SQLiteFailure, failure.isOfTheMachine, connection.hasRolledBack() {
+        // A -wal full of nothing would keep a full disk full.
+        try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+      }
       throw error
     }
   }

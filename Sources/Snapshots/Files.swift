@@ -66,7 +66,10 @@ let sideFileEndings = ["-journal", "-wal", "-shm"]
 func sideFiles(of path: String) -> [String] { sideFileEndings.map { path + $0 }.filter(exists) }
 
 /// Throws `.noSpace` unless the disk of `folder` has room for `bytes`, with both numbers in the message.
-func demandSpace(_ bytes: Int, in folder: String) throws(SnapshotError) {
+func demandSpace(
+  _ bytes: Int, for what: String = "the snapshot", in folder: String,
+  hint: String = "Free space there, or move the state folder to a larger disk."
+) throws(SnapshotError) {
   var facts = statvfs()
   guard statvfs(folder, &facts) == 0 else {
     throw SnapshotError(.spool, "the free space of \(folder) cannot be read: \(words(errno))")
@@ -74,8 +77,7 @@ func demandSpace(_ bytes: Int, in folder: String) throws(SnapshotError) {
   let free = facts.freeBytes
   guard free >= bytes else {
     throw SnapshotError(
-      .noSpace, "the snapshot needs \(bytes) bytes in \(folder), where \(free) are free",
-      hint: "Free space there, or move the state folder to a larger disk.")
+      .noSpace, "\(what) needs \(bytes) bytes in \(folder), where \(free) are free", hint: hint)
   }
 }
 

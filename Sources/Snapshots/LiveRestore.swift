@@ -100,6 +100,24 @@ private final class LiveRestoreRun {
   }
 
   func run() throws -> LiveRestore.Outcome {
+    do {
+      return try restore()
+    } catch let failure as SQLiteFailure where failure.isOfTheMachine {
+      guard live.hasRolledBack() else { throw Self.waiting(request.database, failure) }
+      throw failure
+    }
+  }
+
+  /// What a write that failed has left is rolled back by whoever reads next, and that could not be us.
+  private static func waiting(_ database: String, _ failure: SQLiteFailure) -> SnapshotError {
+    SnapshotError(
+      .sqlite, "\(database) could not be written (\(failure.message)), nor its journal be rolled back",
+      hint:
+        "Free space there, or look at its disk. SQLite brings the old content back when somebody who may write opens the "
+        + "database next; until then copy it with its -journal only.", cause: failure)
+  }
+
+  private func restore() throws -> LiveRestore.Outcome {
     // The first read, which rolls back what a writer that died has left.
     let pageSize = try live.integer("PRAGMA page_size")
     let isWAL = try live.rows("PRAGMA journal_mode", limit: 1).first == "wal"
@@ -107,6 +125,9 @@ private final class LiveRestoreRun {
     let newPageSize = try openImage(request.image, watch).integer("PRAGMA page_size")
     try LiveDestination(request.database, pageSize: pageSize, isWAL: isWAL, size: pagesBefore * pageSize)
       .demandFitting(pageSize: newPageSize)
+    try TextEncoding.demandSame(
+      try openImage(request.image, watch).textEncoding(), as: try live.textEncoding(), of: request.database,
+      hint: "Nothing was changed. Stop what uses it and restore with --replace.")
     try Image(request.image).restoreJournalMode(isWAL: isWAL)
     let source = try openImage(request.image, watch)
     for _ in 0..<request.attempts {
@@ -134,7 +155,9 @@ private final class LiveRestoreRun {
     let copy = try Connection(writingCopy: undo)
     let backup = try Backup(from: live, to: copy)
     let room = (try backup.begin(), try live.integer("PRAGMA page_size"))
-    try demandSpace(room.0 * room.1 + spaceToSpare, in: folder(of: undo))
+    try demandSpace(
+      room.0 * room.1 + spaceToSpare, for: "a copy of the old content", in: folder(of: undo),
+      hint: "Nothing was changed. Free space there, or go without that copy: --no-undo.")
     try backup.finish { done, total in
       try watch.check()
       try progress(.keeping, done, total)
@@ -169,6 +192,10 @@ private final class LiveRestoreRun {
 }
 
 extension Connection {
+  /// After a write that failed, SQLite leaves what it began to whoever reads next. Now that is us.
+  /// - Returns: whether the old content stands there.
+  func hasRolledBack() -> Bool { (try? integer("PRAGMA schema_version")) != nil }
+
   /// Opens a database that others have open, to write to it. It is never checkpointed while others have it open.
   convenience init(openingLive path: String, _ watch: Watch) throws(SQLiteFailure) {
     try self.init(path, flags: SQLITE_OPEN_READWRITE)

@@ -44,6 +44,8 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case damagedCopy
     /// The pages of a copy and of the open database it is to replace differ in size.
     case pageSize
+    /// The texts of a copy and of the open database it is to replace differ in their encoding.
+    case encoding
     /// A table that is to be restored is not there, is there already, or cannot be restored alone.
     case table
     /// A query that was to be asked of an image would do something else than read it.

@@ -57,6 +57,18 @@ import Testing
     #expect(notices.contains { $0.contains("WAL-reset bug") } == losesPages, "\(notices)")
   }
 
+  @Test(arguments: ["", "--json"])
+  func `a recovery key that nobody could see leaves no slot`(json: String) async throws {
+    let home = try Home()
+    try await home.must("init")
+    let before = try await home.must("key", "list")
+    let ending = try await home.program.shell(
+      #""$0" --config "\#(home.program.file("config.json"))" key recovery \#(json) >/dev/full"#)
+    #expect(ending.status == 1)
+    #expect(ending.error.contains("no recovery key was added"), "\(ending.error)")
+    #expect(try await home.must("key", "list") == before)
+  }
+
   @Test func `every command has room for them`() async throws {
     let home = try Home()
     let key = try home.program.write("another key of at least thirty-two bytes", to: "key2")

@@ -46,6 +46,17 @@ import Testing
     #expect(!error.code.isEmpty && !error.message.isEmpty && error.hint != nil)
   }
 
+  /// Swift would have repaired it, silently: into the name of another file.
+  @Test func `an argument that is not UTF-8 is refused`() async throws {
+    let program = try Program()
+    for words in ["pull latest -o", "--json pull latest -o"] {
+      let ending = try await program.start(
+        "/bin/sh", ["-c", "exec \"$0\" \(words) \"$(printf 'a\\377.db')\"", Program.path])
+      #expect(ending.status == 2)
+      #expect(ending.error.contains("is not UTF-8"))
+    }
+  }
+
   @Test func `what follows two dashes is no option`() async throws {
     let ending = try await Program()("push", "--", "--json")
     #expect(ending.status == 2)

@@ -163,6 +163,24 @@ import Testing
     #expect(try words(database) == [["t:old", "i:60"]])
   }
 
+  @Test func `texts in another encoding are refused, which nobody who has the database open could read`() throws {
+    try bench.makeDatabase(journal: "wal")
+    let other = bench.scratch.file("other.db")
+    do {
+      let database = try TestDatabase(other)
+      try database.run("PRAGMA encoding='UTF-16be'; CREATE TABLE t(word); INSERT INTO t VALUES ('new')")
+    }
+    let database = try TestDatabase(bench.database)
+    let error = #expect(throws: SealiftError.self) { try restore(other, into: database) }
+    #expect(error?.code == "encoding" && error?.kind == .usage)
+    #expect(error?.message.contains("UTF-16be") == true)
+    #expect(try words(database) == [["t:old", "i:60"]])
+    // Where nothing was ever created any encoding will do.
+    let fresh = try TestDatabase(bench.scratch.file("fresh.db"))
+    try restore(other, into: fresh)
+    #expect(try words(fresh) == [["t:new", "i:1"]])
+  }
+
   @Test func `pages of another size are explained where SQLite cannot take them`() throws {
     try bench.makeDatabase(journal: "wal")
     let other = bench.scratch.file("other.db")

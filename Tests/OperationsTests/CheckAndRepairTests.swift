@@ -103,6 +103,23 @@ import Testing
     #expect(list.versions.map(\.id) == versions.map(\.id) && list.versions.allSatisfy { $0.foundDamaged == nil })
   }
 
+  /// Who pushes by the clock never asks for a list.
+  @Test(arguments: [1, 2, 3]) func `a manifest that the target lost is had from the machine that stored it`(
+    index: Int
+  ) async throws {
+    let (road, database, versions, dumps) = try await pushed()
+    let manifests = road.store.content.keys.filter {
+      $0.text.hasPrefix("versions/") && $0.text.contains("/00000000000\(index + 1)-")
+    }
+    #expect(manifests.count == 1)
+    for name in manifests { road.store.content[name] = nil }
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.isWhole && repaired.lost.isEmpty && repaired.pushed.isEmpty)
+    #expect(repaired.saved.map(\.id) == [versions[index].id])
+    for (version, content) in zip(versions, dumps) { #expect(try await restores(version, road) == content) }
+    #expect(try await check(road).isSound)
+  }
+
   @Test func `a version that is forgotten while it is repaired stops nothing`() async throws {
     let (road, database, versions, dumps) = try await pushed()
     road.store.content[try largestPack(road)]?[5000] ^= 1

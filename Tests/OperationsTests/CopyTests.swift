@@ -158,6 +158,27 @@ import Testing
     #expect(try await copy(road, to: other).copied.allSatisfy(\.wasThere))
   }
 
+  @Test func `a newest copy that was found damaged is followed by a sound one, which is the latest`() async throws {
+    let road = try await Road()
+    _ = try await history(road, versions: 2)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let damaged = try #require(try await copy(road, to: other).copied.last?.version)
+    let lookup = try await VersionLookup(at: other, road.world)
+    let found = try await lookup.find(.id(prefix: damaged.id))
+    try await lookup.repository.annotate(
+      found.facts, [.init(.foundDamaged, "a pack is damaged")], now: road.world.now())
+
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.copied.map(\.wasThere) == [true, false])
+    let sound = try #require(again.copied.last?.version)
+    for selector in [VersionSelector.latest(database: "app"), .notLater(database: "app", time: damaged.time)] {
+      let latest = try await VersionLookup(at: other, road.world).find(selector)
+      #expect(latest.facts.id.hex == sound.id)
+      #expect(latest.facts.chain == found.facts.chain && latest.facts.sequence == found.facts.sequence + 1)
+    }
+    #expect(try await copy(road, to: other).copied.allSatisfy(\.wasThere))
+  }
+
   @Test func `an older version never comes after a younger one`() async throws {
     let road = try await Road()
     let originals = try await history(road, versions: 3)

@@ -74,8 +74,9 @@ final class CopyDestination {
     let findings = Dictionary(zip(asked.map(\.digest), found)) { first, _ in first }
     for facts in versions {
       let finding = findings[facts.digest]
-      // Only the newest may be of a push that was cut before anybody was told: then its place is free.
-      if facts.digest == newest.digest, finding != .whole {
+      // Only the newest may be of a push that was cut before anybody was told: then its place is free. So is that of one that
+      // was found damaged, as `latest` is to be the copy that makes up for it.
+      if facts.digest == newest.digest, finding != .whole || annotations.damage(of: facts.id) != nil {
         known.insert(facts.id)
         continue
       }

@@ -43,9 +43,21 @@ extension Repository {
     return manifest
   }
 
+  /// A manifest of which nothing but its hash is known: it says itself what it is called.
+  func openManifest(_ bytes: [UInt8], digest: Digest) throws -> StoredManifest {
+    let body = try manifestBody(bytes, digest).body
+    let name = VersionName(
+      chain: body.chain, sequence: body.sequence, revision: body.revision, length: bytes.count, digest: digest)
+    return try openManifest(bytes, name: name)
+  }
+
+  private func manifestBody(_ bytes: [UInt8], _ digest: Digest) throws -> (object: OpenedObject, body: ManifestBody) {
+    let object = try OpenedObject.open(bytes, kind: .manifest, name: digest, keys: keys)
+    return (object, try ManifestBody(decoding: object.directory.meta))
+  }
+
   func openManifest(_ bytes: [UInt8], name: VersionName) throws -> StoredManifest {
-    let object = try OpenedObject.open(bytes, kind: .manifest, name: name.digest, keys: keys)
-    let body = try ManifestBody(decoding: object.directory.meta)
+    let (object, body) = try manifestBody(bytes, name.digest)
     guard body.chain == name.chain, body.sequence == name.sequence, body.revision == name.revision else {
       throw RepositoryError(
         .damaged, "the manifest at \(name.objectName) belongs to another place of the chain",

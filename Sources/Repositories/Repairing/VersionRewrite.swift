@@ -37,7 +37,17 @@ package struct VersionRewrite: Sendable {
     let facts = KeptVersions(chain, in: state, keys: repository.keys).facts.values
     let names = facts.filter { $0.sequence == sequence && (id == nil || $0.id == id) && $0.isComplete }
       .sorted { $0.revision > $1.revision }.map(\.name)
-    return names.lazy.compactMap { kept($0) }.first
+    return names.lazy.compactMap { kept($0) }.first ?? id.flatMap { unlisted(sequence: sequence, id: $0) }
+  }
+
+  /// Who pushes and never lists has kept the manifests that it stored, and no list of them.
+  private func unlisted(sequence: UInt64, id: Digest) -> StoredManifest? {
+    let found = state.keptNames.lazy.compactMap(Layout.digest).compactMap { digest -> StoredManifest? in
+      guard let bytes = state.kept(digest.hex) else { return nil }
+      return try? repository.openManifest(bytes, digest: digest)
+    }
+    return found.filter { $0.name.chain == chain && $0.name.sequence == sequence && $0.id == id && $0.isComplete }
+      .max { $0.name.revision < $1.name.revision }
   }
 
   /// The manifest of that name, as it is kept on this machine.

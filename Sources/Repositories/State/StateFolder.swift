@@ -52,6 +52,9 @@ package struct StateFolder: Sendable {
   /// Sealed bytes kept from an earlier read, or `nil`. Whoever uses them opens them again: nothing here is trusted.
   func kept(_ name: String) -> [UInt8]? { objects.read(name) }
 
+  /// What all of it is called.
+  var keptNames: [String] { StateFiles.names(in: objects.path) }
+
   /// Keeps sealed bytes. A cache that cannot be written is no reason to fail.
   func keep(_ bytes: [UInt8], as name: String) { objects.write(bytes, as: name) }
 

@@ -127,13 +127,28 @@ struct KeyRecovery: SealiftCommand {
   func perform(in session: Session) async throws -> ExitStatus {
     let (keys, target) = try session.keys()
     let (slot, text) = try await keys.addRecoveryKey(at: target)
-    guard !session.options.json else {
-      try session.terminal.result(Documents.recovery(slot, text, notices: session.terminal.notices))
-      return .success
+    do {
+      guard !session.options.json else {
+        try session.terminal.result(Documents.recovery(slot, text, notices: session.terminal.notices))
+        return .success
+      }
+      try session.terminal.result(text)
+    } catch {
+      throw await undone(slot, keys, target, after: error)
     }
-    try session.terminal.result(text)
     session.terminal.notice("\(target.name): recovery key \(slot.id); it is shown this once: print it and lock it away")
     return .success
+  }
+
+  /// A key that nobody has seen opens the repository for nobody: its slot goes again.
+  private func undone(
+    _ slot: ManageKeys.Slot, _ keys: ManageKeys, _ target: TargetAccess, after error: any Error
+  ) async -> OperationError {
+    var told = OperationError(error)
+    let isGone = (try? await keys.remove(slot.id, at: target, force: false)) != nil
+    told.message += isGone ? "; no recovery key was added" : "; nobody has seen the recovery key \(slot.id)"
+    told.hint = isGone ? "Run it again where its output can be read." : "Remove it: `sealift key remove \(slot.id)`."
+    return told
   }
 }
 

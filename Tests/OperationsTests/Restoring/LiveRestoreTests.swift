@@ -137,6 +137,30 @@ import Testing
     #expect(try live.number("SELECT count(*) FROM t") == 300)
   }
 
+  @Test(arguments: ["wal", "delete"])
+  func `texts in another encoding are refused, which nobody who has the database open could read`(journal: String)
+    async throws
+  {
+    let live = try await Live(journal: journal)
+    let other = live.road.scratch.file("utf16.db")
+    do {
+      let database = try TestDatabase(other)
+      try database.run("PRAGMA encoding='UTF-16le'; CREATE TABLE t(a); INSERT INTO t VALUES ('x')")
+    }
+    let reader = try TestDatabase(live.path)
+    let rows = try reader.number("SELECT count(*) FROM t")
+    let pushed = try await live.road.push(DatabaseSource(name: "utf16", path: other)).pushed.first
+    let version = try #require(pushed?.version)
+    var request = Restore.Request(place: .file(live.path), mode: .live)
+    request.keepsUndo = true
+    let error = await #expect(throws: OperationError.self) {
+      try await Restore(Pull(live.road.world)).run(.id(prefix: version.id), from: live.road.target, request)
+    }
+    #expect(error?.code == "encoding" && error?.kind == .usage && error?.hint?.contains("--replace") == true)
+    #expect(try reader.number("SELECT count(*) FROM t") == rows)
+    #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") })
+  }
+
   @Test(arguments: ["wal", "delete"]) func `what is cut short leaves the old content`(journal: String) async throws {
     let live = try await Live(journal: journal)
     let image = live.road.scratch.file("image.db")
