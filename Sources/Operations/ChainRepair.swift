@@ -36,7 +36,8 @@ struct ChainRepair {
 
   func run(_ outcome: inout RepairRepository.Outcome) async throws {
     let annotations = try await repository.annotations(of: chain.chain, state: state)
-    if !chain.harmed.isEmpty {
+    let leaning = try await leaningOnDamage()
+    if !chain.harmed.isEmpty || !leaning.isEmpty {
       if !request.dryRun {
         var damaged = DamagedPacks(of: chain.chain, in: state)
         try damaged.add(chain.damagedPacks, of: chain.chain, in: state)
@@ -44,6 +45,8 @@ struct ChainRepair {
       let images = try await LocalImages(of: source, world)
       defer { images.remove() }
       for version in chain.harmed.reversed() { try await repair(version, images, annotations, &outcome) }
+      // Where one cannot be written anew, it is whole all the same.
+      for version in leaning.reversed() { _ = try await save(version, images, &outcome) }
     }
     guard !request.dryRun, request.packs.isEmpty else { return }
     let listed = RecordListing.byChain(said)[chain.chain.hex] ?? .empty
@@ -55,23 +58,46 @@ struct ChainRepair {
     }
   }
 
-  private func repair(
-    _ version: CheckedVersion, _ images: LocalImages, _ annotations: Annotations,
-    _ outcome: inout RepairRepository.Outcome
-  ) async throws {
-    let told = CheckRepository.Version(version, in: chain)
+  /// Whole versions that need some frame of a pack of which other frames are damaged: as long as they do, no prune takes
+  /// that pack, and every check finds it.
+  private func leaningOnDamage() async throws -> [CheckedVersion] {
+    guard !chain.damagedPacks.isEmpty else { return [] }
+    let damaged = Set(chain.damagedPacks)
+    var leaning: [CheckedVersion] = []
+    for version in chain.whole {
+      guard let facts = version.facts, let packs = try await repository.packs(of: facts, state: state) else { continue }
+      if packs.contains(where: { damaged.contains($0.name) }) { leaning.append(version) }
+    }
+    return leaning
+  }
+
+  /// Saves it if it can be.
+  /// - Returns: whether it is saved; `nil` for a failure that is of this version alone, and told in the outcome.
+  private func save(
+    _ version: CheckedVersion, _ images: LocalImages, _ outcome: inout RepairRepository.Outcome
+  ) async throws -> Bool? {
     do {
-      if try await isSaved(version, images) {
-        outcome.saved.append(told)
-        if !request.dryRun { try await unflag(version, annotations) }
-        return
-      }
+      guard try await isSaved(version, images) else { return false }
+      outcome.saved.append(CheckRepository.Version(version, in: chain))
+      return true
     } catch let error as RepositoryError where ![.locked, .stateFolder].contains(error.code) {
       // Somebody has forgotten it meanwhile, prunes were quicker each time, or it cannot be written as it was. The others
       // are repaired all the same.
       outcome.failures.append(OperationError(error, doing: target.name))
+      return nil
+    }
+  }
+
+  private func repair(
+    _ version: CheckedVersion, _ images: LocalImages, _ annotations: Annotations,
+    _ outcome: inout RepairRepository.Outcome
+  ) async throws {
+    guard let isSaved = try await save(version, images, &outcome) else { return }
+    guard !isSaved else {
+      if !request.dryRun { try await unflag(version, annotations) }
       return
     }
+    let told = CheckRepository.Version(version, in: chain)
     if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
     guard !request.dryRun else { return }
     // Wherever the database is: `forget` must not rest on this version any more, nor the next push.

@@ -103,6 +103,33 @@ import Testing
     #expect(list.versions.map(\.id) == versions.map(\.id) && list.versions.allSatisfy { $0.foundDamaged == nil })
   }
 
+  /// Else the pack stays for as long as they do, and every check finds it.
+  @Test func `a whole version leaves a pack of which another one's frames are damaged`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 1200)
+    let database = DatabaseSource(name: "app", path: path, delta: false)
+    var versions: [VersionSummary] = []
+    var dumps: [String] = []
+    for round in 0..<2 {
+      if round > 0 { try SQLite.run("update t set body = randomblob(900) where id > 900", on: path) }
+      versions.append(try #require(try await road.push(database).pushed.first?.version))
+      dumps.append(try await dump(path))
+    }
+    // Of the first version alone: its last rows, in the middle of the frames of its pack.
+    let pack = try largestPack(road)
+    let length = try #require(road.store.content[pack]?.count)
+    road.store.content[pack]?[length * 9 / 10] ^= 1
+    let found = try await check(road)
+    #expect(found.harmed.map(\.id) == [versions[0].id] && found.whole.map(\.id) == [versions[1].id])
+
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.isWhole || repaired.lost.map(\.id) == [versions[0].id])
+    #expect(repaired.saved.contains { $0.id == versions[1].id })
+    road.store.content[pack] = nil
+    #expect(try await restores(versions[1], road) == dumps[1])
+    #expect(try await check(road).harmed.compactMap(\.id) == repaired.lost.compactMap(\.id))
+  }
+
   /// Who pushes by the clock never asks for a list.
   @Test(arguments: [1, 2, 3]) func `a manifest that the target lost is had from the machine that stored it`(
     index: Int

@@ -666,6 +666,8 @@ MUTANTS = [
            "finding != .whole || annotations", "finding != .whole || !MUTANT && annotations", (r"OperationsTests\.Copy", "OperationsTests")),
     mutant("a recovery key that nobody saw stays", "SealiftTool/Commands/Key.swift",
            "let isGone = (try? await keys.remove(", "let isGone = MUTANT ? false : (try? await keys.remove(", (r"CommandTests\.Document", "CommandTests")),
+    mutant("whole versions stay on a damaged pack", "Operations/ChainRepair.swift",
+           "packs.contains(where: { damaged", "!MUTANT && packs.contains(where: { damaged", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
     mutant("a middle that is foreseen to be too dear is made", "Operations/Bases/BaseRecord.swift",
            "return needs(ofMiddleAfter: middle)?", "return MUTANT ? .middle : needs(ofMiddleAfter: middle)?", (r"OperationsTests\.BaseRecord", "OperationsTests")),
     mutant("nodes are stored again", "Repositories/Pushing/NodePlacer.swift",

@@ -106,7 +106,7 @@ extension Repository {
 
   /// Every pack that a version needs; `nil` when its manifest or its pack table cannot be read.
   /// - Parameter demandsKnownFormat: throws when they are of a later format.
-  func packs(
+  package func packs(
     of version: VersionFacts, state: StateFolder?, demandsKnownFormat: Bool = false
   ) async throws -> [PackEntry]? {
     try await unlessLost(demandsKnownFormat: demandsKnownFormat) {
