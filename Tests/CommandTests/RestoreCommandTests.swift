@@ -36,6 +36,21 @@ import Testing
     #expect(try home.content("app.db") == old)
   }
 
+  @Test func `a rehearsal says of a version that was pushed damaged that it is`() async throws {
+    let home = try await home()
+    let sound = try await home.must("pull", "app:latest", "-o", home.program.file("out.db"), "-n")
+    #expect(!sound.contains("damaged"))
+    var bytes = try home.bytes("app.db")
+    for index in 4096..<4196 { bytes[index] = 0x5A }
+    try writeFile(home.program.file("app.db"), bytes)
+    #expect(try await home("push", "app").status == 13)
+    for words in [["pull", "-o", home.program.file("out.db")], ["restore", "--replace"]] {
+      let plan = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), words[0], "app:latest", "-n"] + words.dropFirst())
+      #expect(plan.status == 0 && plan.output.contains("found it damaged when it was pushed"), "\(plan.error)")
+    }
+  }
+
   @Test func `live, while a process has it open, and taken back`() async throws {
     let home = try await home()
     let old = try home.content("app.db")

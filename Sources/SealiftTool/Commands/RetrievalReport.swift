@@ -58,6 +58,7 @@ extension Retrieval {
           ? "would restore \(what), into the database \(preview.path), in one transaction"
           : "would restore \(what), to \(preview.path), mode \(mode(preview.permissions))"
       ]
+      if version.damaged { lines.append("  SQLite's check found it damaged when it was pushed") }
       if let free = preview.free {
         lines.append("  \(ByteCount.text(free)) are free there, at most \(ByteCount.text(preview.needed)) are needed")
       }
