@@ -38,6 +38,10 @@ final class Connection {
     _ = try rows(sql, texts, limit: .max)
   }
 
+  /// After a write that failed, SQLite leaves what it began to whoever reads next. Now that is us.
+  /// - Returns: whether the old content stands there.
+  func hasRolledBack() -> Bool { (try? integer("PRAGMA schema_version")) != nil }
+
   /// The first column of the first row as a number; 0 when there is no row.
   func integer(_ sql: String) throws(SQLiteFailure) -> Int {
     Int(try rows(sql, [], limit: 1).first ?? "0") ?? 0

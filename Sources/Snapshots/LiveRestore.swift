@@ -192,10 +192,6 @@ private final class LiveRestoreRun {
 }
 
 extension Connection {
-  /// After a write that failed, SQLite leaves what it began to whoever reads next. Now that is us.
-  /// - Returns: whether the old content stands there.
-  func hasRolledBack() -> Bool { (try? integer("PRAGMA schema_version")) != nil }
-
   /// Opens a database that others have open, to write to it. It is never checkpointed while others have it open.
   convenience init(openingLive path: String, _ watch: Watch) throws(SQLiteFailure) {
     try self.init(path, flags: SQLITE_OPEN_READWRITE)

@@ -51,6 +51,32 @@ import Testing
     }
   }
 
+  /// SQLite itself leaves what it began to whoever opens the database next: a full disk would stay full until then.
+  @Test(arguments: [("delete", "--table t --into"), ("wal", "--table t --into"), ("wal", "--no-undo --live --to")])
+  func `a write that fails leaves the old content, and nothing beside it`(journal: String, words: String) async throws {
+    let home = try Home()
+    try await home.must("init")
+    try SQLite.run("INSERT INTO t(b) VALUES (zeroblob(2000000))", on: home.program.file("app.db"))
+    try await home.push()
+    let live = home.program.file("live.db")
+    do {
+      let database = try TestDatabase(live)
+      _ = try database.rows("PRAGMA journal_mode=\(journal)")
+      try database.run("CREATE TABLE other(b)")
+      if journal == "delete" { try database.run("INSERT INTO other VALUES (zeroblob(3000000))") }
+    }
+    let before = try home.bytes("live.db")
+    // No file may have more than so many 512 bytes: the version has room, what it is to be put into has not.
+    let blocks = journal == "delete" ? 7000 : (try home.bytes("app.db").count + 4096) / 512
+    let command = #""$0" --config "\#(home.program.file("config.json"))" restore latest \#(words) "\#(live)""#
+    let ending = try await home.program.shell("ulimit -f \(blocks); \(command)")
+    #expect(ending.status == 1 || ending.status == 15, "\(ending.error)")
+    #expect(!home.program.exists("live.db-journal"))
+    // An empty one stays with an application's database that nobody has open.
+    #expect(try !home.program.exists("live.db-wal") || home.bytes("live.db-wal").isEmpty)
+    #expect(try home.bytes("live.db") == before)
+  }
+
   @Test func `live, while a process has it open, and taken back`() async throws {
     let home = try await home()
     let old = try home.content("app.db")
