@@ -51,6 +51,34 @@ import Testing
     }
   }
 
+  /// It may be all that is left, so it comes back; but not even `-q` lets it pass for sound.
+  @Test func `what was pushed damaged comes back, and with status 13`() async throws {
+    let home = try await home()
+    let sound = try home.bytes("app.db")
+    var damaged = sound
+    for index in 4096..<4196 { damaged[index] = 0x5A }
+    try writeFile(home.program.file("app.db"), damaged)
+    #expect(try await home("push", "app").status == 13)
+    let folder = home.program.file("all")
+    #expect(mkdir(folder, 0o700) == 0)
+    for words in [
+      ["pull", "app:latest", "-o", home.program.file("out.db")], ["pull", "--all", folder],
+      ["restore", "app:latest", "--to", home.program.file("new.db")], ["restore", "app:latest", "--replace"],
+    ] {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "-q"] + words)
+      #expect(ending.status == 13 && ending.error.contains("came back damaged: "), "\(words): \(ending.error)")
+    }
+    for name in ["out.db", "all/app.sqlite", "new.db", "app.db"] { #expect(try home.bytes(name) == damaged, "\(name)") }
+    try writeFile(home.program.file("app.db"), sound)
+    let live = try await home("restore", "app:latest", "--live", "--json")
+    #expect(try live.status == 13 && live.errorDocument().code == "restoredDamaged", "\(live.error)")
+    #expect(live.error.contains("To take this back: "))
+    let stream = try await home.program.shell(
+      #""$0" --config '\#(home.program.file("config.json"))' pull app:latest -o - > '\#(home.program.file("piped.db"))'"#)
+    #expect(try stream.status == 13 && home.bytes("piped.db") == damaged, "\(stream.error)")
+  }
+
   /// SQLite itself leaves what it began to whoever opens the database next: a full disk would stay full until then.
   @Test(arguments: [("delete", "--table t --into"), ("wal", "--table t --into"), ("wal", "--no-undo --live --to")])
   func `a write that fails leaves the old content, and nothing beside it`(journal: String, words: String) async throws {

@@ -17,7 +17,8 @@ package struct Pull: Sendable {
     package var version: VersionSummary
     /// The file made, if one was.
     package var path: String?
-    /// What the database's own check said: `ok`, `not checkable: …`, `damaged: …` (only when flagged so at push).
+    /// What the database's own check said: `ok`, `not checkable: …`, `damaged: …` (only when
+    /// flagged so, or not checkable, at push).
     package var check: String
     /// When it said so; `nil` for what is no database.
     package var checkedAt: CheckTime?

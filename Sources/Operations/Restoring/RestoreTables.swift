@@ -32,6 +32,8 @@ package struct RestoreTables: Sendable {
     package var path: String
     package var tables: [Table]
     package var dryRun: Bool
+    /// What is told where the version came back damaged: the tables are what could be read of it.
+    package var damage: OperationError?
   }
 
   package var pull: Pull
@@ -58,7 +60,9 @@ package struct RestoreTables: Sendable {
         let tables = done.tables.map {
           Table(name: $0.table, rows: $0.rows, indexes: $0.indexes, triggers: $0.triggers)
         }
-        return Outcome(version: found.summary, path: path, tables: tables, dryRun: request.dryRun)
+        return Outcome(
+          version: found.summary, path: path, tables: tables, dryRun: request.dryRun,
+          damage: pull.outcome(found, spooled, nil).damage)
       }
     }
   }

@@ -102,12 +102,15 @@ extension Pull {
     case .notCheckable(let why): return "not checkable: \(why)"
     case .damaged(let findings):
       let first = findings.first ?? "the check failed"
-      guard version.damaged else {
+      // What nobody could look at when it was pushed may be all that there is.
+      guard version.damaged || version.notCheckable else {
         throw OperationError(
           .verificationFailed, code: "imageDamaged", "the restored database fails its own check: \(first)",
-          hint: "Nothing was written. The version was sound when it was pushed; please report this.")
+          hint:
+            "Nothing was written. The version was sound when it was pushed; please report this. Without --check it comes back as it is."
+        )
       }
-      return "damaged: \(first)"
+      return Outcome.damagedPrefix + first
     }
   }
 }

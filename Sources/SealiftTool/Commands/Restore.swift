@@ -114,7 +114,7 @@ struct RestoreCommand: SealiftCommand {
       source.selector, from: source.target, request)
     guard !session.options.json else {
       try session.terminal.result(Documents.tables(outcome, notices: session.terminal.notices))
-      return .success
+      return Retrieval.Report.end(outcome.damage, session.terminal)
     }
     for table in outcome.tables {
       let parts = (table.indexes.map { "index \($0)" } + table.triggers.map { "trigger \($0)" })
@@ -123,6 +123,6 @@ struct RestoreCommand: SealiftCommand {
       try session.terminal.result(
         printable("\(verb) \(table.name) to \(outcome.path): \(table.rows) rows\(with)"))
     }
-    return .success
+    return Retrieval.Report.end(outcome.damage, session.terminal)
   }
 }

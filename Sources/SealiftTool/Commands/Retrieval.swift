@@ -52,7 +52,7 @@ struct Retrieval {
       let outcome = try await pull.run(
         source.selector, from: source.target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
       Report.tell(outcome, session.terminal)
-      return .success
+      return Report.end(outcome.damage, session.terminal)
     }
     let (exact, file) = try await source.destination(path)
     if options.dryRun {
@@ -66,7 +66,7 @@ struct Retrieval {
       try session.terminal.result(outcome.path ?? file)
       Report.tell(outcome, session.terminal)
     }
-    return .success
+    return Report.end(outcome.damage, session.terminal)
   }
 
   /// - Parameter path: `nil` is where the database is by the configuration.
@@ -86,8 +86,9 @@ struct Retrieval {
     if options.dryRun {
       return try Report.show(try await restore.preview(selector, from: source.target, request), session.terminal)
     }
-    try Report.tell(try await restore.run(selector, from: source.target, request), in: session)
-    return .success
+    let outcome = try await restore.run(selector, from: source.target, request)
+    try Report.tell(outcome, in: session)
+    return Report.end(outcome.damage, session.terminal)
   }
 
   /// Where a version comes from, by what was said on the command line and in the configuration.

@@ -72,7 +72,9 @@ struct RetrievalOfAll {
 
   /// - Throws: the first failure when nothing was done.
   private func end(_ outcome: RestoreAll.Outcome, _ terminal: Terminal) throws -> ExitStatus {
-    guard let first = outcome.failures.first else { return .success }
+    let damages = outcome.done.compactMap { $0.outcome?.damage }
+    for damage in damages.dropFirst(outcome.failures.isEmpty ? 1 : 0) { terminal.tell(damage) }
+    guard let first = outcome.failures.first else { return Retrieval.Report.end(damages.first, terminal) }
     for failure in outcome.failures.dropFirst(outcome.done.isEmpty ? 1 : 0) { terminal.tell(failure.error) }
     guard !outcome.done.isEmpty else { throw first.error }
     terminal.tellDocument(

@@ -36,6 +36,14 @@ extension Retrieval {
       if let undo = outcome.undo { terminal.notice("to take this back: \(undo)") }
     }
 
+    /// The last word on what came back.
+    static func end(_ damage: OperationError?, _ terminal: Terminal) -> ExitStatus {
+      guard let damage else { return .success }
+      terminal.tell(damage)
+      terminal.tellDocument(damage)
+      return ExitStatus(damage.kind)
+    }
+
     /// - Returns: the status with which the real thing would be refused, if it would.
     static func show(_ preview: RestorePreview, _ terminal: Terminal) throws -> ExitStatus {
       if terminal.manner.json {
