@@ -75,7 +75,8 @@ import Testing
     #expect(try live.status == 13 && live.errorDocument().code == "restoredDamaged", "\(live.error)")
     #expect(live.error.contains("To take this back: "))
     let stream = try await home.program.shell(
-      #""$0" --config '\#(home.program.file("config.json"))' pull app:latest -o - > '\#(home.program.file("piped.db"))'"#)
+      #""$0" --config '\#(home.program.file("config.json"))' pull app:latest -o - > '\#(home.program.file("piped.db"))'"#
+    )
     #expect(try stream.status == 13 && home.bytes("piped.db") == damaged, "\(stream.error)")
   }
 
