@@ -6,12 +6,12 @@ import Sealing
 extension Simulation {
   func pin(_ session: Session) async throws {
     guard let promise = anyPromise(of: session.owner) else { return }
-    let unpinnings = pins.unpinnings(of: promise.id)
+    let (unpinnings, isCrossed) = (pins.unpinnings(of: promise.id), pins.isBeingUnpinned(promise.id))
     let takings = takings[promise.id] ?? 0
     note("\(session.name)s version \(promise.sequence)")
     _ = try await AnnotateVersions(world(of: session)).run(.pin, of: .id(prefix: promise.id.hex), at: access(session))
     // Where somebody takes it back at the same time, a prune may already have a part of it.
-    guard !session.isDead, !promise.isForgotten, takings == self.takings[promise.id] ?? 0 else { return }
+    guard !session.isDead, !isCrossed, !promise.isForgotten, takings == self.takings[promise.id] ?? 0 else { return }
     if pins.add(promise.id, before: unpinnings) { tally.pinned += 1 }
   }
 

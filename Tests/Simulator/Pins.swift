@@ -10,14 +10,18 @@ struct Pins {
 
   func contains(_ id: Digest) -> Bool { pinned.contains(id) }
 
+  /// Somebody is unpinning it, or died while he did. Who begins to pin it meanwhile may find it pinned still, and has
+  /// nothing to write: that it ends up unpinned is right.
+  func isBeingUnpinned(_ id: Digest) -> Bool { open[id] ?? 0 > 0 }
+
   /// To be compared before and after.
   func unpinnings(of id: Digest) -> Int { begun[id] ?? 0 }
 
-  /// Somebody was told that it is pinned.
-  /// - Parameter before: how often somebody had begun to unpin it when he began.
+  /// Somebody was told that it is pinned, and nobody was unpinning it when he began.
+  /// - Parameter before: how often somebody had begun to unpin it then.
   /// - Returns: whether that is certain.
   mutating func add(_ id: Digest, before: Int) -> Bool {
-    guard unpinnings(of: id) == before, open[id] ?? 0 == 0 else { return false }
+    guard unpinnings(of: id) == before, !isBeingUnpinned(id) else { return false }
     return pinned.insert(id).inserted
   }
 
