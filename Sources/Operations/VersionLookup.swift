@@ -174,7 +174,7 @@ struct VersionLookup: Sendable {
       history.versions.last { selector.matches($0) && !history.isForgotten($0) }
         .map { Found(facts: $0, history: history) }
     }
-    guard let found = try ofOneHost(candidates, selector).max(by: { $0.facts.order < $1.facts.order }) else {
+    guard let found = try ofOneHost(candidates, selector).max(by: { times.isOlder($0.facts, $1.facts) }) else {
       throw nothing(named: selector.text, histories)
     }
     return found
@@ -254,9 +254,4 @@ struct VersionLookup: Sendable {
         ?? "`sealift list` shows the versions.",
       cause: problem)
   }
-}
-
-extension VersionFacts {
-  /// Between chains: by time.
-  fileprivate var order: (UInt64, UInt64) { (version?.time ?? 0, sequence) }
 }

@@ -50,6 +50,26 @@ import Testing
     #expect(try await home.must("repair", "--json").contains(#""whole":true"#))
   }
 
+  /// Nothing says whose such a chain is: not that there is no version of the database that somebody asks for.
+  @Test func `a database of which no manifest opens is damaged, not absent`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    #expect(try await home("check", "other").status == 14)
+    let manifests = home.program.files(below: "target").filter { $0.hasPrefix("versions/") }
+    for manifest in manifests {
+      var bytes = try home.bytes("target/\(manifest)")
+      bytes[bytes.count / 2] ^= 1
+      try writeFile(home.program.file("target/\(manifest)"), bytes)
+    }
+    try FileManager.default.removeItem(atPath: home.program.file("state"))
+    let checked = try await home("check", "app")
+    #expect(checked.status == 13 && checked.output.contains("DAMAGED"), "\(checked.error)")
+    let repaired = try await home("repair", "app")
+    #expect(repaired.status == 13 && repaired.output.contains("LOST  number 1"), "\(repaired.error)")
+    #expect(repaired.output.contains("pushed  "), "What the database holds now is there again.")
+  }
+
   @Test func `where a version is harmed those that are whole are named`() async throws {
     let home = try Home()
     try await home.must("init")

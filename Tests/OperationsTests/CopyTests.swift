@@ -156,6 +156,23 @@ import Testing
       #expect(try await bytes(road, one.version, at: other) == bytes(road, one.origin, at: road.target))
     }
     #expect(try await copy(road, to: other).copied.allSatisfy(\.wasThere))
+    try await demandSound(again.copied, of: other, store, road)
+  }
+
+  /// By its time, too, a version is the copy that was stored last, not the one that lost a pack or was found damaged.
+  private func demandSound(
+    _ copied: [CopyVersions.Copied], of other: TargetAccess, _ store: MemoryStore, _ road: Road
+  ) async throws {
+    let chains = try await VersionLookup(at: other, road.world).histories()
+    let made = Set(copied.map(\.version.id))
+    let times = chains.flatMap(\.versions).map { ($0.name.objectName, made.contains($0.id.hex) ? 2000 : 1000) }
+    var telling = other
+    telling.store = ListingStore.telling(Dictionary(times) { first, _ in first }, of: store)
+    for one in copied where !one.wasThere {
+      let found = try await VersionLookup(at: telling, road.world).find(
+        .notLater(database: "app", time: one.version.time))
+      #expect(found.facts.id.hex == one.version.id)
+    }
   }
 
   @Test func `a newest copy that was found damaged is followed by a sound one, which is the latest`() async throws {

@@ -699,4 +699,10 @@ MUTANTS = [
            "isRead && digest.finish() == content.sha256", "isRead && (MUTANT || digest.finish() == content.sha256)", (r"OperationsTests\.StandingVersion", "OperationsTests")),
     mutant("long names are told too late", "Operations/Restoring/RoomForNames.swift",
            "guard length + added + ending > longest else", "guard !MUTANT, length + added + ending > longest else", (r"OperationsTests\.LongName", "OperationsTests")),
+    mutant("what comes back damaged passes for sound", "Operations/Restoring/RestoredDamage.swift",
+           "guard check.hasPrefix(Self.damagedPrefix) else", "guard !MUTANT, check.hasPrefix(Self.damagedPrefix) else", (r"CommandTests\.RestoreCommand", "CommandTests")),
+    mutant("the first of two copies is taken", "Operations/StorageTimes.swift",
+           "seconds[facts.digest] ?? 0, facts.sequence", "MUTANT ? 0 : seconds[facts.digest] ?? 0, facts.sequence", (r"OperationsTests\.CopyTests", "OperationsTests")),
+    mutant("what nothing can read is absent", "Repositories/Checking/RepositoryCheck.swift",
+           "if !isNameless, let absent", "if MUTANT || !isNameless, let absent", (r"CommandTests\.CheckCommand", "CommandTests")),
 ]

@@ -133,7 +133,7 @@ struct DrillChains {
   private func last(of database: Database) -> (end: ChainHistory, facts: VersionFacts)? {
     database.chains.compactMap { chain in
       chain.end.versions.last { !chain.end.isForgotten($0) }.map { (end: chain.end, facts: $0) }
-    }.max { ($0.facts.version?.time ?? 0) < ($1.facts.version?.time ?? 0) }
+    }.max { times.isOlder($0.facts, $1.facts) }
   }
 
   /// The newest version that was not forgotten; nothing older is passed off as that.

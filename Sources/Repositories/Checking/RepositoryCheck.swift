@@ -28,7 +28,8 @@ package struct RepositoryCheck: Sendable {
   /// - Parameters:
   ///   - databases: only chains of these; all when empty.
   ///   - onProgress: bytes of packs fetched since the last call.
-  /// - Throws: `StoreError`, `.stateFolder`, `.noSuchVersion` when a database has no versions here.
+  /// - Throws: `StoreError`, `.stateFolder`, `.noSuchVersion` when a database has no versions here,
+  ///   and no chain is left that may be of it.
   package func run(
     databases: [String] = [], onProgress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async throws -> CheckReport {
@@ -47,8 +48,10 @@ package struct RepositoryCheck: Sendable {
         onProgress: onProgress)
       report.chains.append(try await check.run(left: &left))
     }
+    // A chain of which no manifest opens may be of any database: that it is damaged is what there is to say.
+    let isNameless = report.chains.contains { $0.database == nil && !$0.isSound }
     let found = Set(report.chains.compactMap(\.database))
-    if let absent = databases.first(where: { !found.contains($0) }) {
+    if !isNameless, let absent = databases.first(where: { !found.contains($0) }) {
       throw RepositoryError(
         .noSuchVersion, "there is no version of '\(absent)' at \(repository.store.traits.location)",
         hint: "`sealift list` shows what is there.")
