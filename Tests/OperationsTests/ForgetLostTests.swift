@@ -167,6 +167,30 @@ import Testing
     #expect(given.problems.map(\.code) == ["damaged"] && given.problems[0].message.contains("manifest 3"))
   }
 
+  /// What this machine keeps of the newest one is no backup; and what nothing can be read of is not nothing.
+  @Test func `what is spoilt and cannot be given up is told`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(2)
+    _ = try await shelf.listed()
+    shelf.road.store.content[versions[1].name.objectName]?[300] ^= 1
+    let kept = try await ForgetLost(shelf.world).run(ForgetLost.Request(), at: shelf.road.target)
+    #expect(kept.chains.isEmpty && kept.problems.map(\.code) == ["damaged"])
+    #expect(kept.problems.first?.message.contains("this machine keeps it") == true)
+
+    shelf.road.store.content[versions[0].name.objectName]?[300] ^= 1
+    let elsewhere = try Scratch()
+    let world = shelf.road.withoutState(elsewhere)
+    for names in [[], ["app"]] {
+      var request = ForgetLost.Request()
+      request.named = names
+      let nameless = try await ForgetLost(world).run(request, at: shelf.road.target)
+      #expect(nameless.chains.isEmpty && nameless.problems.map(\.code) == ["damaged"])
+    }
+    let status = try await StatusOfDatabases(world).run(nil, at: shelf.road.target)
+    #expect(status.databases.isEmpty && !status.problems.isEmpty)
+    #expect(status.problems.first?.kind == .verificationFailed)
+  }
+
   @Test func `nothing is given up that a listing only left out, nor the newest version, nor twice`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

@@ -44,6 +44,7 @@ package struct ForgetLost: Sendable {
       var outcome = Outcome(target: target.name)
       var found: Set<String> = []
       for history in try await lookup.histories() {
+        if history.isNameless { outcome.problems.append(nameless(history)) }
         guard let version = history.newest?.version,
           request.named.isEmpty || request.named.contains(version.database)
         else { continue }
@@ -60,8 +61,11 @@ package struct ForgetLost: Sendable {
         if let last = history.unreadable.map(\.sequence).max(), last > history.newest?.sequence ?? 0 {
           outcome.problems.append(newest(last, of: version))
         }
+        if let newest = history.newest, let flaw = try await lookup.repository.flaw(of: newest, in: history) {
+          outcome.problems.append(kept(newest.sequence, of: version, flaw))
+        }
       }
-      if let missing = request.named.first(where: { !found.contains($0) }) {
+      if let missing = request.named.first(where: { !found.contains($0) }), outcome.problems.isEmpty {
         throw RepositoryError(
           .noSuchVersion, "this host has no versions of '\(missing)' there",
           hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
@@ -79,6 +83,16 @@ package struct ForgetLost: Sendable {
       hint: "Add --all-hosts to give them up.")
   }
 
+  /// Of whom it is, and what is lost of it, nothing says.
+  private func nameless(_ history: ChainHistory) -> OperationError {
+    OperationError(
+      .verificationFailed, code: "damaged",
+      "no manifest of chain \(history.chain.hex.prefix(12)) can be read: \(history.problems.first?.message ?? "")",
+      hint:
+        "`sealift repair` where its database is saves what can be had, and pushes it afresh; what came before can be given up then."
+    )
+  }
+
   /// It may be the newest version that somebody was told of: nothing stands behind it yet.
   private func newest(_ sequence: UInt64, of version: VersionFacts.Version) -> OperationError {
     OperationError(
@@ -87,6 +101,14 @@ package struct ForgetLost: Sendable {
       hint:
         "`sealift repair` on \(version.host) saves it where it can. Once a newer version was pushed it can be given up."
     )
+  }
+
+  /// What this machine has kept of it hides that from everybody who asks here.
+  private func kept(_ sequence: UInt64, of version: VersionFacts.Version, _ flaw: RepositoryError) -> OperationError {
+    OperationError(
+      .verificationFailed, code: "damaged",
+      "manifest \(sequence) of '\(version.database)' cannot be read at the target, and this machine keeps it: it is not lost",
+      hint: "`sealift repair` writes it anew.", cause: flaw)
   }
 
   private func giveUp(

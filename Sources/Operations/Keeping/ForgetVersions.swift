@@ -245,4 +245,7 @@ extension ChainHistory {
   /// All versions of a chain are of one database of one host.
   var database: String? { newest?.version?.database }
   var host: String? { newest?.version?.host }
+
+  /// Manifests are there, and not one of them can be read that says whose they are.
+  var isNameless: Bool { newest?.version == nil && !unreadable.isEmpty }
 }

@@ -73,7 +73,8 @@ package struct StatusOfDatabases: Sendable {
       let all = try await lookup.histories(of: chains.map(Set.init))
       outcome.host = host
       if databases == nil { outcome.otherHosts = Set(all.compactMap(\.host)).subtracting([host]).sorted() }
-      let histories = all.filter { databases != nil || $0.host == host }
+      // Of what cannot be read nobody knows whose it is: it may be this host's.
+      let histories = all.filter { databases != nil || $0.host == host || $0.isNameless }
       for history in histories {
         let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }
@@ -96,7 +97,7 @@ package struct StatusOfDatabases: Sendable {
           outcome.databases[index].change = change(of: database, host, newest, target)
         }
       } else {
-        let found = histories.map { history in (name: history.database ?? "", history: Optional(history)) }
+        let found = histories.filter { !$0.isNameless }.map { history in (name: history.database ?? "", history: Optional(history)) }
         outcome.databases = try await statuses(of: found, host, lookup).sorted { $0.name < $1.name }
       }
       return outcome
