@@ -97,7 +97,9 @@ package struct StatusOfDatabases: Sendable {
           outcome.databases[index].change = change(of: database, host, newest, target)
         }
       } else {
-        let found = histories.filter { !$0.isNameless }.map { history in (name: history.database ?? "", history: Optional(history)) }
+        let found = histories.filter { !$0.isNameless }.map { history in
+          (name: history.database ?? "", history: Optional(history))
+        }
         outcome.databases = try await statuses(of: found, host, lookup).sorted { $0.name < $1.name }
       }
       return outcome
