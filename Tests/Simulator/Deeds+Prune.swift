@@ -75,7 +75,8 @@ extension Simulation {
     var open: [VersionFacts] = []
   }
 
-  /// Of what was not forgotten, or is pinned.
+  /// Of what was not forgotten, or is pinned; and of the newest, which a prune keeps whatever a tombstone says. Such a one
+  /// was excluded by a push that knew of it and died then, and came late.
   private func wholeness(
     of history: ChainHistory, _ repository: Repository, _ state: StateFolder?
   ) async throws -> Wholeness {
@@ -84,7 +85,9 @@ extension Simulation {
     var found = Wholeness()
     var isNewerWhole = false
     for version in history.versions.reversed()
-    where !history.isForgotten(version) || annotations.isPinned(version.id) {
+    where !history.isForgotten(version) || annotations.isPinned(version.id)
+      || version.id == history.versions.last?.id
+    {
       let finding = try await completeness.look(at: repository.readable(version, in: history, state: state))
       if finding == .incomplete {
         if isNewerWhole { found.broken.append(version) } else { found.open.append(version) }
