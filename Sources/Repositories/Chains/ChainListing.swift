@@ -20,6 +20,13 @@ package struct ChainListing: Sendable {
     VersionName(info.name).flatMap { $0.length == info.size ? $0 : nil }
   }
 
+  /// Names of manifests in a listing of the chain whose objects are shorter, or longer, than they say.
+  func cut(_ objects: [ObjectInfo]) -> [VersionName] {
+    objects.compactMap { info in
+      VersionName(info.name).flatMap { $0.chain == chain && $0.length != info.size ? $0 : nil }
+    }
+  }
+
   /// The same with one more manifest, which was stored since.
   func adding(_ name: VersionName) -> ChainListing { ChainListing(chain: chain, names: versions + [name]) }
 

@@ -30,7 +30,11 @@ struct RecordsLook {
         names.append(name)
       } else {
         findings.append(
-          CheckFinding(name.objectName, .cut, "\(Self.title(kind)) is cut, or was never stored to its end"))
+          CheckFinding(
+            name.objectName, .cut, "\(Self.title(kind)) is cut, or was never stored to its end",
+            hint:
+              "Nobody reads it. Bring it back from a copy of the target, or say again what is missing (`sealift list` tells), and remove the object by hand."
+          ))
       }
     }
     let looks = try await bounded(names, atOnce: repository.store.traits.concurrency) { [repository, chain] name in

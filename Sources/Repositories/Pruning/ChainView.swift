@@ -7,7 +7,7 @@ struct ChainView: Sendable {
   let chain: ChainID
   /// All that are whole objects, partial ones included, by sequence and revision.
   let manifests: [VersionFacts]
-  /// Manifests that cannot be read, of versions that were forgotten.
+  /// Manifests that cannot be read, or were cut, of versions that were forgotten.
   let ruined: [VersionName]
   let forgotten: Forgotten
   /// The records that were there before the manifests were listed.
@@ -104,7 +104,7 @@ struct ChainLook: Sendable {
       of: chain, listed: RecordListing(objects: notes), state: state)
     let forgotten = try await repository.forgotten(
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
-    let (manifests, ruined) = try manifests(read, forgotten)
+    let (manifests, ruined) = try manifests(read, cut: listing.cut(versions), forgotten)
     try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
@@ -129,16 +129,20 @@ struct ChainLook: Sendable {
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known. But where all that stood at its place was
-  ///   forgotten, and the chain goes on, nobody needs that.
+  ///   forgotten, and the chain goes on, nobody needs that. What was cut is no object, and in nobody's way; it goes then,
+  ///   too.
   private func manifests(
-    _ read: [ReadFacts], _ forgotten: Forgotten
+    _ read: [ReadFacts], cut: [VersionName], _ forgotten: Forgotten
   ) throws -> (facts: [VersionFacts], ruined: [VersionName]) {
     let facts = read.compactMap { try? $0.result.get() }
     let newest = facts.filter(\.isComplete).map(\.sequence).max() ?? 0
-    var ruined: [VersionName] = []
+    func isGivenUp(_ name: VersionName) -> Bool {
+      name.sequence < newest && forgotten.isGivenUp(name.sequence)
+    }
+    var ruined = cut.filter(isGivenUp)
     for (name, result) in read {
       guard case .failure(let problem) = result else { continue }
-      guard name.sequence < newest, forgotten.isGivenUp(name.sequence) else { throw problem }
+      guard isGivenUp(name) else { throw problem }
       ruined.append(name)
     }
     return (facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }, ruined)

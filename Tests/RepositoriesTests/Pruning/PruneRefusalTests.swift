@@ -80,11 +80,16 @@ import Testing
   }
 
   /// What a forgotten version needs nobody has to know: it is deleted as any other.
-  @Test func `a manifest that cannot be read, of a version that was forgotten`() async throws {
+  @Test(arguments: [false, true])
+  func `a manifest that cannot be read, of a version that was forgotten`(isCut: Bool) async throws {
     let home = try await chain()
     let name = try #require(home.names.filter { $0.hasPrefix("versions/") }.min())
     home.home.forgetState()
-    home.home.store.content[Layout.known(name)]?[300] ^= 1
+    if isCut {
+      home.home.store.content[Layout.known(name)]?.removeLast()
+    } else {
+      home.home.store.content[Layout.known(name)]?[300] ^= 1
+    }
     let said = try await home.prune(dryRun: true)
     let pruned = try await home.prune()
     #expect(pruned.freed.objects == 2 && said.freed == pruned.freed && !home.names.contains(name))
