@@ -28,12 +28,12 @@ struct ChosenDatabase {
       (self.name, settings, isConfigured) = (known.source.name, known, true)
       return
     }
-    if let name, !Self.isName(name) {
+    if let name, !isName(name) {
       throw OperationError(
         .usage, code: "badName", "'\(name)' cannot be the name of a database",
-        hint: "A name has no '/' and at most 255 bytes.")
+        hint: "A name has 1 to 200 bytes, no '/', no control characters, and does not begin with '-'.")
     }
-    guard let chosen = name ?? Paths.databaseName(text), Self.isName(chosen) else {
+    guard let chosen = name ?? Paths.databaseName(text), Self.isFileName(chosen) else {
       throw OperationError(
         .usage, code: "badName", "the database at '\(text)' needs a name", hint: "Give it one with --name.")
     }
@@ -43,5 +43,7 @@ struct ChosenDatabase {
   }
 
   /// What a path gives may have any character but a slash; only nothing at all is no name.
-  private static func isName(_ name: String) -> Bool { !name.isEmpty && !name.contains("/") && name.utf8.count <= 255 }
+  private static func isFileName(_ name: String) -> Bool {
+    !name.isEmpty && !name.contains("/") && name.utf8.count <= 255
+  }
 }

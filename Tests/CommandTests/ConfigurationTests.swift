@@ -256,7 +256,8 @@ import Testing
   }
 
   @Test(arguments: [
-    #""\ud83d""#, #""\ud83d\u0041""#, #""\udc00""#, #""\x""#, #""\u12""#, "\"a\nb\"", #""a"#, "nul", "-", "1e999", "+1",
+    #""/srv/app.db\u0000.bak""#, #""\ud83d""#, #""\ud83d\u0041""#, #""\udc00""#, #""\x""#, #""\u12""#, "\"a\nb\"",
+    #""a"#, "nul", "-", "1e999", "+1",
     "tru e", "{\"a\" 1}", "{1: 2}", "[1 2]", "[1,]", "{\"a\":1", "\u{FEFF}{}",
   ])
   func `what is not JSON is refused`(json: String) {

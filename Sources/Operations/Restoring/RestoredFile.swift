@@ -31,7 +31,7 @@ final class RestoredFile: MemberDestination {
     folder = Self.folder(of: path)
     let name = Self.name(of: path)
     guard !name.isEmpty, name != ".", name != ".." else {
-      throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write with -o FILE.")
+      throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write.")
     }
     if !replacing { try Self.refuseIfPresent(path) }
     var place = stat()

@@ -168,6 +168,8 @@ struct JSONReader {
 
   private mutating func unicode() throws(Failure) -> Unicode.Scalar {
     let first = try fourDigits()
+    // Whoever opens a file by such a path opens another one: the system ends it there.
+    guard first != 0 else { throw failure("a text must not hold the character \\u0000") }
     if let scalar = Unicode.Scalar(first) { return scalar }
     // A high surrogate needs its low one.
     guard (0xD800..<0xDC00).contains(first), next == UInt8(ascii: "\\") else { throw failure("half a surrogate pair") }
