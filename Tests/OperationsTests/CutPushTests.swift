@@ -179,4 +179,29 @@ import Testing
     #expect(line.newBytes > 5_000_000 && line.newBytes < 5_700_000, "\(line.newBytes) bytes for 1,300 pages")
     try await line.expectRestored(pushed)
   }
+
+  /// What nobody was told of counts from the next push on, which is told then: it stands in the list.
+  @Test(arguments: [[], ["tag"]]) func `a version that a stopped push had stored is told by the next one`(
+    tags: [String]
+  ) async throws {
+    let line = try await Line()
+    var request = line.request()
+    let notices = line.road.notices.said
+    func told() -> Int { notices.withLock { $0 }.count { $0.contains("counts from now on") } }
+    #expect(try await line.road.push(line.database).failures.isEmpty)
+    try line.replaceRows(where: "id < 100")
+    request.targets[0].store = HookedStore(
+      line.road.store,
+      afterPut: { name async throws(StoreError) in
+        if name.text.hasPrefix("versions/") { throw StoreError(.unavailable, "the line was cut") }
+      })
+    #expect(try await Push(line.road.world).run(request).failures.count == 1)
+    #expect(told() == 0)
+    request = line.request()
+    request.tags = tags
+    let pushed = try #require(try await Push(line.road.world).run(request).pushed.first)
+    #expect(told() == 1 && pushed.unchanged == tags.isEmpty && pushed.version.sequence == (tags.isEmpty ? 2 : 3))
+    #expect(try await Push(line.road.world).run(line.request()).failures.isEmpty)
+    #expect(told() == 1)
+  }
 }

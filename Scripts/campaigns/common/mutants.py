@@ -705,4 +705,8 @@ MUTANTS = [
            "seconds[facts.digest] ?? 0, facts.sequence", "MUTANT ? 0 : seconds[facts.digest] ?? 0, facts.sequence", (r"OperationsTests\.CopyTests", "OperationsTests")),
     mutant("what nothing can read is absent", "Repositories/Checking/RepositoryCheck.swift",
            "if !isNameless, let absent", "if MUTANT || !isNameless, let absent", (r"CommandTests\.CheckCommand", "CommandTests")),
+    mutant("what a stopped push had stored comes up untold", "Operations/Pushing/Push.swift",
+           "if session.newestWasCut, !request.dryRun", "if !MUTANT, session.newestWasCut, !request.dryRun", (r"OperationsTests\.CutPush", "OperationsTests")),
+    mutant("cut manifests stay for ever", "Repositories/Pruning/ChainView.swift",
+           "var ruined = cut.filter(isGivenUp)", "var ruined = MUTANT ? [] : cut.filter(isGivenUp)", (r"RepositoriesTests\.PruneRefusal", "RepositoriesTests")),
 ]

@@ -229,6 +229,11 @@ package struct Push: Sendable {
     guard let version = VersionSummary(result.manifest, target: target.name) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
+    if session.newestWasCut, !request.dryRun, let newest {
+      world.reporter.notice(
+        "\(target.name): version \(newest.id.hex.prefix(8)), which an earlier push had stored when it was stopped, counts from now on"
+      )
+    }
     let captured = try await capture.members(with: copy.finished())
     let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)
     outcome.shortfalls += shortfalls

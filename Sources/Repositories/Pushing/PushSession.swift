@@ -29,6 +29,8 @@ package struct PushSession: ~Copyable {
   private var newestIsWhole: Bool
   /// Another machine has pushed the newest version, since this one pushed to the chain last.
   package let newestIsFromElsewhere: Bool
+  /// The newest version is one that this machine tried to store, and nobody was told of it.
+  package let newestWasCut: Bool
 
   package struct Policy: Sendable {
     package static let packLength = 8 << 20
@@ -82,6 +84,7 @@ package struct PushSession: ~Copyable {
     let present = try await presence
     var end = ChainEnd(listing: listing, history: history, mark: mark, forgotten: try await tombstones)
     if policy.settles { end = try await end.settled(repository, present, state: state, now: policy.now()) }
+    let attempt = try ManifestAttempt(of: chain, in: state)
     let isFromElsewhere = try end.isFromElsewhere(repository, state: state, notes: policy.settles)
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     let newest = end.history.newest
@@ -108,6 +111,7 @@ package struct PushSession: ~Copyable {
     self.doubted = doubted
     newestIsDoubted = isDoubted
     newestIsFromElsewhere = isFromElsewhere
+    newestWasCut = attempt.map { $0.name == newest?.name && $0.name.sequence > mark?.sequence ?? 0 } ?? false
     newestIsWhole =
       whole && history.unreadable.isEmpty && !end.newestIsForgotten
       && (newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
