@@ -180,6 +180,9 @@ struct VersionLookup: Sendable {
     return found
   }
 
+  /// Which of two versions of a database, in one chain or another, is taken for the older one.
+  func isOlder(_ one: VersionFacts, _ other: VersionFacts) -> Bool { times.isOlder(one, other) }
+
   /// Two hosts may push databases of one name: this host's own is meant, and where it has none, nobody guesses.
   private func ofOneHost(_ candidates: [Found], _ selector: VersionSelector) throws -> [Found] {
     let hosts = Set(candidates.compactMap { $0.facts.version?.host })

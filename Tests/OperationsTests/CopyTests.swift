@@ -157,6 +157,14 @@ import Testing
     }
     #expect(try await copy(road, to: other).copied.allSatisfy(\.wasThere))
     try await demandSound(again.copied, of: other, store, road)
+
+    // What was copied again lies in a lane beside the chain: its newest version is not the newest of the database.
+    #expect(try await VersionLookup(at: other, road.world).histories().count > 1)
+    let (third, _) = try await repository(road, "third", key: 11)
+    var newest = CopyVersions.Request()
+    newest.choice = .newest
+    let onward = try await CopyVersions(road.world).run(newest, from: other, to: third)
+    #expect(onward.failures.isEmpty && onward.copied.map(\.origin.id) == [again.copied[3].version.id])
   }
 
   /// By its time, too, a version is the copy that was stored last, not the one that lost a pack or was found damaged.

@@ -53,8 +53,21 @@ struct CopyPlan {
         hint: "`sealift list` shows what is there.")
       failures.append((name, nil, OperationError(error)))
     }
+    if request.choice.isNewest { keepYoungest(origin) }
     // Older chains first: what lies beside one another at the source comes in one order.
     chains.sort { $0.began < $1.began }
+  }
+
+  /// Of each database the one chain that `latest` names: forks and lanes of copies lie beside it.
+  private mutating func keepYoungest(_ origin: VersionLookup) {
+    var youngest: [[String]: Chain] = [:]
+    for chain in chains {
+      guard let newest = chain.versions.last, let version = newest.version else { continue }
+      let database = [version.host, version.database]
+      if let other = youngest[database]?.versions.last, !origin.isOlder(other, newest) { continue }
+      youngest[database] = chain
+    }
+    chains = Array(youngest.values)
   }
 
   private static func named(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws -> Set<Digest>? {
