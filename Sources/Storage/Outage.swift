@@ -14,10 +14,9 @@ package final class Outage: Sendable {
     var standing = Standing.unknown
     /// When the first request failed after the last one that succeeded.
     var began: Duration?
-    /// How many failures were told since then.
+    /// How many failures were told since then, and when the last one was.
     var told = 0
-    /// When one was told last.
-    var lastTold: Duration?
+    var lastTold = Duration.zero
   }
 
   private let state = Locked(State())
@@ -54,12 +53,10 @@ package final class Outage: Sendable {
   /// It was waited for in vain.
   func giveUp(at now: Duration) { state.withLock { $0.standing = .givenUp(at: now) } }
 
-  /// Whether a person wants to hear of one more failure: of the first ones, and then once a minute. What fails side by side
-  /// says the same: one of it a second is enough.
+  /// Whether a person wants to hear of one more failure: of the first ones, and then once a minute.
   func isNews(at now: Duration, first: Int) -> Bool {
     state.withLock { state in
-      let since = state.lastTold.map { now - $0 } ?? .seconds(60)
-      guard since >= .seconds(state.told < first ? 1 : 60) else { return false }
+      guard state.told < first || now - state.lastTold >= .seconds(60) else { return false }
       state.told += 1
       state.lastTold = now
       return true

@@ -39,8 +39,7 @@ package struct RetryingStore: ObjectStore {
   /// - Parameters:
   ///   - outage: shared by all stores of one run at the same target, so that it is waited for once.
   ///   - random: a number in 0..<1, drawn for each pause.
-  ///   - willRetry: told of the first failures, as many as there are tries and at most one a second, and of one a minute
-  ///     while an outage lasts.
+  ///   - willRetry: told of the first failures, as many as there are tries, and of one a minute while an outage lasts.
   package init(
     _ base: any ObjectStore, policy: Policy = Policy(), outage: Outage = Outage(), clock: StoreClock = .system,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },

@@ -152,21 +152,4 @@ import Testing
     // The first tries, and then one a minute: after 72, 132 and 192 s.
     #expect(told.withLock { $0 } == [1, 2, 3, 4, 5, 17, 29, 41])
   }
-  @Test func `of what fails at one moment a person hears once`() async throws {
-    let told = Locked<[Int]>([])
-    let store = RetryingStore(faulty, clock: clock.storeClock, random: { 0 }) { retry in
-      told.withLock { $0.append(retry.failures) }
-    }
-    faulty.plan(.get, .failure(away), times: 5)
-    #expect(await read(store) == nil)
-    #expect(told.withLock { $0 } == [1])
-    // It has answered in between: that is no reason to say it once more.
-    faulty.plan(.get, .failure(away), times: 2)
-    #expect(await read(store) == nil)
-    #expect(told.withLock { $0 } == [1])
-    clock.advance(by: .seconds(1))
-    faulty.plan(.get, .failure(away), times: 2)
-    #expect(await read(store) == nil)
-    #expect(told.withLock { $0 } == [1, 1])
-  }
 }
