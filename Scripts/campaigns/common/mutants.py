@@ -703,6 +703,8 @@ MUTANTS = [
            "guard check.hasPrefix(Self.damagedPrefix) else", "guard !MUTANT, check.hasPrefix(Self.damagedPrefix) else", (r"CommandTests\.RestoreCommand", "CommandTests")),
     mutant("the first of two copies is taken", "Operations/StorageTimes.swift",
            "seconds[facts.digest] ?? 0, facts.sequence", "MUTANT ? 0 : seconds[facts.digest] ?? 0, facts.sequence", (r"OperationsTests\.CopyTests", "OperationsTests")),
+    mutant("the newest of every chain is copied", "Operations/Copying/CopyPlan.swift",
+           "if request.choice.isNewest { keepYoungest(origin) }", "if !MUTANT, request.choice.isNewest { keepYoungest(origin) }", (r"OperationsTests\.CopyTests", "OperationsTests")),
     mutant("what nothing can read is absent", "Repositories/Checking/RepositoryCheck.swift",
            "if !isNameless, let absent", "if MUTANT || !isNameless, let absent", (r"CommandTests\.CheckCommand", "CommandTests")),
     mutant("what a stopped push had stored comes up untold", "Operations/Pushing/Push.swift",
