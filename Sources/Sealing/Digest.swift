@@ -14,6 +14,9 @@ package struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   package static let zero = Digest(known: [UInt8](repeating: 0, count: 32))
 
+  /// All bytes at once, where an array would give the hasher one after the other.
+  package func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
   package var hex: String { Hex.encode(bytes) }
   package var description: String { hex }
 

@@ -10,12 +10,11 @@ package struct Fingerprint: Hashable, Sendable {
     self.low = low
   }
 
-  package init(_ bytes: some Collection<UInt8>) {
-    var halves: (UInt64, UInt64) = (0, 0)
-    for (index, byte) in bytes.prefix(16).enumerated() {
-      if index < 8 { halves.0 = halves.0 << 8 | UInt64(byte) } else { halves.1 = halves.1 << 8 | UInt64(byte) }
-    }
-    (high, low) = halves
+  /// The 16 bytes from `offset` on, which must be there.
+  package init(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0) {
+    precondition(offset >= 0 && bytes.count - offset >= 16, "a fingerprint has 16 bytes")
+    high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self))
   }
 
   package var bytes: [UInt8] {
@@ -42,7 +41,7 @@ package final class Fingerprinter {
       output[0] = type.rawValue
       for index in 0..<4 { output[1 + index] = UInt8(truncatingIfNeeded: unit.count >> (24 - 8 * index)) }
       sl_keyed_hash_code(&hash, output.baseAddress, 5, unit.baseAddress, unit.count, output.baseAddress)
-      return Fingerprint(output)
+      return Fingerprint(UnsafeRawBufferPointer(output))
     }
   }
 }

@@ -110,7 +110,7 @@ private func campaign(_ name: String, _ arguments: [String]) async throws {
   let result = try await run(
     .name("env"),
     arguments: Arguments([python, "\(SourceTree.root)/Scripts/campaigns/\(name)", "--binary", binary] + arguments),
-    output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+    output: .text(limit: 1 << 20), error: .text(limit: 1 << 20))
   #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
   #expect(!result.standardOutput.isEmpty)
   // Said aloud, so that the run's log shows what was asserted over how much.

@@ -53,7 +53,7 @@ struct Program {
       .name("sh"),
       arguments: Arguments(["-c", #"cd "$1" && shift && exec "$@""#, "sh", scratch.path, program] + arguments),
       environment: .custom(Dictionary(uniqueKeysWithValues: environment.map { (.init(stringLiteral: $0), $1) })),
-      output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+      output: .text(limit: 1 << 20), error: .text(limit: 1 << 20))
     let status: Int32 =
       switch result.terminationStatus {
       case .exited(let code): Int32(code)

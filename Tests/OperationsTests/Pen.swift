@@ -54,8 +54,8 @@ struct Pen {
 
   private func shell(_ path: String, _ question: String) async throws -> String {
     let result = try await run(
-      .name("sqlite3"), arguments: [path, ".dump --preserve-rowids", question], output: .string(limit: 256 << 20),
-      error: .string(limit: 1 << 20))
+      .name("sqlite3"), arguments: [path, ".dump --preserve-rowids", question], output: .text(limit: 256 << 20),
+      error: .text(limit: 1 << 20))
     guard result.terminationStatus.isSuccess, result.standardOutput.contains("\nCOMMIT;\n") else {
       throw DumpError(text: "\(result.terminationStatus) \(result.standardError) \(result.standardOutput.suffix(200))")
     }

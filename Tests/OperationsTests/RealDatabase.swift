@@ -53,8 +53,8 @@ enum RealDatabase: String, CaseIterable, Sendable {
 
   private func shell(_ script: String, in scratch: Scratch) async throws {
     let result = try await run(
-      .name("sh"), arguments: ["-ec", "cd \"$1\"\n\(script)", "sh", scratch.path], output: .string(limit: 1 << 20),
-      error: .string(limit: 1 << 20))
+      .name("sh"), arguments: ["-ec", "cd \"$1\"\n\(script)", "sh", scratch.path], output: .text(limit: 1 << 20),
+      error: .text(limit: 1 << 20))
     guard result.terminationStatus.isSuccess else { throw DumpError(text: "\(rawValue): \(result.standardError)") }
   }
 }

@@ -158,7 +158,7 @@ struct Reference {
   func python(_ arguments: [String]) async throws -> String {
     let result = try await run(
       .name("env"), arguments: Arguments([Self.python ?? "/usr/bin/python3"] + arguments),
-      output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+      output: .text(limit: 1 << 20), error: .text(limit: 1 << 20))
     guard result.terminationStatus.isSuccess else { throw DumpError(text: result.standardError) }
     return result.standardOutput
   }

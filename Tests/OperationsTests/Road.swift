@@ -61,8 +61,8 @@ final class Notices: Reporter {
 /// The whole content of a database as text, by the sqlite3 program.
 func dump(_ path: String) async throws -> String {
   let result = try await run(
-    .name("sqlite3"), arguments: ["-readonly", path, ".dump"], output: .string(limit: 256 << 20),
-    error: .string(limit: 1 << 20))
+    .name("sqlite3"), arguments: ["-readonly", path, ".dump"], output: .text(limit: 256 << 20),
+    error: .text(limit: 1 << 20))
   guard result.terminationStatus.isSuccess else { throw DumpError(text: result.standardError) }
   return result.standardOutput
 }

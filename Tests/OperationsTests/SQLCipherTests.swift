@@ -76,8 +76,8 @@ enum SQLCipher {
 
   private static func run(_ path: String, _ commands: [String]) async throws -> Ending {
     let result = try await Subprocess.run(
-      .name("sqlcipher"), arguments: Arguments(["-batch", path] + commands), output: .string(limit: 1 << 20),
-      error: .string(limit: 1 << 20))
+      .name("sqlcipher"), arguments: Arguments(["-batch", path] + commands), output: .text(limit: 1 << 20),
+      error: .text(limit: 1 << 20))
     return Ending(
       succeeded: result.terminationStatus.isSuccess, output: result.standardOutput, error: result.standardError)
   }

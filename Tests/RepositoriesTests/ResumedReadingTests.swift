@@ -1,3 +1,4 @@
+import Glibc
 import Storage
 import TestKit
 import Testing
@@ -133,7 +134,7 @@ private final class ResumedDestination: MemberDestination {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) { base.read(into: buffer, at: offset) }
 
   func noteComplete(below offset: Int) {
-    let isWrong = base.content[..<offset] != image[..<offset]
+    let isWrong = memcmp(base.content, image, offset) != 0
     state.withLock { state in
       state.noted.append(offset)
       if isWrong { state.isWrong = true }

@@ -235,3 +235,8 @@ func failure(_ body: () throws -> Void) -> SealError.Code? {
   do { try body() } catch let error as SealError { return error.code } catch { return .failed }
   return nil
 }
+
+extension Fingerprint {
+  /// The first half of a digest.
+  init(of digest: Digest) { self = digest.bytes.withUnsafeBytes { Fingerprint($0) } }
+}

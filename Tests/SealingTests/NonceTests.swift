@@ -67,17 +67,18 @@ import Testing
   private func object(number: Int, random: @escaping RandomSource) throws -> SealedObject {
     var builder = ObjectBuilder(kind: .pack, keys: Fixed.keys, random: random)
     for frame in 0..<Self.framesPerObject {
+      let mark = UInt64(number * Self.framesPerObject + frame)
       var content = ByteWriter()
-      content.write(UInt64(number * Self.framesPerObject + frame))
+      content.write(mark)
       builder.add(
         EncodedFrame(
           codec: .raw, type: .block, unitLengths: UnitLengths(uniform: 8, count: 1),
-          fingerprints: [Fingerprint(content.bytes)], payload: content.bytes))
+          fingerprints: [Fingerprint(high: mark, low: 0)], payload: content.bytes))
     }
     return try builder.finish()
   }
 
   private func pair(_ keys: ObjectKeys, _ nonce: [UInt8]) -> Fingerprint {
-    Fingerprint(Digest.sha256(of: keys.key.bytes + nonce).bytes)
+    Fingerprint(of: .sha256(of: keys.key.bytes + nonce))
   }
 }

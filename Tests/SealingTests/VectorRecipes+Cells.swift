@@ -145,7 +145,7 @@ extension VectorRecipes {
     let long = [try CellForms.pages(of: longForm, count: 1, pageSize: 512)]
     let other = EncodedFrame(
       codec: .cellsWithPrefix, type: .page, unitLengths: UnitLengths(uniform: 512, count: 1),
-      fingerprints: [Fingerprint(Fixed.digest("another page").bytes)], bases: [own],
+      fingerprints: [Fingerprint(of: Fixed.digest("another page"))], bases: [own],
       payload: Frames.compress(literal, prefix: literal))
     func of(_ codec: Codec, _ type: UnitType, _ units: [[UInt8]], bases: [BaseRun] = []) -> EncodedFrame {
       Frames.made(codec, type, units, payload: Frames.compress(literal), bases: bases)

@@ -145,7 +145,7 @@ extension VectorRecipes {
     let size: [UInt8] = [0, 4, 0, 0]
     let lying = EncodedFrame(
       codec: .raw, type: .page, unitLengths: UnitLengths(uniform: 512, count: 1),
-      fingerprints: [Fingerprint(Fixed.digest("another page").bytes)], payload: pages[0])
+      fingerprints: [Fingerprint(of: Fixed.digest("another page"))], payload: pages[0])
     return try [
       ("zstd-window-2-mib", "the largest window", "success", make(start + [0x80, 11 << 3] + size + rawBlock)),
       ("zstd-window-4-mib", "a window beyond 2 MiB", "malformed", make(start + [0x80, 12 << 3] + size + rawBlock)),

@@ -19,7 +19,7 @@ package final class Child {
     defer { posix_spawnattr_destroy(&attributes) }
     var usual = sigset_t()
     sigemptyset(&usual)
-    for number in [SIGINT, SIGQUIT] { sigaddset(&usual, number) }
+    for number in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] { sigaddset(&usual, number) }
     posix_spawnattr_setsigdefault(&attributes, &usual)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]

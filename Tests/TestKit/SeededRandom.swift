@@ -13,9 +13,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count + 8)
-    while bytes.count < count { withUnsafeBytes(of: next()) { bytes.append(contentsOf: $0) } }
-    return Array(bytes.prefix(count))
+    let words = (0..<(count + 7) / 8).map { _ in next() }
+    return words.withUnsafeBytes { [UInt8](UnsafeRawBufferPointer(rebasing: $0[..<count])) }
   }
 }

@@ -106,8 +106,9 @@ package final class TestDatabase {
     case SQLITE_BLOB:
       let count = Int(sqlite3_column_bytes(statement, column))
       let bytes = UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, column), count: count)
-      return
-        "b:\(count):\(bytes.reduce(into: UInt64(14_695_981_039_346_656_037)) { $0 = ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
+      var hasher = Hasher()
+      hasher.combine(bytes: bytes)
+      return "b:\(count):\(hasher.finalize())"
     default: return "t:" + String(cString: sqlite3_column_text(statement, column))
     }
   }

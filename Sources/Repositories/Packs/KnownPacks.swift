@@ -101,11 +101,7 @@ struct KnownPacks: Sendable {
     let end = start + 16 * record.unitLengths.count
     guard let list, end <= list.count else { return [] }
     let fingerprints = list.withUnsafeBytes { bytes in
-      stride(from: start, to: end, by: 16).map { offset in
-        Fingerprint(
-          high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)),
-          low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)))
-      }
+      stride(from: start, to: end, by: 16).map { Fingerprint(bytes, at: $0) }
     }
     return FrameRecord.frameID(of: fingerprints) == record.frameID ? fingerprints : []
   }

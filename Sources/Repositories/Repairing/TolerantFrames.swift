@@ -46,7 +46,9 @@ struct TolerantFrames {
     let start = before.reduce(0) { $0 + 16 * $1.unitLengths.count }
     let end = start + 16 * frame.record.unitLengths.count
     guard end <= list.count else { return nil }
-    let prints = stride(from: start, to: end, by: 16).map { Fingerprint(list[$0..<$0 + 16]) }
+    let prints = list.withUnsafeBytes { list in
+      stride(from: start, to: end, by: 16).map { Fingerprint(list, at: $0) }
+    }
     return FrameRecord.frameID(of: prints) == frame.record.frameID ? prints : nil
   }
 

@@ -67,7 +67,7 @@ struct RestoreRoad {
   /// A line for a shell, run by a shell.
   static func shell(_ line: String) async throws -> String {
     let result = try await Subprocess.run(
-      .name("sh"), arguments: ["-c", line], output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+      .name("sh"), arguments: ["-c", line], output: .text(limit: 1 << 16), error: .text(limit: 1 << 16))
     #expect(result.terminationStatus.isSuccess, "\(line): \(result.standardError)")
     return result.standardOutput + result.standardError
   }
