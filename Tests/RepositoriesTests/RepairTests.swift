@@ -102,6 +102,36 @@ import Testing
     #expect(try await chain.report().isSound)
   }
 
+  /// Who listed the chain before that knows only the manifest that was replaced.
+  @Test func `what was written anew and tidied up meanwhile has no flaw`() async throws {
+    let chain = try await Chain()
+    let (home, newest) = (chain.home, chain.versions[2])
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let before = try await home.repository.history(of: listing)
+    func flaw() async throws -> RepositoryError.Code? {
+      try await home.repository.lastingFlaw(of: newest.facts, in: before)?.code
+    }
+    #expect(try await flaw() == nil)
+    try await chain.lose([try await chain.shared])
+    #expect(try await chain.rewrite(newest, from: chain.local([chain.images[2]])))
+    let anew = try await chain.now(newest).name
+    home.store.content[newest.name.objectName] = nil
+    #expect(try await home.repository.flaw(of: newest.facts, in: before) != nil)
+    #expect(try await flaw() == nil)
+    // It has when that is damaged, too, or gone.
+    let bytes = try #require(home.store.content[anew.objectName])
+    home.store.content[anew.objectName]?[300] ^= 1
+    #expect(try await flaw() == .damaged)
+    home.store.content[anew.objectName] = nil
+    #expect(try await flaw() == .damaged)
+    // What was forgotten may be deleted.
+    home.store.content[anew.objectName] = bytes
+    _ = try await home.push(chain.images[0] + home.noise(4096, seed: 9))
+    _ = try await home.repository.forget([newest.facts], now: 1)
+    home.store.content[anew.objectName] = nil
+    #expect(try await flaw() == nil)
+  }
+
   private func lostName(_ chain: Chain) async throws -> ObjectName {
     Layout.pack(try await chain.shared, of: chain.home.chain)
   }

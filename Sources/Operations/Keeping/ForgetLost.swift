@@ -61,7 +61,7 @@ package struct ForgetLost: Sendable {
         if let last = history.unreadable.map(\.sequence).max(), last > history.newest?.sequence ?? 0 {
           outcome.problems.append(newest(last, of: version))
         }
-        if let newest = history.newest, let flaw = try await lookup.repository.flaw(of: newest, in: history) {
+        if let newest = history.newest, let flaw = try await lookup.repository.lastingFlaw(of: newest, in: history) {
           outcome.problems.append(kept(newest.sequence, of: version, flaw))
         }
       }

@@ -114,7 +114,7 @@ package struct StatusOfDatabases: Sendable {
     let repository = lookup.repository
     let flaws = try await bounded(histories, atOnce: repository.store.traits.concurrency) { history in
       guard let newest = history.newest else { return RepositoryError?.none }
-      return try await repository.flaw(of: newest, in: history)
+      return try await repository.lastingFlaw(of: newest, in: history)
     }
     return flaws.compactMap { $0 }
   }

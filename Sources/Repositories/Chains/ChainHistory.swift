@@ -168,6 +168,16 @@ extension Repository {
     return first
   }
 
+  /// The same at a second look at the chain: a repair may have written the version anew since it was listed, and a prune
+  /// deleted what that replaced; or it was forgotten, and deleted.
+  package func lastingFlaw(of version: VersionFacts, in history: ChainHistory) async throws -> RepositoryError? {
+    guard let flaw = try await flaw(of: version, in: history) else { return nil }
+    let listing = try await versionListing(of: history.chain)
+    let now = try await end(of: listing, isEnough: { $0.sequence <= version.sequence })
+    let opens = (now.versions + now.displaced + now.superseded).contains { $0.id == version.id }
+    return opens || now.isForgotten(version) ? nil : flaw
+  }
+
   /// Whether the versions of a chain from one on, which this machine has seen, continue it link by link.
   /// - Returns: what does not fit.
   func continuation(
