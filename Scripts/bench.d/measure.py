@@ -4,7 +4,9 @@
 `Usage` is what it took: wall and CPU seconds (of all processes, waited for or orphaned), peak memory and disk; and for
 how many seconds the machine's cores were busy meanwhile, with whatever. Memory is the anonymous memory of the whole
 tree, sampled every few milliseconds (VmHWM would count the pages of mapped files and databases too, which are the
-system's to take back), with the greatest resident size of one process beside it.
+system's to take back), with the greatest resident size of one process beside it: its VmHWM when it was last seen. What
+the kernel tells whoever waits for a process (ru_maxrss) is of no use: that begins with what its parent had, here all
+the memory that is held while something is measured.
 """
 
 import ctypes, dataclasses, os, signal, subprocess, threading, time
@@ -59,18 +61,20 @@ def tree(root):
     return found
 
 
-def anonymous_memory(root):
-    """RssAnon and RssShmem of the tree in bytes."""
-    total = 0
+def memory(root):
+    """In bytes: RssAnon and RssShmem of the whole tree, and the greatest VmHWM of one process of it."""
+    anonymous = resident = 0
     for pid in tree(root):
         try:
             with open(f"/proc/{pid}/status") as file:
                 for line in file:
                     if line.startswith(("RssAnon:", "RssShmem:")):
-                        total += int(line.split()[1]) << 10
+                        anonymous += int(line.split()[1]) << 10
+                    elif line.startswith("VmHWM:"):
+                        resident = max(resident, int(line.split()[1]) << 10)
         except OSError:
             pass
-    return total
+    return anonymous, resident
 
 
 def forget_resident_peak(pid):
@@ -80,15 +84,6 @@ def forget_resident_peak(pid):
             file.write("5")
     except OSError:
         pass  # it has ended, and whoever waits for it will say so
-
-
-def resident_peak(pid):
-    """The greatest resident size of a living process in bytes; 0 when it has ended."""
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM:")), 0)
-    except OSError:
-        return 0
 
 
 def cpu_time(root):
@@ -136,17 +131,19 @@ def disk_usage(folders):
 
 
 class Sampler:
-    """The peak of a tree's anonymous memory while it is entered; and, ten times a second, of the disk of `folders`."""
+    """The peaks of a tree's memory while it is entered; and, ten times a second, of the disk of `folders`."""
 
     def __init__(self, root, folders=()):
-        self.root, self.folders, self.peak, self.disk = root, folders, 0, 0
+        self.root, self.folders, self.disk = root, folders, 0
+        self.anonymous = self.resident = 0
         self.ending = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def run(self):
         looked = 0.0
         while not self.ending.is_set():
-            self.peak = max(self.peak, anonymous_memory(self.root))
+            anonymous, resident = memory(self.root)
+            self.anonymous, self.resident = max(self.anonymous, anonymous), max(self.resident, resident)
             if self.folders and time.monotonic() - looked > 0.1:
                 self.disk, looked = max(self.disk, disk_usage(self.folders)), time.monotonic()
             self.ending.wait(INTERVAL)
@@ -180,12 +177,12 @@ def run(command, environment, folder, log, spaces=()):
             raise
         wall, busy = time.monotonic() - began, busy_time() - worked
     process.returncode = os.waitstatus_to_exitcode(status)
-    used_cpu, resident = used.ru_utime + used.ru_stime, used.ru_maxrss
+    used_cpu = used.ru_utime + used.ru_stime
     for orphan in orphans():
-        used_cpu, resident = used_cpu + orphan.ru_utime + orphan.ru_stime, max(resident, orphan.ru_maxrss)
+        used_cpu += orphan.ru_utime + orphan.ru_stime
     if process.returncode != 0:
         raise Failed(f"{os.path.basename(command[0])} ended with {process.returncode}: {end_of(log)}")
-    return Usage(wall, used_cpu, sampler.peak, resident << 10, sampler.disk, busy)
+    return Usage(wall, used_cpu, sampler.anonymous, sampler.resident, sampler.disk, busy)
 
 
 def orphans():

@@ -12,7 +12,8 @@ TEXT = """
   processes, orphans too, not of the server. **Memory** is the peak of the anonymous memory of the whole tree of
   processes, sampled every 4 ms: a shorter peak can be missed. What is not counted in it are pages of mapped files,
   also of files without a name that a program keeps its tables in: they are the system's to take back. They are in
-  the **resident** size beside it, which is the greatest that the kernel noted of one process, not of all together.
+  the **resident** size beside it, which is the greatest that the kernel noted of one process, not of all together, and
+  – where that was not looked at.
   Up to a minute is waited for the load to fall; a cell that began while it was above the number of cores and two more,
   during which the host of the virtual machine gave more than a tenth of its time to others, or beside which other work
   was known to be done, counts for bytes, requests and memory, but not for time.

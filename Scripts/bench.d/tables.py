@@ -287,7 +287,7 @@ def studies(figures):
                     f"{size}iB" if size != "0" else "",
                     *times,
                     mebibytes(max(peak)),
-                    mebibytes(max(resident)),
+                    mebibytes(max(resident)) if max(resident) else "–",
                     megabytes(statistics.median(sent)),
                 ]
                 + [count(statistics.median(requests)), str(len(cells))]

@@ -84,11 +84,10 @@ class LitestreamDaemon(Litestream):
         with measure.Sampler(self.daemon.pid) as sampler:
             self.wait_for_start()
             last = self.room.wire.quiet(3.0)
-            resident = measure.resident_peak(self.daemon.pid)
         if self.daemon.poll() is not None:
             raise measure.Failed(f"litestream ended with {self.daemon.returncode}: {measure.end_of(self.room.log)}")
         self.room.meter.total += measure.Usage(
-            max(0.0, last - began), measure.cpu_time(self.daemon.pid) - cpu, sampler.peak, resident
+            max(0.0, last - began), measure.cpu_time(self.daemon.pid) - cpu, sampler.anonymous, sampler.resident
         )
 
     def wait_for_start(self):
