@@ -82,7 +82,8 @@ def count(value):
 
 
 def measured(figures, kind, size, rows):
-    return [tool for tool in rows if figures.all_runs(kind, size, tool)]
+    """Those of which some push was measured, and not only a study that has a table of its own."""
+    return [tool for tool in rows if any(figures.values(kind, size, tool, what, "sent") for what in PUSHES)]
 
 
 def target_table(figures):
