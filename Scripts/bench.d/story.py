@@ -90,6 +90,9 @@ class Story:
             "stolen": measure.stolen(ticks, measure.ticks()),
             **more,
         }
+        # A request is never without a byte: the kernel's count was not there.
+        if cell["ok"] and cell["requests"] and not cell["sent"]:
+            cell |= {"ok": False, "error": f"{cell['requests']} requests, and no byte was counted"}
         if os.path.exists(f"{self.bench.out}/disturbed"):
             cell["disturbed"] = True
         if self.tool.hides:

@@ -134,7 +134,8 @@ private final class ResumedDestination: MemberDestination {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) { base.read(into: buffer, at: offset) }
 
   func noteComplete(below offset: Int) {
-    let isWrong = memcmp(base.content, image, offset) != 0
+    let content = base.content
+    let isWrong = offset > min(content.count, image.count) || memcmp(content, image, offset) != 0
     state.withLock { state in
       state.noted.append(offset)
       if isWrong { state.isWrong = true }

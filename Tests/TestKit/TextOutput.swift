@@ -2,8 +2,8 @@ package import Subprocess
 
 /// What a program printed, as text.
 ///
-/// Subprocess's own `.string` gives `String` a lazy sequence of code units: where nothing is optimized, as in these suites,
-/// that takes a second for each megabyte of a dump, and took half of the time of all suites together.
+/// Subprocess's own `.string` gives `String` a lazy sequence of code units, which is walked one by one: where nothing is
+/// optimized, as in these suites, most of a dump's time went there.
 package struct TextOutput: OutputProtocol, ErrorOutputProtocol {
   package let maxSize: Int
 
