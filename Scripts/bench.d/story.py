@@ -60,17 +60,18 @@ class Story:
         self.wait_while_busy()
         room.meter, room.computed = Meter(), None
         kept_on_disk = measure.disk_usage(room.spaces)
-        sent, received, logged = *wire.bytes(), wire.log_size()
+        logged, (sent, received) = wire.log_size(), wire.bytes()
         began, before, ticks = time.time(), os.getloadavg()[0], measure.ticks()
         try:
             action()
         except (measure.Failed, OSError, sqlite3.Error) as error:
             cell |= {"ok": False, "error": str(error)[:600]}
-        after, total = wire.bytes(), room.meter.total
+        # The log first: while it is waited for, the kernel comes to tell of the connections that were closed last.
+        logged_after, after, total = wire.log_size(), wire.bytes(), room.meter.total
         # The copy is ours, not the tool's: it is not what the tool keeps.
         if os.path.exists(room.copy):
             os.unlink(room.copy)
-        requests = wire.requests(logged, wire.log_size())
+        requests = wire.requests(logged, logged_after)
         cell |= {
             "wall": round(total.wall, 4),
             "cpu": round(total.cpu, 4),
