@@ -45,7 +45,11 @@ def build_of(programs):
 
 
 def processor():
-    return field("/proc/cpuinfo", "model name")
+    """Its name alone may be that of several generations, one half as fast as another."""
+    told = {name: field("/proc/cpuinfo", name) for name in ("model name", "cpu family", "model\t")}
+    family, model = told["cpu family"], told["model\t"]
+    known = family.isdigit() and model.isdigit()
+    return told["model name"] + (f" (family {family}, model {model})" if known else "")
 
 
 def note(folder, programs):

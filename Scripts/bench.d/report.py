@@ -78,7 +78,7 @@ def sittings(figures):
         machines.setdefault(processor, []).append(f"{day} ({count})")
     told = "; ".join(f"{processor}: {', '.join(days)}" for processor, days in machines.items())
     return (
-        f" **The cells are of {len(found)} sittings (a day of a machine each) on {plural(len(machines), 'machine')}** "
+        f" **The cells are of {len(found)} sittings (a day of a kind of machine each) on {plural(len(machines), 'kind')} of machine** "
         f"— {told} — and of bytes, memory and requests all count alike; ratios of times are taken within three hours "
         "of one machine, but seconds of different ones stand side by side."
     )
