@@ -5,6 +5,7 @@ import Glibc
 ///
 /// Open addressing, 8 bytes a slot: 32 bits of the sample's name, page number + 1.
 final class SampleTable: @unchecked Sendable {
+  /// So many samples are had for nothing: a table of 16 MiB.
   private static let most = 1 << 20
 
   private let sampler: PageSampler
@@ -17,15 +18,18 @@ final class SampleTable: @unchecked Sendable {
   init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
     self.pages = pages
     sampler = PageSampler(distance: Self.distance(pages: pages, pageSize: pageSize))
+    let expected = pages * pageSize / sampler.distance
     var capacity = 1024
-    while capacity < 2 * min(Self.most, pages * 8) { capacity *= 2 }
+    while capacity < max(2 * min(Self.most, pages * 8), expected * 4 / 3) { capacity *= 2 }
     slots = try FileTable(capacity: capacity, count: capacity, in: folder)
   }
 
-  /// Eight samples a page, fewer when there are many pages: they must fit a table of 16 MiB.
+  /// Eight samples a page while they fit a table of 16 MiB, and fewer of more pages, but never less than two: with one
+  /// in two pages, deltas are three to six times as long. So the table of a large image is about 0.6 % of it.
   private static func distance(pages: Int, pageSize: Int) -> Int {
+    let longest = max(2048, pageSize / 2)
     var distance = max(64, pageSize / 8)
-    while pages * pageSize / distance > most * 4 / 3, distance < 1 << 18 { distance *= 2 }
+    while pages * pageSize / distance > most * 4 / 3, distance < longest { distance *= 2 }
     return distance
   }
 
@@ -70,33 +74,28 @@ final class SampleTable: @unchecked Sendable {
   /// Written as it lies in memory, for this machine, behind the version of the samples and for how many pages it was
   /// made: of an image that grew while it was sampled that was a guess.
   func write(to path: String) throws(RepositoryError) {
-    var bytes: [UInt8] = []
-    slots.withUnsafeMutableBufferPointer { slots in
-      bytes.reserveCapacity(Self.headLength + slots.count * 8)
-      withUnsafeBytes(of: PageSampler.version) { bytes.append(contentsOf: $0) }
-      withUnsafeBytes(of: UInt64(pages)) { bytes.append(contentsOf: $0) }
-      bytes.append(contentsOf: UnsafeRawBufferPointer(slots))
+    try StateFiles.replace(path, durably: false) { descriptor in
+      let problem = withUnsafeBytes(of: (PageSampler.version, UInt64(pages))) { StateFiles.put($0, to: descriptor) }
+      guard problem == 0 else { return problem }
+      return slots.withUnsafeMutableBufferPointer { StateFiles.put(UnsafeRawBufferPointer($0), to: descriptor) }
     }
-    try StateFiles.write(bytes, to: path, durably: false)
   }
 
   /// - Returns: `nil` when there is no table, or one of another size or of other samples.
   static func read(from path: String, pages: Int, pageSize: Int, in folder: String) -> SampleTable? {
-    guard let bytes = try? StateFiles.read(path), bytes.count >= headLength else { return nil }
-    let (version, madeFor) = bytes.withUnsafeBytes {
-      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    StateFiles.reading(path) { descriptor, length in
+      var head = (version: UInt64(0), pages: UInt64(0))
+      guard withUnsafeMutableBytes(of: &head, { StateFiles.fill($0, from: descriptor, at: 0) }) == 0,
+        head.version == PageSampler.version, head.pages >= pages / 4, head.pages / 4 <= pages,
+        let table = try? SampleTable(pages: Int(head.pages), pageSize: pageSize, in: folder),
+        length == headLength + table.slots.count * 8,
+        table.slots.withUnsafeMutableBufferPointer({
+          StateFiles.fill(UnsafeMutableRawBufferPointer($0), from: descriptor, at: headLength)
+        }) == 0
+      else { return nil }
+      table.used = table.slots.withUnsafeMutableBufferPointer { slots in slots.count { $0 != 0 } }
+      // A search ends at a free slot; a disk may give back a table without one.
+      return table.used <= table.mostUsed ? table : nil
     }
-    guard version == PageSampler.version, madeFor >= pages / 4, madeFor / 4 <= pages,
-      let table = try? SampleTable(pages: Int(madeFor), pageSize: pageSize, in: folder),
-      bytes.count == headLength + table.slots.count * 8
-    else { return nil }
-    table.slots.withUnsafeMutableBufferPointer { slots in
-      bytes.withUnsafeBytes {
-        UnsafeMutableRawBufferPointer(slots).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[headLength...]))
-      }
-      table.used = slots.count { $0 != 0 }
-    }
-    // A search ends at a free slot; a disk may give back a table without one.
-    return table.used <= table.mostUsed ? table : nil
   }
 }

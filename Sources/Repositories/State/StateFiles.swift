@@ -39,28 +39,46 @@ package enum StateFiles {
       throw failure("cannot read \(path)", errno == 0 ? EFBIG : errno)
     }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var done = 0
-    while done < bytes.count {
-      let got = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(done)) }
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else { throw failure("cannot read \(path)", errno) }
-      done += got
-    }
+    let problem = bytes.withUnsafeMutableBytes { fill($0, from: descriptor, at: 0) }
+    guard problem == 0 else { throw failure("cannot read \(path)", problem) }
     return bytes
+  }
+
+  /// For a file that is not to be held in memory: hands out its descriptor and its length in bytes.
+  /// - Returns: what `body` made of it; `nil` when there is no such file.
+  static func reading<Value>(_ path: String, _ body: (_ descriptor: Int32, _ length: Int) -> Value?) -> Value? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? body(descriptor, Int(status.st_size)) : nil
+  }
+
+  /// - Returns: 0, or the number of an error; a file that ends before the buffer does is one.
+  static func fill(_ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int) -> Int32 {
+    var rest = buffer[...]
+    while !rest.isEmpty {
+      let part = UnsafeMutableRawBufferPointer(rebasing: rest)
+      let got = pread(descriptor, part.baseAddress, part.count, off_t(offset + buffer.count - rest.count))
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { return got < 0 ? errno : EIO }
+      rest = rest.dropFirst(got)
+    }
+    return 0
   }
 
   /// Replaces the file: a reader, or a machine that died in between, finds the old content or the new.
   package static func write(_ bytes: [UInt8], to path: String, durably: Bool = true) throws(RepositoryError) {
+    try replace(path, durably: durably) { descriptor in bytes.withUnsafeBytes { put($0, to: descriptor) } }
+  }
+
+  /// The same, with what `fill` puts into the new file.
+  /// - Parameter fill: gets its descriptor; returns 0, or the number of an error.
+  static func replace(_ path: String, durably: Bool = true, _ fill: (Int32) -> Int32) throws(RepositoryError) {
     let temporary = "\(path).\(getpid())-\(UInt32.random(in: 0...UInt32.max)).new"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure("cannot write \(path)", errno) }
-    var problem: Int32 = 0
-    var done = 0
-    while done < bytes.count, problem == 0 {
-      let put = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + done, $0.count - done) }
-      if put < 0, errno != EINTR { problem = errno }
-      done += max(0, put)
-    }
+    var problem = fill(descriptor)
     if problem == 0, durably, fsync(descriptor) != 0 { problem = errno }
     if close(descriptor) != 0, problem == 0 { problem = errno }
     if problem == 0, rename(temporary, path) != 0 { problem = errno }
@@ -69,6 +87,18 @@ package enum StateFiles {
       throw failure("cannot write \(path)", problem)
     }
     if durably { try synchronizeFolder(of: path) }
+  }
+
+  /// - Returns: 0, or the number of an error.
+  static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = UnsafeRawBufferPointer(rebasing: rest)
+      let done = Glibc.write(descriptor, part.baseAddress, part.count)
+      if done < 0, errno != EINTR { return errno }
+      rest = rest.dropFirst(max(0, done))
+    }
+    return 0
   }
 
   /// The names in a folder but those that begin with a dot; none when it cannot be read.
