@@ -6,6 +6,8 @@ package final class FrameEncoder {
   private static let leastDeltaLevel: Int32 = 3
   /// A delta that is not small at first is worth a harder look.
   private static let hardDeltaLevel: Int32 = 6
+  /// Levels above the last are slow, most of all where there is nothing to find: a quick look comes first, and may suffice.
+  private static let quickLevel: Int32 = 3
 
   /// `nil` without memory for it: told when a frame needs it.
   private let context: OpaquePointer?
@@ -67,6 +69,9 @@ package final class FrameEncoder {
     precondition(
       units.count <= Limits.framePlaintext && lengths.total == units.count && lengths.count == fingerprints.count
         && prefix.count <= Limits.prefix)
+    if isSlow, Self.isNearlyNoise(try compress(units, .delta(Self.quickLevel), prefix: prefix), of: units.count) {
+      return try encode(type: type, units: units, unitLengths: unitLengths, fingerprints: fingerprints)
+    }
     var best = try delta(type, units, lengths, prefix, isInPlace: isInPlace)
     var prefix: UnsafeRawBufferPointer? = prefix
     if best.payload.count > units.count / 8 {
@@ -89,10 +94,19 @@ package final class FrameEncoder {
   ) throws(SealError) -> Coded {
     guard level != 0 else { return (.raw, Array(units)) }
     let inCells = takeApart(type, units, lengths)
-    let count = inCells ? try compress(form.form, .cells(level)) : try compress(units, .plain(level))
+    func compressed(_ level: Int32) throws(SealError) -> Int {
+      inCells ? try compress(form.form, .cells(level)) : try compress(units, .plain(level))
+    }
+    var count = try compressed(isSlow ? Self.quickLevel : level)
+    if isSlow, !Self.isNearlyNoise(count, of: units.count) { count = try compressed(level) }
     guard count < units.count else { return (.raw, Array(units)) }
     return (inCells ? .cells : .zstd, Array(output[..<count]))
   }
+
+  private var isSlow: Bool { level > Self.hardDeltaLevel }
+
+  /// A quick look saved less than a sixteenth: a hard one would find hardly more.
+  private static func isNearlyNoise(_ count: Int, of length: Int) -> Bool { count > length - length / 16 }
 
   /// Pages that stayed in place are more alike as they are. Where that is known to be so, by `isInPlace`, taking them apart
   /// is only tried when they come to more than a sixteenth; where a look at a few words says so, to a sixty-fourth.
@@ -118,8 +132,10 @@ package final class FrameEncoder {
     if let plain, plain.payload.count <= count { return plain }
     var best: Coded = (.cellsWithPrefix, Array(output[..<count]))
     guard count > units.count / 32 else { return best }
-    let harder = try compress(form.form, .delta(max(level, Self.hardDeltaLevel)), prefix: prefixForm.form)
-    if harder < best.payload.count { best.payload = Array(output[..<harder]) }
+    if first < Self.hardDeltaLevel {
+      let harder = try compress(form.form, .delta(Self.hardDeltaLevel), prefix: prefixForm.form)
+      if harder < best.payload.count { best.payload = Array(output[..<harder]) }
+    }
     if answer == .some {
       let plain = try compressPlain(units, first, prefix)
       if plain.payload.count < best.payload.count { return plain }

@@ -55,13 +55,26 @@ import Testing
     #expect(try await home.read(result.manifest) == image)
   }
 
+  /// Slow levels look quickly first, and must not overlook what they would find.
+  @Test(arguments: [1, 6, 7, 19] as [Int32])
+  func `noise is stored raw at every level, and a little changed is a delta`(level: Int32) throws {
+    let base = noise(1)
+    #expect(try encode(noise(2), on: base, level: level).codec == .raw)
+    var changed = base
+    for index in 0..<pages { changed[index * page + 100] ^= 1 }
+    let delta = try encode(changed, on: base, level: level)
+    #expect(delta.codec == .zstdWithPrefix && delta.payload.count < pages * 64)
+    let text = Array(String(repeating: "of the same words, ", count: pages * page / 19 + 1).utf8.prefix(pages * page))
+    #expect(try encode(text, on: base, level: level).codec != .raw)
+  }
+
   private func noise(_ seed: UInt64) -> [UInt8] {
     var random = SeededRandom(seed)
     return random.bytes(pages * page)
   }
 
-  private func encode(_ units: [UInt8], on base: [UInt8], overhead: Int = 0) throws -> EncodedFrame {
-    let encoder = FrameEncoder(level: 1)
+  private func encode(_ units: [UInt8], on base: [UInt8], level: Int32 = 1, overhead: Int = 0) throws -> EncodedFrame {
+    let encoder = FrameEncoder(level: level)
     let fingerprints = (0..<pages).map { Fingerprint(high: 1, low: UInt64($0)) }
     return try units.withUnsafeBytes { units in
       try base.withUnsafeBytes { prefix in
