@@ -4,7 +4,7 @@
 import re, statistics
 
 import targets
-from figures import as_ratio, mebibytes, megabytes, seconds, tells
+from figures import as_ratio, in_bytes, mebibytes, megabytes, plural, seconds, tells
 
 PUSH = re.compile(
     r"time (?P<what>of a first push|after 1 % updates), `(?P<method>\w+)`, against (?P<rival>restic|Litestream)"
@@ -24,8 +24,9 @@ def unmet(figures):
         return
     lines = [f"* **{row.what}**: {push(figures, size, row) or reason(figures, size, row)}." for row in missed]
     pushes = (
-        "A push makes a copy with SQLite, has SQLite check it, and only then tells of a success; what these two take "
-        'alone is told with each target (see also "What SQLite alone takes"). The rest is compression, fingerprints, '
+        "A push makes a copy with SQLite, has SQLite check it, and only then tells of a success. What the `sqlite3` "
+        "program takes for these two, one after the other, is told with each target; where the whole push is faster "
+        'than that, it bounds nothing (see also "What SQLite alone takes"). The rest is compression, fingerprints, '
         "encryption, and the verification of each pack before it is sent, which no rival does; after a change the new "
         "copy is also read and fingerprinted whole. How busy the cores are meanwhile stands in "
         '"What bounds it", *of the machine*.\n\n'
@@ -36,23 +37,47 @@ def unmet(figures):
 
 
 def push(figures, size, row):
-    """How much of the rival's time SQLite's copy and check take alone; None for what is no time of a push, and where
-    that was not measured.
+    """How much of the rival's time SQLite's copy and check take alone, and where the push's own time goes; None for
+    what is no time of a push, and where that was not measured.
     """
     asked = PUSH.match(row.what)
     if not asked:
         return None
-    one, change = SQLITE[asked["method"]], CHANGES[asked["what"]]
-    found = figures.ratios("oltp", size, one, RIVALS[asked["rival"]], change, "wall")
-    if not found:
+    method, change, rival = asked["method"], CHANGES[asked["what"]], RIVALS[asked["rival"]]
+    alone, whole = (
+        figures.ratios("oltp", size, tool, rival, change, "wall") for tool in (SQLITE[method], f"sealift/{method}")
+    )
+    if not alone or not whole:
         return None
-    alone, allowed = statistics.median(found), float(row.limit.removeprefix("≤ ").removesuffix(" ×"))
-    said = f"SQLite's copy and check alone, one after the other, take {as_ratio(alone)} ({len(found)} runs)"
-    if alone > allowed:
-        said += f", more than the whole push may: {row.limit}"
-    if (asked["method"], change) == ("vacuum", "first"):
-        said += "; beside them a first push has SQLite check the live database itself (Decisions/0027), which is not in that"
-    return said
+    allowed = float(row.limit.removeprefix("≤ ").removesuffix(" ×"))
+    return joined(
+        floor(statistics.median(alone), statistics.median(whole), allowed, len(alone)),
+        "beside them a first push has SQLite check the live database itself (Decisions/0027), which is not in that"
+        if (method, change) == ("vacuum", "first")
+        else None,
+        profile(figures, size, method, change, "the push's"),
+    )
+
+
+def floor(alone, whole, allowed, runs):
+    """A push that is faster than SQLite's two steps, one after the other, is not bounded by what they take so."""
+    steps = f"SQLite's copy and check alone, one after the other, take {as_ratio(alone)} ({plural(runs, 'run')})"
+    if whole <= alone:
+        return f"{steps}, and the whole push takes {as_ratio(whole)}: they bound nothing"
+    return steps + (f", more than the whole push may: ≤ {as_ratio(allowed)}" if alone > allowed else "")
+
+
+def profile(figures, size, method, what, whose):
+    """Where the CPU time of a step goes, and how busy the cores are; None where no run was sampled."""
+    cell = next(iter(figures.runs("oltp", size, f"sealift/{method}+profile", what).values()), {})
+    if not cell.get("shares"):
+        return None
+    shares = sorted(cell["shares"].items(), key=lambda one: -one[1])[:5]
+    cores, busy = cell["cpu"] / cell["wall"], cell["busy"] / cell["wall"]
+    return (
+        f"{whose} CPU time goes to {', '.join(f'{name} {share:.0%}' for name, share in shares)}; it keeps {cores:.1f} "
+        f"cores busy, {busy:.1f} with the S3 server and the measuring (one run, by key file)"
+    )
 
 
 def reason(figures, size, row):
@@ -138,7 +163,7 @@ def of_a_series(figures, size, row):
     return joined(*parts)
 
 
-def of_what_is_needed(figures, size, row):
+def of_what_is_fetched(figures, size, row):
     name = series_of(row)
     needs, first = (figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
     fetched = [one for cell in needs.values() for one in cell["fetched"]]
@@ -149,7 +174,7 @@ def of_what_is_needed(figures, size, row):
         if fetched
         else None,
         stored and f"the first push stored {megabytes(stored)}",
-        "what a version needs grows with the deltas since the images it rests on, until a push stores anew",
+        "what a restore fetches grows with the deltas since the images it rests on, until a push stores anew",
     )
 
 
@@ -232,28 +257,44 @@ def of_opening(figures, size, row):
 
 
 def of_a_restore(figures, size, row):
-    profiles = figures.runs("oltp", size, "sealift/vacuum+profile", "restore").values()
-    shares = next((cell["shares"] for cell in profiles), {})
-    told = [f"{name} {share:.0%}" for name, share in sorted(shares.items(), key=lambda one: -one[1])[:4]]
+    """The restore that was sampled is the one after 1 % updates."""
+    (*ours, _), (*theirs, _) = row.between
+    asked, other = requests(figures.runs(*ours).values()), figures.median(*theirs, "requests")
+    told = profile(figures, size, row.what.split("`")[1], "restore", "the restore's")
     derivation = targets.passphrase(figures)
     return joined(
         sides(figures, row),
-        f"after 1 % updates its CPU time goes to {', '.join(told)}" if told else None,
+        asked and other and f"ours makes {asked}, restic {other:.0f}",
+        told and f"after 1 % updates {told}",
         derivation and f"deriving the key from the passphrase comes first, alone, on one core: {seconds(derivation)}",
         "the S3 server works on the same cores",
     )
 
 
 def of_growth(figures, size, row):
-    told = []
-    for of in ("1G", "10G"):
-        for (tool, what), cells in sorted(targets.by_key_file(figures, of, targets.ALIKE).items()):
-            peaks, method = [cell["anonymous"] for cell in cells], tool.split("/")[1].split("+")[0]
-            told.append(f"{method} {what} {of}iB {mebibytes(min(peaks))}–{mebibytes(max(peaks))}")
+    small, large = (targets.by_key_file(figures, of, targets.ALIKE) for of in ("1G", "10G"))
+    told = [
+        f"{targets.method_of(tool)} {what} {peaks(small[tool, what])} → {peaks(large[tool, what])}"
+        for tool, what in sorted(small.keys() & large.keys())
+    ]
     return joined(
-        f"least and greatest peaks: {', '.join(told)}" if told else None,
-        "how many blocks and packs the lanes hold at the same moment is chance",
+        f"peaks of 1 GiB ({counted(small)}) and of 10 GiB ({counted(large)}): {', '.join(told)}" if told else None,
+        "no cell tells whether another run of 10 GiB would take as much" if fewest(large) == 1 else None,
     )
+
+
+def peaks(cells):
+    """The least and the greatest of all runs; one figure where people read them as the same."""
+    told = [mebibytes(of(cell["anonymous"] for cell in cells)) for of in (min, max)]
+    return "–".join(dict.fromkeys(told))
+
+
+def fewest(groups):
+    return min(map(len, groups.values()), default=0)
+
+
+def counted(groups):
+    return plural(fewest(groups), "run")
 
 
 def of_a_peak(figures, size, row):
@@ -271,13 +312,24 @@ def of_a_peak(figures, size, row):
 
 
 def of_disk(figures, size, row):
-    cells = targets.pushes_on_disk(figures, row.what.split("`")[1], None if "sustained" in row.what else size)
+    cells = targets.pushes_on_disk(figures, row.what.split("`")[1], sustained="sustained" in row.what)
     most = max(cells, key=lambda cell: cell["disk"] / cell["database"], default=None)
     return joined(
         most
         and f"up to {megabytes(most['disk'])} beyond what was kept, beside a database of {megabytes(most['database'])} "
-        f"({most['what']}); after it {megabytes(most['kept'])} are kept",
+        f"({most['kind']}, {most['size']}iB, {most['tool']}, {most['what']})",
+        most and f"after it {megabytes(most['kept'])} are kept",
         "beside the copy stand the packs that are on their way, and what finds equal pages in it",
+    )
+
+
+def of_the_copy(figures, size, row):
+    largest = max(targets.page_copies(figures), key=lambda cell: in_bytes(cell["size"]), default=None)
+    return joined(
+        largest
+        and f"the copy of a database of {megabytes(largest['database'])} and what stands beside it take "
+        f"{megabytes(largest['disk'])} ({largest['size']}iB, {largest['what']})",
+        "a stream into the packs would hold the database until the last pack has left; that is why none is built",
     )
 
 
@@ -292,7 +344,7 @@ REASONS = {
     "bytes sent against `zstd": of_each_change,
     "the same, summed": of_each_change,
     "mean bytes of": of_a_series,
-    "stored bytes that one version needs": of_what_is_needed,
+    "bytes that a restore of one version": of_what_is_fetched,
     "bytes sent in a first push": of_a_change,
     "time of a first push": of_a_push_without_floor,
     "time after 1 % updates": of_a_push_without_floor,
@@ -306,6 +358,7 @@ REASONS = {
     "growth of it": of_growth,
     "time that opening": of_opening,
     "local disk beyond what is kept": of_disk,
+    "local disk beyond the base": of_the_copy,
     "list of": of_a_list,
     "start of": of_starting,
 }

@@ -8,6 +8,8 @@ BUSY = os.cpu_count() + 2
 STOLEN = 0.1
 """Where a virtual machine's host gave more than this part of its time to others, times say nothing either."""
 TIMES = ("wall", "cpu", "copy")
+SOME = 3
+"""Runs of which a spread can be told."""
 SITTING = 3 * 3600
 """Times of cells that lie further apart, in seconds, are not compared: a machine is another one on another day."""
 
@@ -80,6 +82,19 @@ class Figures:
         found = self.ratios(*arguments, **more)
         return statistics.median(found) if found else None
 
+    def spreads(self, metric, whats):
+        """Tool → (the greatest over the least, the group's key) of each group of enough runs, ascending; the variants
+        of a tool that is given copies stand together.
+        """
+        found = {}
+        for group, runs in self.groups.items():
+            values = [cell[metric] for cell in runs.values() if cell.get(metric) and not cell.get("computed")]
+            if group[3] in whats and len(values) >= SOME:
+                family = group[2].split("/")[0]
+                tool = group[2] if family not in PAIRED else family
+                found.setdefault(tool, []).append((max(values) / min(values), group))
+        return {tool: sorted(groups) for tool, groups in found.items()}
+
     def kinds(self):
         return [kind for kind in ("oltp", "events", "mail", "blobs") if self.sizes(kind)]
 
@@ -131,6 +146,10 @@ def seconds(value):
     if value is None:
         return "–"
     return f"{value * 1000:.0f} ms" if value < 0.0995 else f"{three(value)} s"
+
+
+def plural(count, name):
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
 
 
 def three(value):

@@ -1,5 +1,40 @@
 #!/usr/bin/python3
-"""The part of the report that is no figure: how it was measured, and what is unfair to whom."""
+"""The part of the report that is no table: how it was measured, and what is unfair to whom. Cells tell of which tools,
+and how often.
+"""
+
+import targets
+from figures import PAIRED, plural
+
+NAMES = {"sealift": "Sealift", "limit": "the computed limit"}
+COPIES = {"vacuum": "`VACUUM INTO`", "backup": "`.backup`"}
+
+
+def text(figures):
+    return TEXT.replace("{chain}", chain(figures)).replace("{series}", series(figures)).strip()
+
+
+def chain(figures):
+    """How often the restores at the end of a chain were measured."""
+    counts = [len(runs) for (_, _, _, what), runs in figures.groups.items() if what == "chain-restore"]
+    least, most = min(counts, default=0), max(counts, default=0)
+    return f"in {plural(most, 'run')}" if least == most else f"in {least} to {plural(most, 'run')}"
+
+
+def series(figures):
+    """The tools whose series of pushes were measured, and by what copies where it was not by both."""
+    found = {}
+    for tool in targets.SUSTAINED:
+        if any(figures.runs("oltp", "64M", tool, f"{name}-001") for name in targets.SERIES):
+            family, _, variant = tool.partition("/")
+            found.setdefault(family, []).append(variant)
+    told = [NAMES.get(family, family) + copies(family, variants) for family, variants in found.items()]
+    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
+
+
+def copies(family, variants):
+    return f" (copied by {COPIES[variants[0]]} alone)" if family in PAIRED and len(variants) < 2 else ""
+
 
 TEXT = """
 ## How it is measured
@@ -7,7 +42,9 @@ TEXT = """
 * **Bytes** sent to the S3 server (Ceph's RADOS Gateway, in memory, on 127.0.0.1) are the kernel's count of what the
   client's end of each connection sent; bytes received from it are the count of the server's end. On loopback that is
   what the other end got: TCP payload, HTTP's headers included, without what was sent again. **Requests** are the lines
-  of the server's own access log. **Stored** is a listing of the bucket.
+  of the server's own access log. **Stored** is a listing of the bucket. Where requests were made and no byte was
+  counted, or where the bucket grew by more than what was counted as sent, the count missed a connection: the cell
+  failed, is in no table, and is named at the end.
 * **Time** is that of all commands a tool needs, copies included; **CPU** is user and system time of all their
   processes, orphans too, not of the server. **Memory** is the peak of the anonymous memory of the whole tree of
   processes, sampled every 4 ms: a shorter peak can be missed. What is not counted in it are pages of mapped files,
@@ -24,8 +61,8 @@ TEXT = """
   turn of the tools that take part in it, one after the other; ratios are taken within a run and their median is told.
 * The newest version is **restored twice**: right after the first push, which is the best case of whoever keeps a change
   apart from what it changes, and after 1 % updates, with one change to be put in. A target for restores counts both.
-  "Restore at the end of a chain" is after thirty such changes, each pushed, in as many runs as the rest; nothing is
-  measured there but the restore. rclone and the shell script keep whole files, so a chain makes no difference to them,
+  "Restore at the end of a chain" is after thirty such changes, each pushed, {chain} of a tool; nothing is measured
+  there but the restore. rclone and the shell script keep whole files, so a chain makes no difference to them,
   and Litestream `-once` sends the whole anew each time; they stand there for comparison. The daemon keeps what it
   shipped after each change, since its compaction is set to once a day.
 * Before the first push, and before a push of an unchanged database, files are left alone for 2.2 s (duplicity: 1.1 s):
@@ -42,13 +79,15 @@ TEXT = """
   before anything is measured, and one page of each 2 MiB is held, so that it stays: otherwise the first to write a
   gigabyte pays seconds for that, and the next one nothing.
 * Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
-* Rivals restore their newest version only. The series of a hundred pushes are of Sealift, restic, duplicity and the
-  computed limit, each once, restores included; what one version needs there is what Sealift itself says of it, and what
-  a restore really received stands below. The lists of 1,000 versions are of a 1 MiB database pushed 1,000 times: by
-  `pages`, and for restic and borg from `.backup` copies; borg's cold list begins with fetching its
-  repository. Everything of 10 GiB is Sealift's alone, by key file (dashed in the charts): first push, one changed page,
-  unchanged, 1 % updates, restore; its memory is compared with that of 1 GiB after the same first push, 1 % updates and
-  restore.
+* Rivals restore their newest version only. The series of a hundred pushes are of
+  {series}, each once, restores included.
+  What a restore of one version fetches there is what Sealift itself says of it, and what one really received stands
+  below. The packs that it needs hold more than what it fetches: whether they, too, stay within twice a first push is
+  looked at by `Scripts/campaigns/versions` (Docs/Reliability.md has what it found, Decisions/0005 the greatest figure).
+  The lists of 1,000 versions are of a 1 MiB database pushed 1,000 times: by `pages`, and for restic and borg from
+  `.backup` copies; borg's cold list begins with fetching its repository. Everything of 10 GiB is Sealift's alone, by
+  key file (dashed in the charts): first push, one changed page, unchanged, 1 % updates, restore; its memory is compared
+  with that of 1 GiB after the same first push, 1 % updates and restore.
 * **Disk** is what files with a name take; tables that Sealift keeps in files without one, some tens of bytes for each
   page, are not seen. Litestream keeps its files beside the database, where the application's own `-wal` grows too; it has no
   figure.
@@ -57,8 +96,9 @@ TEXT = """
 
 * **To Sealift**: every push opens the repository by its passphrase, which is made to cost half a second and 128 MiB
   (scrypt); restic lets its own take about as long, with half the memory; borg's needs none. It verifies every sealed pack before it
-  uploads it, takes its own copy of the live database, and checks that copy. Litestream, rclone and the shell script keep no index, check
-  nothing, and the shell script keeps only whole copies.
+  uploads it, and has SQLite check the copy that it pushes: the copies that others are given are counted in their time
+  as well, and are checked by nobody. Litestream, rclone and the shell script keep no index, check nothing, and the
+  shell script keeps only whole copies.
 * **To restic**: made for trees of files of which few change; its version here is Debian's, newer ones may do better.
   Its chunks of about 1 MiB cannot fit pages that change all over a file.
 * **To borg**: it speaks no S3, so its local repository is synchronised by rclone; a restore fetches the whole

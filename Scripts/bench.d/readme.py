@@ -5,7 +5,7 @@ import os, re, statistics
 
 from figures import megabytes
 from tables import FLOORS
-from targets import ENOUGH
+from targets import CHANGES, ENOUGH
 
 PLACE = re.compile(r"(?<=<!-- bench: speed -->).*?(?=<!-- bench: end -->)", re.DOTALL)
 
@@ -25,22 +25,52 @@ def write(figures, path):
 
 def sentences(figures):
     sent = figures.median("oltp", "64M", "sealift/vacuum", "update1", "sent")
-    ours, floors = (against_restic(figures, tool) for tool in ("sealift/{}".format, FLOORS.get))
-    if sent is None or not ours or not floors:
+    found, floors = pushes_against_restic(figures), floors_against_restic(figures)
+    if sent is None or "oltp" not in found or not floors:
         return None
+    ours = {kind: [statistics.median(ratios) for ratios in pushes] for kind, pushes in found.items()}
     return (
         f"to 64 MiB of orders and items, a change of 1 % of the rows costs {megabytes(sent)}. A push takes "
-        f"{span(ours)} of restic's time; SQLite's own copy and check, which others leave out, alone take {span(floors)} "
-        "of it."
+        f"{span(ours['oltp'])} of restic's time with orders, and {span(sum(ours.values(), []))} over all kinds of "
+        f"data, sizes and changes that were measured{on_few_runs(found)}{slower(ours)}. Both times count the copy that "
+        "SQLite makes. Sealift also has SQLite check it, restic's is checked by nobody: copy and check by the "
+        f"`sqlite3` program take {span(floors)} of restic's time."
     )
 
 
-def against_restic(figures, tool_of):
-    """Medians of ratios within a run: both methods, first push and 1 % updates, each size of the OLTP database."""
+def pushes_against_restic(figures):
+    """Kind → ratios within a run, push by push: each size, both methods, first push and every change, however often
+    they were measured.
+    """
+    found = {}
+    for kind in figures.kinds():
+        for size in figures.sizes(kind):
+            for method in FLOORS:
+                for what in ("first", *CHANGES):
+                    if ratios := figures.ratios(kind, size, f"sealift/{method}", "restic", what, "wall"):
+                        found.setdefault(kind, []).append(ratios)
+    return found
+
+
+def on_few_runs(found):
+    pushes = sum(found.values(), [])
+    few = sum(len(ratios) < ENOUGH for ratios in pushes)
+    return f" ({few} of {len(pushes)} in fewer than {ENOUGH} runs)" if few else ""
+
+
+def slower(ours):
+    """Names the kinds for which some push took longer than restic's."""
+    worst = {kind: max(values) for kind, values in ours.items() if max(values) > 1}
+    told = [f"{kind} (up to {worst[kind]:.2f})" for kind in sorted(worst, key=worst.get, reverse=True)]
+    return f": longer than restic with {' and '.join(told)}" if told else ""
+
+
+def floors_against_restic(figures):
+    """Of both methods, first push and 1 % updates, each size of the OLTP database; of enough runs."""
     found = [
-        figures.ratios("oltp", size, tool_of(method), "restic", what, "wall")
+        figures.ratios("oltp", size, tool, "restic", what, "wall")
         for size in figures.sizes("oltp")
-        for method in FLOORS
+        for tool in FLOORS.values()
         for what in ("first", "update1")
     ]
     return [statistics.median(ratios) for ratios in found if len(ratios) >= ENOUGH]

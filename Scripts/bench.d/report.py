@@ -3,7 +3,7 @@
 import collections, datetime, json, os, statistics, sys
 
 import bounds, drawing, method, readme, tables
-from figures import Figures
+from figures import Figures, plural
 from results import Results
 
 ROOT = os.path.realpath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
@@ -34,7 +34,7 @@ def write(folder, root=ROOT):
         *tables.profile(figures),
         *tables.floors(figures),
         *tables.studies(figures),
-        method.TEXT.strip(),
+        method.text(figures),
         *tables.failures(figures),
     ]
     with open(f"{docs}/Benchmarks.md", "w") as file:
@@ -58,7 +58,8 @@ def heading(figures, machine):
         f"# Benchmarks\n\nWritten by `Scripts/bench` from {len(loads)} measured cells; no figure is by hand.\n"
         f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['memory']} of memory, "
         f"{machine['kernel']}. {versions}.\nThe S3 server ran on the same cores. Before a cell the machine's load was "
-        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most.{builds(figures)}{sittings(figures)}"
+        f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most."
+        f"{builds(figures)}{sittings(figures)}{nameless(figures)}"
     )
 
 
@@ -84,14 +85,23 @@ def sittings(figures):
     )
 
 
+def nameless(figures):
+    """A warning where a processor was noted by a name that is not its alone (see machine.processor)."""
+    noted = [cell.get("processor") for runs in figures.groups.values() for cell in runs.values()]
+    plain = collections.Counter(processor for processor in noted if processor and "(family" not in processor)
+    if not plain:
+        return ""
+    told = ", ".join(f"{name} ({plural(count, 'cell')})" for name, count in sorted(plain.items()))
+    return (
+        f" Before its model was noted, a processor had only its name – {told} – which does not tell generations apart: "
+        "cells under one name may be of several kinds of machine."
+    )
+
+
 def day_of(cell):
     if "at" not in cell:
         return "a day that was not noted"
     return datetime.datetime.fromtimestamp(cell["at"], datetime.timezone.utc).date().isoformat()
-
-
-def plural(count, name):
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def builds(figures):

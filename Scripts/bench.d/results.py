@@ -7,6 +7,7 @@ What a report was written of is kept beside it, so that another machine can go o
 import json, os
 
 from figures import one_sitting, tells
+from targets import CHANGES, in_series
 
 PUBLISHED = os.path.realpath(f"{os.path.dirname(os.path.abspath(__file__))}/../../Docs/benchmarks/cells.jsonl")
 
@@ -31,6 +32,42 @@ def is_ours(tool):
     return tool.startswith("sealift/")
 
 
+def uncounted(sent, grew, requests):
+    """What shows that the count of bytes is not whole; None when nothing does. What is stored was sent, and a request
+    is never without a byte. Objects that were deleted meanwhile make what was stored look like less, not more.
+    """
+    if requests and not sent:
+        return f"{requests} requests, and no byte was counted"
+    if sent < grew:
+        return f"{grew} bytes more are stored than before, and only {sent} were counted as sent"
+    return None
+
+
+def base_of(cell):
+    """The name of the cell that tells what was stored before this push. None where no cell does: a first push meets
+    what making the repository has stored, Litestream begins anew before a change, the limits store nothing, and a
+    restore adds nothing.
+    """
+    tool, what = cell["tool"], cell["what"]
+    if "+" in tool or tool.startswith(("limit/", "litestream/")):
+        return None
+    if in_series(what):
+        name, _, number = what.rpartition("-")
+        return f"{name}-{int(number) - 1:03}"
+    return "first" if what in ("unchanged", *CHANGES) else None
+
+
+def refuse_uncounted(cells):
+    """Lets those fail, of key → cell, of which another one of the same story shows that their bytes were not all
+    counted: older cells were not compared with what was stored before them when they were measured.
+    """
+    for cell in cells.values():
+        before = cells.get(key(cell | {"what": base_of(cell)}), {"ok": False})
+        if cell["ok"] and before["ok"] and one_sitting([before, cell]):
+            if error := uncounted(cell["sent"], cell["stored"] - before["stored"], cell["requests"]):
+                cell |= {"ok": False, "error": error}
+
+
 class Results:
     def __init__(self, folder, program=None, processor=None, commit=None, published=PUBLISHED):
         """`program` names the build of Sealift that is measured now, `commit` what it was built of, `processor` what it
@@ -41,6 +78,7 @@ class Results:
         self.published = published
         for path in filter(None, (published, self.path)):
             self.cells |= {key(cell): cell for cell in read(path)}
+        refuse_uncounted(self.cells)
 
     def publish(self):
         # The same program is of the same commit, whatever else lay in the folder when it was built.

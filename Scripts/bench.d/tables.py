@@ -4,8 +4,9 @@
 import re, statistics
 
 import targets
-from figures import in_bytes, mebibytes, megabytes, seconds, tells
+from figures import SOME, in_bytes, mebibytes, megabytes, plural, seconds, tells
 from kinds import KINDS
+from results import is_ours
 
 FAMILIES = [
     "sealift/vacuum",
@@ -50,6 +51,8 @@ WORDS = {
     "restore": "restore after the first push",
     "restore-update1": "restore after 1 % updates",
 }
+FAR = 1.05
+"""A tool whose runs lie further apart in bytes, the greatest against the least, is named."""
 RESTORES = ["restore", "restore-update1"]
 MANY = ["update1", "unchanged", *RESTORES]
 
@@ -93,18 +96,41 @@ def target_table(figures):
     yield (
         f"## Targets\n\nOn the OLTP database of {size}iB unless said; ratios are medians of ratios within one run. "
         f"Met: {met}; not met: {missed}; not measured: {unknown}. *Runs*: of how many a figure is the median, or, of "
-        f"peaks, the greatest. A verdict about time, memory or disk that rests on fewer than {targets.ENOUGH} runs "
-        f"says so: {few} of them do. Bytes need no {targets.ENOUGH}: content decides them, and another run sends the "
-        "same but for what rivals leave to chance (where restic and borg cut their chunks: a few hundredths)."
+        "peaks, the greatest; where it is of several steps, of the one that was measured least often. A verdict that "
+        f"rests on fewer than {targets.ENOUGH} runs says so: {few} of them do."
+        f"{spread_of_bytes(figures)}"
     )
     yield table(
         ["what", "target", "measured", "runs", ""],
-        [[row.what, row.limit, row.measured, "" if row.runs is None else str(row.runs), verdict(row)] for row in rows],
+        [[row.what, row.limit, row.measured, str(row.runs), verdict(row)] for row in rows],
     )
 
 
+def spread_of_bytes(figures):
+    """How far apart runs of the same push are in what they send: some tools leave a part of it to chance."""
+    found = figures.spreads("sent", PUSHES)
+    ours = [ratio for tool, groups in found.items() if is_ours(tool) for ratio, _ in groups]
+    rivals = {tool: groups for tool, groups in found.items() if not is_ours(tool)}
+    if not ours or not rivals:
+        return ""
+    far = {tool: groups for tool, groups in rivals.items() if groups[-1][0] >= FAR}
+    told = [widest(tool, far[tool]) for tool in sorted(far, key=lambda tool: -far[tool][-1][0])]
+    near = [groups[-1][0] for tool, groups in rivals.items() if tool not in far]
+    told += [f"with all others at most {max(near):.3f} ×"] if near else []
+    return (
+        f" Bytes are no exception: where the same push was measured in {SOME} runs or more, the most that was sent is, "
+        f"against the least, with Sealift at most {max(ours):.3f} × ({len(ours)} such pushes), {', '.join(told)}."
+    )
+
+
+def widest(tool, groups):
+    ratio, (kind, size, _, what) = groups[-1]
+    middle, where = statistics.median(one for one, _ in groups), f"{kind}, {size}iB, {word(what)}"
+    return f"with {NAMES.get(tool, tool)} up to {ratio:.2f} × ({where}; in the median {middle:.3f} ×)"
+
+
 def on_few_runs(row):
-    return row.verdict is not None and row.varies and row.runs < targets.ENOUGH
+    return row.verdict is not None and row.runs < targets.ENOUGH
 
 
 def verdict(row):
@@ -121,8 +147,8 @@ def kinds(figures):
             tools, limits = measured(figures, kind, size, FAMILIES), measured(figures, kind, size, LIMITS)
             runs = max((len(figures.all_runs(kind, size, tool)) for tool in tools), default=0)
             yield (
-                f"## {title[0].upper()}{title[1:]} — {size}iB\n\nUp to {runs} runs; median (least–most, of how many where "
-                "not of all)."
+                f"## {title[0].upper()}{title[1:]} — {size}iB\n\nUp to {plural(runs, 'run')}; median (least–most, of "
+                f"how many where not of all).{unmeasured(figures, kind, size)}"
             )
 
             def matrix(heading, rows, columns, metric, show):
@@ -144,6 +170,15 @@ def kinds(figures):
             yield matrix("Requests", tools, ["first", *MANY], "requests", count)
             yield matrix("Bytes stored after it", tools, ["first", "update1"], "stored", megabytes)
             yield "### Which copy suited a tool better\n\n" + better(figures, kind, size)
+
+
+def unmeasured(figures, kind, size):
+    """What was measured with other sizes of the same kind, and not with this one."""
+    known = [*FAMILIES, *LIMITS, *FLOORS.values()]
+    elsewhere = {tool for other in figures.sizes(kind) for tool in measured(figures, kind, other, known)}
+    here = measured(figures, kind, size, known)
+    missing = [NAMES.get(tool, tool) for tool in known if tool in elsewhere and tool not in here]
+    return f" Not measured at this size: {', '.join(missing)}." if missing else ""
 
 
 def memory(figures, kind, size, tools, runs):
@@ -297,9 +332,18 @@ def studies(figures):
         header = ["what", "tool", "database", "time", "CPU", "anonymous", "resident", "sent", "requests", "runs"]
         yield (
             "## Further studies\n\n`+key`: opened by a key file instead of a passphrase; its `restore` is of the "
-            "version after `update1`. *Anonymous* and *resident*: the greatest peak of all runs.\n\n"
+            f"version after `update1`. *Anonymous* and *resident*: the greatest peak of all runs.{alone(figures)}\n\n"
             + table(header, rows)
         )
+
+
+def alone(figures):
+    """The large databases that no rival was measured with."""
+    tools = {}
+    for _, size, tool, _ in figures.groups:
+        tools.setdefault(size, set()).add(tool)
+    large = [size for size in sorted(tools, key=in_bytes) if in_bytes(size) > 1 << 30]
+    return "".join(f" Of {size}iB only Sealift was measured." for size in large if all(map(is_ours, tools[size])))
 
 
 def profile(figures):
@@ -346,9 +390,10 @@ def floors(figures):
     if rows:
         header = ["what", "method", "database", "SQLite alone / restic", "Sealift / restic"]
         yield (
-            "## What SQLite alone takes\n\nThe copy (`VACUUM INTO` or `.backup`) and its `quick_check`, one after the other, and "
-            "nothing else: no reading, no sealing, no sending. Sealift makes such a copy and checks it too, but seals "
-            "meanwhile.\n\n"
+            "## What SQLite alone takes\n\nThe copy (`VACUUM INTO` or `.backup`) and its `quick_check` by the "
+            "`sqlite3` program, one after the other, and nothing else: no reading, no sealing, no sending. Sealift "
+            "makes such a copy and checks it too, but seals meanwhile. Where its whole push is the faster one, what "
+            "`sqlite3` takes is no bound.\n\n"
             + table([*header, "SQLite alone / Litestream -once", "Sealift / Litestream -once"], rows)
         )
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The targets that Sealift was built for, each with the figure that was measured and whether it is met."""
 
-import dataclasses, statistics
+import collections, dataclasses, statistics
 
-from figures import TIMES, as_ratio, in_bytes, mebibytes, megabytes, seconds, tells
+from figures import as_ratio, in_bytes, mebibytes, megabytes, seconds, tells
 
 SERIES = {"mixed": "mixed changes", "update1": "1 % updates alone"}
 SUSTAINED = [
@@ -19,7 +19,7 @@ SUSTAINED = [
 METHODS = ("vacuum", "pages")
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 ENOUGH = 5
-"""As many runs as a verdict about what varies should rest on; of fewer it says how many they were."""
+"""As many runs as a verdict should rest on; of fewer it says how many they were."""
 
 
 @dataclasses.dataclass
@@ -29,10 +29,8 @@ class Row:
     measured: str
     verdict: bool | None
     """None when nothing was measured."""
-    runs: int | None = None
-    """How many runs the figure is of; None for a sum over cells of which there is one each."""
-    varies: bool = True
-    """Whether another run may give another figure: times, memory and disk do; bytes of the same content do not."""
+    runs: int = 0
+    """How many runs the figure is of; of one over several cells, how many there are of the one that has fewest."""
     between: tuple = ()
     """What a ratio is made of: (kind, size, tool, what, metric) of ours and of the other."""
 
@@ -64,7 +62,7 @@ def ratio(figures, title, limit, kind, size, one, other, what, metric):
     found = figures.ratios(kind, size, one, other, what, metric)
     between = tuple((kind, size, tool, what, metric) for tool in (one, other))
     value = statistics.median(found) if found else None
-    return at_most(title, limit, value, runs=len(found), varies=metric in TIMES, between=between)
+    return at_most(title, limit, value, runs=len(found), between=between)
 
 
 def changes(figures, size):
@@ -76,8 +74,8 @@ def changes(figures, size):
         for rival, limit in rivals.items():
             title = f"bytes sent after {what[6:]} % updates, against {rival.replace('/', ' ')}"
             yield ratio(figures, title, limit, "oltp", size, "sealift/vacuum", rival, what, "sent")
-    each = {what: figures.ratio("oltp", size, "sealift/vacuum", "limit/patch", what, "sent") for what in CHANGES}
-    known = {what: value for what, value in each.items() if value is not None}
+    each = {what: figures.ratios("oltp", size, "sealift/vacuum", "limit/patch", what, "sent") for what in CHANGES}
+    known = {what: statistics.median(found) for what, found in each.items() if found}
     worst = max(known, key=known.get, default=None)
     yield unless_partial(
         len(known),
@@ -86,12 +84,12 @@ def changes(figures, size):
             1.0,
             known.get(worst),
             note=f" ({worst}, the worst of {len(known)})" if worst else "",
-            varies=False,
+            runs=min((len(each[what]) for what in known), default=0),
         ),
     )
     summed = [found for run in figures.all_runs("oltp", size, "limit/patch") if (found := sums(figures, size, run))]
     value = statistics.median(summed) if summed else None
-    yield at_most("the same, summed over all", 0.55, value, runs=len(summed), varies=False)
+    yield at_most("the same, summed over all", 0.55, value, runs=len(summed))
 
 
 def sums(figures, size, run):
@@ -119,29 +117,35 @@ def series(figures, tool, name, metric="sent"):
 
 
 def best_mean(figures, tools, name):
-    means = [statistics.mean(found) for tool in tools if (found := series(figures, tool, name))]
-    return min(means, default=None)
+    """Of the tool that sent least, and of how many runs of its series."""
+    means = [
+        (statistics.mean(found), len(figures.runs("oltp", "64M", tool, f"{name}-001")))
+        for tool in tools
+        if (found := series(figures, tool, name))
+    ]
+    return min(means, default=(None, 0))
 
 
 def sustained(figures):
     for name, title in SERIES.items():
-        ours = best_mean(figures, ["sealift/vacuum"], name)
+        ours, runs = best_mean(figures, ["sealift/vacuum"], name)
         for rival, limit, tools in (
             ("page-level deduplication with zstd of vacuumed copies", 1 / 7, ["limit/pagelevel"]),
             ("the same of `.backup` copies", 1 / 7, ["limit/pagelevel-backup"]),
             ("restic", 1 / 14, ["restic/vacuum", "restic/backup"]),
         ):
-            theirs = best_mean(figures, tools, name)
+            theirs, others = best_mean(figures, tools, name)
             count = len(series(figures, "sealift/vacuum", name))
             yield at_most(
                 f"mean bytes of {count or 100} successive pushes, {title}, against {rival}",
                 limit,
                 ours / theirs if ours and theirs else None,
-                varies=False,
+                runs=min(runs, others),
             )
         needs, first = (figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
         value = max(needs[1]["fetched"]) / first[1]["stored"] if needs.get(1) and first.get(1) else None
-        yield at_most(f"stored bytes that one version needs, {title}, against a first push", 2.0, value, varies=False)
+        fetched = f"bytes that a restore of one version fetches, {title}, against the first push of the series"
+        yield at_most(fetched, 2.0, value, runs=min(len(needs), len(first)))
 
 
 def pushes(figures, size):
@@ -168,7 +172,7 @@ def pushes(figures, size):
     )
     pages = figures.values("oltp", "10G", "sealift/vacuum+key", "onepage", "sent")
     title, one = "one changed page in a 10 GiB database, bytes sent", statistics.median(pages) if pages else None
-    yield at_most(title, 64 << 10, one, show=megabytes, runs=len(pages), varies=False)
+    yield at_most(title, 64 << 10, one, show=megabytes, runs=len(pages))
 
 
 def speed(figures, what, size, plain, ours):
@@ -180,9 +184,10 @@ def speed(figures, what, size, plain, ours):
 
 def restores(figures, size):
     """Right after the first push there is nothing but that; after a change there are deltas to be put in."""
-    for moment, what in (("the first push", "restore"), ("1 % updates", "restore-update1")):
-        title = f"time of a restore after {moment}, against restic"
-        yield ratio(figures, title, 0.6, "oltp", size, "sealift/vacuum", "restic", what, "wall")
+    for method in METHODS:
+        for moment, what in (("the first push", "restore"), ("1 % updates", "restore-update1")):
+            title = f"time of a restore after {moment}, `{method}`, against restic"
+            yield ratio(figures, title, 0.6, "oltp", size, f"sealift/{method}", "restic", what, "wall")
     for name in ("mixed", "update1"):
         walls = restores_of_any(figures, "sealift/vacuum", name)
         later = [wall for number, wall in walls.items() if number]
@@ -209,9 +214,7 @@ def resources(figures, sizes):
     for size in sorted(keyed.union(sizes, ["10G"]), key=in_bytes):
         title, (value, runs) = f"peak anonymous memory, push and restore, {size}iB", peak(figures, size)
         yield at_most(title, 96 << 20, value, show=mebibytes, runs=runs)
-    (small, few), (large, fewer) = peak(figures, "1G", ALIKE), peak(figures, "10G", ALIKE)
-    growth = large / small if small and large else None
-    yield at_most("growth of it from 1 GiB to 10 GiB, after the same steps", 1.10, growth, runs=min(few, fewer))
+    yield growth(figures)
     title, found = "peak anonymous memory when opened by passphrase", by_passphrase(figures)
     runs = len({cell["run"] for cell in found})
     yield at_most(title, 160 << 20, max((cell["anonymous"] for cell in found), default=None), show=mebibytes, runs=runs)
@@ -220,7 +223,8 @@ def resources(figures, sizes):
     title = "time that opening by passphrase takes, of a list"
     yield at_most(title, 0.6, derivation, show=seconds, runs=len(lists))
     for method in METHODS:
-        yield from disk(figures, method, sizes[-1] if sizes else "1G")
+        yield from disk(figures, method)
+    yield without_copy(figures)
     for name, limit in (("cold", 1.5), ("warm", 0.1)):
         for key, by in (("", "by passphrase"), ("-key", "by key file")):
             cells = figures.runs("events", "1M", "sealift/pages", f"list-{name}{key}").values()
@@ -244,13 +248,37 @@ def by_key_file(figures, size, names=None):
     }
 
 
-def peak(figures, size, names=None):
+def peak(figures, size):
     """Of both methods, and of how many runs; None while a push, one after a change, or a restore was not measured."""
-    found = by_key_file(figures, size, names)
+    found = by_key_file(figures, size)
     needed = [(f"sealift/{method}+key", what) for method in METHODS for what in ALIKE]
     if not found.keys() >= set(needed):
         return None, 0
     return max(cell["anonymous"] for cells in found.values() for cell in cells), min(len(found[one]) for one in needed)
+
+
+def growth(figures):
+    """Of the step and method that grows most: the greatest peak of 10 GiB against the greatest of 1 GiB. None while one
+    of them was not measured.
+    """
+    small, large = (by_key_file(figures, size, ALIKE) for size in ("1G", "10G"))
+    found = {
+        step: max(cell["anonymous"] for cell in large[step]) / max(cell["anonymous"] for cell in small[step])
+        for step in small.keys() & large.keys()
+    }
+    worst = max(found, key=found.get) if len(found) == len(METHODS) * len(ALIKE) else None
+    return at_most(
+        "growth of it from 1 GiB to 10 GiB, each step and method",
+        1.10,
+        found.get(worst),
+        note=f" ({method_of(worst[0])}, {worst[1]}, the worst of {len(found)})" if worst else "",
+        runs=min(len(large[worst]), len(small[worst])) if worst else 0,
+    )
+
+
+def method_of(tool):
+    """sealift/pages+key → pages."""
+    return tool.split("/")[1].split("+")[0]
 
 
 def by_passphrase(figures):
@@ -270,38 +298,58 @@ def passphrase(figures):
     return slow - fast if slow is not None and fast is not None else None
 
 
-def disk(figures, method, size):
-    """After 1 % updates of the large database, and, the greatest, over the pushes of the sustained series."""
-
-    def greatest(cells, metric):
-        return max((cell[metric] / cell["database"] for cell in cells), default=None)
-
-    def runs(cells):
-        return len({cell["run"] for cell in cells})
-
-    once, many = pushes_on_disk(figures, method, size), pushes_on_disk(figures, method, None)
+def disk(figures, method):
+    """Of every push of the matrix and of the studies beside it, and of the pushes of the sustained series."""
     beside = f"local disk beyond what is kept, while pushing, `{method}`, against the database"
-    yield at_most(f"{beside}: after 1 % updates", 1.0, greatest(once, "disk"), runs=runs(once))
-    note = f" (kept: up to {as_ratio(greatest(many, 'kept'))})" if many else ""
-    title = f"{beside}: sustained pushes, the greatest"
-    yield at_most(title, 1.0, greatest(many, "disk"), note=note, runs=runs(many))
+    once, many = (pushes_on_disk(figures, method, sustained=which) for which in (False, True))
+    greatest = max(beyond(once), default=None)
+    yield at_most(f"{beside}: all kinds, sizes and changes, the greatest", 1.0, greatest, runs=runs_of(once))
+    kept = as_ratio(max((cell["kept"] / cell["database"] for cell in many), default=None))
+    note, title = f" (kept: up to {kept})" if many else "", f"{beside}: sustained pushes, the greatest"
+    yield at_most(title, 1.0, max(beyond(many), default=None), note=note, runs=runs_of(many))
 
 
-def pushes_on_disk(figures, method, size):
-    """Cells of pushes after 1 % updates of the database of a size, or, when None is given, of the sustained series."""
+def without_copy(figures):
+    """Pages that nothing forbids to read straight from the database: as little as any push of them took."""
+    cells = page_copies(figures)
+    found = beyond(cells)
+    return Row(
+        "local disk beyond the base, where the design allows streaming",
+        "0",
+        f"{as_ratio(min(found))} at least: every push has a copy (Decisions/0019)" if found else "–",
+        min(found) == 0 if found else None,
+        runs_of(cells),
+    )
 
-    def counts(of, tool, what):
-        if size is None:
-            return of == "64M" and tool == f"sealift/{method}" and in_series(what)
-        return of == size and tool.startswith(f"sealift/{method}") and what == "update1"
 
+def page_copies(figures):
+    return [cell for cell in pushes_on_disk(figures, "pages", sustained=False) if cell["what"] != "unchanged"]
+
+
+def beyond(cells):
+    return [cell["disk"] / cell["database"] for cell in cells]
+
+
+def runs_of(cells):
+    """How many there are of the push that was measured least often."""
+    counts = collections.Counter(tuple(cell[name] for name in ("kind", "size", "tool", "what")) for cell in cells)
+    return min(counts.values(), default=0)
+
+
+def pushes_on_disk(figures, method, sustained):
+    """Cells of pushes by one method, of the sustained series or of all else."""
+    pushes = {"first", "unchanged", "onepage", *CHANGES}
     return [
         cell
-        for (kind, of, tool, what), runs in figures.groups.items()
-        if kind == "oltp" and counts(of, tool, what)
+        for (_, _, tool, what), runs in figures.groups.items()
+        if is_by(tool, method) and (in_series(what) if sustained else what in pushes)
         for cell in runs.values()
         if {"database", "disk", "kept"} <= cell.keys()
     ]
+
+
+def is_by(tool, method):
+    return tool.startswith("sealift/") and method_of(tool) == method
 
 
 def in_series(what):
