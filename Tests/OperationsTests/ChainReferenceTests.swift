@@ -8,7 +8,7 @@ import Testing
 /// Databases of every kind, random changes, both methods, lost state, lost bases: every version of the chain is what it
 /// was, read by the program and by the decoder that was written from the text alone.
 @Suite(.enabled(if: Reference.python != nil)) struct ChainReferenceTests {
-  static let seeds = 0..<(Environment.value("SEALIFT_CAMPAIGNS") != nil ? 24 : 2)
+  static let seeds = 0..<(Environment.value("SEALIFT_CAMPAIGNS") != nil ? 24 : 6)
   /// Those that both methods can copy.
   private static let kinds = (0..<208).map(GeneratedDatabase.init).filter { !$0.needsApplicationCode }
 

@@ -102,7 +102,8 @@ import Testing
       }
     #expect(second.failures.isEmpty && second.copied.count == 5)
     #expect(second.copied.filter(\.wasThere).count >= first.copied.count)
-    let copies = try await ListVersions(road.withoutState(try Scratch())).run(at: other)
+    let fresh = try Scratch()
+    let copies = try await ListVersions(road.withoutState(fresh)).run(at: other)
     #expect(copies.problems.isEmpty && copies.versions.map(\.sha256) == originals.map(\.sha256))
     for (copy, original) in zip(copies.versions, originals) {
       #expect(try await bytes(road, copy, at: other) == bytes(road, original, at: road.target))
@@ -330,7 +331,8 @@ import Testing
     let four = originals.prefix(4).map { VersionSelector.id(prefix: $0.id.hex) }
     #expect(try await copy(road, to: other) { $0.choice = .versions(four) }.failures.isEmpty)
     #expect(try await latest(road.world).sha256 == originals[3].version?.file.sha256.hex)
-    let elsewhere = road.withoutState(try Scratch())
+    let fresh = try Scratch()
+    let elsewhere = road.withoutState(fresh)
     let rest = try await CopyVersions(elsewhere).run(CopyVersions.Request(), from: road.target, to: other)
     #expect(rest.failures.isEmpty && rest.copied.map(\.wasThere) == [true, true, true, true, false])
     let copies = try await ListVersions(elsewhere).run(at: other).versions
