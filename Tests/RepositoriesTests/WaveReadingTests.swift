@@ -35,6 +35,17 @@ import Testing
     #expect(tally.tally.gets <= 1 + version.packs.count * 2)
   }
 
+  /// A base from anywhere brings along what lies beside it and is wanted later: by itself it would cost a request, and
+  /// another one where it parts the rest.
+  @Test func `bases from anywhere are fetched with their neighbours`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 96, shuffled: true)
+    let tally = TallyingStore(home.store)
+    #expect(try await home.read(version.manifest, from: tally, limits: Self.cuts[1]) == version.image)
+    // 71; one by one it would be 173.
+    #expect(tally.tally.gets < 100)
+  }
+
   @Test func `directories that the state folder keeps are not fetched again`() async throws {
     let home = try await Home()
     let version = try await LevelledVersion(home, frames: 96)

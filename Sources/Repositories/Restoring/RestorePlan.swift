@@ -35,17 +35,29 @@ final class RestorePlan: Sendable {
 
   /// What is wanted of a frame; nothing of many a base.
   func demands(of place: FramePlace) -> [Demand] {
+    var index = firstDemand(of: place)
+    var found: [Demand] = []
+    while index < demands.count, demands[index].place == place {
+      found.append(demands[index])
+      index += 1
+    }
+    return found
+  }
+
+  /// Whether anything is wanted of a frame.
+  func wants(_ place: FramePlace) -> Bool {
+    let index = firstDemand(of: place)
+    return index < demands.count && demands[index].place == place
+  }
+
+  /// Where the demands of a frame begin, or would.
+  private func firstDemand(of place: FramePlace) -> Int {
     var (low, high) = (0, demands.count)
     while low < high {
       let middle = (low + high) / 2
       if demands[middle].place < place { low = middle + 1 } else { high = middle }
     }
-    var found: [Demand] = []
-    while low < demands.count, demands[low].place == place {
-      found.append(demands[low])
-      low += 1
-    }
-    return found
+    return low
   }
 
   private static func frames(of demands: FileTable<Demand>, in folder: String) throws -> FileTable<WantedFrame> {

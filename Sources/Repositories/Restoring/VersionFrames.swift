@@ -32,6 +32,16 @@ struct VersionFrames: Sendable {
     return Frame(place: place, record: record, packed: nil, bases: bases)
   }
 
+  /// The frame before (-1) or after (1) that one in its pack; `nil` at the pack's end, and where its directory has to be
+  /// read first.
+  func frameAtHand(beside place: FramePlace, _ direction: Int) throws -> Frame? {
+    let index = Int(place.frame) + direction
+    guard place.pack != UnitLocation.thisObject, let pack = packs.kept(place.pack),
+      pack.directory.frames.indices.contains(index)
+    else { return nil }
+    return try frame(FramePlace(pack: place.pack, frame: UInt32(index)), of: pack)
+  }
+
   /// The units of the frame, joined.
   /// - Parameters:
   ///   - sealed: as fetched; not needed for a frame of the manifest.

@@ -87,7 +87,31 @@ actor WavePlanner {
     waiting.append(RestoreWave.Step(frame: frame, prefix: prefix, slot: slot, demands: plan.demands(of: place)))
     let made = Settled(depth: depth, slot: slot ?? 0)
     settled[place] = made
+    if above > 0 { try await settleNeighbours(of: place) }
     return made
+  }
+
+  /// Lets what lies beside a base in its pack, and is wanted anyway, wait for the same wave. A base may be from anywhere:
+  /// fetched by itself it costs a request, and a second one where it parts what is fetched later.
+  private func settleNeighbours(of base: FramePlace) async throws {
+    for direction in [-1, 1] {
+      var place = base
+      var reach = Self.reach
+      while reach > 0, let next = try frames.frameAtHand(beside: place, direction), isWanted(next) {
+        _ = try await settle(next.place, above: 0)
+        place = next.place
+        reach -= Int(next.record.sealedLength)
+      }
+    }
+  }
+
+  /// So many bytes to each side of a base are fetched with it.
+  private static let reach = 1 << 20
+
+  /// It rests on nothing and is not settled.
+  private func isWanted(_ frame: VersionFrames.Frame) -> Bool {
+    frame.bases.isEmpty && settled[frame.place] == nil
+      && (bases.contains(frame.place) || plan.wants(frame.place))
   }
 
   private func frame(_ place: FramePlace) async throws -> VersionFrames.Frame {
