@@ -13,9 +13,9 @@ package struct VersionNeeds: Codable, Equatable, Sendable {
     self.whole = whole
   }
 
-  /// In times of what a first push is guessed to store. Twice is promised, and the guess has been a ninth too high
+  /// In times of what a first push is guessed to store. Twice is promised, and the guess has been a twelfth too high
   /// (`Docs/Decisions/0005-levels-not-chains.md`).
-  private static let mostStored = 1.75
+  private static let mostStored = 1.8
 
   /// Whether a version of so many bytes may need that much: no more than three times its length decoded, and no more
   /// stored, which is more than is fetched, than twice what it would take whole. Small ones may need anything.
