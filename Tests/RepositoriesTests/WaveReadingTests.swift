@@ -46,6 +46,24 @@ import Testing
     #expect(tally.tally.gets < 100)
   }
 
+  /// What other versions rest on may be gone, and beside a base lies what only they need.
+  @Test func `neighbours of a base that rest on a pack which is gone are left alone`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    var random = SeededRandom(5)
+    let (lost, base) = (random.bytes(4096), random.bytes(4096))
+    let run = BaseRun(pack: 0, frame: 0, firstUnit: 0, count: 1)
+    let gone = try await made.pack([made.raw([lost])])
+    let other = made.delta([[1] + lost.dropFirst()], on: [run], prefix: lost)
+    let middle = try await made.pack([other, made.raw([base]), other], basePacks: [gone.name])
+    let page = [2] + base.dropFirst()
+    let onBase = BaseRun(pack: 0, frame: 1, firstUnit: 0, count: 1)
+    let newest = try await made.pack([made.delta([page], on: [onBase], prefix: base)], basePacks: [middle.name])
+    try await home.store.delete(Layout.pack(gone.name, of: home.chain))
+    made.place(pack: newest.number, frame: 0, count: 1)
+    #expect(try await home.read(made.manifest(image: page, table: [middle, newest])) == page)
+  }
+
   @Test func `directories that the state folder keeps are not fetched again`() async throws {
     let home = try await Home()
     let version = try await LevelledVersion(home, frames: 96)

@@ -32,12 +32,12 @@ struct VersionFrames: Sendable {
     return Frame(place: place, record: record, packed: nil, bases: bases)
   }
 
-  /// The frame before (-1) or after (1) that one in its pack; `nil` at the pack's end, and where its directory has to be
-  /// read first.
-  func frameAtHand(beside place: FramePlace, _ direction: Int) throws -> Frame? {
+  /// The frame before (-1) or after (1) that one in its pack, if it rests on nothing; `nil` at the pack's end, and where
+  /// its directory has to be read first. What a delta rests on may be no business of this version.
+  func wholeFrameAtHand(beside place: FramePlace, _ direction: Int) throws -> Frame? {
     let index = Int(place.frame) + direction
     guard place.pack != UnitLocation.thisObject, let pack = packs.kept(place.pack),
-      pack.directory.frames.indices.contains(index)
+      pack.directory.frames.indices.contains(index), pack.directory.frames[index].bases.isEmpty
     else { return nil }
     return try frame(FramePlace(pack: place.pack, frame: UInt32(index)), of: pack)
   }

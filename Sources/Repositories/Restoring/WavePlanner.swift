@@ -97,7 +97,7 @@ actor WavePlanner {
     for direction in [-1, 1] {
       var place = base
       var reach = Self.reach
-      while reach > 0, let next = try frames.frameAtHand(beside: place, direction), isWanted(next) {
+      while reach > 0, let next = try frames.wholeFrameAtHand(beside: place, direction), isWanted(next.place) {
         _ = try await settle(next.place, above: 0)
         place = next.place
         reach -= Int(next.record.sealedLength)
@@ -108,10 +108,8 @@ actor WavePlanner {
   /// So many bytes to each side of a base are fetched with it.
   private static let reach = 1 << 20
 
-  /// It rests on nothing and is not settled.
-  private func isWanted(_ frame: VersionFrames.Frame) -> Bool {
-    frame.bases.isEmpty && settled[frame.place] == nil
-      && (bases.contains(frame.place) || plan.wants(frame.place))
+  private func isWanted(_ place: FramePlace) -> Bool {
+    settled[place] == nil && (bases.contains(place) || plan.wants(place))
   }
 
   private func frame(_ place: FramePlace) async throws -> VersionFrames.Frame {
