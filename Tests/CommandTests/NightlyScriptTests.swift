@@ -1,4 +1,3 @@
-import Glibc
 import TestKit
 import Testing
 
@@ -10,7 +9,8 @@ import Testing
     let end = try #require(text[start.upperBound...].firstRange(of: "```"))
     let lines = "end=0\n" + text[start.upperBound..<end.lowerBound]
     #expect(lines.contains("/usr/local/bin/sealift --no-progress $step"))
-    return lines.replacing("/usr/local/bin/sealift", with: program.file("stub"))
+    // By the shell: a program that was just written is "busy" as long as a process that was begun meanwhile has it open.
+    return lines.replacing("/usr/local/bin/sealift", with: "/bin/sh \(program.file("stub"))")
   }
 
   @Test(
@@ -21,7 +21,6 @@ import Testing
   func `each step is taken, and 11 hides nothing`(statuses: [Int], expected: Int32) async throws {
     let program = try Program()
     try program.write("#!/bin/sh\necho \"$2\" >> \(program.file("done"))\nexit \"${2#step}\"\n", to: "stub")
-    #expect(chmod(program.file("stub"), 0o700) == 0)
     try program.write(try script(program), to: "run")
     let ending = try await program.start("/bin/sh", [program.file("run")] + statuses.map { "step\($0)" })
     #expect(ending.status == expected, "\(ending.error)")
