@@ -25,7 +25,7 @@ final class SampleTable: @unchecked Sendable {
   }
 
   /// Eight samples a page while they fit a table of 16 MiB, and fewer of more pages, but never less than two: with one
-  /// in two pages, deltas are three to six times as long. So the table of a large image is about 0.6 % of it.
+  /// in two pages, deltas are three to six times as long. So the table of a large image is 0.5 to 1 % of it.
   private static func distance(pages: Int, pageSize: Int) -> Int {
     let longest = max(2048, pageSize / 2)
     var distance = max(64, pageSize / 8)
