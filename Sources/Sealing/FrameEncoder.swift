@@ -53,6 +53,18 @@ package final class FrameEncoder {
       codec: coded.codec, type: type, unitLengths: lengths, fingerprints: fingerprints, payload: coded.payload)
   }
 
+  /// What a frame that rests on nothing would take of an object, sealed. Bytes.
+  /// - Parameters:
+  ///   - units: all units, joined; at most 256 KiB.
+  ///   - unitLengths: in bytes; their sum is the length of `units`.
+  package func wholeLength(
+    type: UnitType, units: UnsafeRawBufferPointer, unitLengths: [Int]
+  ) throws(SealError) -> Int {
+    let lengths = UnitLengths(unitLengths)
+    precondition(units.count <= Limits.framePlaintext && lengths.total == units.count)
+    return try whole(type, units, lengths).payload.count + 16
+  }
+
   /// A delta frame, or a whole one where a delta does not pay.
   /// - Parameters:
   ///   - prefix: base units, joined; at most 1 MiB.

@@ -17,6 +17,19 @@ import Testing
     #expect(try !Version(packLength: 5_760_001).isModest)
   }
 
+  @Test func `its pages may say that it takes less whole, and never more`() throws {
+    #expect(try Version(density: 0.3, packLength: 4_529_847).isModest)
+    #expect(try !Version(density: 0.3, packLength: 4_529_848).isModest)
+    #expect(try Version(density: 0.9, packLength: 5_760_000).isModest)
+    #expect(try !Version(density: 0.9, packLength: 5_760_001).isModest)
+  }
+
+  @Test func `its pages are only looked at where that could matter`() throws {
+    #expect(try !Version(packLength: 3_840_000).needs.areWorthALook)
+    #expect(try Version(packLength: 3_840_001).needs.areWorthALook)
+    #expect(try !Version(wholes: 16, sealedWhole: 17, packLength: 60_000_000).needs.areWorthALook)
+  }
+
   @Test func `what takes less than a MiB whole counts like a MiB`() throws {
     #expect(try Version(sealedWhole: 17, packLength: 1_887_436).isModest)
     #expect(try !Version(sealedWhole: 17, packLength: 1_887_437).isModest)
@@ -37,9 +50,13 @@ private struct Version {
   /// They rest on the first frame.
   var deltas = 0
   private let sealedDelta = 17
+  /// Of its pages, where they were looked at.
+  var density: Double?
   var packLength: UInt32 = 3_300_000
 
-  var isModest: Bool {
+  var isModest: Bool { get throws { try needs.areModest(for: length) } }
+
+  var needs: VersionNeeds {
     get throws {
       let scratch = try Scratch()
       defer { withExtendedLifetime(scratch) {} }
@@ -55,9 +72,9 @@ private struct Version {
       try known.add(entry, directory, unitsOfDeltas: nil)
       var cost = RestoreCost()
       for ordinal in frames.indices {
-        cost.add(known: UInt32(ordinal), bytes: ordinal < wholes ? frames[ordinal].plaintextLength : 0, known)
+        cost.add(known: UInt32(ordinal), .page, bytes: ordinal < wholes ? frames[ordinal].plaintextLength : 0, known)
       }
-      return cost.needs(for: length, known).areModest(for: length)
+      return cost.needs(for: length, density: density, known)
     }
   }
 

@@ -5,12 +5,14 @@ import Sealing
 struct RestoreCost {
   /// A frame of this push.
   struct NewFrame: Sendable {
+    let type: UnitType
     let plaintextLength: Int
     let sealedLength: Int
     /// Ordinals of known frames.
     let bases: [UInt32]
 
     init(_ frame: MadeFrame) {
+      type = frame.encoded.type
       plaintextLength = frame.encoded.plaintextLength
       sealedLength = frame.encoded.payload.count + 16
       var bases: [UInt32] = []
@@ -31,22 +33,24 @@ struct RestoreCost {
   private(set) var live: [UInt32: Int] = [:]
   private var newStored = 0
   /// Bytes of units of new frames: each is stored once, and needed.
-  private var newContent = 0
+  private var newContent: [UnitType: Int] = [:]
   /// By ordinal of a known frame: bytes of its units, that members refer to, again and again perhaps.
-  private var referred: [UInt32: Int] = [:]
+  private var referred: [UInt32: (type: UnitType, bytes: Int)] = [:]
 
   mutating func add(new ordinal: UInt32, _ frame: NewFrame, _ known: KnownPacks) {
     guard countedNew.insert(ordinal).inserted else { return }
-    newContent += frame.plaintextLength
+    newContent[frame.type, default: 0] += frame.plaintextLength
     count(frame.plaintextLength, frame.sealedLength, isWhole: frame.bases.isEmpty)
     newStored += frame.sealedLength
     for base in frame.bases { add(base: base, known) }
   }
 
-  /// - Parameter bytes: of its units, that a member refers to.
-  mutating func add(known ordinal: UInt32, bytes: Int, _ known: KnownPacks) {
+  /// - Parameters:
+  ///   - type: of its units.
+  ///   - bytes: of those that a member refers to.
+  mutating func add(known ordinal: UInt32, _ type: UnitType, bytes: Int, _ known: KnownPacks) {
     live[known.frames[Int(ordinal)].pack, default: 0] += bytes
-    referred[ordinal, default: 0] += bytes
+    referred[ordinal, default: (type, 0)].bytes += bytes
     add(known: ordinal, known)
   }
 
@@ -71,19 +75,30 @@ struct RestoreCost {
     wholeFetched += sealed
   }
 
-  /// - Parameter length: of the version, in bytes.
-  func needs(for length: Int, _ known: KnownPacks) -> VersionNeeds {
+  /// - Parameters:
+  ///   - length: of the version, in bytes.
+  ///   - density: sealed bytes that a byte of its pages takes in whole frames, by a look at the pages themselves.
+  func needs(for length: Int, density: Double? = nil, _ known: KnownPacks) -> VersionNeeds {
     VersionNeeds(
       decoded: decoded, stored: live.keys.reduce(newStored) { $0 + Int(known.entries[$1]?.length ?? 0) },
-      whole: whole(of: length, known))
+      whole: whole(of: length, density: density, known))
   }
 
   /// About what a first push of it would store: zeros and what is there twice cost nothing, the rest what whole frames do.
-  private func whole(of length: Int, _ known: KnownPacks) -> Int {
+  /// Those at hand may be of content that is not like the version's any more; then the look at its pages says less.
+  private func whole(of length: Int, density: Double?, _ known: KnownPacks) -> Int {
     guard wholeDecoded > 0 else { return length }
-    let content = referred.reduce(newContent) { sum, frame in
-      sum + min(frame.value, Int(known.frames[Int(frame.key)].plaintextLength))
+    let content = self.content(known)
+    let ofFrames = Double(wholeFetched) / Double(wholeDecoded)
+    let pages = Double(content[.page] ?? 0) * min(density ?? ofFrames, ofFrames)
+    return Int(pages + Double(content[.block] ?? 0) * ofFrames)
+  }
+
+  /// What members hold: bytes of units, each counted once.
+  private func content(_ known: KnownPacks) -> [UnitType: Int] {
+    referred.reduce(into: newContent) { sums, frame in
+      let (type, bytes) = frame.value
+      sums[type, default: 0] += min(bytes, Int(known.frames[Int(frame.key)].plaintextLength))
     }
-    return Int(Double(wholeFetched) / Double(wholeDecoded) * Double(content))
   }
 }

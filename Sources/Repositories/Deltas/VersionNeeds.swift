@@ -16,11 +16,18 @@ package struct VersionNeeds: Codable, Equatable, Sendable {
   /// In times of what a first push is guessed to store. Twice is promised, and the guess has been a twelfth too high
   /// (`Docs/Decisions/0005-levels-not-chains.md`).
   private static let mostStored = 1.8
+  /// What needs no more is modest even if the guess is half as much again as is true.
+  private static let beyondDoubt = 1.2
 
   /// Whether a version of so many bytes may need that much: no more than three times its length decoded, and no more
   /// stored, which is more than is fetched, than twice what it would take whole. Small ones may need anything.
   package func areModest(for length: Int) -> Bool {
     guard decoded > 4 << 20 else { return true }
-    return decoded <= 3 * length && Double(stored) <= Self.mostStored * Double(max(whole, 1 << 20))
+    return decoded <= 3 * length && stored(isWithin: Self.mostStored)
   }
+
+  /// Whether a better guess of `whole` could change what is thought of it.
+  package var areWorthALook: Bool { decoded > 4 << 20 && !stored(isWithin: Self.beyondDoubt) }
+
+  private func stored(isWithin times: Double) -> Bool { Double(stored) <= times * Double(max(whole, 1 << 20)) }
 }

@@ -10,6 +10,7 @@ extension VersionWriter {
   /// Content of a member, by the list of where its units lie.
   struct PlacedMember {
     let runs: RunList
+    let unitType: UnitType
     /// In bytes.
     let unitSize: Int
     let length: Int
@@ -35,7 +36,9 @@ extension VersionWriter {
 
     mutating func add(_ member: Core.Member, _ runs: RunList, _ file: Core.FileContent) {
       members.append(member)
-      placed.append(PlacedMember(runs: runs, unitSize: Int(file.unitSize), length: Int(file.length)))
+      placed.append(
+        PlacedMember(
+          runs: runs, unitType: file.unitType, unitSize: Int(file.unitSize), length: Int(file.length)))
       length += Int(file.length)
     }
   }

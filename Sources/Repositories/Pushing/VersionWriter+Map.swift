@@ -54,27 +54,6 @@ extension VersionWriter {
     return (references, holders)
   }
 
-  /// What restoring all members costs, by the frames that their units lie in.
-  func cost(of members: [PlacedMember]) -> RestoreCost {
-    var cost = RestoreCost()
-    for member in members {
-      var unit = 0
-      for index in 0..<member.runs.count {
-        let run = member.runs[index]
-        let place = run.location
-        if place.pack == UnitLocation.newFrame {
-          cost.add(new: place.frame, packs.costs[Int(place.frame)], known)
-        } else if place.pack != UnitLocation.zeros, let ordinal = known.frame(at: place) {
-          // The last unit of a file is mostly shorter.
-          let end = min((unit + Int(run.count)) * member.unitSize, member.length)
-          cost.add(known: ordinal, bytes: end - unit * member.unitSize, known)
-        }
-        unit += Int(run.count)
-      }
-    }
-    return cost
-  }
-
   /// The packs that hold units of the members.
   func packs(of members: [RunList]) -> Set<UInt32> {
     let placed = packs.placed

@@ -121,7 +121,7 @@ struct VersionWriter: ~Copyable {
     }
     let cost = cost(of: placed)
     let refersToNothing = max(reach.depth, reach.ownDepth) < 0
-    let needs = cost.needs(for: read.length, known)
+    let needs = try await needs(cost, of: read)
     guard refersToNothing || needs.areModest(for: read.length) else { throw TooDear() }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)

@@ -1,0 +1,80 @@
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// How much a first push of an image would store is told by its own pages where frames of older content would mislead.
+@Suite struct PageDensityTests {
+  /// Pages of 4 KiB, of which every third is noise, and the others nearly nothing.
+  private static let pages: [[UInt8]] = {
+    var random = SeededRandom(1)
+    return (0..<2048).map { page in
+      page % 3 == 0 ? random.bytes(4096) : Array(String(repeating: "row \(page);", count: 1024).utf8.prefix(4096))
+    }
+  }()
+
+  enum Deletion: CaseIterable {
+    case ofNoise
+    case ofAnything
+  }
+
+  /// A third is deleted either way. What is left needs all that was stored, which is as much as ever if it is like what is
+  /// gone, and many times what it would take by itself if that was all the noise.
+  @Test(arguments: Deletion.allCases)
+  func `a version that holds little may need as much less`(deletion: Deletion) async throws {
+    let home = try await Home()
+    let first = Self.pages.flatMap { $0 }
+    _ = try await home.push(first, deltas: DeltaPlan(level: .anchor))
+    let left = Self.pages.enumerated().filter { page, _ in
+      switch deletion {
+      case .ofNoise: page % 3 != 0
+      case .ofAnything: page % 9 > 2
+      }
+    }.flatMap(\.element)
+    let second = try await home.push(left, deltas: DeltaPlan(level: .middle))
+    #expect(second.level == (deletion == .ofNoise ? .fresh : .middle))
+    #expect(try await home.read(second.manifest) == left)
+  }
+
+  @Test func `a look tells what whole frames of all pages take`() async throws {
+    let image = Self.pages.flatMap { $0 }
+    let encoder = FrameEncoder(level: 1)
+    let length = 64 * 4096
+    let all = try stride(from: 0, to: image.count, by: length).reduce(0) { sum, start in
+      try sum
+        + image[start..<start + length].withUnsafeBytes {
+          try encoder.wholeLength(type: .page, units: $0, unitLengths: Array(repeating: 4096, count: 64))
+        }
+    }
+    let density = try await density(of: image)
+    #expect(try abs(#require(density) * Double(image.count) - Double(all)) < Double(all) / 20)
+  }
+
+  @Test func `pages of zeros are no content`() async throws {
+    let zeros = [UInt8](repeating: 0, count: 4096)
+    let image = Self.pages.flatMap { $0 + zeros }
+    let (some, none) = (try await density(of: image), try await density(of: zeros))
+    #expect(try #require(some) > 0.3)
+    #expect(none == nil)
+  }
+
+  @Test(arguments: [512, 4096, 65_536], [0, 1, 3, 64, 5000, 40_000, 3_000_000])
+  func `windows lie evenly, each as long as a frame, and cover what is small`(unitSize: Int, units: Int) throws {
+    let windows = PageDensity.windows(over: units * unitSize, unitSize: unitSize)
+    let covered = windows.reduce(0) { $0 + $1.count }
+    #expect(covered == units * unitSize || windows.count >= 32)
+    #expect(windows.count <= 128)
+    #expect(windows.allSatisfy { $0.lowerBound % unitSize == 0 && $0.count <= Limits.framePlaintext })
+    #expect(zip(windows, windows.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
+    guard units > 0 else { return }
+    #expect(windows.first?.lowerBound == 0 && windows.last?.upperBound == units * unitSize)
+  }
+
+  private func density(of image: [UInt8]) async throws -> Double? {
+    let source = MemberSource(
+      content: .image(pageSize: 4096), path: "app.db", mode: 0o600, modified: 0, length: image.count,
+      read: { Array(image[$0]) })
+    return try await PageDensity.look(at: source, length: image.count, WorkerPool { FrameEncoder(level: 1) }).value
+  }
+}
