@@ -32,6 +32,16 @@ package struct FrameRecord: Sendable, Equatable {
 
   package var plaintextLength: Int { unitLengths.total }
 
+  /// The same but for `fingerprints`: enough to read the frame, and to prove it by its id.
+  var withoutFingerprints: FrameRecord {
+    FrameRecord(
+      offset: offset, sealedLength: sealedLength, codec: codec, type: type, unitLengths: unitLengths, frameID: frameID,
+      fingerprints: [], bases: bases)
+  }
+
+  /// About how many bytes of memory it takes.
+  package var weight: Int { 160 + fingerprints.count * 16 + bases.count * 12 + unitLengths.weight }
+
   /// Where a unit begins in the decoded frame.
   package func unitOffset(_ unit: Int) -> Int { unitLengths.offset(of: unit) }
 
@@ -59,6 +69,8 @@ package struct UnitLengths: Sendable, Equatable, RandomAccessCollection {
     uniform = lengths.allSatisfy { $0 == first } ? first : 0
     each = uniform == 0 ? lengths : []
   }
+
+  fileprivate var weight: Int { each.count * 8 }
 
   package init(uniform length: Int, count: Int) {
     uniform = length

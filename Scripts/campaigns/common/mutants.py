@@ -644,6 +644,8 @@ MUTANTS = [
            "Double(stored) <=", "Double(MUTANT ? 0 : stored) <=", (r"RepositoriesTests\.RestoreCost", "RepositoriesTests")),
     mutant("small ones may not cost anything", "Repositories/Deltas/VersionNeeds.swift",
            "guard decoded > 4 << 20 else", "guard MUTANT || decoded > 4 << 20 else", (r"RepositoriesTests\.RestoreCost", "RepositoriesTests")),
+    mutant("a restore keeps fingerprints", "Repositories/Restoring/OpenPacks.swift",
+           "keepsFingerprints ? directory", "keepsFingerprints || MUTANT ? directory", (r"RepositoriesTests\.OpenPacks", "RepositoriesTests")),
     mutant("pages are not asked how they shrink", "Repositories/Deltas/RestoreCost.swift",
            "min(density ?? ofFrames, ofFrames)", "min(MUTANT ? ofFrames : density ?? ofFrames, ofFrames)",
            (r"RepositoriesTests\.(RestoreCost|PageDensity)", "RepositoriesTests")),

@@ -15,8 +15,8 @@ struct PageDensity {
   var value: Double? { plain > 0 ? Double(sealed) / Double(plain) : nil }
 
   /// Compresses whole frames' worth of pages in windows that lie evenly over the image, on all cores.
-  /// - Parameters:
-  ///   - length: of the image, in bytes; it is finished.
+  /// - Parameter length: of the image, in bytes; it is finished.
+  /// - Throws: what reading the image throws; `SealError` without memory.
   static func look(
     at source: MemberSource, length: Int, _ encoders: WorkerPool<FrameEncoder>
   ) async throws -> PageDensity {

@@ -39,7 +39,8 @@ struct Salvage: Sendable {
   private func frames(from local: LocalPages?) async throws -> TolerantFrames? {
     do {
       let table = try await PackTable(of: manifest, repository: repository, state: state)
-      let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
+      let packs = OpenPacks(
+        table, repository: repository, chain: manifest.name.chain, state: state, keepsFingerprints: true)
       return try TolerantFrames(
         VersionFrames(manifest: manifest, packs: packs), from: local, state: state, in: folder)
     } catch let error where error.isDamage {

@@ -2,7 +2,8 @@ import Glibc
 import Sealing
 import Storage
 
-/// The packs of a version, opened: keys derived, directory at hand. The latest few are kept.
+/// The packs of a version, opened: keys derived, directory at hand. The latest are kept: of some ten GiB of content, as
+/// whoever reads frames needs no fingerprints of their units.
 final class OpenPacks: Sendable {
   struct Pack: Sendable {
     let entry: PackEntry
@@ -11,19 +12,24 @@ final class OpenPacks: Sendable {
   }
 
   /// Directories kept, in bytes of memory.
-  private static let limit = 8 << 20
+  static let limit = 8 << 20
 
   let table: PackTable
   let repository: Repository
   let chain: ChainID
   private let state: StateFolder?
+  private let keepsFingerprints: Bool
   private let shelf = Locked(Shelf())
 
-  init(_ table: PackTable, repository: Repository, chain: ChainID, state: StateFolder?) {
+  /// - Parameter keepsFingerprints: records of frames say those of their units.
+  init(
+    _ table: PackTable, repository: Repository, chain: ChainID, state: StateFolder?, keepsFingerprints: Bool = false
+  ) {
     self.table = table
     self.repository = repository
     self.chain = chain
     self.state = state
+    self.keepsFingerprints = keepsFingerprints
   }
 
   /// What is kept of it, at no cost.
@@ -35,9 +41,10 @@ final class OpenPacks: Sendable {
     guard let entry = table[number] else {
       throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
     }
+    let directory = try await repository.directory(of: entry, chain: chain, state: state)
     let pack = Pack(
       entry: entry, keys: try PackReader(entry: entry, keys: repository.keys).objectKeys,
-      directory: try await repository.directory(of: entry, chain: chain, state: state))
+      directory: keepsFingerprints ? directory : directory.withoutFingerprints)
     shelf.withLock { $0.put(pack, limit: Self.limit) }
     return pack
   }
@@ -78,8 +85,8 @@ final class OpenPacks: Sendable {
 }
 
 extension Directory {
-  /// About what it takes in memory.
-  fileprivate var weight: Int { frames.reduce(0) { $0 + 256 + $1.unitLengths.count * 16 + $1.bases.count * 16 } }
+  /// About how many bytes of memory it takes.
+  var weight: Int { frames.reduce(basePacks.count * 72) { $0 + $1.weight } }
 }
 
 extension PackEntry {
