@@ -39,19 +39,27 @@ package struct TableCopy: Sendable {
       do {
         return try TableCopyRun(self, watch).run()
       } catch let failure as SQLiteFailure {
-        if let refusal = watch.refusal { throw refusal }
-        if failure.primary == SQLITE_FULL {
-          throw SnapshotError(
-            .noSpace, "the disk became full while tables were restored into \(database)",
-            hint: "Nothing was changed. Free space there.", cause: failure)
-        }
-        guard failure.needsApplicationCode else { throw failure.explained(of: database) }
-        throw SnapshotError(
-          .table, "a table needs code of its application (\(failure.message))",
-          hint: "Nothing was changed. Restore the whole version beside it, and copy the rows with its application.",
-          cause: failure)
+        throw watch.refusal ?? explained(failure)
       }
     }
+  }
+
+  private func explained(_ failure: SQLiteFailure) -> SnapshotError {
+    var error = failure.explained(of: database)
+    switch failure.primary {
+    case SQLITE_FULL:
+      error.message = "the disk became full while tables were restored into \(database)"
+      error.hint = "Nothing was changed. Free space there."
+    case SQLITE_IOERR where failure.code != ExtendedCode.sharedMemoryMap:
+      return failure.ofTheDisk(while: "tables were restored into \(database)")
+    case _ where failure.needsApplicationCode:
+      return SnapshotError(
+        .table, "a table needs code of its application (\(failure.message))",
+        hint: "Nothing was changed. Restore the whole version beside it, and copy the rows with its application.",
+        cause: failure)
+    default: break
+    }
+    return error
   }
 }
 

@@ -73,6 +73,8 @@ package struct LiveRestore: Sendable {
     case SQLITE_FULL:
       error.message = "the disk became full while \(database) was restored"
       error.hint = "The old content is intact. Free space there: the new pages are written beside the old ones first."
+    case SQLITE_IOERR where failure.code != ExtendedCode.sharedMemoryMap:
+      return failure.ofTheDisk(while: "\(database) was restored")
     default: break
     }
     return error

@@ -70,6 +70,16 @@ extension SQLiteFailure {
       cause: self)
   }
 
+  /// The same failure as a person should hear it, met while an open database was written.
+  /// - Parameter deed: what was being done to what.
+  func ofTheDisk(while deed: String) -> SnapshotError {
+    SnapshotError(
+      .diskFailed, "the disk failed while \(deed) (\(message), SQLite code \(code))",
+      hint: "What was begun is taken back, at the latest by whoever opens the database next. Look at the quota, the "
+        + "limit on the size of files, and the kernel's log for errors of this disk.",
+      cause: self)
+  }
+
   /// The same failure as a person should hear it.
   func explained(of path: String) -> SnapshotError {
     func error(_ code: SnapshotError.Code, _ message: String, _ hint: String?) -> SnapshotError {

@@ -48,6 +48,8 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case encoding
     /// A table that is to be restored is not there, is there already, or cannot be restored alone.
     case table
+    /// The disk gave an error while a version was put into an open database.
+    case diskFailed
     /// A query that was to be asked of an image would do something else than read it.
     case query
     /// Any other refusal by SQLite; the message has its words and its result code.

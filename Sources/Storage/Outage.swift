@@ -14,7 +14,7 @@ package final class Outage: Sendable {
     var standing = Standing.unknown
     /// When the first request failed after the last one that succeeded.
     var began: Duration?
-    /// How many failures were told since then, and when the last one was.
+    /// The most failures of one request that were told since then, and when a person heard last.
     var told = 0
     var lastTold = Duration.zero
   }
@@ -53,11 +53,16 @@ package final class Outage: Sendable {
   /// It was waited for in vain.
   func giveUp(at now: Duration) { state.withLock { $0.standing = .givenUp(at: now) } }
 
-  /// Whether a person wants to hear of one more failure: of the first ones, and then once a minute.
-  func isNews(at now: Duration, first: Int) -> Bool {
+  /// Whether a person wants to hear of a failure: of the first ones of a request, but of one alone where several requests
+  /// fail side by side, and then once a minute.
+  /// - Parameters:
+  ///   - failures: of that request, this one counted.
+  ///   - first: how many are told in any case.
+  func isNews(_ failures: Int, at now: Duration, first: Int) -> Bool {
     state.withLock { state in
-      guard state.told < first || now - state.lastTold >= .seconds(60) else { return false }
-      state.told += 1
+      let isNext = failures > state.told && failures <= first
+      guard isNext || now - state.lastTold >= .seconds(60) else { return false }
+      state.told = max(state.told, failures)
       state.lastTold = now
       return true
     }

@@ -39,7 +39,8 @@ package struct RetryingStore: ObjectStore {
   /// - Parameters:
   ///   - outage: shared by all stores of one run at the same target, so that it is waited for once.
   ///   - random: a number in 0..<1, drawn for each pause.
-  ///   - willRetry: told of the first failures, as many as there are tries, and of one a minute while an outage lasts.
+  ///   - willRetry: told of the first failures, as many as there are tries, once where several requests fail side by side,
+  ///     and of one a minute while an outage lasts.
   package init(
     _ base: any ObjectStore, policy: Policy = Policy(), outage: Outage = Outage(), clock: StoreClock = .system,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
@@ -93,7 +94,7 @@ package struct RetryingStore: ObjectStore {
         return answer
       } catch {
         guard let pause = pause(after: error, &trouble) else { throw error }
-        if outage.isNews(at: clock.now(), first: policy.tries) {
+        if outage.isNews(trouble.failures, at: clock.now(), first: policy.tries) {
           willRetry(Retry(error: error, failures: trouble.failures, pause: pause))
         }
         try await clock.pause(pause)

@@ -152,4 +152,26 @@ import Testing
     // The first tries, and then one a minute: after 72, 132 and 192 s.
     #expect(told.withLock { $0 } == [1, 2, 3, 4, 5, 17, 29, 41])
   }
+
+  @Test func `requests that fail side by side are told of once`() async throws {
+    let told = Locked<[Int]>([])
+    // All of it within one moment.
+    let still = StoreClock(now: { .zero }, wait: { _ in await Task.yield() })
+    let store = store(clock: still) { retry in told.withLock { $0.append(retry.failures) } }
+    faulty.plan(.get, .failure(away), times: 30)
+    let name = name
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<6 {
+        group.addTask { await #expect(throws: StoreError.self) { _ = try await store.get(name, range: nil) } }
+      }
+    }
+    #expect(faulty.count(.get) == 30)
+    // Each of the six has its five tries, the last of which is no retry.
+    #expect(told.withLock { $0 } == [1, 2, 3, 4])
+    // It is there again, and then it is not.
+    #expect(await read(store) == nil)
+    faulty.plan(.get, .failure(away))
+    #expect(await read(store) == nil)
+    #expect(told.withLock { $0 } == [1, 2, 3, 4, 1])
+  }
 }

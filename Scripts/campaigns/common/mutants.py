@@ -600,6 +600,8 @@ MUTANTS = [
            "outage.giveUp(at: now)", "if !MUTANT { outage.giveUp(at: now) }", (r"StorageTests\.Outage", "StorageTests")),
     mutant("who fails alone goes on for ever", "Storage/RetryingStore.swift",
            "now - min(own, common) <", "now - (MUTANT ? common : min(own, common)) <", (r"StorageTests\.Outage", "StorageTests")),
+    mutant("each of many requests is told of", "Storage/Outage.swift",
+           "failures > state.told &&", "(MUTANT || failures > state.told) &&", (r"StorageTests\.Outage", "StorageTests")),
     mutant("tokens are not renewed", "Backends/S3/S3Store.swift",
            "let newer = await renewal.newer(than: identity)", "!MUTANT, let newer = await renewal.newer(than: identity)", (r"BackendsTests\.RenewedCredential", "BackendsTests")),
     mutant("a wrong beginning is delivered", "Repositories/Restoring/VersionReader.swift",
