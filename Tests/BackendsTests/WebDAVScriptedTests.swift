@@ -401,6 +401,40 @@ import Testing
     }
   }
 
+  @Test func `nothing is held, or waited for, beyond the range that was asked for`() async throws {
+    let objects = [UInt8](0...255) + [UInt8](repeating: 0, count: 2 << 20)
+    try await withServer { request in
+      var reply = Reply.status(200, [:], objects)
+      // All of it would take most of a day.
+      reply.drip = .milliseconds(30)
+      return reply
+    } _: { server in
+      let store = try store(server)
+      #expect(try await store.get(name, range: 20..<40) == [UInt8](20..<40))
+    }
+    try await withServer { _ in
+      .status(206, ["Content-Range": "bytes 0-2/3"], objects)
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { _ = try await store.get(name, range: 0..<3) }
+      #expect(error?.code == .badAnswer && error?.message.contains("longer than 1048576 bytes") == true)
+    }
+  }
+
+  @Test func `a server that lets anybody ask is asked once, and then knows its user`() async throws {
+    let asksBasic = ["WWW-Authenticate": "Basic realm=\"x\""]
+    try await withServer { request in
+      if request.method == "OPTIONS" { return .status(200) }
+      return request.headers["authorization"] == nil
+        ? .status(401, asksBasic) : .status(207, [:], Self.multistatus(Self.root))
+    } _: { server in
+      let store = try store(server, user: "ali")
+      for _ in 0..<3 { _ = try await store.list(prefix: "") }
+      #expect(server.requests.map(\.method) == ["OPTIONS", "PROPFIND", "PROPFIND", "PROPFIND", "PROPFIND"])
+      #expect(server.requests.map { $0.headers["authorization"] != nil } == [false, false, true, true, true])
+    }
+  }
+
   @Test func `the password is sent to nobody who does not ask, and never in the clear over a network`() async throws {
     let asksBasic = ["WWW-Authenticate": "Basic realm=\"x\""]
     // Loopback: may be sent, once it was asked for.

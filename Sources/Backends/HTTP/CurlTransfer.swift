@@ -18,8 +18,12 @@ final class CurlTransfer: @unchecked Sendable {
   private var headers: [(name: String, value: String)] = []
   private var answer: [UInt8] = []
   private var isTooLarge = false
+  private var status = 0
+  /// Of a whole resource, which came instead of the part that is wanted.
+  private var passed = 0
+  private var hasWanted = false
   /// The last answer refused the login: when there is a better one, another answer follows.
-  private var isLoginRefused = false
+  private var isLoginRefused: Bool { status == 401 }
   private var headerList: UnsafeMutablePointer<curl_slist>?
   /// Everything that needs memory could be set so far.
   private var isReady = true
@@ -63,17 +67,17 @@ final class CurlTransfer: @unchecked Sendable {
       return .failure(
         StoreError(.badAnswer, "the answer of \(request.authority) is longer than \(request.largestAnswer) bytes"))
     }
-    guard code == CURLE_OK else {
+    guard code == CURLE_OK || hasWanted else {
       return .failure(.transport(code, detail: String(cString: detail), authority: request.authority))
     }
-    var status = 0
     var offered = 0
-    sl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
     sl_get_long(handle, CURLINFO_HTTPAUTH_AVAIL, &offered)
     var schemes: HTTPLogin.Schemes = []
     if offered & sl_auth_basic != 0 { schemes.insert(.basic) }
     if offered & sl_auth_digest != 0 { schemes.insert(.digest) }
-    return .success(HTTPResponse(status: status, headers: headers, body: answer, offered: schemes))
+    let skipped = isWholeInstead ? passed - answer.count : 0
+    return .success(
+      HTTPResponse(status: status, headers: headers, body: answer, skipped: max(0, skipped), offered: schemes))
   }
 }
 
@@ -199,13 +203,15 @@ extension CurlTransfer {
       // Interim answers and refused logins come before the answer that counts.
       headers.removeAll()
       answer.removeAll()
-      isLoginRefused = line.split(whereSeparator: \.isWhitespace).dropFirst().first == "401"
+      passed = 0
+      hasWanted = false
+      status = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
     } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
       let value = line[line.index(after: colon)...].trimming { $0.isWhitespace }
       let name = line[..<colon].lowercased()
       headers.append((name, String(value)))
       if name == "content-length", request.method != "HEAD", let length = Int(value), length > 0 {
-        answer.reserveCapacity(min(length, request.largestAnswer))
+        answer.reserveCapacity(min(length, request.wanted?.count ?? request.largestAnswer))
       }
     }
   }
@@ -215,8 +221,23 @@ extension CurlTransfer {
     received += chunk.count
     // The time that it took until now is no stall of what comes.
     if request.patience != nil, answer.isEmpty { pace = TransferPace(now: .now) }
+    if let wanted = request.wanted, isWholeInstead { return take(chunk, of: wanted) }
     isTooLarge = answer.count + chunk.count > request.largestAnswer
     if !isTooLarge { answer.append(contentsOf: chunk) }
     return !isTooLarge
+  }
+  /// The whole resource comes, where a part of it was asked for.
+  private var isWholeInstead: Bool {
+    request.wanted != nil && status == 200 && !headers.contains { $0.name == "content-range" }
+  }
+
+  /// `false` when all that is wanted has come.
+  private func take(_ chunk: UnsafeRawBufferPointer, of wanted: Range<Int>) -> Bool {
+    let held = wanted.clamped(to: passed..<passed + chunk.count)
+    answer.append(
+      contentsOf: UnsafeRawBufferPointer(rebasing: chunk[held.lowerBound - passed..<held.upperBound - passed]))
+    passed += chunk.count
+    hasWanted = passed >= wanted.upperBound
+    return !hasWanted
   }
 }

@@ -1,3 +1,5 @@
+import Storage
+
 /// One request, complete before it is sent: a retry is the same value again.
 struct HTTPRequest: Sendable {
   var method: String
@@ -7,6 +9,9 @@ struct HTTPRequest: Sendable {
   var body: [UInt8]?
   /// Answers with a longer body, in bytes, are refused while they come in.
   var largestAnswer = 1 << 20
+  /// The part of a resource that is asked for, in bytes. Of a server that sends all of it instead, only that part is held,
+  /// and what lies behind it is not waited for.
+  var wanted: Range<Int>?
   /// How long the answer may be in the making, until the first byte of its body: what comes before may be a refused
   /// login, or a word that it is on its way. As the settings say when `nil`.
   var patience: Duration?
@@ -16,6 +21,9 @@ struct HTTPRequest: Sendable {
     self.method = method
     self.url = url
   }
+
+  /// Of an object, or of a part of it, or of what a server has to say instead, in bytes.
+  static func largestAnswer(with part: Range<Int>?) -> Int { max(1 << 20, part?.count ?? ObjectBody.largest) }
 
   /// `host` or `host:port`, as messages name it.
   var authority: Substring {
@@ -29,6 +37,8 @@ struct HTTPResponse: Sendable {
   /// Names in lower case.
   var headers: [(name: String, value: String)]
   var body: [UInt8]
+  /// Bytes that came before what was wanted, and are not held.
+  var skipped = 0
   /// How the server would let us log in, when it did not.
   var offered: HTTPLogin.Schemes = []
 

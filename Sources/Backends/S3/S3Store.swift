@@ -67,7 +67,8 @@ package struct S3Store: ObjectStore {
   package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
     if let range, range.isEmpty { return try await emptyPart(at: range.lowerBound, of: name) }
     var request = Request("GET", name)
-    request.largestAnswer = ObjectBody.largest
+    request.largestAnswer = HTTPRequest.largestAnswer(with: range)
+    request.wanted = range
     if let range { request.headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
     let response = try await send(request)
     switch (response.status, range) {
@@ -143,6 +144,8 @@ extension S3Store {
     var headers: [(name: String, value: String)] = []
     var body: ObjectBody?
     var largestAnswer = 1 << 20
+    /// As of `HTTPRequest`.
+    var wanted: Range<Int>?
 
     init(_ method: String, _ name: ObjectName?) {
       self.method = method
@@ -177,6 +180,7 @@ extension S3Store {
     message.headers = signed.headers
     message.body = request.body?.bytes
     message.largestAnswer = request.largestAnswer
+    message.wanted = request.wanted
     return try await client.send(message)
   }
 

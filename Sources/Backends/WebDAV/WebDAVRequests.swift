@@ -15,15 +15,21 @@ struct WebDAVRequests: Sendable {
   /// Seconds since 1970 UTC.
   let now: @Sendable () -> Int
   private let client: HTTPClient
-  private let schemes: Locked<HTTPLogin.Schemes?>
+  private let logins = Locked(Logins())
   /// How this server has let itself be told where a resource goes; `nil` until it has.
   private let destination = Locked<MoveDestination?>(nil)
+
+  /// What became known of the ways in.
+  private struct Logins {
+    var areAskedFor = false
+    /// The best that it has offered; `nil` until it has refused a request.
+    var best: HTTPLogin.Schemes?
+  }
 
   init(_ configuration: WebDAVConfiguration, _ client: HTTPClient, now: @escaping @Sendable () -> Int) {
     self.configuration = configuration
     self.client = client
     self.now = now
-    schemes = Locked(nil)
   }
 
   /// The URL of what lies at `path` below the target's collection; collections end in `/`.
@@ -38,6 +44,15 @@ struct WebDAVRequests: Sendable {
       method, at: url(path), headers: headers, body: body, largestAnswer: largestAnswer, patience: patience)
   }
 
+  /// The object at `path`, or a part of it; whatever the server answers.
+  func get(_ path: String, _ part: Range<Int>?) async throws(StoreError) -> HTTPResponse {
+    var request = HTTPRequest("GET", url(path))
+    if let part { request.headers = [("Range", "bytes=\(part.lowerBound)-\(part.upperBound - 1)")] }
+    request.largestAnswer = HTTPRequest.largestAnswer(with: part)
+    request.wanted = part
+    return try await send(request)
+  }
+
   /// - Parameter url: of anything at this server, also outside the target's collection.
   func send(
     _ method: String, at url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
@@ -48,8 +63,15 @@ struct WebDAVRequests: Sendable {
     request.body = body
     request.largestAnswer = largestAnswer
     request.patience = patience
+    return try await send(request)
+  }
+
+  private func send(_ request: HTTPRequest) async throws(StoreError) -> HTTPResponse {
+    var request = request
     request.login = try await login()
-    return try await client.send(request)
+    let response = try await client.send(request)
+    if request.login != nil, !response.offered.isEmpty { learn(from: response) }
+    return response
   }
 
   /// Gives a resource another name; whatever the server answers.
@@ -153,17 +175,22 @@ struct WebDAVRequests: Sendable {
   private func login() async throws(StoreError) -> HTTPLogin? {
     guard let user = configuration.user else { return nil }
     let password = configuration.password ?? ""
-    if let known = schemes.withLock({ $0 }) { return HTTPLogin(user: user, password: password, schemes: known) }
-    // A small question without a login, so that no large body is sent in vain.
-    var question = HTTPRequest("OPTIONS", url(""))
-    question.largestAnswer = 1 << 20
-    let response = try await client.send(question)
-    let usable: HTTPLogin.Schemes =
-      response.status == 401 && response.offered.contains(.digest)
-      ? .digest : configuration.schemes.contains(.basic) ? .basic : .digest
-    if response.status == 401 { schemes.withLock { $0 = usable } }
+    if !logins.withLock({ $0.areAskedFor }) {
+      // A small question without a login, so that no large body is sent in vain.
+      var question = HTTPRequest("OPTIONS", url(""))
+      question.largestAnswer = 1 << 20
+      let response = try await client.send(question)
+      if response.status == 401 { learn(from: response) }
+      logins.withLock { $0.areAskedFor = true }
+    }
     // A server that lets anybody ask may still want a login for the rest: libcurl picks the best it is offered.
-    return HTTPLogin(
-      user: user, password: password, schemes: response.status == 401 ? usable : configuration.schemes)
+    return HTTPLogin(user: user, password: password, schemes: logins.withLock { $0.best } ?? configuration.schemes)
+  }
+
+  /// Takes the best way in of those that the server offers, once.
+  private func learn(from response: HTTPResponse) {
+    let best: HTTPLogin.Schemes =
+      response.offered.contains(.digest) || !configuration.schemes.contains(.basic) ? .digest : .basic
+    logins.withLock { $0.best = $0.best ?? best }
   }
 }

@@ -47,8 +47,7 @@ package struct WebDAVStore: ObjectStore {
 
   package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
     if let range, range.isEmpty { return try await emptyPart(at: range.lowerBound, of: name) }
-    let headers = range.map { [("Range", "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? []
-    let response = try await requests.send("GET", name.text, headers: headers, largestAnswer: ObjectBody.largest)
+    let response = try await requests.get(name.text, range)
     switch (response.status, range) {
     case (200, nil): return response.body
     case (200, let range?), (206, let range?): return try response.part(range, of: name)
