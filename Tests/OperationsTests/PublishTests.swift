@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import TestKit
 import Testing
@@ -18,5 +19,22 @@ import Testing
       #expect(throws: OperationError.self) { try file.publish() }
     }
     #expect(try fileBytes(path) == [7])
+  }
+
+  /// The disk fails in the instant after the name: the one that is told so finds no file.
+  @Test func `a name that cannot be made durable is taken back`() async throws {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let file = try RestoredFile(for: path)
+      try file.setLength(3)
+      try file.write([1, 2, 3], at: 0)
+      guard FailingCalls.fail(.openFolder, with: EIO) else { fatalError("this kernel takes no filters") }
+      #expect(throws: OperationError.self) { try file.publish() }
+      #expect(access(path, F_OK) != 0 && access(file.temporaryPath, F_OK) == 0)
+      file.withdraw()
+      file.discard()
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)
   }
 }

@@ -9,6 +9,8 @@ package enum FailingCalls {
     case look
     case statx
     case flock
+    /// To open a folder for reading, as whoever makes the names in it durable does.
+    case openFolder
 
     fileprivate var number: UInt32 {
       #if arch(x86_64)
@@ -17,6 +19,7 @@ package enum FailingCalls {
         case .look: 262
         case .statx: 332
         case .flock: 73
+        case .openFolder: 257
         }
       #elseif arch(arm64)
         switch self {
@@ -24,9 +27,13 @@ package enum FailingCalls {
         case .look: 79
         case .statx: 291
         case .flock: 32
+        case .openFolder: 56
         }
       #endif
     }
+
+    /// The third argument of those that are meant; all when `nil`.
+    fileprivate var flags: UInt32? { self == .openFolder ? UInt32(O_RDONLY | O_DIRECTORY | O_CLOEXEC) : nil }
   }
 
   /// Lets every such call fail with this error number.
@@ -37,11 +44,12 @@ package enum FailingCalls {
     #elseif arch(arm64)
       let seccomp = 277
     #endif
-    // Load the call's number; is it the one? then the error, else allowed.
-    let program = [
-      Instruction(code: 0x20, k: 0), Instruction(code: 0x15, ifNot: 1, k: call.number),
-      Instruction(code: 0x06, k: 0x0005_0000 | UInt32(error)), Instruction(code: 0x06, k: 0x7fff_0000),
-    ]
+    // Load the call's number, and its flags; are they the ones? then the error, else allowed.
+    let ofFlags = call.flags.map { [Instruction(code: 0x20, k: 32), Instruction(code: 0x15, ifNot: 1, k: $0)] } ?? []
+    let program =
+      [Instruction(code: 0x20, k: 0), Instruction(code: 0x15, ifNot: UInt8(1 + ofFlags.count), k: call.number)]
+      + ofFlags
+      + [Instruction(code: 0x06, k: 0x0005_0000 | UInt32(error)), Instruction(code: 0x06, k: 0x7fff_0000)]
     typealias Variadic = @convention(c) (Int, Int, Int, Int, Int) -> Int
     guard let library = dlopen(nil, RTLD_NOW), let prctl = dlsym(library, "prctl"),
       let syscall = dlsym(library, "syscall")

@@ -167,7 +167,19 @@ final class RestoredFile: MemberDestination {
       throw Self.failure("cannot name \(path)", errno)
     }
     hasName.withLock { $0 = true }
-    try Self.synchronizeFolder(of: path)
+    do { try Self.synchronizeFolder(of: path) } catch { throw unnamed(after: error) }
+  }
+
+  /// Takes back a name that may not last: whoever is told that it failed does not look for the file, and what was moved
+  /// aside for it gets its place again.
+  private func unnamed(after error: any Error) -> any Error {
+    guard rename(path, temporaryPath) != 0 else {
+      hasName.withLock { $0 = false }
+      return error
+    }
+    var told = OperationError(error)
+    told.message += "; the file stands there all the same"
+    return told
   }
 
   /// Makes names durable.
