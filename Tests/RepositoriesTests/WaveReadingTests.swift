@@ -67,17 +67,20 @@ import Testing
   @Test func `directories that the state folder keeps are not fetched again`() async throws {
     let home = try await Home()
     let version = try await LevelledVersion(home, frames: 96)
-    let state = try home.state
-    func requests() async throws -> Int {
+    func requests(_ state: StateFolder) async throws -> Int {
       let tally = TallyingStore(home.store)
       let repository = Repository(
         store: tally, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
-      let reader = try await VersionReader(version.manifest, repository: repository, state: state)
+      let reader = try await VersionReader(
+        version.manifest, repository: repository, state: state, tables: home.stateFolder)
       try await reader.read(member: 0, into: MemoryDestination(of: reader), onProgress: { _ in })
       return tally.tally.gets
     }
-    #expect(try await requests() == version.packs.count * 2)
-    #expect(try await requests() == version.packs.count)
+    #expect(try await requests(home.state) == version.packs.count * 2)
+    #expect(try await requests(home.state) == version.packs.count)
+    // Nothing can be kept there: they are asked for again by the next run, and not by this one.
+    let nowhere = StateFolder(reading: "/dev/null/state", repository: home.repository.id)
+    for _ in 0..<2 { #expect(try await requests(nowhere) == version.packs.count * 2) }
   }
 
   @Test func `progress adds up to the image`() async throws {

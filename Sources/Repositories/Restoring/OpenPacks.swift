@@ -42,23 +42,36 @@ final class OpenPacks: Sendable {
       throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
     }
     let directory = try await repository.directory(of: entry, chain: chain, state: state)
-    let pack = Pack(
-      entry: entry, keys: try PackReader(entry: entry, keys: repository.keys).objectKeys,
-      directory: keepsFingerprints ? directory : directory.withoutFingerprints)
+    let pack = try pack(entry, directory)
     shelf.withLock { $0.put(pack, limit: Self.limit) }
     return pack
   }
 
+  private func pack(_ entry: PackEntry, _ directory: Directory) throws -> Pack {
+    Pack(
+      entry: entry, keys: try PackReader(entry: entry, keys: repository.keys).objectKeys,
+      directory: keepsFingerprints ? directory : directory.withoutFingerprints)
+  }
+
   /// Fetches the directories that this machine does not keep yet, many at once, so that nobody waits for each in turn.
-  /// A pack that is missing or cut is passed over: whoever needs it says so.
+  /// A pack that is missing or damaged is passed over: whoever needs it says so.
+  ///
+  /// Where this machine can keep none, they are kept here, as many as there is room for.
   func prefetchDirectories() async throws {
     guard let state else { return }
     let missing = table.numbered.filter { !state.keeps($0.directoryName) }
-    _ = try await bounded(missing, atOnce: repository.store.traits.concurrency) { [repository, chain] entry in
+    let hasRoom = Locked(true)
+    _ = try await bounded(missing, atOnce: repository.store.traits.concurrency) { entry in
+      guard hasRoom.withLock({ $0 }) else { return }
       do {
-        let bytes = try await repository.part(entry.directoryRange, of: entry, chain: chain)
+        let bytes = try await self.repository.part(entry.directoryRange, of: entry, chain: self.chain)
         state.keep(bytes, as: entry.directoryName)
-      } catch let error as RepositoryError where error.code == .damaged {}
+        guard !state.keeps(entry.directoryName) else { return }
+        let reader = try PackReader(entry: entry, keys: self.repository.keys)
+        let pack = try self.pack(entry, try reader.openDirectory(bytes))
+        let isPut = self.shelf.withLock { $0.putIfRoom(pack, limit: Self.limit) }
+        if !isPut { hasRoom.withLock { $0 = false } }
+      } catch let error where error.isDamage {}
     }
   }
 
@@ -71,6 +84,13 @@ final class OpenPacks: Sendable {
       clock += 1
       packs[number]?.used = clock
       return packs[number]?.pack
+    }
+
+    /// - Returns: whether it was put there without another having to go.
+    mutating func putIfRoom(_ pack: Pack, limit: Int) -> Bool {
+      guard weight + pack.directory.weight <= limit else { return false }
+      put(pack, limit: limit)
+      return true
     }
 
     mutating func put(_ pack: Pack, limit: Int) {
