@@ -26,6 +26,9 @@ package enum Layout {
   /// The digest a listed pack is named by.
   package static func packDigest(_ name: ObjectName) -> Digest? { digest(name.lastComponent) }
 
+  /// What the name of every object of a repository ends in: the digest of its bytes.
+  static func digest(namedBy name: ObjectName) -> Digest? { digest(name.lastComponent.suffix(64)) }
+
   static func digest(_ text: some StringProtocol) -> Digest? { Hex.decode(text).flatMap { Digest($0) } }
 
   /// A name that we composed ourselves from digits, hexadecimal and our own prefixes.

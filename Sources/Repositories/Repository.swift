@@ -15,6 +15,18 @@ package struct Repository: Sendable {
 
   package var id: RepositoryID { keys.repository }
 
+  init(
+    store: any ObjectStore, keys: SealingKeys, random: @escaping RandomSource, slot: NumberedName,
+    keyring: NumberedName? = nil, lacksFile: Bool = false
+  ) {
+    self.store = DoubtingStore(store)
+    self.keys = keys
+    self.random = random
+    self.slot = slot
+    self.keyring = keyring
+    self.lacksFile = lacksFile
+  }
+
   /// Finds the repository at a store and opens it (`Docs/Format.md` §9, step 1).
   ///
   /// Where the repository file was lost and there are versions, the slots name the repository: 64 bytes must not stand
@@ -27,6 +39,8 @@ package struct Repository: Sendable {
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
     state: String? = nil, lackingFile: Bool = false
   ) async throws -> Repository {
+    let asked = store
+    let store = DoubtingStore(store)
     async let slotListing = store.list(prefix: Layout.slots)
     async let keyringListing = store.list(prefix: Layout.keyrings)
     async let configurationListing = store.list(prefix: Layout.configurations)
@@ -56,7 +70,7 @@ package struct Repository: Sendable {
         let keys = SealingKeys(repository: candidate, keyring: keyring)
         try await checkConfiguration(configurations, keys: keys, at: store)
         opened.append(
-          Repository(store: store, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
+          Repository(store: asked, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
       }
     }
     try await open(candidates, lacksFile: lacksFile)

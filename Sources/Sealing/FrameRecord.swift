@@ -32,6 +32,9 @@ package struct FrameRecord: Sendable, Equatable {
 
   package var plaintextLength: Int { unitLengths.total }
 
+  /// Where ciphertext and tag lie in the object.
+  package var sealedRange: Range<Int> { offset..<offset + Int(sealedLength) }
+
   /// The same but for `fingerprints`: enough to read the frame, and to prove it by its id.
   var withoutFingerprints: FrameRecord {
     FrameRecord(

@@ -74,7 +74,7 @@ package struct OpenedObject: Sendable {
   /// Whether the frame opens to just this payload: what the writer put in.
   package func opens(_ index: Int, to payload: [UInt8], with decoder: FrameDecoder) -> Bool {
     let record = directory.frames[index]
-    let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
+    let sealed = bytes[record.sealedRange]
     guard let opened = try? decoder.open(sealed, record: record, index: index, objectKeys: keys) else { return false }
     return opened.withUnsafeBytes { opened in payload.withUnsafeBytes { opened.holdsSame(as: $0) } }
   }
@@ -87,7 +87,7 @@ package struct OpenedObject: Sendable {
     _ index: Int, with decoder: FrameDecoder, prefix: [UInt8]? = nil, proving: Bool = true
   ) throws(SealError) -> [UInt8] {
     let record = directory.frames[index]
-    let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
+    let sealed = bytes[record.sealedRange]
     return try decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: prefix, proving: proving)
   }
 
@@ -95,7 +95,7 @@ package struct OpenedObject: Sendable {
   package func encodedFrames(with decoder: FrameDecoder) throws(SealError) -> [EncodedFrame] {
     var frames: [EncodedFrame] = []
     for (index, record) in directory.frames.enumerated() {
-      let sealed = bytes[record.offset..<record.offset + Int(record.sealedLength)]
+      let sealed = bytes[record.sealedRange]
       frames.append(
         EncodedFrame(
           codec: record.codec, type: record.type, unitLengths: record.unitLengths, fingerprints: record.fingerprints,

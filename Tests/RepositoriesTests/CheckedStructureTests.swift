@@ -130,6 +130,33 @@ import Testing
     #expect(report.chains.first?.packsRead == 1)
   }
 
+  @Test func `what a pack rests on is fetched together, of packs that are not read`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 48)
+    let top = try #require(version.packs.last)
+    let count = try #require(
+      (1009...2000).first { count in
+        version.packs.count {
+          CheckSubset.part(of: $0.name, among: count) == CheckSubset.part(of: top.name, among: count)
+        }
+          == 1
+      })
+    let tally = TallyingStore(home.store)
+    let repository = Repository(
+      store: tally, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    let state = try home.state
+    func requests(_ subset: CheckSubset?) async throws -> Int {
+      let before = tally.tally.gets
+      let report = try await RepositoryCheck(repository, state: state, tables: state.path, subset: subset).run()
+      #expect(report.isSound && report.chains.first?.packsRead == (subset == nil ? 0 : 1))
+      return tally.tally.gets - before
+    }
+    let structure = try await requests(nil)
+    // 12 of its frames on the middle, and those on the anchor.
+    let read = try await requests(.part(CheckSubset.part(of: top.name, among: count), of: count))
+    #expect(read - structure < 10, "\(read) and \(structure)")
+  }
+
   @Test func `pages in another order have another digest, which only reading shows`() async throws {
     let home = try await Home()
     let made = HandmadeVersion(home)

@@ -15,6 +15,7 @@ SEALING = ("SealingTests",)
 READING = (r"RepositoriesTests\.(HostileTarget|HostileDelta|PushAndRead|StandingProof)", r"OperationsTests\.(Restore|Push)", "RepositoriesTests", "OperationsTests")
 BACKENDS = ("BackendsTests", "StorageTests")
 SNAPSHOTS = (r"OperationsTests\.(Push|LateCheck|Overlap)", "OperationsTests", "SnapshotsTests")
+SPOILT = (r"OperationsTests\.(SpoiltAnswer|CheckAndRepair)", "RepositoriesTests", "OperationsTests")
 COMMANDS = ("OperationsTests", "CommandTests")
 
 
@@ -101,8 +102,18 @@ MUTANTS = [
            "traits.listsAtOnce && kind(folder).isOfThisMachine", "traits.listsAtOnce && (MUTANT || kind(folder).isOfThisMachine)", (r"OperationsTests\.PruneRepository", *COMMANDS)),
     mutant("leftovers of any age go", "Repositories/Pruning/Leftovers.swift",
            "stored <= before.partialValue else", "MUTANT || stored <= before.partialValue else", (r"OperationsTests\.PruneRepository", *COMMANDS)),
-    mutant("the first bad answer is believed", "Repositories/Checking/PackReading.swift",
-           "return first.finding == nil ? first", "return MUTANT || first.finding == nil ? first", (r"OperationsTests\.CheckAndRepair", *COMMANDS)),
+    mutant("the first bad answer is believed", "Repositories/DoubtingStore.swift",
+           "range == nil && Self.areNamed(bytes, name)", "range == nil && (MUTANT || Self.areNamed(bytes, name))", SPOILT),
+    mutant("what is said to be gone is gone", "Repositories/DoubtingStore.swift",
+           "guard [.notFound, .badRange, .badAnswer]", "guard !MUTANT, [.notFound, .badRange, .badAnswer]", SPOILT),
+    mutant("a part that does not open is damaged", "Repositories/Packs/PackFrames.swift",
+           "where error.isDamage {", "where !MUTANT && error.isDamage {", SPOILT),
+    mutant("a node that does not open is damaged", "Repositories/Restoring/FrameFetch.swift",
+           "where problem.isDamage {", "where !MUTANT && problem.isDamage {", SPOILT),
+    mutant("a frame that does not open is damaged", "Repositories/Restoring/WaveDecoder.swift",
+           "where problem.isDamage {", "where !MUTANT && problem.isDamage {", SPOILT),
+    mutant("a name that may not last stays", "Operations/Restoring/RestoredFile.swift",
+           "guard rename(path, temporaryPath) != 0 else", "guard MUTANT || rename(path, temporaryPath) != 0 else", (r"OperationsTests\.Publish", "OperationsTests")),
     mutant("lost by one look", "Repositories/Chains/LostVersions.swift",
            "guard let bytes = try await store.present(name.objectName) else", "guard !MUTANT, let bytes = try await store.present(name.objectName) else", (r"OperationsTests\.ForgetLost", *COMMANDS)),
     mutant("taken back and unreadable", "Repositories/Chains/Forgotten.swift",

@@ -38,10 +38,7 @@ struct ManifestsLook: Sendable {
     }
     let names = ChainListing(chain: chain, objects: listed).versions
     let read = try await bounded(names, atOnce: repository.store.traits.concurrency) { name in
-      let read = try await Self.read(name, repository)
-      // One bad answer says nothing of the object: the second one counts.
-      if case .failure = read { return try await Self.read(name, repository).held(in: spool) }
-      return try read.held(in: spool)
+      try await Self.read(name, repository).held(in: spool)
     }
     for (name, result) in zip(names, read) {
       if let manifest = try? result.get() { held[name] = manifest }

@@ -28,7 +28,7 @@ struct OpeningObjects {
     {
       unknown += 1
     }
-    let bytes = try await present(name.objectName) { $0 == expected }
+    let bytes = try await repository.store.present(name.objectName)
     guard bytes != expected else { return }
     lacksFile = true
     let hint = "`sealift repair` stores it anew."
@@ -70,7 +70,7 @@ struct OpeningObjects {
     guard let prefix = names.first?.prefix, prefix != Layout.slots else { return nil }
     if prefix == Layout.keyrings, let keyring = repository.keyring { return keyring }
     for name in NumberedName.newestFirst(names) where sizes[name] == name.length {
-      let bytes = try await present(name.objectName) { flaw(of: $0, name) == nil }
+      let bytes = try await repository.store.present(name.objectName)
       if let bytes, flaw(of: bytes, name) == nil { return name }
     }
     return nil
@@ -90,7 +90,7 @@ struct OpeningObjects {
         broken.append((name, .cut))
         continue
       }
-      let bytes = try await present(name.objectName) { flaw(of: $0, name) == nil }
+      let bytes = try await repository.store.present(name.objectName)
       let kind: CheckFinding.Kind? = if let bytes { flaw(of: bytes, name) } else { .damaged }
       switch kind {
       case nil:
@@ -116,12 +116,6 @@ struct OpeningObjects {
       let other = Self.twin(of: names[0]).objectName
       note(CheckFinding(other, .missing, "\(Self.title(names[0].prefix)) has only one copy", hint: Self.hint))
     }
-  }
-
-  /// Asks once more when the bytes are not what they should be: one bad answer says nothing of the object.
-  private func present(_ name: ObjectName, _ isWhole: ([UInt8]) -> Bool) async throws -> [UInt8]? {
-    let bytes = try await repository.store.present(name)
-    return bytes.map(isWhole) == true ? bytes : try await repository.store.present(name)
   }
 
   /// What is wrong with the bytes of a copy; `nil` when it is authentic.

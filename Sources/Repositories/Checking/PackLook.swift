@@ -3,9 +3,6 @@ import Storage
 
 /// What one pack says of itself: its directory, and its nodes, decoded. Its pages are not looked at.
 struct PackLook: Sendable {
-  /// Neighbours that lie this close are fetched together.
-  private static let gap = 128 << 10
-
   let entry: PackEntry
   /// `nil` when the pack is lost: nothing in it can be read.
   private(set) var directory: Directory?
@@ -58,30 +55,17 @@ struct PackLook: Sendable {
   ) async throws {
     let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
     let decoder = FrameDecoder(keys: repository.keys)
-    for group in Self.groups(of: directory) {
-      let (first, last) = (directory.frames[group[0]], directory.frames[group[group.count - 1]])
+    let nodes = directory.frames.indices.filter { directory.frames[$0].type == .node }
+    for (stretch, indices) in directory.stretches(of: nodes) {
       let bytes: [UInt8]
-      do { bytes = try await frames.sealed(first, through: last) } catch let error where error.isDamage { continue }
-      for index in group {
+      do { bytes = try await frames.sealed(in: stretch.range) } catch let error where error.isDamage { continue }
+      for index in indices {
         let record = directory.frames[index]
-        let start = record.offset - first.offset
-        let sealed = bytes[start..<start + Int(record.sealedLength)]
-        let plain = try? decoder.decode(sealed, record: record, index: index, objectKeys: keys, prefix: nil)
-        if let plain { nodes[index] = try spool.add(plain).lowerBound }
+        let plain = try? decoder.decode(
+          stretch.sealed(record, in: bytes), record: record, index: index, objectKeys: keys, prefix: nil)
+        if let plain { self.nodes[index] = try spool.add(plain).lowerBound }
       }
     }
-  }
-
-  /// Frames of nodes, those that lie close together in one group.
-  private static func groups(of directory: Directory) -> [[Int]] {
-    var groups: [[Int]] = []
-    var end = Int.min / 2
-    for (index, record) in directory.frames.enumerated() where record.type == .node {
-      if record.offset - end > gap || groups.isEmpty { groups.append([]) }
-      groups[groups.count - 1].append(index)
-      end = record.offset + Int(record.sealedLength)
-    }
-    return groups
   }
 }
 

@@ -46,9 +46,9 @@ struct PackReading: Sendable {
   /// - Parameter onProgress: bytes fetched since the last call.
   /// - Throws: `StoreError`, `.stateFolder`. What is wrong with a pack is a finding.
   func run(onProgress: @escaping @Sendable (Int) -> Void) async throws -> Outcome {
-    try await withThrowingTaskGroup(of: (Int, Fetched).self) { group in
+    try await withThrowingTaskGroup(of: (Int, FetchedObject).self) { group in
       var outcome = Outcome()
-      var fetched: [Int: Fetched] = [:]
+      var fetched: [Int: FetchedObject] = [:]
       var (begun, done) = (0, 0)
       while done < plan.jobs.count {
         try Task.checkCancellation()
@@ -70,102 +70,13 @@ struct PackReading: Sendable {
     }
   }
 
-  // MARK: Fetching
-
-  private struct Fetched: Sendable {
-    let job: ReadingPlan.Job
-    var directory: Directory?
-    var keys: ObjectKeys?
-    var manifest: StoredManifest?
-    /// Sealed, by the frame's index.
-    var sealed: [Int: ArraySlice<UInt8>] = [:]
-    var length = 0
-    var finding: CheckFinding?
+  private func fetch(_ job: ReadingPlan.Job, _ onProgress: (Int) -> Void) async throws -> FetchedObject {
+    try await FetchedObject(
+      job, of: frames, wanted: plan.wantedFrames(of: job), repository, chain: chain, spool: spool, onProgress)
   }
-
-  /// Asks once more before anything is called damaged: a page of a proxy, or an answer that came garbled, says nothing of
-  /// the pack. The second answer counts.
-  private func fetch(_ job: ReadingPlan.Job, _ onProgress: (Int) -> Void) async throws -> Fetched {
-    let first = try await fetchOnce(job, onProgress)
-    return first.finding == nil ? first : try await fetchOnce(job) { _ in }
-  }
-
-  private func fetchOnce(_ job: ReadingPlan.Job, _ onProgress: (Int) -> Void) async throws -> Fetched {
-    var fetched = Fetched(job: job)
-    if let manifest = job.manifest {
-      let opened = try manifest.open(in: spool, repository)
-      fetched.manifest = opened
-      fetched.directory = opened.object.directory
-      return fetched
-    }
-    guard let entry = frames.objects[Int(job.object)].entry else { return fetched }
-    let name = Layout.pack(entry.name, of: chain)
-    let reader = try PackReader(entry: entry, keys: repository.keys)
-    fetched.keys = reader.objectKeys
-    do {
-      if job.isWhole {
-        guard let bytes = try await repository.store.present(name) else {
-          fetched.finding = CheckFinding(name, .missing, "a pack is missing")
-          return fetched
-        }
-        fetched.length = bytes.count
-        onProgress(bytes.count)
-        fetched.finding = Self.problem(of: bytes, entry, name, repository)
-        guard bytes.count >= entry.directoryRange.upperBound else { return fetched }
-        let directory = try reader.openDirectory(Array(bytes[entry.directoryRange]))
-        fetched.directory = directory
-        for (index, record) in directory.frames.enumerated() {
-          fetched.sealed[index] = bytes[record.offset..<record.offset + Int(record.sealedLength)]
-        }
-      } else {
-        try await fetchParts(of: entry, into: &fetched)
-        onProgress(fetched.length)
-      }
-    } catch let error where error.isLater {
-      fetched.finding = fetched.finding ?? CheckFinding.later(name, "a pack")
-    } catch let error where error.isDamage {
-      fetched.finding = fetched.finding ?? CheckFinding(name, .damaged, "a pack cannot be read: \(error)")
-    }
-    return fetched
-  }
-
-  /// What is wrong with the bytes of a whole pack, if anything.
-  private static func problem(
-    of bytes: [UInt8], _ entry: PackEntry, _ name: ObjectName, _ repository: Repository
-  ) -> CheckFinding? {
-    guard bytes.count == Int(entry.length) else {
-      return CheckFinding(name, .cut, "a pack has \(bytes.count) bytes instead of \(entry.length)")
-    }
-    guard Digest.sha256(of: bytes) == entry.name else {
-      return CheckFinding(name, .damaged, "the bytes of a pack are not those its name says")
-    }
-    do {
-      _ = try OpenedObject.open(bytes, kind: .pack, name: nil, keys: repository.keys)
-      return nil
-    } catch let error where error.isLater {
-      return CheckFinding.later(name, "a pack")
-    } catch {
-      return CheckFinding(name, .damaged, "a pack cannot be opened: \(error)")
-    }
-  }
-
-  /// Only what frames of other packs rest on.
-  private func fetchParts(of entry: PackEntry, into fetched: inout Fetched) async throws {
-    let parts = PackFrames(entry, repository: repository, chain: chain, state: nil)
-    let directory = try await parts.directory()
-    fetched.directory = directory
-    for index in plan.wantedFrames(of: fetched.job) where directory.frames.indices.contains(index) {
-      let record = directory.frames[index]
-      let bytes = try await parts.sealed(record, through: record)
-      fetched.sealed[index] = bytes[...]
-      fetched.length += bytes.count
-    }
-  }
-
-  // MARK: Decoding
 
   /// - Returns: what is wrong with the object, if anything.
-  private func decode(_ fetched: Fetched) async throws -> CheckFinding? {
+  private func decode(_ fetched: FetchedObject) async throws -> CheckFinding? {
     var finding = fetched.finding
     let wanted = plan.wantedFrames(of: fetched.job)
     guard let directory = fetched.directory else {
@@ -176,7 +87,7 @@ struct PackReading: Sendable {
     var problem = try await decode(wanted, directory, fetched)
     // Parts have no hash of their own: only here it shows that they came garbled.
     if problem != nil, finding == nil, !fetched.job.isWhole {
-      let again = try await fetchOnce(fetched.job) { _ in }
+      let again = try await fetch(fetched.job) { _ in }
       finding = again.finding
       if let directory = again.directory { problem = try await decode(wanted, directory, again) }
     }
@@ -186,7 +97,7 @@ struct PackReading: Sendable {
   }
 
   /// - Returns: what is wrong with the first frame that is damaged, if any.
-  private func decode(_ wanted: [Int], _ directory: Directory, _ fetched: Fetched) async throws -> String? {
+  private func decode(_ wanted: [Int], _ directory: Directory, _ fetched: FetchedObject) async throws -> String? {
     var problem: String?
     for level in levels(of: wanted, directory) {
       let problems = try await decodeLevel(level, directory, fetched)
@@ -214,7 +125,8 @@ struct PackReading: Sendable {
     return levels
   }
 
-  private func decodeLevel(_ indices: [Int], _ directory: Directory, _ fetched: Fetched) async throws -> [String] {
+  private func decodeLevel(_ indices: [Int], _ directory: Directory, _ fetched: FetchedObject) async throws -> [String]
+  {
     let next = Locked(0)
     return try await withThrowingTaskGroup(of: [String].self) { group in
       for _ in 0..<min(Self.workers, indices.count) {
@@ -235,7 +147,7 @@ struct PackReading: Sendable {
 
   /// - Returns: what is wrong with this frame itself, if anything.
   private func decode(
-    _ index: Int, _ directory: Directory, _ fetched: Fetched, with decoder: FrameDecoder
+    _ index: Int, _ directory: Directory, _ fetched: FetchedObject, with decoder: FrameDecoder
   ) throws -> String? {
     guard let ordinal = frames.ordinal(fetched.job.object, UInt32(index)) else { return nil }
     let prefix: [UInt8]?

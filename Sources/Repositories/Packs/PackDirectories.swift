@@ -7,9 +7,10 @@ extension Repository {
     let reader = try PackReader(entry: entry, keys: keys)
     let keptName = entry.directoryName
     if let kept = state?.kept(keptName), let directory = try? reader.openDirectory(kept) { return directory }
-    let bytes = try await part(entry.directoryRange, of: entry, chain: chain)
-    let directory = try reader.openDirectory(bytes)
-    state?.keep(bytes, as: keptName)
-    return directory
+    return try await part(entry.directoryRange, of: entry, chain: chain) { bytes in
+      let directory = try reader.openDirectory(bytes)
+      state?.keep(bytes, as: keptName)
+      return directory
+    }
   }
 }

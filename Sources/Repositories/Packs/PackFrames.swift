@@ -19,10 +19,9 @@ struct PackFrames: Sendable {
     try await repository.directory(of: entry, chain: chain, state: state)
   }
 
-  /// The sealed bytes of frames `first … last`, in one request.
-  func sealed(_ first: FrameRecord, through last: FrameRecord) async throws -> [UInt8] {
-    let range = first.offset..<last.offset + Int(last.sealedLength)
-    return try await repository.part(range, of: entry, chain: chain)
+  /// What lies there of the pack, in one request.
+  func sealed(in range: Range<Int>) async throws -> [UInt8] {
+    try await repository.part(range, of: entry, chain: chain)
   }
 
   /// One unit of a frame that rests on nothing else, as nodes do.
@@ -30,10 +29,11 @@ struct PackFrames: Sendable {
     let directory = try await directory()
     guard directory.frames.indices.contains(index) else { throw Self.missing(index, entry) }
     let record = directory.frames[index]
-    let bytes = try await sealed(record, through: record)
     let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
-    let plain = try FrameDecoder(keys: repository.keys).decode(
-      bytes[...], record: record, index: index, objectKeys: keys, prefix: nil)
+    let plain = try await repository.part(record.sealedRange, of: entry, chain: chain) { bytes in
+      try FrameDecoder(keys: repository.keys).decode(
+        bytes[...], record: record, index: index, objectKeys: keys, prefix: nil)
+    }
     return try record.slice(plain, unit: unit)
   }
 
@@ -73,6 +73,18 @@ extension Repository {
       throw RepositoryError(.damaged, "the target gave \(bytes.count) of \(range.count) bytes of a pack")
     }
     return bytes
+  }
+
+  /// The same, opened. What does not open is asked for once more: parts have no hash of their own, and one bad answer says
+  /// nothing of the pack.
+  func part<Opened>(
+    _ range: Range<Int>, of entry: PackEntry, chain: ChainID, opening open: ([UInt8]) throws -> Opened
+  ) async throws -> Opened {
+    do {
+      return try open(try await part(range, of: entry, chain: chain))
+    } catch let error as SealError where error.isDamage {
+      return try open(try await part(range, of: entry, chain: chain))
+    }
   }
 }
 

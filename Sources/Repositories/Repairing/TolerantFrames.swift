@@ -103,7 +103,7 @@ struct TolerantFrames {
 
   private mutating func sealed(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
     guard let packed = frame.packed else { return [] }
-    let range = frame.record.offset..<frame.record.offset + Int(frame.record.sealedLength)
+    let range = frame.record.sealedRange
     let bytes = try await bytes(of: packed)
     return range.upperBound <= bytes.count ? bytes[range] : nil
   }

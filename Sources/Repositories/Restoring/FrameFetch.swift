@@ -20,12 +20,12 @@ struct FrameFetch: Sendable {
   func fetch(_ frames: [Frame]) async throws -> [FramePlace: ArraySlice<UInt8>] {
     let requests = Self.requests(for: frames)
     let answers = try await bounded(requests, atOnce: packs.repository.store.traits.concurrency) { [packs] request in
-      let range = request.stretch.range
-      let bytes = try await packs.repository.part(range, of: request.frames[0].entry, chain: packs.chain)
+      let stretch = request.stretch
+      let bytes = try await packs.repository.part(
+        stretch.range, of: request.frames[0].entry, chain: packs.chain)
       return request.frames.map { frame in
-        let start = frame.record.offset - range.lowerBound
-        let sealed = bytes[start..<start + Int(frame.record.sealedLength)]
-        return request.stretch.isThin ? ArraySlice(Array(sealed)) : sealed
+        let sealed = stretch.sealed(frame.record, in: bytes)
+        return stretch.isThin ? ArraySlice(Array(sealed)) : sealed
       }
     }
     var sealed: [FramePlace: ArraySlice<UInt8>] = [:]
@@ -36,24 +36,32 @@ struct FrameFetch: Sendable {
     return sealed
   }
 
-  private struct Request: Sendable {
-    /// Of one pack, ascending.
-    var frames: [Frame]
-    var stretch: Stretch
-  }
-
-  private static func requests(for frames: [Frame]) -> [Request] {
-    var requests: [Request] = []
-    for frame in frames.sorted(by: { $0.place < $1.place }) {
-      let range = frame.record.offset..<frame.record.offset + Int(frame.record.sealedLength)
-      let last = requests.count - 1
-      if last >= 0, requests[last].frames[0].place.pack == frame.place.pack, requests[last].stretch.take(range) {
-        requests[last].frames.append(frame)
-      } else {
-        requests.append(Request(frames: [frame], stretch: Stretch(range)))
+  /// The same, opened. What does not open is fetched once more: one bad answer says nothing of a pack.
+  func fetch<Opened>(
+    _ frames: [Frame], opening open: (Frame, ArraySlice<UInt8>) throws -> Opened
+  ) async throws -> [FramePlace: Opened] {
+    var opened: [FramePlace: Opened] = [:]
+    var spoilt: [Frame] = []
+    for (frame, sealed) in try await pairs(frames) {
+      do { opened[frame.place] = try open(frame, sealed) } catch let problem as SealError where problem.isDamage {
+        spoilt.append(frame)
       }
     }
-    return requests
+    for (frame, sealed) in try await pairs(spoilt) { opened[frame.place] = try open(frame, sealed) }
+    return opened
+  }
+
+  private func pairs(_ frames: [Frame]) async throws -> [(Frame, ArraySlice<UInt8>)] {
+    let sealed = try await fetch(frames)
+    return frames.compactMap { frame in sealed[frame.place].map { (frame, $0) } }
+  }
+
+  /// By pack, ascending.
+  private static func requests(for frames: [Frame]) -> [(stretch: Stretch, frames: [Frame])] {
+    let byPack = Dictionary(grouping: frames, by: \.place.pack).sorted { $0.key < $1.key }
+    return byPack.flatMap { _, frames in
+      Stretch.covering(frames.sorted { $0.place < $1.place }) { $0.record.sealedRange }
+    }
   }
 }
 

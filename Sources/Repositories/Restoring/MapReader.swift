@@ -105,7 +105,8 @@ struct MapReader: Sendable {
   /// Reads nodes; each frame that holds some is fetched and decoded once, neighbours by one request.
   private func nodes(at locations: ArraySlice<Location>) async throws -> [[UInt8]] {
     let places = Set(locations.map { FramePlace(pack: $0.pack, frame: $0.frame) }).sorted()
-    var found: [FramePlace: (record: FrameRecord, plain: [UInt8])] = [:]
+    typealias Found = (record: FrameRecord, plain: [UInt8])
+    var found: [FramePlace: Found] = [:]
     var wanted: [FrameFetch.Frame] = []
     let decoder = FrameDecoder(keys: packs.repository.keys)
     for place in places {
@@ -119,11 +120,10 @@ struct MapReader: Sendable {
         wanted.append(try await packs.frame(place))
       }
     }
-    let fetched = try await FrameFetch(packs).fetch(wanted)
-    for frame in wanted {
-      guard let sealed = fetched[frame.place] else { continue }
-      found[frame.place] = (frame.record, try frame.decode(sealed, with: decoder, prefix: nil))
+    let fetched = try await FrameFetch(packs).fetch(wanted) { frame, sealed in
+      Found(frame.record, try frame.decode(sealed, with: decoder, prefix: nil))
     }
+    found.merge(fetched) { _, fetched in fetched }
     return try locations.map { location in
       guard let frame = found[FramePlace(pack: location.pack, frame: location.frame)], frame.record.type == .node else {
         throw broken("points at something that is no node")
