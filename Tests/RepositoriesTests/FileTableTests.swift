@@ -52,4 +52,21 @@ import Testing
     let error = #expect(throws: RepositoryError.self) { try FileTable<UInt8>(capacity: 10, in: scratch.file("none")) }
     #expect(error?.code == .stateFolder)
   }
+
+  @Test func `frames are noted by pack, and those that are not there are blank`() throws {
+    let scratch = try Scratch()
+    let notes = try FrameNotes<Int>(-1, in: scratch.path)
+    let places = [(7, 0), (7, 2), (3, 0), (3, 4999), (0, 1)].map { FramePlace(pack: $0.0, frame: $0.1) }
+    for (pack, count) in [(7, 3), (3, 5000), (7, 9), (0, 2)] as [(UInt32, Int)] {
+      #expect(notes.hasRoom(for: pack) == (count == 9))
+      try notes.makeRoom(for: pack, frames: count)
+    }
+    for (number, place) in places.enumerated() { notes[place] = number }
+    for (number, place) in places.enumerated() { #expect(notes[place] == number) }
+    for (pack, frame) in [(7, 1), (7, 3), (3, 5000), (0, .max), (9, 0)] as [(UInt32, UInt32)] {
+      #expect(notes[FramePlace(pack: pack, frame: frame)] == -1)
+    }
+    notes[FramePlace(pack: 7, frame: 3)] = 5
+    #expect(notes[places[2]] == 2)
+  }
 }

@@ -21,6 +21,13 @@ struct VersionFrames: Sendable {
     return try frame(place, of: try await packs.open(place.pack))
   }
 
+  /// How many frames a pack of the version has.
+  /// - Throws: as of `frame`.
+  func frameCount(of pack: UInt32) async throws -> Int {
+    guard pack != UnitLocation.thisObject else { return manifest.object.directory.frames.count }
+    return try await packs.open(pack).directory.frames.count
+  }
+
   /// The frame, unless its directory has to be read first.
   func frameAtHand(_ place: FramePlace) throws -> Frame? {
     if place.pack != UnitLocation.thisObject { return try packs.kept(place.pack).map { try frame(place, of: $0) } }

@@ -84,7 +84,7 @@ package struct VersionReader: Sendable {
     for writer: MemberWriter? = nil,
     place: @escaping @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void
   ) async throws {
-    let planner = WavePlanner(plan, of: frames, limits: limits)
+    let planner = try WavePlanner(plan, of: frames, limits: limits, in: tableFolder)
     try await planner.findBases()
     let decoder = WaveDecoder(
       frames, bases: try ScratchFile(in: tableFolder), workers: Self.workers, proving: proving)

@@ -7,23 +7,30 @@ actor WavePlanner {
   private let frames: VersionFrames
   private let limits: RestoreWave.Limits
   private var cursor = 0
-  /// Frames that others rest on.
-  private var bases: Set<FramePlace> = []
-  /// Frames that are in a wave, or wait for one.
-  private var settled: [FramePlace: Settled] = [:]
+  private let notes: FrameNotes<Note>
   private var waiting: ArraySlice<RestoreWave.Step> = []
   /// Where the next base is put in the file of bases.
   private var nextSlot = 0
 
-  private struct Settled {
-    let depth: Int
-    let slot: Int
+  private struct Note: BitwiseCopyable {
+    /// Others rest on it.
+    var isBase = false
+    /// It is in a wave, or waits for one.
+    var isSettled = false
+    /// How many frames rest on each other below it.
+    var depth: UInt8 = 0
+    /// Where it is put in the file of bases.
+    var slot = 0
   }
 
-  init(_ plan: RestorePlan, of frames: VersionFrames, limits: RestoreWave.Limits) {
+  /// - Throws: `.stateFolder`.
+  init(
+    _ plan: RestorePlan, of frames: VersionFrames, limits: RestoreWave.Limits, in folder: String
+  ) throws(RepositoryError) {
     self.plan = plan
     self.frames = frames
     self.limits = limits
+    notes = try FrameNotes(Note(), in: folder)
   }
 
   /// Finds out which frames others rest on. Before the first wave.
@@ -61,20 +68,26 @@ actor WavePlanner {
   private func findBases(of place: FramePlace, above: Int) async throws {
     let frame = try await frame(place)
     guard above < Limits.depth || frame.bases.isEmpty else { throw FrameRecord.tooDeep() }
-    for base in frame.bases where bases.insert(base).inserted { try await findBases(of: base, above: above + 1) }
+    for base in frame.bases where !notes[base].isBase {
+      // It has to be there to be noted.
+      _ = try await self.frame(base)
+      notes[base].isBase = true
+      try await findBases(of: base, above: above + 1)
+    }
   }
 
   /// Lets a frame wait for its wave, after all it rests on, unless it was there before.
   /// - Parameter above: how many frames rest on each other above it: whoever has the key can make a frame rest on itself.
-  private func settle(_ place: FramePlace, above: Int) async throws -> Settled {
-    if let known = settled[place] { return known }
+  private func settle(_ place: FramePlace, above: Int) async throws -> Note {
+    let known = notes[place]
+    if known.isSettled { return known }
     let frame = try await frame(place)
     guard above < Limits.depth || frame.bases.isEmpty else { throw FrameRecord.tooDeep() }
     var depth = 0
     var prefix: [Range<Int>] = []
     for (run, base) in zip(frame.record.bases, frame.bases) {
       let below = try await settle(base, above: above + 1)
-      depth = max(depth, below.depth + 1)
+      depth = max(depth, Int(below.depth) + 1)
       let units = try await self.frame(base).record.range(of: run, like: frame.record)
       prefix.append(below.slot + units.lowerBound..<below.slot + units.upperBound)
     }
@@ -82,11 +95,11 @@ actor WavePlanner {
     guard prefix.reduce(0, { $0 + $1.count }) <= Limits.prefix else {
       throw RepositoryError(.damaged, "a delta rests on more than \(Limits.prefix) bytes")
     }
-    let slot = bases.contains(place) ? nextSlot : nil
+    let slot = notes[place].isBase ? nextSlot : nil
     if slot != nil { nextSlot += frame.record.plaintextLength }
     waiting.append(RestoreWave.Step(frame: frame, prefix: prefix, slot: slot, demands: plan.demands(of: place)))
-    let made = Settled(depth: depth, slot: slot ?? 0)
-    settled[place] = made
+    let made = Note(isBase: slot != nil, isSettled: true, depth: UInt8(depth), slot: slot ?? 0)
+    notes[place] = made
     if above > 0 { try await settleNeighbours(of: place) }
     return made
   }
@@ -109,11 +122,16 @@ actor WavePlanner {
   private static let reach = 1 << 20
 
   private func isWanted(_ place: FramePlace) -> Bool {
-    settled[place] == nil && (bases.contains(place) || plan.wants(place))
+    let note = notes[place]
+    return !note.isSettled && (note.isBase || plan.wants(place))
   }
 
+  /// A frame that there is, which has room for its note.
   private func frame(_ place: FramePlace) async throws -> VersionFrames.Frame {
-    if let frame = try frames.frameAtHand(place) { return frame }
-    return try await frames.frame(place)
+    let frame = if let atHand = try frames.frameAtHand(place) { atHand } else { try await frames.frame(place) }
+    if !notes.hasRoom(for: place.pack) {
+      try notes.makeRoom(for: place.pack, frames: try await frames.frameCount(of: place.pack))
+    }
+    return frame
   }
 }
