@@ -17,7 +17,7 @@ struct DoubtingStore: ObjectStore {
       let bytes = try await base.get(name, range: range)
       if range?.count == bytes.count || range == nil && Self.areNamed(bytes, name) { return bytes }
     } catch {
-      guard [.notFound, .badRange, .badAnswer].contains(error.code) else { throw error }
+      guard [.notFound, .badRange].contains(error.code) else { throw error }
     }
     return try await base.get(name, range: range)
   }

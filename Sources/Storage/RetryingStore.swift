@@ -81,6 +81,8 @@ package struct RetryingStore: ObjectStore {
     var failures = 0
     /// Answers that make no sense and may be better next time: no outage, however often they come.
     var oddities = 0
+    /// An answer was doubted.
+    var isDoubted = false
     /// When it failed for the first time.
     var began: Duration?
   }
@@ -93,6 +95,10 @@ package struct RetryingStore: ObjectStore {
         outage.succeeded(at: clock.now(), hadFailed: trouble.failures > 0, patience: policy.patience)
         return answer
       } catch {
+        if error.retry == .once, !trouble.isDoubted {
+          trouble.isDoubted = true
+          continue
+        }
         guard let pause = pause(after: error, &trouble) else { throw error }
         if outage.isNews(trouble.failures, at: clock.now(), first: policy.tries) {
           willRetry(Retry(error: error, failures: trouble.failures, pause: pause))

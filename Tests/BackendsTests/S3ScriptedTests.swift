@@ -229,7 +229,7 @@ import Testing
       let store = try store(server)
       let error = await storeError { _ = try await store.list(prefix: "") }
       #expect(error?.code == .badAnswer)
-      #expect(error?.retry == .never)
+      #expect(error?.retry == .once)
       #expect(server.requests.count == 1)
     }
   }

@@ -44,6 +44,18 @@ import Testing
     #expect(clock.waits == [.seconds(1), .seconds(2), .seconds(4), .seconds(5)])
   }
 
+  @Test(arguments: [1, 2])
+  func `an answer without sense is asked for once more, at once`(failures: Int) async throws {
+    let faulty = FaultyStore(memory)
+    memory.content = [name: [1, 2, 3]]
+    faulty.plan(.get, .failure(busy))
+    faulty.plan(.get, .failure(StoreError(.badAnswer, "a page", retry: .once)), times: failures)
+    let answer = try? await retrying(faulty).get(name, range: nil)
+    #expect(answer == (failures == 1 ? [1, 2, 3] : nil))
+    #expect(faulty.count(.get) == 3)
+    #expect(clock.waits == [.seconds(1)])
+  }
+
   @Test func `what cannot get better is not tried again`() async throws {
     let faulty = FaultyStore(memory)
     faulty.plan(.put, .failure(StoreError(.full, "no space")))

@@ -41,5 +41,5 @@ extension HTTPResponse {
 }
 
 extension StoreError {
-  static func strange(_ what: String) -> StoreError { StoreError(.badAnswer, what) }
+  static func strange(_ what: String) -> StoreError { StoreError(.badAnswer, what, retry: .once) }
 }

@@ -279,6 +279,6 @@ extension S3Store {
   private func unreadable(_ refusal: XMLRefusal) -> StoreError {
     StoreError(
       .badAnswer, "the listing of \(traits.location) was refused: \(refusal.reason)",
-      hint: "Check that the endpoint is that of an S3 server with ListObjectsV2.")
+      hint: "Check that the endpoint is that of an S3 server with ListObjectsV2.", retry: .once)
   }
 }

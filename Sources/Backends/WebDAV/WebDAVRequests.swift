@@ -117,7 +117,11 @@ struct WebDAVRequests: Sendable {
     switch response.status {
     case 207: break
     case 404: return nil
-    default: throw error(response, "\(location(path)) could not be looked at", for: .list)
+    default:
+      var error = error(response, "\(location(path)) could not be looked at", for: .list)
+      // A page, perhaps of what stands between.
+      if error.code == .badAnswer { error.retry = .once }
+      throw error
     }
     let answer: Multistatus
     do { answer = try Multistatus(response.body) } catch { throw refused(error, path) }
@@ -157,7 +161,9 @@ struct WebDAVRequests: Sendable {
     StoreError(
       .badAnswer, "what the server tells of \(location(path)) was refused: \(refusal.reason)",
       hint: refusal == .tooManyResources
-        ? Self.wayOutOfTooMany : "Check that the target's URL is one of WebDAV, and what stands between.")
+        ? Self.wayOutOfTooMany : "Check that the target's URL is one of WebDAV, and what stands between.",
+      // So many are as many the next time.
+      retry: refusal == .tooManyResources ? .never : .once)
   }
 
   private func unfinished(_ path: String) -> StoreError {

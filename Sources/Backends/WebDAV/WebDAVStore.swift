@@ -159,7 +159,7 @@ extension WebDAVStore {
   private func retryable(_ response: HTTPResponse, _ what: String) -> StoreError {
     var error = requests.error(response, what, for: .write)
     if response.status != 403 { error.code = .unavailable }
-    if error.retry == .never { error.retry = .later(after: nil) }
+    if [.never, .once].contains(error.retry) { error.retry = .later(after: nil) }
     return error
   }
 
