@@ -8,8 +8,8 @@ import Testing
 /// One answer that is not the target's: a page of a proxy, bytes that came garbled, a "not there" of a machine that has just
 /// begun. Whatever was asked for, what was pushed comes back all the same.
 @Suite struct SpoiltAnswerTests {
-  @Test(arguments: Spoilt.allCases)
-  func `a pull does not fail for one of them`(spoilt: Spoilt) async throws {
+  @Test(arguments: SpoilingStore.Spoilt.allCases)
+  func `a pull does not fail for one of them`(spoilt: SpoilingStore.Spoilt) async throws {
     let (road, source) = try await Self.made()
     var number = 0
     while true {
@@ -57,54 +57,4 @@ import Testing
     _ = try await Pull(road.withoutState(machine)).run(
       .latest(database: "app"), from: target, to: .file(machine.file("out.db")))
   }
-
-  enum Spoilt: CaseIterable {
-    case page
-    case shortPage
-    case garbled
-    case absent
-    case noSuchRange
-  }
-}
-
-/// Answers some reads with what is not there, and counts them.
-private final class SpoilingStore: ObjectStore {
-  private let base: MemoryStore
-  private let spoilt: SpoiltAnswerTests.Spoilt
-  private let meets: @Sendable (Int) -> Bool
-  private let state = Locked((gets: 0, met: 0))
-
-  init(_ base: MemoryStore, _ spoilt: SpoiltAnswerTests.Spoilt, meets: @escaping @Sendable (Int) -> Bool) {
-    (self.base, self.spoilt, self.meets) = (base, spoilt, meets)
-  }
-
-  /// Reads so far.
-  var gets: Int { state.withLock { $0.gets } }
-  var met: Int { state.withLock { $0.met } }
-  var traits: StoreTraits { base.traits }
-
-  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
-    let isMet = state.withLock { state in
-      defer { state.gets += 1 }
-      guard meets(state.gets) else { return false }
-      state.met += 1
-      return true
-    }
-    let bytes = try await base.get(name, range: range)
-    guard isMet else { return bytes }
-    switch spoilt {
-    case .page: return Array(String(repeating: "<p>Sign in</p>", count: bytes.count / 14 + 1).utf8.prefix(bytes.count))
-    case .shortPage: return Array("<p>Sign in</p>".utf8.prefix(bytes.count - 1))
-    case .garbled: return bytes.enumerated().map { $0.offset % 512 == 7 ? $0.element ^ 4 : $0.element }
-    case .absent: throw StoreError(.notFound, "there is no \(name)")
-    case .noSuchRange: throw StoreError(.badRange, "\(name) has 17 bytes")
-    }
-  }
-
-  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
-    try await base.put(body, at: name, ifAbsent: ifAbsent)
-  }
-  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
-  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
-  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }
