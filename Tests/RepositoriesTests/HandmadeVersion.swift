@@ -67,14 +67,23 @@ final class HandmadeVersion {
     return list
   }
 
+  /// The map of what was placed, which is one leaf.
+  func map() throws -> [UInt8] {
+    let leaves = PageMap.leaves(of: try list(runs), placed: [])
+    precondition(leaves.count == 1)
+    return leaves[0]
+  }
+
   /// Seals the manifest of a version whose database has that content, and further members.
   /// - Parameters:
+  ///   - mapHolder: a pack whose first frame is the map.
   ///   - riders: frames of pages in the manifest itself, from index 0 on; their base packs in `riderBases`.
   ///   - decoded: what it says that restoring it decodes, in bytes, and what it fetches.
   ///   - coreExtensions: what the core ends with, counted; `bodyExtensions` the same of the body.
   func manifest(
     image: [UInt8], companions: [(member: Core.Member, blocks: [[UInt8]])] = [], sequence: UInt64 = 1,
-    previous: Digest = .zero, tableIn holder: PackEntry? = nil, table packs: [PackEntry]? = nil,
+    previous: Digest = .zero, tableIn holder: PackEntry? = nil, mapIn mapHolder: PackEntry? = nil,
+    table packs: [PackEntry]? = nil,
     riders: [EncodedFrame] = [], riderBases: [Digest] = [], decoded: UInt64 = 0, fetched: UInt64 = 0,
     coreExtensions: [UInt8] = [0, 0], bodyExtensions: [UInt8] = [0, 0]
   ) async throws -> StoredManifest {
@@ -88,10 +97,9 @@ final class HandmadeVersion {
       return frame - 1
     }
     let table = ride([PackTableLeaf(entries: packs ?? self.packs).encode()], .node)
-    let leaves = PageMap.leaves(of: try list(runs), placed: [])
-    let leafFrame = ride(leaves, .node)
-    precondition(leaves.count == 1)
-    var maps = [ManifestBody.MapRoot(depth: 1, location: Location(pack: 0, frame: leafFrame, unit: 0))]
+    let leafFrame = ride([try map()], .node)
+    let leaf = Location(pack: mapHolder?.number ?? 0, frame: mapHolder == nil ? leafFrame : 0, unit: 0)
+    var maps = [ManifestBody.MapRoot(depth: 1, location: leaf)]
     for (_, blocks) in companions where !blocks.isEmpty {
       let content = ride(blocks, .block)
       let run = UnitRun(location: UnitLocation(pack: 0, frame: content, unit: 0), count: UInt16(blocks.count))

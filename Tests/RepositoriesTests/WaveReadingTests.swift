@@ -145,6 +145,25 @@ import Testing
     }
   }
 
+  @Test func `whatever of a version comes garbled is asked for once more`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let image = home.noise(4096, seed: 1)
+    try await made.pack([made.raw([image])])
+    made.place(pack: 1, frame: 0, count: 1)
+    let map = try await made.pack([made.raw([try made.map()], .node)])
+    let manifest = try await made.manifest(image: image, mapIn: map)
+    var number = 0
+    while true {
+      let store = SpoilingStore(home.store, .garbled) { [number] in $0 == number }
+      #expect(try await home.read(manifest, from: store) == image)
+      guard store.met == 1 else { break }
+      number += 1
+    }
+    // The manifest, two directories, the map, and the page.
+    #expect(number == 5)
+  }
+
   /// Who restores holds in memory what a request brings, wanted or not.
   @Test(arguments: [1, 2, 5, 20, 40]) func `of a thin selection little more is fetched than is wanted`(every: Int) {
     let (length, count) = (4096, 20_000)
