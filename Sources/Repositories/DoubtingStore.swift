@@ -1,8 +1,9 @@
 import Sealing
 import Storage
 
-/// Asks once more for an object whose bytes are not those that its name says, and for a part that is said not to be there:
-/// a page of a proxy, or an answer that came garbled, says nothing of the object. The second answer counts, whatever it is.
+/// Asks once more for an object whose bytes are not those that its name says, and for what is said not to be there, or to be
+/// shorter: a page of a proxy, or an answer that came garbled, says nothing of the object. The second answer counts,
+/// whatever it is.
 ///
 /// Parts have no hash: whoever opens one asks again (`Repository.part`, `WaveDecoder`).
 struct DoubtingStore: ObjectStore {

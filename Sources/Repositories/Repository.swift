@@ -39,8 +39,8 @@ package struct Repository: Sendable {
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
     state: String? = nil, lackingFile: Bool = false
   ) async throws -> Repository {
-    let asked = store
-    let store = DoubtingStore(store)
+    let bare = store
+    let store = DoubtingStore(bare)
     async let slotListing = store.list(prefix: Layout.slots)
     async let keyringListing = store.list(prefix: Layout.keyrings)
     async let configurationListing = store.list(prefix: Layout.configurations)
@@ -70,7 +70,7 @@ package struct Repository: Sendable {
         let keys = SealingKeys(repository: candidate, keyring: keyring)
         try await checkConfiguration(configurations, keys: keys, at: store)
         opened.append(
-          Repository(store: asked, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
+          Repository(store: bare, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
       }
     }
     try await open(candidates, lacksFile: lacksFile)

@@ -19,7 +19,7 @@ final class CurlTransfer: @unchecked Sendable {
   private var answer: [UInt8] = []
   private var isTooLarge = false
   private var status = 0
-  /// Of a whole resource, which came instead of the part that is wanted.
+  /// Bytes that came of a whole resource, instead of the part that is wanted.
   private var passed = 0
   private var hasWanted = false
   /// The last answer refused the login: when there is a better one, another answer follows.
@@ -226,6 +226,7 @@ extension CurlTransfer {
     if !isTooLarge { answer.append(contentsOf: chunk) }
     return !isTooLarge
   }
+
   /// The whole resource comes, where a part of it was asked for.
   private var isWholeInstead: Bool {
     request.wanted != nil && status == 200 && !headers.contains { $0.name == "content-range" }

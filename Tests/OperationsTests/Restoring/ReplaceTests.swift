@@ -58,6 +58,24 @@ import Testing
     #expect(try home.dump(home.path) == home.pushed)
   }
 
+  /// The disk fails in the instant in which the new one has its name.
+  @Test func `where the new name cannot be made durable, the old database is in its place again`() async throws {
+    await #expect(processExitsWith: .success) {
+      let home = try await RestoreRoad(wal: true)
+      var restore = home.restore
+      restore.onReplace = {
+        guard FailingCalls.fail(.openFolder, with: EIO) else { fatalError("this kernel takes no filters") }
+      }
+      let request = Restore.Request(place: .file(home.path), mode: .replace)
+      let error = await #expect(throws: OperationError.self) {
+        try await restore.run(.latest(database: "app"), from: home.road.target, request)
+      }
+      #expect(error?.kind == .failed && error?.message.contains("the old database is") == false)
+      #expect(try home.dump(home.path) == home.now)
+      #expect(home.names.allSatisfy { !$0.contains(".before-") })
+    }
+  }
+
   @Test func `a folder that another program has locked is waited for, not without end`() async throws {
     let home = try await RestoreRoad(wal: false)
     let folder = open(home.road.scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
