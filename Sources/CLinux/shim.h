@@ -10,6 +10,12 @@ int syncfs(int descriptor);
 long syscall(long number, ...);
 enum { sl_from_current_folder = -100, sl_without_asking = 0x4000 };
 
+/* Takes room on the disk for a part of a file, whose content stays as it is: zeros, where nothing was written.
+   Where the file system cannot, nothing is done in its place. Returns 0, or -1 with errno. */
+static inline int sl_reserve(int descriptor, long long offset, long long length) {
+  return (int)syscall(__NR_fallocate, descriptor, 0, offset, length);
+}
+
 /* What is known here of the file that a path leads to, without asking a file server, which may be away for ever.
    Returns 0, or -1 with errno. */
 static inline int sl_known_file(const char *path, unsigned *mode, unsigned *major, unsigned *minor,

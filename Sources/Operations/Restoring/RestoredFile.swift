@@ -128,6 +128,11 @@ final class RestoredFile: MemberDestination {
 
   func noteComplete(below offset: Int) { note?.reach(offset) }
 
+  func reserve(_ range: Range<Int>) throws {
+    let problem = WholeTransfer.reserve(range, of: descriptor)
+    guard problem == 0 else { throw Self.failure("cannot write \(temporaryPath)", problem) }
+  }
+
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
     let problem = WholeTransfer.write(bytes, to: descriptor, at: offset)
     guard problem == 0 else { throw Self.failure("cannot write \(temporaryPath)", problem) }

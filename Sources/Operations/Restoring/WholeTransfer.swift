@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Reads and writes of a file that end when everything is done, however often the system interrupts them.
@@ -41,6 +42,15 @@ enum WholeTransfer {
       if got < 0, errno == EINTR { continue }
       guard got > 0 else { return got < 0 ? errno : EIO }
       done += got
+    }
+    return 0
+  }
+  /// Takes room on the disk for a part of a file; zeros stand there until something is written.
+  /// - Returns: 0, also where the file system cannot; `ENOSPC`, `EDQUOT`, or another error's number.
+  static func reserve(_ range: Range<Int>, of descriptor: Int32) -> Int32 {
+    while sl_reserve(descriptor, Int64(range.lowerBound), Int64(range.count)) != 0 {
+      if errno == EINTR { continue }
+      return [EOPNOTSUPP, ENOSYS].contains(errno) ? 0 : errno
     }
     return 0
   }

@@ -2,6 +2,10 @@
 ///
 /// Its parts are written, and read back, by several tasks at once.
 package protocol MemberDestination: Sendable {
+  /// This part is going to be written, in any order: takes room for it, where that can be had beforehand.
+  /// - Throws: on a full disk.
+  func reserve(_ range: Range<Int>) throws
+
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws
 
   /// Fills the buffer with what stands there now.
@@ -16,6 +20,7 @@ package protocol MemberDestination: Sendable {
 }
 
 extension MemberDestination {
+  package func reserve(_ range: Range<Int>) throws {}
   package var complete: Int { 0 }
   package func noteComplete(below offset: Int) {}
 }

@@ -5,6 +5,27 @@ struct MemberWriter: Sendable {
   let file: Core.FileContent
   let destination: any MemberDestination
 
+  /// Zeros between two parts that are written get room with them, unless there are more than this, in bytes.
+  private static let zerosAlong = 1 << 20
+
+  /// Lets the destination take room for what is going to be written. A full disk is met now, not in the middle; and what
+  /// is written in any order lies in one piece, and costs the system less.
+  /// - Parameter demands: in the order of the member.
+  func reserve(_ demands: FileTable<RestorePlan.Demand>) throws {
+    var part = 0..<0
+    for index in 0..<demands.count {
+      let start = Int(demands[index].memberUnit) * Int(file.unitSize)
+      let end = max(start, min(Int(file.length), start + Int(demands[index].count) * Int(file.unitSize)))
+      if !part.isEmpty, start - part.upperBound <= Self.zerosAlong {
+        part = part.lowerBound..<end
+      } else {
+        if !part.isEmpty { try destination.reserve(part) }
+        part = start..<end
+      }
+    }
+    if !part.isEmpty { try destination.reserve(part) }
+  }
+
   /// - Parameter body: gets each run of units with its bytes, for a place of the member.
   /// - Throws: `.damaged` when a map asks for what the frame does not have; what `body` throws.
   private func forEachRun(

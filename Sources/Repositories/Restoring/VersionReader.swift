@@ -58,7 +58,7 @@ package struct VersionReader: Sendable {
     let writer = MemberWriter(file: file, destination: destination)
     let proofs = try UnitProofs(of: file, in: destination, keys: repository.keys, tables: tableFolder)
     async let directories: Void = packs.prefetchDirectories()
-    let plan = try await plan(file, from: start, MapReader(manifest: manifest, packs: packs), root, proofs)
+    let plan = try await plan(for: writer, from: start, MapReader(manifest: manifest, packs: packs), root, proofs)
     try await directories
 
     try await decode(plan, of: frames, limits, proving: false, for: writer) { frame, demands in
@@ -85,7 +85,7 @@ package struct VersionReader: Sendable {
     place: @escaping @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void
   ) async throws {
     let planner = try WavePlanner(plan, of: frames, limits: limits, in: tableFolder)
-    try await planner.findBases()
+    try await planner.countBases()
     let decoder = WaveDecoder(
       frames, bases: try ScratchFile(in: tableFolder), workers: Self.workers, proving: proving)
     try await withThrowingTaskGroup(of: (Int, RestoreWave).self) { group in
@@ -128,8 +128,9 @@ package struct VersionReader: Sendable {
 
   /// Reads the member's map. What is zeros needs no frame, nor do the units before `start`: they stand there already.
   private func plan(
-    _ file: Core.FileContent, from start: Int, _ map: MapReader, _ root: ManifestBody.MapRoot, _ proofs: UnitProofs
+    for writer: MemberWriter, from start: Int, _ map: MapReader, _ root: ManifestBody.MapRoot, _ proofs: UnitProofs
   ) async throws -> RestorePlan {
+    let file = writer.file
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: tableFolder)
     proofs.noteStanding(0..<start)
     var unit = 0
@@ -148,6 +149,7 @@ package struct VersionReader: Sendable {
             memberUnit: UInt32(first)))
       }
     }
+    try writer.reserve(demands)
     return try RestorePlan(demands, in: tableFolder)
   }
 }

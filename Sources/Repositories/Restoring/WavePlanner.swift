@@ -8,19 +8,27 @@ actor WavePlanner {
   private let limits: RestoreWave.Limits
   private var cursor = 0
   private let notes: FrameNotes<Note>
-  private var waiting: ArraySlice<RestoreWave.Step> = []
-  /// Where the next base is put in the file of bases.
-  private var nextSlot = 0
+  private var waiting: ArraySlice<Waiting> = []
+  private var slots = BaseSlots()
 
   private struct Note: BitwiseCopyable {
-    /// Others rest on it.
-    var isBase = false
+    /// How many runs of others rest on it that are not settled yet.
+    var uses: UInt32 = 0
+    /// Those it rests on know of it.
+    var isCounted = false
     /// It is in a wave, or waits for one.
     var isSettled = false
     /// How many frames rest on each other below it.
     var depth: UInt8 = 0
     /// Where it is put in the file of bases.
     var slot = 0
+  }
+
+  /// What waits for its wave.
+  private struct Waiting {
+    let step: RestoreWave.Step
+    /// The bases that nobody reads after it.
+    var ended: [Range<Int>] = []
   }
 
   /// - Throws: `.stateFolder`.
@@ -33,9 +41,9 @@ actor WavePlanner {
     notes = try FrameNotes(Note(), in: folder)
   }
 
-  /// Finds out which frames others rest on. Before the first wave.
-  func findBases() async throws {
-    for index in 0..<plan.frames.count { try await findBases(of: plan.frames[index].place, above: 0) }
+  /// Finds out how many rest on each frame. Before the first wave.
+  func countBases() async throws {
+    for index in 0..<plan.frames.count { try await countBases(of: plan.frames[index].place, above: 0) }
   }
 
   /// The next wave, not fetched yet; `nil` after the last.
@@ -44,8 +52,9 @@ actor WavePlanner {
     try Task.checkCancellation()
     var wave = RestoreWave()
     while !wave.isFull(limits) {
-      if let step = waiting.popFirst() {
-        wave.add(step)
+      if let next = waiting.popFirst() {
+        wave.add(next.step)
+        slots.release(next.ended)
       } else if cursor < plan.frames.count {
         _ = try await settle(plan.frames[cursor].place, above: 0)
         cursor += 1
@@ -54,6 +63,7 @@ actor WavePlanner {
       }
     }
     wave.firstMissing = firstMissing
+    slots.closeWave()
     return wave.levels.isEmpty ? nil : wave
   }
 
@@ -61,18 +71,20 @@ actor WavePlanner {
   /// order of their least units, the next that is not looked at.
   private var firstMissing: UInt32 {
     let ahead = cursor < plan.frames.count ? plan.frames[cursor].memberUnit : .max
-    return waiting.reduce(ahead) { min($0, $1.demands.first?.memberUnit ?? .max) }
+    return waiting.reduce(ahead) { min($0, $1.step.demands.first?.memberUnit ?? .max) }
   }
 
   /// - Parameter above: how many frames rest on each other above it.
-  private func findBases(of place: FramePlace, above: Int) async throws {
+  private func countBases(of place: FramePlace, above: Int) async throws {
     let frame = try await frame(place)
     guard above < Limits.depth || frame.bases.isEmpty else { throw FrameRecord.tooDeep() }
-    for base in frame.bases where !notes[base].isBase {
+    guard !notes[place].isCounted else { return }
+    notes[place].isCounted = true
+    for base in frame.bases {
       // It has to be there to be noted.
       _ = try await self.frame(base)
-      notes[base].isBase = true
-      try await findBases(of: base, above: above + 1)
+      notes[base].uses += 1
+      try await countBases(of: base, above: above + 1)
     }
   }
 
@@ -95,13 +107,28 @@ actor WavePlanner {
     guard prefix.reduce(0, { $0 + $1.count }) <= Limits.prefix else {
       throw RepositoryError(.damaged, "a delta rests on more than \(Limits.prefix) bytes")
     }
-    let slot = notes[place].isBase ? nextSlot : nil
-    if slot != nil { nextSlot += frame.record.plaintextLength }
-    waiting.append(RestoreWave.Step(frame: frame, prefix: prefix, slot: slot, demands: plan.demands(of: place)))
-    let made = Note(isBase: slot != nil, isSettled: true, depth: UInt8(depth), slot: slot ?? 0)
-    notes[place] = made
+    let slot = notes[place].uses > 0 ? slots.take(frame.record.plaintextLength) : nil
+    let step = RestoreWave.Step(frame: frame, prefix: prefix, slot: slot, demands: plan.demands(of: place))
+    waiting.append(Waiting(step: step, ended: try await endUses(of: frame.bases)))
+    notes[place].isSettled = true
+    notes[place].depth = UInt8(depth)
+    notes[place].slot = slot ?? 0
+    let made = notes[place]
     if above > 0 { try await settleNeighbours(of: place) }
     return made
+  }
+
+  /// Notes that one more of those that rest on the bases is settled.
+  /// - Returns: where the bases lie that it was the last of.
+  private func endUses(of bases: [FramePlace]) async throws -> [Range<Int>] {
+    var ended: [Range<Int>] = []
+    for base in bases where notes[base].uses > 0 {
+      notes[base].uses -= 1
+      let note = notes[base]
+      guard note.uses == 0 else { continue }
+      ended.append(note.slot..<note.slot + (try await frame(base).record.plaintextLength))
+    }
+    return ended
   }
 
   /// Lets what lies beside a base in its pack, and is wanted anyway, wait for the same wave. A base may be from anywhere:
@@ -123,7 +150,7 @@ actor WavePlanner {
 
   private func isWanted(_ place: FramePlace) -> Bool {
     let note = notes[place]
-    return !note.isSettled && (note.isBase || plan.wants(place))
+    return !note.isSettled && (note.uses > 0 || plan.wants(place))
   }
 
   /// A frame that there is, which has room for its note.
