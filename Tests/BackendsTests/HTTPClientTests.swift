@@ -54,6 +54,19 @@ import Testing
     }
   }
 
+  /// Each line is progress: it is libcurl that gives up (since 8.3, and in Debian's 7.88).
+  @Test(arguments: [true, false]) func `headers that do not end are given up`(areInterim: Bool) async throws {
+    let line = areInterim ? "HTTP/1.1 100 Continue\r\n\r\n" : "X-More: \(String(repeating: "x", count: 1000))\r\n"
+    let lines = String(repeating: line, count: (2 << 20) / line.utf8.count)
+    let reply = Array(((areInterim ? "" : "HTTP/1.1 200 OK\r\n") + lines).utf8)
+    await withServer { _ in
+      ScriptedServer.Reply(bytes: reply, closes: true)
+    } _: { server in
+      let error = await storeError { _ = try await HTTPClient().send(get(server)) }
+      #expect(error?.message.contains("Too large response headers") == true)
+    }
+  }
+
   @Test func `nothing at the port is explained`() async throws {
     let port = await withServer({ _ in .status(200) }) { $0.port }
     let error = await storeError { _ = try await HTTPClient().send(HTTPRequest("GET", "http://127.0.0.1:\(port)/")) }

@@ -52,4 +52,20 @@ import Testing
       #expect(requests.refused(XMLRefusal("no"), "packs/").hint?.contains("`sealift prune --two-runs`") == false)
     }
   }
+
+  /// Each collection by itself is short enough.
+  @Test func `so does one of too many collections`() async throws {
+    try await withServer { request in
+      .status(207, [:], listing(request.target, files: 9))
+    } _: { server in
+      let address = try WebAddress("http://127.0.0.1:\(server.port)/dav")
+      var store = WebDAVStore(
+        WebDAVConfiguration(address: address, user: nil, password: nil), now: { 0 })
+      store.mostListed = 8
+      let error = await storeError { _ = try await store.list(prefix: "packs/") }
+      #expect(error?.code == .badAnswer && error?.message.contains("more than 8 objects") == true)
+      store.mostListed = 9
+      #expect(try await store.list(prefix: "packs/").count == 9)
+    }
+  }
 }

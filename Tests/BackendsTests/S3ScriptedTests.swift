@@ -266,6 +266,17 @@ import Testing
     #expect(error != nil && pages == 500)
   }
 
+  @Test func `a listing of more objects than can be held is refused`() throws {
+    let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket", prefix: "some/where")
+    var listing = S3Listing(configuration, prefix: "", mostObjects: 5)
+    var page = try S3ListingPage(Array(Self.listing([], next: "x", truncated: "true").utf8))
+    for number in 1...2 {
+      page.next = "t\(number)"
+      page.objects = (1...3).map { (key: configuration.key("a\(number)\($0)"), size: 1, stored: nil) }
+      if number == 1 { try listing.add(page) } else { #expect(throws: XMLRefusal.self) { try listing.add(page) } }
+    }
+  }
+
   @Test func `a listing cut on its second page is no short listing`() async throws {
     try await withServer { request in
       if request.number == 0 { return .status(200, [:], Self.listing(["some/where/a"], next: "2", truncated: "true")) }

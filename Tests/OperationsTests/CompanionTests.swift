@@ -658,6 +658,39 @@ import Testing
     try ledger.run("select 1")
   }
 
+  @Test func `what comes between a database and its -wal by its name alone is read by itself`() async throws {
+    let road = try await Road()
+    nonisolated(unsafe) let ledger = try ledger(road)
+    for number in 10..<50 { try write(road, "att/z.db-backups/\(number)") }
+    let source = try source(road, Companion("att"))
+    let folder = road.scratch.file("att/z.db-backups")
+    let readings = Locked<[String: Int]>([:])
+    let mostOpen = Locked(0)
+    let outcome = try await push(road, source, held: 0) { push in
+      push.companionHooks.reading = { path in
+        let reading = readings.withLock { readings in
+          readings[path, default: 0] += 1
+          return readings[path]
+        }
+        if path == "att/z.db-backups/17", reading == 1 { try? writeFile("\(folder)/17", Array("changed".utf8)) }
+        let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        let open = links.filter { link in
+          let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(link)")
+          return file?.hasPrefix("\(folder)/") == true
+        }
+        mostOpen.withLock { $0 = max($0, open.count) }
+      }
+    }
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    #expect(readings.withLock { $0.filter { $0.value != 1 } } == ["att/z.db-backups/17": 2])
+    #expect((1...2).contains(mostOpen.withLock { $0 }))
+    try ledger.run("select 1")
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/z.db-backups/17") == "changed" && pulled(road, "att/z.db-backups/49") == "content")
+    let (now, restored) = (road.scratch.file("att/z.db"), road.scratch.file("out.db.companions/att/z.db"))
+    #expect(try await dump(restored) == dump(now))
+  }
+
   @Test func `one that never holds still is told`() async throws {
     let road = try await Road()
     nonisolated(unsafe) let ledger = try ledger(road)

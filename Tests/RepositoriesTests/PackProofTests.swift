@@ -18,11 +18,10 @@ import Testing
     spoilt[1000] ^= 1
     var builder = ObjectBuilder(kind: .pack, keys: home.repository.keys, basePacks: [], random: systemRandom)
     builder.add(frame(spoilt))
-    let sealed = try builder.finish()
-    try PackStream.demand(sealed.bytes, holds: [frame(spoilt)], home.repository.keys)
-    let error = #expect(throws: RepositoryError.self) {
-      try PackStream.demand(sealed.bytes, holds: [frame(whole)], home.repository.keys)
-    }
+    let keys = home.repository.keys
+    let opened = try OpenedObject.open(try builder.finish().bytes, kind: .pack, name: nil, keys: keys)
+    try opened.demand(holding: [frame(spoilt)], keys)
+    let error = #expect(throws: RepositoryError.self) { try opened.demand(holding: [frame(whole)], keys) }
     #expect(error?.code == .damaged)
   }
 }

@@ -9,12 +9,12 @@ import Testing
 @Suite struct PruneRaceTests {
   /// Does something to the target right after the first manifest was put: the moment the protocol is made for.
   private final class Meddled: ObjectStore {
-    let base: MemoryStore
+    let base: any ObjectStore
     let traits: StoreTraits
     private let meddle: @Sendable () async -> Void
     private let done = Locked(false)
 
-    init(_ base: MemoryStore, _ meddle: @escaping @Sendable () async -> Void) {
+    init(_ base: any ObjectStore, _ meddle: @escaping @Sendable () async -> Void) {
       self.base = base
       self.meddle = meddle
       traits = base.traits
@@ -85,6 +85,27 @@ import Testing
     #expect(try await home.read(result.manifest) == image)
   }
 
+  /// The packs were stored anew, and the machine died before the manifest that names them had left.
+  @Test(arguments: [true, false])
+  func `what was being stored anew is whole after the next push, or as it was`(hasPacks: Bool) async throws {
+    let home = try await Home()
+    let image = home.image(pages: 500, seed: 10)
+    let late = LateStore(home.store, holding: "\(Layout.versions(of: home.chain))000000000001-0001")
+    let store = Meddled(late) { try? await home.deletePacks() }
+    await #expect(throws: StoreError.self) { try await home.push(image, at: store) }
+    #expect(late.names.count == 1)
+    if !hasPacks { try await home.deletePacks() }
+    let next = try await home.push(image + home.noise(4096, seed: 11))
+    #expect(next.manifest.name.sequence == 2)
+    #expect(Array(try await home.read(next.manifest).prefix(image.count)) == image)
+    let listing = ChainListing(chain: home.chain, objects: try await home.store.list(prefix: Layout.versions))
+    let first = try #require(try await home.repository.history(of: listing).versions.first)
+    #expect(first.sequence == 1 && first.revision == (hasPacks ? 1 : 0))
+    if hasPacks { #expect(try await home.read(home.repository.readManifest(first.name)) == image) }
+    #expect(try await home.repository.tombstones(of: home.chain, state: nil).isEmpty)
+    #expect(try ManifestAttempt(of: home.chain, in: home.state) == nil)
+  }
+
   @Test func `an older version's packs taken meanwhile are stored anew`() async throws {
     let home = try await Home()
     let image = home.image(pages: 500, seed: 3)
@@ -120,5 +141,11 @@ import Testing
     }
     let result = try await home.push(image + home.noise(4096, seed: 8))
     #expect(result.bytesNew < 65_536)
+  }
+}
+
+extension Home {
+  fileprivate func deletePacks() async throws {
+    for name in packs() { try await store.delete(Layout.pack(name, of: chain)) }
   }
 }

@@ -65,13 +65,18 @@ struct S3Listing {
 
   /// Pages in all, of mostly a thousand keys, after which a listing is taken for endless.
   private let mostPages: Int
+  private let mostObjects: Int
   /// Pages in a row without a new object after which a listing is taken for endless. A server may well have a few:
   /// deleted objects, keys that are not ours.
   static let mostPagesWithoutNews = 100
 
   /// - Parameter prefix: of names, without the target's own prefix.
-  init(_ configuration: S3Configuration, prefix: String, mostPages: Int = 50_000) {
+  init(
+    _ configuration: S3Configuration, prefix: String, mostPages: Int = 50_000,
+    mostObjects: Int = LongestListing.objects
+  ) {
     self.mostPages = mostPages
+    self.mostObjects = mostObjects
     self.configuration = configuration
     self.prefix = prefix
   }
@@ -91,6 +96,7 @@ struct S3Listing {
         hasForeign = true
       }
     }
+    guard found.count <= mostObjects else { throw XMLRefusal("it names more than \(mostObjects) objects") }
     pagesWithoutNews = found.count > before || hasForeign ? 0 : pagesWithoutNews + 1
     guard let token = page.next else { return }
     guard tokens.insert(token).inserted else { throw XMLRefusal("it goes round in a circle") }

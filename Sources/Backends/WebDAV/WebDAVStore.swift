@@ -9,6 +9,8 @@ package struct WebDAVStore: ObjectStore {
   private let requests: WebDAVRequests
   private let collections: Collections
   private let clock: StoreClock
+  /// Objects and collections in one listing. Tests make it small.
+  var mostListed = LongestListing.objects
 
   /// - Parameter now: seconds since 1970 UTC, for servers that name the date when to come back.
   package init(
@@ -80,7 +82,7 @@ package struct WebDAVStore: ObjectStore {
     // Level by level: one by one, a thousand chains would take a thousand round trips.
     var level = [parents.map { $0 + "/" }.joined()]
     while !level.isEmpty {
-      let seen = try await looks(into: level, for: prefix)
+      let seen = try await looks(into: level, for: prefix, besides: found.count)
       for look in seen { found += look.objects }
       level = seen.flatMap(\.collections)
     }
@@ -189,12 +191,15 @@ extension WebDAVStore {
   }
 
   /// What these collections hold, in their order. The first error ends the others.
-  private func looks(into paths: [String], for prefix: String) async throws(StoreError) -> [Look] {
+  /// - Parameter listed: objects that were found before.
+  private func looks(
+    into paths: [String], for prefix: String, besides listed: Int
+  ) async throws(StoreError) -> [Look] {
     let all = await withTaskGroup(
       of: (Int, Result<Look, StoreError>).self, returning: Result<[Look], StoreError>.self
     ) { group in
       var looks = [Look](repeating: Look(), count: paths.count)
-      var next = 0
+      var (next, listed) = (0, listed)
       while next < min(max(1, traits.concurrency), paths.count) {
         let index = next
         group.addTask { (index, await outcome(of: paths[index], for: prefix)) }
@@ -202,10 +207,16 @@ extension WebDAVStore {
       }
       for await (index, result) in group {
         switch result {
-        case .success(let look): looks[index] = look
+        case .success(let look):
+          looks[index] = look
+          listed += look.objects.count + look.collections.count
         case .failure(let error):
           group.cancelAll()
           return .failure(error)
+        }
+        guard listed <= mostListed else {
+          group.cancelAll()
+          return .failure(tooLong)
         }
         guard next < paths.count else { continue }
         let following = next
@@ -215,6 +226,10 @@ extension WebDAVStore {
       return .success(looks)
     }
     return try all.get()
+  }
+
+  private var tooLong: StoreError {
+    StoreError(.badAnswer, "\(traits.location) lists more than \(mostListed) objects, which are more than can be held")
   }
 
   private func outcome(of path: String, for prefix: String) async -> Result<Look, StoreError> {

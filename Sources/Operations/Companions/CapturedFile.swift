@@ -37,12 +37,16 @@ final class CapturedFile: CompanionFile {
   private static func status(
     _ held: HeldFiles.Held, _ path: String, _ events: CaptureEvents
   ) throws -> FileStatus {
-    var status = stat()
-    guard fstat(held.descriptor, &status) == 0 else {
+    guard let status = status(held) else {
       events.note(.unreadable, path)
       throw UnreadableCompanion()
     }
-    return FileStatus(status)
+    return status
+  }
+
+  private static func status(_ held: HeldFiles.Held) -> FileStatus? {
+    var status = stat()
+    return fstat(held.descriptor, &status) == 0 ? FileStatus(status) : nil
   }
 
   func read(_ range: Range<Int>) throws -> [UInt8] {
@@ -69,8 +73,9 @@ final class CapturedFile: CompanionFile {
     return bytes
   }
 
-  func isSettled() throws -> Bool {
-    let now = try Self.status(held, path, events)
+  func isSettled() -> Bool {
+    // Of a file that somebody else has just deleted on a file server, this can no longer be asked.
+    guard let now = Self.status(held) else { return false }
     return !hasEndedEarly.withLock { $0 } && now.size == opened.size && now.modified == opened.modified
       && now.changed == opened.changed
   }

@@ -200,6 +200,7 @@ package struct Push: Sendable {
     policy.settles = !request.dryRun
     var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
+    if !request.dryRun { try demandNotOvertaken(snapshot, by: session.newest) }
     // What is remembered is not the newest version any more, whatever comes of this: files may come to be as they were.
     let memory = SourceMemory.path(world, database, host: host, store: target.store.traits.identity)
     if !request.dryRun { StateFiles.remove(memory) }

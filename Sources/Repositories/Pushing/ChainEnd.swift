@@ -40,7 +40,8 @@ extension ChainEnd {
   /// Settles what became of the manifest that this machine tried to store last, so that its place in the chain can never
   /// be taken twice, however late it arrives (`Docs/Decisions/0014-attempts.md`).
   ///
-  /// Not there, but all its packs are: it is stored again, the very same object, and the chain goes on from it. Some of its
+  /// Not there, but all its packs are: it is stored again, the very same object, and the chain goes on from it; so is a new
+  /// revision of the newest version. Some of its
   /// packs are gone, or the target has no room for it: a tombstone covers its place, and the chain goes on behind that. Whether it became a version is not
   /// said here: that takes the checks before an acknowledgement.
   /// - Parameters:
@@ -52,9 +53,10 @@ extension ChainEnd {
     _ repository: Repository, _ presence: Presence, state: StateFolder, now: UInt64
   ) async throws -> ChainEnd {
     guard var attempt = try ManifestAttempt(of: listing.chain, in: state),
-      let manifest = try repository.attempted(attempt), let core = manifest.core,
-      isOpen(attempt, core, id: manifest.id)
+      let manifest = try repository.attempted(attempt), let core = manifest.core
     else { return self }
+    let isRevision = isRevision(attempt, id: manifest.id)
+    guard isRevision || isOpen(attempt, core, id: manifest.id) else { return self }
     guard core.sequence <= next.sequence else { throw cut(before: core.sequence, state) }
     if !attempt.isGivenUp, !presence.condemns(attempt.name.digest),
       let packs = try await repository.packs(of: manifest, state: state), presence.holds(packs),
@@ -62,6 +64,8 @@ extension ChainEnd {
     {
       return continued(by: manifest)
     }
+    // No place is open: that version stays as it is.
+    if isRevision { return self }
     // It may have arrived since, and somebody else may have been told of it.
     if !attempt.isGivenUp, try await hasArrived(attempt, repository) { return continued(by: manifest) }
     // Durable before the tombstone leaves: one that arrives late must not meet a version that somebody relies on.
@@ -82,6 +86,13 @@ extension ChainEnd {
       guard error.code == .full else { throw error }
       return false
     }
+  }
+
+  /// Whether the attempt is the newest version once more: its packs were taken from it before anybody was told of it, and
+  /// it was stored anew but for its manifest.
+  private func isRevision(_ attempt: ManifestAttempt, id: Digest) -> Bool {
+    guard let newest = history.newest, newest.id == id, !newestIsForgotten, !attempt.isGivenUp else { return false }
+    return attempt.name.revision > newest.name.revision && !listing.versions.contains(attempt.name)
   }
 
   /// Whether the chain ends before the attempt; or with it, though it was given up and its tombstone did not arrive.

@@ -34,7 +34,7 @@ package protocol CompanionFile: AnyObject, Sendable {
   /// Exactly that part; zeros where the file has come to end before.
   func read(_ range: Range<Int>) throws -> [UInt8]
   /// Whether it was left alone since it was opened.
-  func isSettled() throws -> Bool
+  func isSettled() -> Bool
   /// Told when it changed each time that it was read, and what was read last is kept all the same.
   func keptUnsettled()
 }

@@ -26,4 +26,11 @@ package enum ReadTogether {
     }
     return extent
   }
+
+  /// Whether the source is the database or one of its side files, and not only among them by its name: `lib.db-backups`
+  /// comes before `lib.db-wal`.
+  static func isOf(_ sources: ArraySlice<CompanionSource>, _ source: CompanionSource) -> Bool {
+    guard let first = sources.first, source.path != first.path else { return true }
+    return endings.contains { source.path == first.path + $0 }
+  }
 }

@@ -64,13 +64,20 @@ extension VersionWriter {
     var content = ContentWriter(
       frames: FrameMaker(.block, encoders: encoders, bases: context.bases, firstOrdinal: UInt32(packs.placed.count)),
       runs: RunList(in: table), fresh: fresh, gapLimit: 0)
-    var rest = sources[...]
+    try await readInGroups(sources[...], into: &read, &content, &context, onProgress: onProgress)
+    try await endFrames(of: &content)
+  }
+
+  private mutating func readInGroups(
+    _ sources: ArraySlice<CompanionSource>, into read: inout ReadMembers, _ content: inout ContentWriter,
+    _ context: inout Context, onProgress: (Int) -> Void
+  ) async throws {
+    var rest = sources
     while !rest.isEmpty {
       let together = rest.prefix(ReadTogether.extent(of: rest))
       rest = rest.dropFirst(together.count)
       try await readTogether(together, into: &read, &content, &context, onProgress: onProgress)
     }
-    try await endFrames(of: &content)
   }
 
   /// Reads a file, or a database and what SQLite keeps beside it, again when one of them was not left alone until the last
@@ -82,13 +89,22 @@ extension VersionWriter {
     let (before, known) = (read.extent, context.earlier)
     for reading in 1...Self.readings {
       var files: [any CompanionFile] = []
-      for source in sources {
+      var rest = sources
+      while let source = rest.first {
         try Task.checkCancellation()
+        // By their names these come in between, and have nothing to do with the database.
+        let others = rest.prefix { !ReadTogether.isOf(sources, $0) }
+        guard others.isEmpty else {
+          rest = rest.dropFirst(others.count)
+          try await readInGroups(others, into: &read, &content, &context, onProgress: onProgress)
+          continue
+        }
+        rest = rest.dropFirst()
         let file = try await self.read(source, into: &read, &content, &context, onProgress: onProgress)
         // What the -shm holds is made anew from the -wal.
         if let file, source.path != "\(sources.first?.path ?? "")-shm" { files.append(file) }
       }
-      let changed = try files.filter { try !$0.isSettled() }
+      let changed = files.filter { !$0.isSettled() }
       if changed.isEmpty { return }
       guard reading < Self.readings else { return changed.forEach { $0.keptUnsettled() } }
       read.cut(to: before)

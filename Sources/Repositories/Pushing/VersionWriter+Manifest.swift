@@ -15,6 +15,7 @@ extension VersionWriter {
       chain: body.chain, sequence: body.sequence, revision: body.revision, length: sealed.bytes.count,
       digest: sealed.name)
     let opened = try repository.openManifest(sealed.bytes, name: name)
+    try opened.object.demand(holding: frames, repository.keys)
     if !dryRun {
       if body.state == .complete { try onManifest(ManifestAttempt(name, sealed.bytes)) }
       try await repository.store.put(
