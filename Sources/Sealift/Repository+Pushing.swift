@@ -34,7 +34,8 @@ extension Repository {
   ///     complete, what it throws is ignored. Called on any thread.
   /// - Throws: `SealiftError` of kind `sourceUnreadable`, `pushInProgress`, `wrongKey`, `verificationFailed`, `usage`,
   ///   `failed`; `CancellationError`; or what `progress` threw. With the code `sourceDamaged` the database has failed
-  ///   SQLite's check: it was pushed all the same, as it is, and flagged (``Version/isDamaged``).
+  ///   SQLite's check: it was pushed all the same, as it is, and flagged (``Version/isDamaged``). With the code
+  ///   `overtaken` another push has put a newer version there while this one worked, and this copy was left out.
   @discardableResult
   public func push(
     _ database: Database, tags: [String] = [], note: String = "",

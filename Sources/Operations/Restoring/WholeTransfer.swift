@@ -46,11 +46,11 @@ enum WholeTransfer {
     return 0
   }
   /// Takes room on the disk for a part of a file; zeros stand there until something is written.
-  /// - Returns: 0, also where the file system cannot; `ENOSPC`, `EDQUOT`, or another error's number.
+  /// - Returns: 0, `ENOSPC` or `EDQUOT`. Where the file system cannot, or may not, whoever writes will see what comes of it.
   static func reserve(_ range: Range<Int>, of descriptor: Int32) -> Int32 {
     while sl_reserve(descriptor, Int64(range.lowerBound), Int64(range.count)) != 0 {
       if errno == EINTR { continue }
-      return [EOPNOTSUPP, ENOSYS].contains(errno) ? 0 : errno
+      return [ENOSPC, EDQUOT].contains(errno) ? errno : 0
     }
     return 0
   }
