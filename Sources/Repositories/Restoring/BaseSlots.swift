@@ -6,29 +6,30 @@ struct BaseSlots {
   private static let grain = 64 << 10
 
   private var end = 0
+  /// What was taken, and how long it is.
+  private var rooms: [Int: Int] = [:]
   /// By their length, those that may be taken.
   private var free: [Int: [Int]] = [:]
   /// Those whose last reader is in the wave that is being made: it reads them when it is decoded, so they may be taken
   /// for a later one.
-  private var ending: [Range<Int>] = []
+  private var ending: [Int] = []
 
   /// - Parameter length: in bytes.
   /// - Returns: the offset in the file.
   mutating func take(_ length: Int) -> Int {
-    let room = Self.room(for: length)
-    if let slot = free[room]?.popLast() { return slot }
-    defer { end += room }
-    return end
+    let room = max(1, (length + Self.grain - 1) / Self.grain) * Self.grain
+    let slot = free[room]?.popLast() ?? end
+    if slot == end { end += room }
+    rooms[slot] = room
+    return slot
   }
 
   /// Gives back what was taken, which nobody reads any more but who is in the wave that is being made, or in one before.
-  mutating func release(_ bases: [Range<Int>]) { ending += bases }
+  mutating func release(_ slots: [Int]) { ending += slots }
 
   /// The wave is complete: what is taken from now on is for later ones.
   mutating func closeWave() {
-    for base in ending { free[Self.room(for: base.count), default: []].append(base.lowerBound) }
+    for slot in ending { if let room = rooms.removeValue(forKey: slot) { free[room, default: []].append(slot) } }
     ending = []
   }
-
-  private static func room(for length: Int) -> Int { (length + grain - 1) / grain * grain }
 }

@@ -27,8 +27,8 @@ actor WavePlanner {
   /// What waits for its wave.
   private struct Waiting {
     let step: RestoreWave.Step
-    /// The bases that nobody reads after it.
-    var ended: [Range<Int>] = []
+    /// Places in the file of bases that nobody reads after it.
+    let ended: [Int]
   }
 
   /// - Throws: `.stateFolder`.
@@ -76,15 +76,14 @@ actor WavePlanner {
 
   /// - Parameter above: how many frames rest on each other above it.
   private func countBases(of place: FramePlace, above: Int) async throws {
+    guard !notes[place].isCounted else { return }
+    // It has to be there to be noted.
     let frame = try await frame(place)
     guard above < Limits.depth || frame.bases.isEmpty else { throw FrameRecord.tooDeep() }
-    guard !notes[place].isCounted else { return }
     notes[place].isCounted = true
     for base in frame.bases {
-      // It has to be there to be noted.
-      _ = try await self.frame(base)
-      notes[base].uses += 1
       try await countBases(of: base, above: above + 1)
+      notes[base].uses += 1
     }
   }
 
@@ -109,7 +108,7 @@ actor WavePlanner {
     }
     let slot = notes[place].uses > 0 ? slots.take(frame.record.plaintextLength) : nil
     let step = RestoreWave.Step(frame: frame, prefix: prefix, slot: slot, demands: plan.demands(of: place))
-    waiting.append(Waiting(step: step, ended: try await endUses(of: frame.bases)))
+    waiting.append(Waiting(step: step, ended: endUses(of: frame.bases)))
     notes[place].isSettled = true
     notes[place].depth = UInt8(depth)
     notes[place].slot = slot ?? 0
@@ -119,14 +118,12 @@ actor WavePlanner {
   }
 
   /// Notes that one more of those that rest on the bases is settled.
-  /// - Returns: where the bases lie that it was the last of.
-  private func endUses(of bases: [FramePlace]) async throws -> [Range<Int>] {
-    var ended: [Range<Int>] = []
+  /// - Returns: the places of those that it was the last of.
+  private func endUses(of bases: [FramePlace]) -> [Int] {
+    var ended: [Int] = []
     for base in bases where notes[base].uses > 0 {
       notes[base].uses -= 1
-      let note = notes[base]
-      guard note.uses == 0 else { continue }
-      ended.append(note.slot..<note.slot + (try await frame(base).record.plaintextLength))
+      if notes[base].uses == 0 { ended.append(notes[base].slot) }
     }
     return ended
   }
