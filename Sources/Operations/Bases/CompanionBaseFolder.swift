@@ -12,7 +12,7 @@ struct CompanionBaseFolder {
   private let path: String
   private let limit: Int
 
-  /// - Parameter limit: of the bases of all databases, in bytes.
+  /// - Parameter limit: of the images of all databases, in bytes.
   /// - Returns: `nil` when there can be no such folder.
   init?(_ path: String, limit: Int) {
     guard (try? StateFiles.makeFolder(path)) != nil else { return nil }
