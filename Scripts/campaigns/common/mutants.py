@@ -647,6 +647,8 @@ MUTANTS = [
            "guard found.count <= mostObjects else", "guard MUTANT || found.count <= mostObjects else", (r"BackendsTests\.S3Scripted", "BackendsTests")),
     mutant("any number of collections", "Backends/WebDAV/WebDAVStore.swift",
            "guard listed <= mostListed else", "guard MUTANT || listed <= mostListed else", (r"BackendsTests\.LongListing", "BackendsTests")),
+    mutant("what is kept takes all the room", "Operations/Restoring/RestoredFile+Keeping.swift",
+           "guard isUntouched || ftruncate", "guard MUTANT || isUntouched || ftruncate", (r"OperationsTests\.Resumed", "OperationsTests")),
     mutant("leftovers of any mode", "Operations/Restoring/FetchNote.swift",
            "status.st_mode == S_IFREG | 0o600 &&", "(MUTANT || status.st_mode == S_IFREG | 0o600) &&", (r"OperationsTests\.Resumed", r"RepositoriesTests\.Resumed", "RepositoriesTests", "OperationsTests")),
     mutant("leftovers with other names", "Operations/Restoring/FetchNote.swift",

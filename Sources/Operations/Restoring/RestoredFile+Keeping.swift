@@ -32,6 +32,8 @@ extension RestoredFile {
   func keep(atLeast least: Int) -> Int? {
     guard let note, isLocked, note.complete >= max(1, least), fchmod(descriptor, 0o600) == 0 else { return nil }
     note.begin(at: note.complete)
+    // Room was taken for all of it: what is not there yet gives it back.
+    guard isUntouched || ftruncate(descriptor, off_t(note.complete)) == 0 else { return nil }
     guard writeBack.mark() else { return nil }
     note.end()
     // As the next run will see it: some file systems take a mode and show another one.

@@ -23,6 +23,16 @@ import Testing
     #expect(try fileBytes(home.path) == fileBytes(again.file("out.db")))
   }
 
+  /// Room is taken for the whole file before anything is fetched. A file that lies about needs that of what is there.
+  @Test func `what is kept takes no more room than what was fetched`() async throws {
+    let home = try await ResumedRoad()
+    let (_, kept) = try await home.cut()
+    var status = stat()
+    try #require(stat(kept, &status) == 0)
+    #expect(Int(status.st_blocks) * 512 < home.size * 3 / 4)
+    #expect(try await home.goOn() < home.whole * 6 / 10)
+  }
+
   @Test func `cut again and again, it ends`() async throws {
     let home = try await ResumedRoad()
     for _ in 1...3 {
