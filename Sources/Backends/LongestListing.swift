@@ -3,3 +3,7 @@ enum LongestListing {
   /// 32 TiB of packs of 8 MiB.
   static let objects = 4 << 20
 }
+
+extension XMLRefusal {
+  static let tooManyResources = XMLRefusal("it lists too many objects")
+}

@@ -270,11 +270,13 @@ import Testing
     let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket", prefix: "some/where")
     var listing = S3Listing(configuration, prefix: "", mostObjects: 5)
     var page = try S3ListingPage(Array(Self.listing([], next: "x", truncated: "true").utf8))
-    for number in 1...2 {
-      page.next = "t\(number)"
-      page.objects = (1...3).map { (key: configuration.key("a\(number)\($0)"), size: 1, stored: nil) }
-      if number == 1 { try listing.add(page) } else { #expect(throws: XMLRefusal.self) { try listing.add(page) } }
+    func objects(_ numbers: ClosedRange<Int>) -> [(key: String, size: Int, stored: Int?)] {
+      numbers.map { (key: configuration.key("a\($0)"), size: 1, stored: nil) }
     }
+    (page.next, page.objects) = ("t1", objects(1...5))
+    try listing.add(page)
+    (page.next, page.objects) = ("t2", objects(6...6))
+    #expect(throws: XMLRefusal.tooManyResources) { try listing.add(page) }
   }
 
   @Test func `a listing cut on its second page is no short listing`() async throws {

@@ -96,7 +96,7 @@ struct S3Listing {
         hasForeign = true
       }
     }
-    guard found.count <= mostObjects else { throw XMLRefusal("it names more than \(mostObjects) objects") }
+    guard found.count <= mostObjects else { throw .tooManyResources }
     pagesWithoutNews = found.count > before || hasForeign ? 0 : pagesWithoutNews + 1
     guard let token = page.next else { return }
     guard tokens.insert(token).inserted else { throw XMLRefusal("it goes round in a circle") }

@@ -279,6 +279,9 @@ extension S3Store {
   private func unreadable(_ refusal: XMLRefusal) -> StoreError {
     StoreError(
       .badAnswer, "the listing of \(traits.location) was refused: \(refusal.reason)",
-      hint: "Check that the endpoint is that of an S3 server with ListObjectsV2.", retry: .once)
+      hint: refusal == .tooManyResources
+        ? "Set \"fork\": 1 for the database to begin a new chain; let `forget` and `prune` run long before."
+        : "Check that the endpoint is that of an S3 server with ListObjectsV2.",
+      retry: refusal == .tooManyResources ? .never : .once)
   }
 }

@@ -77,7 +77,3 @@ struct Multistatus: Sendable {
     }
   }
 }
-
-extension XMLRefusal {
-  static let tooManyResources = XMLRefusal("it lists too many objects")
-}
