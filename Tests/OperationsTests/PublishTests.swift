@@ -37,4 +37,19 @@ import Testing
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)
   }
+
+  /// The name is somebody else's by then.
+  @Test func `a file of somebody else's is not taken back`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    let file = try RestoredFile(for: path)
+    try file.setLength(3)
+    try file.publish()
+    try writeFile(scratch.file("other"), [7])
+    try #require(rename(scratch.file("other"), path) == 0)
+    _ = file.unnamed(after: OperationError(.failed, "the disk failed"))
+    file.withdraw()
+    file.discard()
+    #expect(try fileBytes(path) == [7])
+  }
 }

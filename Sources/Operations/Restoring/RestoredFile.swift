@@ -177,8 +177,11 @@ final class RestoredFile: MemberDestination {
 
   /// Takes back a name that may not last: whoever is told that it failed does not look for the file, and what was moved
   /// aside for it gets its place again.
-  private func unnamed(after error: any Error) -> any Error {
-    guard rename(path, temporaryPath) != 0 else {
+  func unnamed(after error: any Error) -> any Error {
+    var own = stat()
+    let isOurs = fstat(descriptor, &own) == 0 && FileIdentity(at: path) == FileIdentity(own)
+    // Somebody may have put a file of theirs in its place, which is not ours to move.
+    guard isOurs, rename(path, temporaryPath) != 0 else {
       hasName.withLock { $0 = false }
       return error
     }

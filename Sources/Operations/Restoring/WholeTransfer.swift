@@ -45,6 +45,7 @@ enum WholeTransfer {
     }
     return 0
   }
+
   /// Takes room on the disk for a part of a file; zeros stand there until something is written.
   /// - Returns: 0, `ENOSPC` or `EDQUOT`. Where the file system cannot, or may not, whoever writes will see what comes of it.
   static func reserve(_ range: Range<Int>, of descriptor: Int32) -> Int32 {
