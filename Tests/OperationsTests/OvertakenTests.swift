@@ -1,50 +1,74 @@
 import Operations
+import Snapshots
 import Storage
 import TestKit
 import Testing
 
 /// Between the copy and its turn at a target there may be hours: somebody else may have pushed there meanwhile.
 @Suite struct OvertakenTests {
-  private func push(_ road: Road, _ source: DatabaseSource, clock: Int64 = 0, meanwhile: Bool) async throws
-    -> Push.Outcome
-  {
-    var world = road.world
-    world.now = { [now = world.now] in UInt64(Int64(now()) + clock) }
-    var push = Push(world)
+  private static let hour: Int64 = 3_600_000
+
+  /// - Parameters:
+  ///   - clock: what this machine's clock is ahead of the time while the copy is taken, in milliseconds.
+  ///   - meanwhile: when the copy is taken, and has not been sent anywhere.
+  private func push(
+    _ road: Road, _ source: DatabaseSource, clock: Int64 = 0,
+    meanwhile: @escaping @Sendable () async throws -> Void = {}
+  ) async throws -> Push.Outcome {
+    var push = Push(road.world)
     push.take = { [take = push.take] in
-      let snapshot = try await take($0, $1)
-      guard meanwhile else { return snapshot }
-      try await road.change(source.path)
-      // The clock here counts seconds.
-      try await Task.sleep(for: .milliseconds(20))
-      #expect(try await road.push(source).failures.isEmpty)
-      try await Task.sleep(for: .milliseconds(1100))
+      var snapshot = try await take($0, $1)
+      snapshot.takenAt += clock
+      try await meanwhile()
       return snapshot
     }
     return try await push.run(Push.Request(database: source, targets: [road.target]))
   }
 
+  private func versions(_ road: Road) -> Int {
+    road.store.content.keys.count { $0.text.hasPrefix("versions/") }
+  }
+
   @Test func `an older copy does not come to stand on a newer version`() async throws {
     let road = try await Road()
     let source = DatabaseSource(name: "app", path: try road.database(rows: 50))
-    let outcome = try await push(road, source, meanwhile: true)
+    let outcome = try await push(road, source) {
+      try await road.change(source.path)
+      let other = try await road.push(source)
+      #expect(other.failures.isEmpty)
+    }
     let error = try #require(outcome.failures.first?.error)
     #expect(error.kind == .pushInProgress && error.code == "overtaken")
     let out = road.scratch.file("out.db")
     _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(out))
     #expect(try await dump(out) == dump(source.path))
-    #expect(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.count == 1)
+    #expect(versions(road) == 1)
     // The next one is of its own time.
     try await road.change(source.path)
-    #expect(try await push(road, source, meanwhile: false).failures.isEmpty)
-    #expect(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.count == 2)
+    #expect(try await push(road, source).failures.isEmpty)
+    #expect(versions(road) == 2)
   }
 
-  /// What was pushed while the clock was wrong must not keep anybody from pushing until then.
-  @Test func `a version of a time that is yet to come stops nobody`() async throws {
+  @Test func `what is there already is no older copy`() async throws {
     let road = try await Road()
     let source = DatabaseSource(name: "app", path: try road.database(rows: 50))
-    let outcome = try await push(road, source, clock: -3_600_000, meanwhile: true)
+    let outcome = try await push(road, source) {
+      let other = try await road.push(source)
+      #expect(other.failures.isEmpty)
+    }
+    #expect(outcome.failures.isEmpty && outcome.pushed.first?.unchanged == true)
+    #expect(versions(road) == 1)
+  }
+
+  /// Of a machine whose clock was ahead once, or that has just come up with the time of its last shutdown.
+  @Test(arguments: [(hour, Int64(0)), (Int64(0), -hour)])
+  func `a clock that was set keeps nobody from pushing`(before: Int64, now: Int64) async throws {
+    let road = try await Road()
+    let source = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    #expect(try await push(road, source, clock: before).failures.isEmpty)
+    try await road.change(source.path)
+    let outcome = try await push(road, source, clock: now)
     #expect(outcome.failures.isEmpty && outcome.pushed.first?.unchanged == false)
+    #expect(versions(road) == 2)
   }
 }

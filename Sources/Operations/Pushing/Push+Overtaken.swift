@@ -4,12 +4,13 @@ import Snapshots
 
 extension Push {
   /// While this copy was taken, and sent to other targets, another push may have put a newer one here: an older one must
-  /// not come to stand on top of it, as what is newest. A time that is yet to come proves nothing: the clock was set back.
+  /// not come to stand on top of it, as what is newest. A time that lies beyond this push proves nothing: the clock was set,
+  /// then or now.
   /// - Throws: `.pushInProgress` with the code `overtaken`.
   func demandNotOvertaken(_ snapshot: Snapshot, by newest: StoredManifest?) throws {
-    guard let newest, let time = newest.core?.time, time > UInt64(max(0, snapshot.takenAt)), time <= world.now() else {
-      return
-    }
+    guard let newest, let time = newest.core?.time else { return }
+    let takenAt = UInt64(max(0, snapshot.takenAt))
+    guard time > takenAt, .milliseconds(time - takenAt) <= began.duration(to: .now) else { return }
     throw OperationError(
       .pushInProgress, code: "overtaken",
       "version \(newest.id.hex.prefix(8)), which was pushed meanwhile, is newer than the copy that this push has taken",

@@ -69,12 +69,17 @@ package struct Push: Sendable {
   /// A pack is closed when it has come to so many bytes; tests push in small ones.
   package var packLength = PushSession.Policy.packLength
 
+  /// By a clock that nobody sets: what is pushed was copied since.
+  private(set) var began = ContinuousClock.now
+
   package init(_ world: World) { self.world = world }
 
   /// - Throws: what stops all targets alike: `.sourceUnreadable`, `.cancelled`. What stops one target only is in the outcome.
   package func run(_ request: Request) async throws -> Outcome {
     do {
-      var outcome = try await push(request)
+      var push = self
+      push.began = .now
+      var outcome = try await push.push(request)
       if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
       // What was acknowledged stays so, whatever comes of this.
       if outcome.pushed.contains(where: { !$0.dryRun }), let host = try? HostName.current(world) {
@@ -200,7 +205,6 @@ package struct Push: Sendable {
     policy.settles = !request.dryRun
     var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
-    if !request.dryRun { try demandNotOvertaken(snapshot, by: session.newest) }
     // What is remembered is not the newest version any more, whatever comes of this: files may come to be as they were.
     let memory = SourceMemory.path(world, database, host: host, store: target.store.traits.identity)
     if !request.dryRun { StateFiles.remove(memory) }
@@ -223,6 +227,7 @@ package struct Push: Sendable {
     let newest = session.newest
     let isFromElsewhere = session.newestIsFromElsewhere
     draft.lateCapture = { capture.remarks(after: newest) }
+    if !request.dryRun { draft.admit = { try demandNotOvertaken(snapshot, by: newest) } }
     let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
       world.reporter.progress(
         Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.expectedLength))

@@ -41,9 +41,9 @@ extension ChainEnd {
   /// be taken twice, however late it arrives (`Docs/Decisions/0014-attempts.md`).
   ///
   /// Not there, but all its packs are: it is stored again, the very same object, and the chain goes on from it; so is a new
-  /// revision of the newest version. Some of its
-  /// packs are gone, or the target has no room for it: a tombstone covers its place, and the chain goes on behind that. Whether it became a version is not
-  /// said here: that takes the checks before an acknowledgement.
+  /// revision of the newest version. Some of its packs are gone, or the target has no room for it: a tombstone covers its
+  /// place, and the chain goes on behind that. Whether it became a version is not said here: that takes the checks before an
+  /// acknowledgement.
   /// - Parameters:
   ///   - presence: of the chain's packs.
   ///   - now: milliseconds since 1970 UTC.

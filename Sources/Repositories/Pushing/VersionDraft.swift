@@ -21,6 +21,9 @@ package struct VersionDraft: Sendable {
   package var origin: Remarks.Origin?
   /// Shown the members as they were read, before anything says that the version exists. What it throws ends the push.
   package var demand: @Sendable ([Core.Member]) throws -> Void = { _ in }
+  /// Asked when all members were read, and are not what the newest version has: whether there may be a new one. What it
+  /// throws ends the push.
+  package var admit: @Sendable () throws -> Void = {}
   /// The database first.
   package var members: [MemberSource]
   /// What comes with it: asked for when all of `members` was read, so that a snapshot that was still being written is

@@ -119,6 +119,7 @@ struct VersionWriter: ~Copyable {
       guard draft.expectedCore == nil else { throw Deviation() }
       return nil
     }
+    try draft.admit()
     let cost = cost(of: placed)
     let refersToNothing = max(reach.depth, reach.ownDepth) < 0
     let needs = try await needs(cost, of: read)
