@@ -49,25 +49,35 @@ func openImage(_ path: String, _ watch: Watch, knowingChecks: Bool = false) thro
   connection.passedOver = laterSchema(ofImage: path)
   // Lets what can be read be read. Nobody writes to the image.
   if connection.passedOver != nil { try connection.execute("PRAGMA writable_schema=1") }
+  connection.limitCache()
   return connection
 }
 
 /// - Parameter pragma: `quick_check` or `integrity_check`.
 func check(_ connection: Connection, by pragma: String, _ watch: Watch) throws -> CheckOutcome {
-  let found = try outcome(connection, "PRAGMA \(pragma)", watch) ?? checkTables(connection, pragma, watch)
+  let found: CheckOutcome
+  switch try look(connection, "PRAGMA \(pragma)", watch) {
+  case .whole(let outcome): found = outcome
+  case .stopped: found = try checkTables(connection, pragma, watch)
+  }
   return connection.passedOver.map(found.passingOver) ?? found
 }
 
-/// Nil when the check needs what only the application has.
-private func outcome(_ connection: Connection, _ sql: String, _ watch: Watch) throws -> CheckOutcome? {
+private enum Look {
+  case whole(CheckOutcome)
+  /// By what only the application has, or can compute.
+  case stopped(SQLiteFailure)
+}
+
+private func look(_ connection: Connection, _ sql: String, _ watch: Watch) throws -> Look {
   do throws(SQLiteFailure) {
     let lines = try connection.rows(sql, limit: 100)
     if let failure = SQLiteFailure(failedReadIn: lines) { throw failure }
-    return lines == ["ok"] ? .ok : .damaged(lines)
+    return .whole(lines == ["ok"] ? .ok : .damaged(lines))
   } catch {
     if let refusal = watch.refusal { throw refusal }
-    if error.meansDamage { return .damaged([error.message]) }
-    if error.needsApplicationCode { return nil }
+    if error.meansDamage { return .whole(.damaged([error.message])) }
+    if error.stopsComputing { return .stopped(error) }
     throw error
   }
 }
@@ -77,18 +87,31 @@ private func checkTables(_ connection: Connection, _ pragma: String, _ watch: Wa
   let names = try connection.rows(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0", limit: .max)
   var unchecked: [String] = []
+  /// What this SQLite says of those that need nothing it has not, but whose values it cannot compute with.
+  var refused: [String] = []
   var damage: [String] = []
   for name in names {
-    switch try outcome(connection, "PRAGMA \(pragma)(\(quoted(name, by: "'")))", watch) {
-    case .damaged(let lines): damage += lines
-    case nil: unchecked.append(name)
-    default: break
+    switch try look(connection, "PRAGMA \(pragma)(\(quoted(name, by: "'")))", watch) {
+    case .whole(.damaged(let lines)): damage += lines
+    case .whole: break
+    case .stopped(let failure):
+      if failure.needsApplicationCode { unchecked.append(name) } else { refused.append("\(name) (\(failure.message))") }
     }
   }
   if !damage.isEmpty { return .damaged(Array(damage.prefix(100))) }
-  let tables = unchecked.isEmpty ? "" : ": \(unchecked.joined(separator: ", "))"
-  return .notCheckable(
-    "\(unchecked.count) of \(names.count) tables need collations or functions of their application\(tables)")
+  var reasons: [String] = []
+  if !unchecked.isEmpty || refused.isEmpty {
+    let tables = unchecked.isEmpty ? "" : ": \(unchecked.joined(separator: ", "))"
+    reasons.append(
+      "\(unchecked.count) of \(names.count) tables need collations or functions of their application\(tables)")
+  }
+  if !refused.isEmpty {
+    let version = String(cString: sqlite3_libversion())
+    reasons.append(
+      "\(refused.count) of \(names.count) tables hold what this SQLite (\(version)) cannot compute with: \(refused.joined(separator: ", "))"
+    )
+  }
+  return .notCheckable(reasons.joined(separator: "; "))
 }
 
 /// The same text as SQL reads it between marks: `'` for a text, `"` for a name. A mark is one whatever accent follows.

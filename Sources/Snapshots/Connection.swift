@@ -95,6 +95,11 @@ final class Connection {
     try demand(sl_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, nil))
   }
 
+  /// Holds no more pages than SQLite does by itself (2 MB): a database may ask for any number in its header
+  /// (`PRAGMA default_cache_size`), on purpose or because a byte of it has fallen over. Reads the schema; where that cannot be
+  /// read there is no cache to fill.
+  func limitCache() { try? execute("PRAGMA cache_size=-2000") }
+
   /// Ends a transaction, if there is one.
   func rollBack() {
     if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
@@ -120,13 +125,24 @@ final class Connection {
   }
 
   /// The first `count` bytes of the database file, without its -wal; fewer when it is shorter.
-  func leadingBytes(_ count: Int) -> [UInt8] {
+  func leadingBytes(_ count: Int) throws(SQLiteFailure) -> [UInt8] {
     guard let file = mainFile, let methods = file.pointee.pMethods else { return [] }
     var size: sqlite3_int64 = 0
-    guard methods.pointee.xFileSize(file, &size) == SQLITE_OK else { return [] }
+    try Self.demandDisk(methods.pointee.xFileSize(file, &size))
     let wanted = min(count, Int(size))
+    guard wanted > 0 else { return [] }
     var bytes = [UInt8](repeating: 0, count: wanted)
-    guard wanted > 0, methods.pointee.xRead(file, &bytes, Int32(wanted), 0) == SQLITE_OK else { return [] }
+    let code = methods.pointee.xRead(file, &bytes, Int32(wanted), 0)
+    // It was cut meanwhile.
+    guard code != Self.shortRead else { return [] }
+    try Self.demandDisk(code)
     return bytes
+  }
+
+  private static let shortRead = SQLITE_IOERR | (2 << 8)
+
+  private static func demandDisk(_ code: Int32) throws(SQLiteFailure) {
+    guard code != SQLITE_OK else { return }
+    throw SQLiteFailure(code: code, message: String(cString: sqlite3_errstr(code)))
   }
 }

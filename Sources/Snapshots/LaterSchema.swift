@@ -4,11 +4,14 @@ import CSQLite
 // then SQLite calls the database malformed before it has looked at a page of it.
 
 extension SQLiteFailure {
+  /// An application may also have built its SQLite with more columns than ours.
+  private static let laterWords = ["syntax error", "unrecognized token", "unknown table option", "too many columns"]
+
   /// An entry of the schema cannot be parsed: it is damaged, or of a later SQLite.
   var isOfUnparsedSchema: Bool {
     // malformed database schema (latest) - near "ORDER": syntax error
     primary == SQLITE_CORRUPT && message.hasPrefix("malformed database schema (")
-      && ["syntax error", "unrecognized token", "unknown table option"].contains { message.contains($0) }
+      && Self.laterWords.contains { message.contains($0) }
   }
 }
 

@@ -186,7 +186,7 @@ private final class LiveRestoreRun {
   /// What is another one after somebody else has written. In WAL mode SQLite itself has noticed when it took its lock; in
   /// rollback mode the file's own counter tells, which nobody may change while we hold the lock.
   private func changeMark(_ isWAL: Bool) throws -> [UInt8] {
-    guard isWAL else { return Array(live.leadingBytes(DatabaseHeader.size).dropFirst(24).prefix(8)) }
+    guard isWAL else { return Array(try live.leadingBytes(DatabaseHeader.size).dropFirst(24).prefix(8)) }
     var version: UInt32 = 0
     try live.demand(sqlite3_file_control(live.handle, "main", SQLITE_FCNTL_DATA_VERSION, &version))
     return withUnsafeBytes(of: version) { Array($0) }

@@ -32,7 +32,7 @@ package func repackImage(at path: String, into copy: String, isWAL: Bool?) async
 
 /// Why the copy would have other rowids than the image, see RowNumbers.swift.
 private func renumbering(by connection: Connection) throws(SQLiteFailure) -> SnapshotError? {
-  let header = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))
+  let header = DatabaseHeader(try connection.leadingBytes(DatabaseHeader.size))
   let reason: String
   if try connection.schemaSays("desc"), header?.ignoresDescending ?? true {
     reason = Connection.withoutDescending

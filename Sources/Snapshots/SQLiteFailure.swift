@@ -46,6 +46,10 @@ extension SQLiteFailure {
     .contains { message.contains($0) }
   }
 
+  /// An expression of the schema (a generated column, an index, a CHECK) could not be computed here: it needs code of the
+  /// application, or the value is of a form that only its SQLite knows, such as the JSON5 of 3.42 and the JSONB of 3.45.
+  var stopsComputing: Bool { [SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_MISMATCH].contains(primary) }
+
   /// The database contradicts itself. A broken constraint counts too: rows that are copied exactly as they
   /// were can break one only when an index and its table already disagree.
   var meansDamage: Bool {

@@ -85,16 +85,19 @@ final class Source {
     // The first read, which opens the -wal and finds every reason not to.
     _ = try connection.integer("PRAGMA schema_version")
     signature = isImmutable ? before : try before.afterOpening(path)
-    isWAL = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
+    connection.limitCache()
+    isWAL = DatabaseHeader(try connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
   }
 
   /// Bytes that SQLite leaves at the end of each page hold something: an extension of the application writes them (such as
   /// cksumvfs, https://sqlite.org/cksumvfs.html), and a vacuum here would leave zeros there.
-  var usesReservedBytes: Bool {
-    guard let header = DatabaseHeader(connection.leadingBytes(DatabaseHeader.size)), header.reservedBytes > 0,
+  ///
+  /// - Throws: `SQLiteFailure` when the disk fails.
+  func usesReservedBytes() throws(SQLiteFailure) -> Bool {
+    guard let header = DatabaseHeader(try connection.leadingBytes(DatabaseHeader.size)), header.reservedBytes > 0,
       let pageSize = header.pageSize
     else { return false }
-    let bytes = connection.leadingBytes(16 * pageSize)
+    let bytes = try connection.leadingBytes(16 * pageSize)
     return stride(from: pageSize, through: bytes.count, by: pageSize).contains { end in
       bytes[end - header.reservedBytes..<end].contains { $0 != 0 }
     }
@@ -115,6 +118,13 @@ final class Source {
 private func recover(_ path: String, _ watch: Watch) throws {
   try explaining(path) {
     let connection = try Connection(reading: path, flags: SQLITE_OPEN_READWRITE, watch)
+    // Where it may not write, SQLite has opened it for reading, and would leave the transaction as it is.
+    guard !connection.isReadOnly else {
+      throw SnapshotError(
+        .hotJournal,
+        "\(path) was left in the middle of a transaction by a writer that died, and this user may not roll it back",
+        hint: "Run as the user who owns the database, or let its application open it once.")
+    }
     _ = try connection.integer("PRAGMA schema_version")
   }
 }

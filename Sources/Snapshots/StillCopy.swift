@@ -21,7 +21,9 @@ struct StillCopy {
     guard let file = source.connection.mainFile, let methods = file.pointee.pMethods, let read = methods.pointee.xRead,
       let pageSize = header.pageSize, let pageCount = header.pageCount
     else { return nil }
-    guard !header.isWAL || (fileSize(source.path + "-wal") ?? 0) == 0 else { return nil }
+    // SQLite reads through a -wal that holds something whatever the header says, and it has opened the one that stood
+    // beside the file: by now another one may.
+    guard (fileSize(source.path + "-wal") ?? 0) == 0, !source.connection.hasMoved else { return nil }
     var size: sqlite3_int64 = 0
     guard methods.pointee.xFileSize(file, &size) == SQLITE_OK, Int(size) == pageCount * pageSize else { return nil }
     self.file = file

@@ -102,7 +102,9 @@ private final class SnapshotRun {
       do {
         return try makeCopy(of: source)
       } catch let error as SnapshotError where error.code != .cancelled {
-        // Somebody came after all. Then with locks, and the files that those need.
+        // Not because somebody came: with locks it would fail as well, and leave the files that those need.
+        if (try? source.demandUnchanged()) != nil, sideFiles(of: path).isEmpty { throw error }
+        // Somebody came after all. Then with locks.
         removeImage(image)
         try makeImageFile(image)
         pagesReported = 0
@@ -120,7 +122,7 @@ private final class SnapshotRun {
       method: request.method, damage: source.damage, transaction: transaction, signature: source.signature,
       isWAL: source.isWAL, blocksWriters: source.blocksWriters)
 
-    if request.method == .vacuum, source.usesReservedBytes {
+    if request.method == .vacuum, try explaining(path, { try source.usesReservedBytes() }) {
       copy.method = .pages
       copy.fallback = "the end of its pages holds what only its application can write (checksums, perhaps)"
     } else if request.method == .vacuum, let failure = try vacuum(source, transaction) {

@@ -90,6 +90,7 @@ import Testing
     "CREATE VIEW later AS SELECT name FROM people FROBNICATE BY name",
     "CREATE TRIGGER later AFTER INSERT ON people UNLESS 1 BEGIN SELECT 1; END",
     "CREATE TABLE later(a) FROBNICATED",
+    "CREATE TABLE later(\((1...2001).map { "c\($0)" }.joined(separator: ", ")))",
   ]
 
   @Test(arguments: SnapshotMethod.allCases, laterEntries)
@@ -115,6 +116,34 @@ import Testing
     #expect(try await countRows(at: snapshot.path).contains { $0.table == "people" })
     let proof = try await proveImage(at: snapshot.path, ImageTrial())
     #expect(proof.findings.isEmpty && proof.unchecked.contains { $0.contains("later SQLite") })
+
+    try damage(desk.source, at: (people - 1) * 4096, [0xff, 0xff, 0xff, 0xff])
+    #expect(try await desk.take(method).check?.isDamaged == true)
+  }
+
+  /// As an application writes them whose SQLite knows forms of JSON that ours does not.
+  @Test(arguments: SnapshotMethod.allCases)
+  func `values that only a later SQLite can compute with are no damage, and hide none`(_ method: SnapshotMethod)
+    async throws
+  {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    let people = try rootPage(of: "people", in: desk.source)
+    let database = try TestDatabase(desk.source)
+    try database.run("CREATE TABLE later(a TEXT); INSERT INTO later VALUES('{')")
+    let entry = "CREATE TABLE later(a TEXT, b TEXT AS (json_extract(a, '$.b')) NOT NULL)"
+    try database.run(
+      "PRAGMA writable_schema=1; UPDATE sqlite_schema SET sql = '\(entry.replacing("'", with: "''"))' WHERE name = 'later'"
+    )
+    database.close()
+    let snapshot = try await desk.take(method)
+    guard case .notCheckable(let why) = snapshot.check else {
+      Issue.record("\(String(describing: snapshot.check))")
+      return
+    }
+    #expect(snapshot.method == method && why.contains("cannot compute with: later (malformed JSON)"))
+    let proof = try await proveImage(at: snapshot.path, ImageTrial())
+    #expect(proof.findings.isEmpty && proof.unchecked.contains { $0.contains("later (malformed JSON)") })
 
     try damage(desk.source, at: (people - 1) * 4096, [0xff, 0xff, 0xff, 0xff])
     #expect(try await desk.take(method).check?.isDamaged == true)

@@ -1,8 +1,10 @@
 import CSQLite
 import Glibc
-import Snapshots
+import Storage
 import TestKit
 import Testing
+
+@testable import Snapshots
 
 /// Rows keep their numbers (rowids) in a copy, as other tables and indexes may name them by those: where a vacuum would
 /// give them others, it is made page by page.
@@ -76,6 +78,28 @@ import Testing
     let snapshot = try await desk.take(.vacuum)
     #expect(snapshot.method == .vacuum && snapshot.check == .ok)
     #expect(try numbers(snapshot.path) == "1,3,4")
+  }
+
+  /// Between our look at the schema and SQLite's own.
+  @Test func `a constraint that is added meanwhile is noticed`() throws {
+    let desk = try desk("CREATE TABLE t(checked TEXT)", wal: true)
+    let watch = Watch(StopSignal(), busyTimeout: .seconds(10))
+    let request = desk.request(.vacuum)
+    let source = try Source.open(desk.source, request, watch)
+    let image = "\(desk.spool)/image"
+    try makeImageFile(image)
+    let failure = #expect(throws: SQLiteFailure.self) {
+      try copyByVacuum(source, into: image, request, ReadTransaction(of: desk.source, maxWalGrowth: nil), watch) { _ in
+        let migration = """
+          BEGIN; CREATE TABLE u(checked TEXT CHECK(checked <> '')); INSERT INTO u(rowid, checked) SELECT rowid, checked FROM t;
+          DROP TABLE t; ALTER TABLE u RENAME TO t; COMMIT
+          """
+        if (try? TestDatabase(desk.source).run(migration)) == nil { Issue.record("it could not be migrated") }
+      }
+    }
+    // What SQLite made of it, and why it must not be taken.
+    #expect(try numbers(image) == "1,2,3")
+    #expect(failure?.isPassing == true && failure?.message.contains("meanwhile") == true)
   }
 
   // MARK: DESC

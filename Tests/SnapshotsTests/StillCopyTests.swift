@@ -44,6 +44,20 @@ import Testing
     #expect(try copy.number("SELECT id FROM t WHERE b = zeroblob(900)") == 700)
   }
 
+  /// SQLite reads through one that holds something all the same.
+  @Test func `a -wal counts whatever the header says of it`() async throws {
+    let desk = try Desk()
+    let database = try make(desk.source, pageSize: 4096, wal: true)
+    try database.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint=0")
+    try database.run("UPDATE t SET b = zeroblob(900) WHERE id = 700")
+    database.closeKeepingWal()
+    var bytes = try fileBytes(desk.source)
+    (bytes[18], bytes[19]) = (1, 1)
+    try writeFile(desk.source, bytes)
+    let copy = try TestDatabase(try await desk.take(.pages).path)
+    #expect(try copy.number("SELECT id FROM t WHERE b = zeroblob(900)") == 700)
+  }
+
   @Test func `a checkpoint may not write into what is being copied`() async throws {
     let desk = try Desk()
     let database = try make(desk.source, pageSize: 4096, wal: true)
