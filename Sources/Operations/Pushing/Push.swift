@@ -58,6 +58,8 @@ package struct Push: Sendable {
   package var takeFile: TakeFile = { try await Snapshots.takeFile($0, progress: $1) }
   /// Finds out what a database lies on; tests make it something else.
   package var fileSystem: FileSystem = { .of(path: $0) }
+  /// Whether something is mounted right at a path; tests answer it themselves.
+  package var isMountPoint: @Sendable (String) -> Bool = { FileSystemKind.isMountPoint($0) }
   /// How the copy is checked while it is sealed; tests decide when it ends, and how.
   package var check: Check = { try await checkImage(at: $0) }
   /// How its rows are counted, beside the check.
@@ -81,12 +83,15 @@ package struct Push: Sendable {
       push.began = .now
       var outcome = try await push.push(request)
       if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
+      if let alone = OtherNames(of: request.database, isMountPoint) { alone.tell(&outcome, world) }
       // What was acknowledged stays so, whatever comes of this.
       if outcome.pushed.contains(where: { !$0.dryRun }), let host = try? HostName.current(world) {
         NamedFile.note(request.database, host: host, world)
       }
       return outcome
     } catch {
+      // Whoever cannot open the database because of them must hear it now as well.
+      if let left = AppearedSideFile.shortfall(of: request.database) { world.reporter.notice(left.message) }
       throw OperationError(error, doing: "pushing '\(request.database.name)'")
     }
   }

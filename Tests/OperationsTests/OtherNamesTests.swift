@@ -1,0 +1,63 @@
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// What is committed by another name of the file lies in a -wal that is not beside this one.
+@Suite struct OtherNamesTests {
+  private let road: Road
+  private let path: String
+
+  init() async throws {
+    road = try await Road()
+    path = try road.database(rows: 5)
+    try SQLite.run("pragma journal_mode=wal", on: path)
+  }
+
+  private func push(_ path: String, isMounted: Bool) async throws -> Push.Outcome {
+    var push = Push(road.world)
+    push.isMountPoint = { [path] in isMounted && $0 == path }
+    return try await push.run(
+      Push.Request(database: DatabaseSource(name: "app", path: path), targets: [road.target]))
+  }
+
+  @Test func `a file that is mounted alone is told of at each push, changed or not`() async throws {
+    for isNew in [true, false] {
+      let outcome = try await push(path, isMounted: true)
+      #expect(outcome.pushed.map(\.unchanged) == [!isNew])
+      #expect(outcome.shortfalls.map(\.code) == ["mountedAlone"] && outcome.shortfalls[0].kind == .partlyDone)
+      #expect(outcome.shortfalls[0].message.contains(path))
+    }
+    #expect(try await push(path, isMounted: false).shortfalls.isEmpty)
+  }
+
+  @Test func `not where its -wal is beside it, nor where there can be none`() async throws {
+    let writer = try TestDatabase(path)
+    try writer.run("insert into t(body) values('more')")
+    #expect(try await push(path, isMounted: true).shortfalls.isEmpty)
+    try writer.run("pragma journal_mode=delete")
+    writer.close()
+    #expect(try await push(path, isMounted: true).shortfalls.isEmpty)
+  }
+
+  @Test func `a second link is remarked on, and lacks what the first name has in its -wal`() async throws {
+    let other = road.scratch.file("other.db")
+    try #require(link(path, other) == 0)
+    let writer = try TestDatabase(path)
+    try writer.run("pragma wal_autocheckpoint=0; insert into t(body) values('only in the -wal')")
+    // As another process has it: within one, SQLite knows that both are one file.
+    writer.closeKeepingWal()
+    let outcome = try await push(other, isMounted: false)
+    #expect(outcome.shortfalls.isEmpty && outcome.pushed.count == 1)
+    let told = { self.road.notices.said.withLock { $0 }.filter { $0.contains("another name") } }
+    #expect(told().count == 1)
+    let pulled = road.scratch.file("pulled.db")
+    _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(pulled))
+    #expect(try TestDatabase(pulled).number("select count(*) from t") == 5)
+    // By the name that is in use nothing is amiss.
+    _ = try await push(path, isMounted: false)
+    #expect(told().count == 1)
+  }
+}
