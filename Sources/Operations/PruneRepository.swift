@@ -135,12 +135,21 @@ package struct PruneRepository: Sendable {
     let databases = try await bounded(listings, atOnce: 4) { listing in
       try await repository.newest(of: listing, state: state).newest?.facts.version?.database
     }
-    for name in names where !databases.contains(name) {
+    let host = HostName.known(world)
+    // Whose a chain is of which nothing can be read, only its number tells, and what this machine noted.
+    let claimed = zip(listings, databases).map { listing, database in
+      database
+        ?? names.first { name in
+          WantedChains(of: [ChainOwner(host: host, database: name)], repository.keys.keyring)
+            .contains(listing.chain.hex, HighWaterMark.owner(of: listing.chain.hex, in: state))
+        }
+    }
+    for name in names where !claimed.contains(name) {
       throw OperationError(
         .noSuchVersion, code: "noSuchDatabase", "\(target.name) has no version of '\(name)'",
         hint: "`sealift list` shows what is there.")
     }
-    return zip(listings, databases).filter { $1.map(names.contains) ?? false }.map(\.0)
+    return zip(listings, claimed).filter { $1.map(names.contains) ?? false }.map(\.0)
   }
 }
 

@@ -29,7 +29,7 @@ package struct RepairRepository: Sendable {
     package var lost: [CheckRepository.Version] = []
     /// Harmed versions of databases that are not on this machine, and were left as they are.
     package var elsewhere: [CheckRepository.Version] = []
-    /// Damage that only people can mend: records, which nothing else repeats.
+    /// Damage that only people can mend: records, which nothing else repeats, and manifests above one that is whole.
     package var unmended: [CheckRepository.Finding] = []
     /// What else stands in the way: what failed, and forks.
     package var failures: [OperationError] = []
@@ -62,7 +62,8 @@ package struct RepairRepository: Sendable {
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
       let repair = try ChainRepair(chain, repository, target, request, world, said: said)
       try await repair.run(&outcome)
-      outcome.unmended += chain.spoiltRecords.filter(\.isDamage).map(CheckRepository.Finding.init)
+      outcome.unmended += (chain.spoiltRecords.filter(\.isDamage) + chain.spoiltRevisions)
+        .map(CheckRepository.Finding.init)
       let forks = chain.problems.filter { $0.code == .forked }
       outcome.failures += forks.map { OperationError($0, doing: target.name) }
     }

@@ -36,22 +36,24 @@ extension ChainHistory {
   ) throws {
     let place = answer?.sequence ?? 0
     guard let next = versions.first(where: { $0.sequence > place && !isForgotten($0) }) else { return }
+    let between = place + 1..<next.sequence
     let present = Set(versions.map(\.sequence))
-    for sequence in place + 1..<next.sequence where !present.contains(sequence) {
-      let hint = "To take the version before it, name it by its id: \(found.id.hex.prefix(12))."
-      let spoilt = unreadable.filter { $0.sequence == sequence }
-      if !spoilt.isEmpty {
-        guard !spoilt.allSatisfy(isOlder) else { continue }
-        throw RepositoryError(
-          .damaged, "a later version may be meant: manifest \(sequence) of \(self.place(of: found)) cannot be read",
-          hint: hint)
-      }
-      guard forgotten.explains(sequence) else {
-        throw RepositoryError(
-          .hole,
-          "a later version may be meant: version \(sequence) of \(self.place(of: found)) is missing and was not forgotten",
-          hint: hint)
-      }
+    let spoilt = unreadable.filter {
+      between.contains($0.sequence) && !present.contains($0.sequence) && !forgotten.explains($0.sequence)
+    }
+    let doubtful = Dictionary(grouping: spoilt, by: \.sequence).filter { !$0.value.allSatisfy(isOlder) }.keys.min()
+    let lost = forgotten.firstUnexplained(in: between, besides: present.union(spoilt.map(\.sequence)))
+    let hint = "To take the version before it, name it by its id: \(found.id.hex.prefix(12))."
+    if let doubtful, doubtful < lost ?? .max {
+      throw RepositoryError(
+        .damaged, "a later version may be meant: manifest \(doubtful) of \(self.place(of: found)) cannot be read",
+        hint: hint)
+    }
+    if let lost {
+      throw RepositoryError(
+        .hole,
+        "a later version may be meant: version \(lost) of \(self.place(of: found)) is missing and was not forgotten",
+        hint: hint)
     }
   }
 

@@ -63,6 +63,33 @@ import Testing
     #expect(back.failures.isEmpty && back.copied.map(\.wasThere) == [true, true])
   }
 
+  @Test func `it is taken back from being forgotten`() async throws {
+    let database = DatabaseSource(name: "app", path: road.scratch.file("app.db"))
+    try SQLite.run("update t set body = randomblob(900)", on: database.path)
+    _ = try await road.push(database)
+    let forget = ForgetVersions(road.world)
+    let plan = try await forget.plan(.init(.versions([.id(prefix: versions[1].id)])), at: road.target)
+    #expect(try await forget.carryOut(try #require(plan.chains.first), of: plan) == 1)
+    #expect(try await UnforgetVersions(road.world).run(.id(prefix: versions[1].id), at: road.target).wasForgotten)
+    let path = road.scratch.file("again.db")
+    _ = try await Pull(road.world).run(.id(prefix: versions[1].id), from: road.target, to: .file(path))
+  }
+
+  /// Nothing is to be saved, and no prune goes on until somebody has looked.
+  @Test func `a revision that cannot be read above one that is whole is named as not mended`() async throws {
+    let above = try #require(
+      road.store.content.keys.first { $0.text.hasPrefix("versions/") && $0.text.contains("/000000000002-0001-") })
+    road.store.content[above]?[300] ^= 1
+    let scratch = try Scratch()
+    let repair = RepairRepository(road.withoutState(scratch))
+    let repaired = try await repair.run(.init(databases: []), at: road.target)
+    #expect(repaired.saved.isEmpty && repaired.lost.isEmpty && repaired.elsewhere.isEmpty)
+    #expect(!repaired.isWhole && repaired.unmended.map(\.object) == [above.text])
+    #expect(repaired.unmended.first?.hint?.contains("by hand") == true)
+    road.store.content[above] = nil
+    #expect(try await repair.run(.init(databases: []), at: road.target).isWhole)
+  }
+
   @Test func `a check finds all versions whole`() async throws {
     let outcome = try await CheckRepository(road.world).run(at: road.target, databases: [], .all)
     #expect(outcome.isSound && outcome.harmed.isEmpty && outcome.whole.count == 2)

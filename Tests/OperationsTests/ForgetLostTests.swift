@@ -186,9 +186,43 @@ import Testing
       let nameless = try await ForgetLost(world).run(request, at: shelf.road.target)
       #expect(nameless.chains.isEmpty && nameless.problems.map(\.code) == ["damaged"])
     }
+    let rules = RetentionRules(last: 1)
+    for choice: ForgetVersions.Request.Choice in [.rulesForAll(rules), .rules(["app": rules])] {
+      let plan = try await ForgetVersions(world).plan(.init(choice), at: shelf.road.target)
+      #expect(plan.chains.isEmpty && plan.refusals.map(\.code) == ["damaged"])
+    }
+    let others = try await ForgetVersions(world).plan(.init(.rules(["other": rules])), at: shelf.road.target)
+    #expect(others.chains.isEmpty && others.refusals.isEmpty)
+    var prune = PruneRepository.Request()
+    prune.databases = ["app"]
+    #expect(try await PruneRepository(world).run(prune, at: shelf.road.target).problems.count == 1)
+    prune.databases = ["other"]
+    let error = await #expect(throws: OperationError.self) {
+      try await PruneRepository(world).run(prune, at: shelf.road.target)
+    }
+    #expect(error?.code == "noSuchDatabase")
     let status = try await StatusOfDatabases(world).run(nil, at: shelf.road.target)
     #expect(status.databases.isEmpty && !status.problems.isEmpty)
     #expect(status.problems.first?.kind == .verificationFailed)
+  }
+
+  /// Whoever may write to the target put something at the far end of the chain: the push behind it is no end of a walk.
+  @Test func `a gap of a million million places is passed in one step`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(2)
+    let planted = VersionName(
+      chain: shelf.chain(), sequence: 999_999_999_000, revision: 0, length: 4096, digest: .sha256(of: [1]))
+    shelf.road.store.content[planted.objectName] = [UInt8](repeating: 1, count: 4096)
+    let later = try await shelf.push(9, at: Shelf.monday + 9 * Shelf.day)
+    #expect(later.sequence == planted.sequence + 1)
+    let lookup = VersionSelector.notLater(database: "app", time: try #require(versions[1].version).time)
+    let place = Pull.Destination.file(shelf.road.scratch.file("pulled"))
+    let error = await #expect(throws: OperationError.self) {
+      try await Pull(shelf.world).run(lookup, from: shelf.road.target, to: place)
+    }
+    #expect(error?.code == "hole")
+    #expect(try await ForgetLost(shelf.world).run(ForgetLost.Request(), at: shelf.road.target).chains.count == 1)
+    _ = try await Pull(shelf.world).run(lookup, from: shelf.road.target, to: place)
   }
 
   @Test func `nothing is given up that a listing only left out, nor the newest version, nor twice`() async throws {

@@ -160,6 +160,15 @@ import Testing
     #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
   }
 
+  /// The drill was killed before it could say so at the target, or was told to say nothing there.
+  @Test func `who forgets believes the drill of this machine, said or not`() async throws {
+    let spoilt = try await Spoilt()
+    var request = Drill.Request()
+    request.records = false
+    #expect(try await Drill(spoilt.road.world).run(request, at: spoilt.road.target).drilled.map(\.hasPassed) == [false])
+    #expect(try await spoilt.going().isEmpty)
+  }
+
   @Test func `what a drill of an older version could not restore says nothing of the newest`() async throws {
     let spoilt = try await Spoilt()
     let road = spoilt.road

@@ -54,6 +54,36 @@ import Testing
     #expect(try await shelf.unforget(versions[0]).wasForgotten)
     #expect(try await shelf.listed() == [1, 3])
   }
+
+  /// What a tombstone covers may be spoilt, or left out of a listing, without harm; not so what is pinned all the same.
+  @Test func `a pin that crossed a tombstone lets no prune go on where its version cannot be read, or is not listed`()
+    async throws
+  {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    #expect(try await shelf.listed() == [1, 2, 3])
+    _ = try await shelf.repository.forget(
+      [versions[0]], now: 1, state: StateFolder(shelf.world.stateFolder, repository: shelf.repository.id))
+    try await shelf.annotate(versions[0], .init(.pin))
+    let name = versions[0].name.objectName
+    let packs = try await shelf.ownPacks(of: versions[0], among: versions)
+    try #require(!packs.isEmpty)
+    var policy = PruneRepository.Request()
+    (policy.minAge, policy.runs) = (0, .one)
+    let manifest = try #require(shelf.road.store.content[name])
+
+    shelf.road.store.content[name]?[300] ^= 1
+    let scratch = try Scratch()
+    let elsewhere = shelf.road.withoutState(scratch)
+    #expect(try await PruneRepository(elsewhere).run(policy, at: shelf.road.target).problems.count == 1)
+    #expect(shelf.road.store.content[name] != nil)
+    shelf.road.store.content[name] = manifest
+
+    var target = shelf.road.target
+    target.store = ShortStore(shelf.road.store, hiding: name)
+    #expect(try await PruneRepository(shelf.world).run(policy, at: target).problems.count == 1)
+    #expect(packs.allSatisfy { shelf.road.store.content[$0] != nil })
+  }
 }
 
 /// Does not list annotations.

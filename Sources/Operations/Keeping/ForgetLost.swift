@@ -44,7 +44,7 @@ package struct ForgetLost: Sendable {
       var outcome = Outcome(target: target.name)
       var found: Set<String> = []
       for history in try await lookup.histories() {
-        if history.isNameless { outcome.problems.append(nameless(history)) }
+        if history.isNameless { outcome.problems.append(history.nameless) }
         guard let version = history.newest?.version,
           request.named.isEmpty || request.named.contains(version.database)
         else { continue }
@@ -81,16 +81,6 @@ package struct ForgetLost: Sendable {
       .verificationFailed, code: "hole",
       "of '\(version.database)', which \(version.host) pushes, versions are lost, too",
       hint: "Add --all-hosts to give them up.")
-  }
-
-  /// Of whom it is, and what is lost of it, nothing says.
-  private func nameless(_ history: ChainHistory) -> OperationError {
-    OperationError(
-      .verificationFailed, code: "damaged",
-      "no manifest of chain \(history.chain.hex.prefix(12)) can be read: \(history.problems.first?.message ?? "")",
-      hint:
-        "`sealift repair` where its database is saves what can be had, and pushes it afresh; what came before can be given up then."
-    )
   }
 
   /// It may be the newest version that somebody was told of: nothing stands behind it yet.

@@ -63,6 +63,8 @@ package struct ForgetVersions: Sendable {
           plan.refusals.append(OperationError(error, doing: "forgetting versions of '\(name)' at \(target.name)"))
         }
       }
+      let wanted = wanted(by: request, lookup)
+      for history in histories where history.isNameless && wanted(history) { plan.refusals.append(history.nameless) }
       return plan
     } catch {
       throw OperationError(error, doing: "forgetting versions at \(target.name)")
@@ -134,6 +136,21 @@ package struct ForgetVersions: Sendable {
         hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
     }
     return chosen.sorted { $0.order < $1.order }
+  }
+
+  /// Which chains are meant, of those that do not say any more whose they are.
+  private func wanted(by request: Request, _ lookup: VersionLookup) -> (ChainHistory) -> Bool {
+    let names: Set<String>
+    switch request.choice {
+    case .versions: return { _ in false }
+    case .rules(let rules): names = Set(rules.keys)
+    case .rulesForAll: names = Set(request.named)
+    }
+    guard !request.allHosts, !names.isEmpty else { return { _ in true } }
+    let host = HostName.known(world)
+    let owners = Set(names.map { ChainOwner(host: host, database: $0) })
+    let own = WantedChains(of: owners, lookup.repository.keys.keyring)
+    return { own.contains($0.chain.hex, HighWaterMark.owner(of: $0.chain.hex, in: lookup.state)) }
   }
 
   /// Nobody forgets everything by saying nothing.
@@ -248,4 +265,14 @@ extension ChainHistory {
 
   /// Manifests are there, and not one of them can be read that says whose they are.
   var isNameless: Bool { newest?.version == nil && !unreadable.isEmpty }
+
+  /// Of whom it is, and what is lost of it, nothing says.
+  var nameless: OperationError {
+    OperationError(
+      .verificationFailed, code: "damaged",
+      "no manifest of chain \(chain.hex.prefix(12)) can be read: \(problems.first?.message ?? "")",
+      hint:
+        "`sealift repair` where its database is saves what can be had, and pushes it afresh; what came before can be given up then."
+    )
+  }
 }

@@ -20,7 +20,12 @@ struct Soundness {
   ) async throws {
     self.history = history
     facts = Dictionary(counting.map { ($0.id.hex, $0) }) { first, _ in first }
-    versions = summaries.map { RetentionPlan.Version($0, contestedFrom: history.contestedFrom) }
+    // What a drill of this machine found counts from then on, also where its word has not come to the target.
+    let doubted = DoubtedVersions(of: history.chain, in: lookup.state)
+    let doubtedIDs = Set(counting.map(\.id).filter(doubted.contains).map(\.hex))
+    versions = summaries.map {
+      RetentionPlan.Version($0, contestedFrom: history.contestedFrom, isDoubted: doubtedIDs.contains($0.id))
+    }
     completeness = try await Completeness(lookup.repository, chain: history.chain, state: lookup.state)
     concurrency = lookup.repository.store.traits.concurrency
   }
@@ -82,11 +87,12 @@ struct Soundness {
 }
 
 extension RetentionPlan.Version {
-  init(_ summary: VersionSummary, contestedFrom: UInt64?) {
+  /// - Parameter isDoubted: a drill could not restore it.
+  init(_ summary: VersionSummary, contestedFrom: UInt64?, isDoubted: Bool) {
     self.init(id: summary.id, sequence: summary.sequence, time: summary.time)
     tags = summary.tags
     isPinned = summary.pinned
     isContested = contestedFrom.map { summary.sequence >= $0 } ?? false
-    flaw = summary.damaged ? .damaged : summary.foundDamaged != nil ? .foundDamaged : nil
+    flaw = summary.damaged ? .damaged : summary.foundDamaged != nil || isDoubted ? .foundDamaged : nil
   }
 }

@@ -24,8 +24,10 @@ package struct UnforgetVersions: Sendable {
       let found = try await lookup.find(selector, whole: true)
       let annotations = try await lookup.annotations(of: found.history)
       let tombstones = found.history.forgotten.tombstones(covering: found.facts)
+      // A repair that died may have left a revision above it of which not all is there.
+      let facts = try await lookup.repository.readable(found.facts, in: found.history, state: lookup.state)
       let safe = try await lookup.repository.unforget(
-        found.facts, from: tombstones, now: annotations.time(for: found.facts.id, now: world.now()),
+        facts, from: tombstones, now: annotations.time(for: found.facts.id, now: world.now()),
         state: lookup.state)
       guard let version = VersionSummary(safe, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")

@@ -8,6 +8,8 @@ package struct Annotations: Sendable {
 
   /// By version id, oldest first; of equal times the one of the lesser object name is the older one.
   private let said: [Digest: [Said]]
+  /// Places of versions that are pinned.
+  private(set) var pinnedPlaces: Set<UInt64> = []
   /// The annotations that take tombstones back.
   let unforgetting: [(name: RecordName, annotation: Annotation)]
 
@@ -84,6 +86,7 @@ package struct Annotations: Sendable {
     }
     self.said = said
     unforgetting = annotations.filter { $0.annotation.items.contains { $0.kind == .unforget } }
+    pinnedPlaces = Set(annotations.map(\.annotation).filter { isPinned($0.coreHash) }.map(\.sequence))
   }
 }
 

@@ -61,6 +61,16 @@ package struct Forgotten: Sendable {
     return parts
   }
 
+  /// The first place in a part of the chain, which may have a million million, of which nothing explains that no version
+  /// is there.
+  /// - Parameter present: places where one is, or was.
+  package func firstUnexplained(in part: Range<UInt64>, besides present: Set<UInt64>) -> UInt64? {
+    guard !part.isEmpty else { return nil }
+    let before = part.lowerBound > 1 ? [1...part.lowerBound - 1] : []
+    let known = before + explained + present.map { $0...$0 }
+    return MissingVersions.gaps(upTo: part.upperBound - 1, between: known).first?.lowerBound
+  }
+
   package func explains(_ sequence: UInt64) -> Bool { all.covers(sequence) && standing[sequence] == nil }
 
   package func contains(_ version: VersionFacts) -> Bool { covers(version.sequence, version.id) }

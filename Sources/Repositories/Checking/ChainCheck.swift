@@ -97,6 +97,7 @@ package struct ChainCheck: Sendable {
     if let subset { try await content.read(subset, &left, onProgress: onProgress) }
     try content.judge()
     content.report(to: &checked)
+    checked.spoiltRevisions = Self.spoiltRevisions(of: manifests, history, in: checked)
     checked.findings.sort { $0.object < $1.object }
     checked.versions.sort { ($0.sequence, $0.id?.hex ?? "") < ($1.sequence, $1.id?.hex ?? "") }
     return checked
@@ -125,6 +126,15 @@ package struct ChainCheck: Sendable {
     }
   }
 
+  private static func spoiltRevisions(
+    of manifests: ManifestsLook, _ history: ChainHistory, in checked: CheckedChain
+  ) -> [CheckFinding] {
+    let harmed = Set(checked.harmed.map(\.sequence))
+    let sound = Set(history.versions.map(\.sequence)).subtracting(harmed)
+    let names = Set(manifests.unreadable.filter { sound.contains($0.sequence) }.map(\.objectName.text))
+    return checked.findings.filter { $0.kind == .damaged && names.contains($0.object) }
+  }
+
   private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {
     func isSuperseded(_ name: VersionName) -> Bool {
       history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
@@ -134,8 +144,9 @@ package struct ChainCheck: Sendable {
     }
     func hint(_ name: VersionName) -> String? {
       if isSuperseded(name) { return nil }
-      return isGivenUp(name)
-        ? "Its version was forgotten: `sealift prune` deletes it."
+      if isGivenUp(name) { return "Its version was forgotten: `sealift prune` deletes it." }
+      return history.versions.contains { $0.sequence == name.sequence }
+        ? "An earlier manifest of its version can be read: `sealift repair` saves it if it is harmed; if it is not, bring this one back from a copy of the target, or remove it by hand."
         : "`sealift repair` writes what can be had of its version anew."
     }
     let broken = manifests.unreadable.map { name in

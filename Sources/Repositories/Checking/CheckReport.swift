@@ -29,6 +29,9 @@ package struct CheckedChain: Sendable {
   package var findings: [CheckFinding] = []
   /// Tombstones, annotations and condemned records among them: nothing else says what they said.
   package var spoiltRecords: [CheckFinding] = []
+  /// Manifests among them that cannot be read, of versions of which an earlier revision can, and is whole: nothing is to be
+  /// saved, and what they said above that nobody knows.
+  package var spoiltRevisions: [CheckFinding] = []
   /// What does not fit in the chain as a whole: forks, broken links, a target that went back.
   package var problems: [RepositoryError] = []
   /// Two machines pushed there as one, and that is all: told, and no damage, for both versions are there.

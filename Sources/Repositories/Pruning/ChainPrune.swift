@@ -55,6 +55,9 @@ struct ChainPrune {
 
   /// Dead manifests, and packs that no live one needs and that are not too young, as far as no record names them yet.
   ///
+  /// A record names what it condemns by hash alone, and whoever may write to the target names an object as he likes: one
+  /// that is called like another which is alive is left lying.
+  ///
   /// No packs while the newest version is not safe: a prune was in the way of its push, which is storing it anew. So a push
   /// comes to an end however many prunes run, at the latest with the third try: those that began after its first manifest
   /// leave it alone.
@@ -62,9 +65,11 @@ struct ChainPrune {
     // A record of a clock that ran ahead is not ripe for years: what it names is named again.
     let latest = policy.now().addingReportingOverflow(policy.pause)
     let condemned = names(in: view) { latest.overflow || $0.record.time <= latest.partialValue }
-    let manifests = view.deadManifests.filter { !$0.isAmong(condemned) }
+    let taken = Set(view.packs.keys).union(view.live.manifests)
+    let manifests = view.deadManifests.filter { !$0.isAmong(condemned) && !$0.isAmong(taken) }
+    let described = Set(view.manifests.map(\.digest))
     let packs = view.packs.filter { name, info in
-      !condemned.contains(name) && !view.live.packs.contains(name) && isOld(info)
+      !condemned.contains(name) && !view.live.packs.contains(name) && !described.contains(name) && isOld(info)
     }
     return manifests + (view.live.newestIsSafe ? packs.values.sorted { $0.name < $1.name } : [])
   }

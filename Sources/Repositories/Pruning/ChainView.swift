@@ -10,6 +10,7 @@ struct ChainView: Sendable {
   /// Manifests that cannot be read, or were cut, of versions that were forgotten.
   let ruined: [VersionName]
   let forgotten: Forgotten
+  let annotations: Annotations
   /// The records that were there before the manifests were listed.
   let condemned: [NamedCondemnedRecord]
   /// All packs that are listed, wanted or not.
@@ -38,7 +39,7 @@ struct ChainView: Sendable {
   /// Whether another prune may have deleted a manifest that counted a moment ago.
   private func isExplained(_ facts: VersionFacts) -> Bool {
     guard facts.isComplete else { return facts.sequence <= newest?.sequence ?? 0 }
-    if forgotten.contains(facts) { return true }
+    if forgotten.contains(facts), !annotations.isPinned(facts.id) { return true }
     return manifests.contains { other in
       other.id == facts.id && other.sequence == facts.sequence && other.revision > facts.revision
         && live.manifests.contains(other.digest)
@@ -104,17 +105,19 @@ struct ChainLook: Sendable {
       of: chain, listed: RecordListing(objects: notes), state: state)
     let forgotten = try await repository.forgotten(
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
-    let (manifests, ruined) = try manifests(read, cut: listing.cut(versions), forgotten)
+    let (manifests, ruined) = try manifests(read, cut: listing.cut(versions), forgotten, annotations)
     try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     try demandStanding(mark, manifests, forgotten)
     let named: Set<Digest> = touched.reduce(into: []) { $0.formUnion($1.record.packs) }
-    source.replace(by: read, of: listing) { forgotten.contains($0) || named.contains($0.digest) }
+    // A tombstone and a pin may have crossed: what is pinned stays, so that it has to be there.
+    func mayGo(_ facts: VersionFacts) -> Bool { forgotten.contains(facts) && !annotations.isPinned(facts.id) }
+    source.replace(by: read, of: listing) { mayGo($0) || named.contains($0.digest) }
     let words = OwnWords(of: chain, in: state)
     let own = manifests.filter { words.manifests[$0.digest] != nil }
     let missing = source.unlisted(in: listing).filter { facts in
-      !forgotten.contains(facts) && !own.contains { $0.id == facts.id && $0.revision >= facts.revision }
+      !mayGo(facts) && !own.contains { $0.id == facts.id && $0.revision >= facts.revision }
     }
     try demandKnown(Set(words.manifests.keys).union(missing.map(\.digest)), in: listing, named, words)
     try words.demandAll(among: RecordListing(objects: notes))
@@ -123,27 +126,36 @@ struct ChainLook: Sendable {
       manifests, forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
     return ChainView(
-      chain: chain, manifests: manifests, ruined: ruined, forgotten: forgotten, condemned: condemned, packs: packs,
+      chain: chain, manifests: manifests, ruined: ruined, forgotten: forgotten, annotations: annotations,
+      condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
       storeTime: ((versions + tombstones + notes).compactMap(\.stored) + condemned.compactMap(\.stored)).max())
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known. But where all that stood at its place was
-  ///   forgotten, and the chain goes on, nobody needs that. What was cut is no object, and in nobody's way; it goes then,
-  ///   too.
+  ///   forgotten, and not pinned, and the chain goes on, nobody needs that. What was cut is no object, and in nobody's way; it
+  ///   goes then, too. Where a later revision of its version can be read, that one tells what the version needs, and this one
+  ///   is left as it is.
   private func manifests(
-    _ read: [ReadFacts], cut: [VersionName], _ forgotten: Forgotten
+    _ read: [ReadFacts], cut: [VersionName], _ forgotten: Forgotten, _ annotations: Annotations
   ) throws -> (facts: [VersionFacts], ruined: [VersionName]) {
     let facts = read.compactMap { try? $0.result.get() }
     let newest = facts.filter(\.isComplete).map(\.sequence).max() ?? 0
     func isGivenUp(_ name: VersionName) -> Bool {
       name.sequence < newest && forgotten.isGivenUp(name.sequence)
+        && !annotations.pinnedPlaces.contains(name.sequence)
+    }
+    func isReplaced(_ name: VersionName) -> Bool {
+      facts.contains { $0.isComplete && $0.sequence == name.sequence && $0.revision > name.revision }
     }
     var ruined = cut.filter(isGivenUp)
     for (name, result) in read {
       guard case .failure(let problem) = result else { continue }
-      guard isGivenUp(name) else { throw problem }
-      ruined.append(name)
+      if isGivenUp(name) {
+        ruined.append(name)
+      } else if !isReplaced(name) {
+        throw problem
+      }
     }
     return (facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }, ruined)
   }

@@ -20,6 +20,8 @@ package struct DoubtedVersions: Sendable {
 
   package var isEmpty: Bool { ids.isEmpty }
 
+  package func contains(_ version: Digest) -> Bool { ids.contains(version) }
+
   /// Durable when it returns.
   /// - Throws: `.stateFolder`.
   package mutating func add(_ version: Digest, of chain: ChainID, in state: StateFolder) throws(RepositoryError) {

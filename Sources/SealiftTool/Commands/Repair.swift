@@ -116,7 +116,7 @@ struct Repair: SealiftCommand {
       return "\(outcome.target): \(lost) \(lost == 1 ? "version" : "versions") cannot be saved from here"
     }
     if let failure = outcome.failures.first { return failure.message }
-    let records = outcome.unmended.count
-    return "\(outcome.target): \(records) \(records == 1 ? "record" : "records") cannot be stored anew"
+    let objects = outcome.unmended.count
+    return "\(outcome.target): \(objects) \(objects == 1 ? "object" : "objects") cannot be stored anew"
   }
 }

@@ -136,9 +136,8 @@ import Testing
     try await home.expectAllSafe()
   }
 
-  @Test func `an earlier revision goes when a later one is whole, not earlier`() async throws {
-    let home = try await PruneHome(versions: 1)
-    // A prune is in the way: the version is written anew as revision 1, and revision 0 is left with condemned packs.
+  /// A prune is in the way: the version is written anew as revision 1, and revision 0 is left with condemned packs.
+  private func pushCrossed(_ home: PruneHome) async throws -> StoredManifest {
     let once = Once()
     let store = StagedStore(home.home.store) {
       $0.afterPut = { name async throws(StoreError) in
@@ -148,6 +147,12 @@ import Testing
     }
     let anew = try await home.push(at: store)
     #expect(anew.name.revision == 1)
+    return anew
+  }
+
+  @Test func `an earlier revision goes when a later one is whole, not earlier`() async throws {
+    let home = try await PruneHome(versions: 1)
+    let anew = try await pushCrossed(home)
     let manifests = home.count(below: "versions/")
     let packs = try await PackTable(of: anew, repository: home.home.repository, state: nil).all
     let pack = Layout.pack(try #require(packs.first).name, of: home.home.chain)
@@ -165,6 +170,43 @@ import Testing
     home.home.store.content[pack] = kept
     #expect(try await home.prune().freed.objects >= 2)
     #expect(!home.names.contains(earlier.objectName.text))
+    try await home.expectAllSafe()
+  }
+
+  /// It is left as it is: what it needs is not known, and what its version needs is.
+  @Test func `a revision that cannot be read stops nothing where a later one is whole`() async throws {
+    let home = try await PruneHome(versions: 2)
+    _ = try await pushCrossed(home)
+    try await home.forget(1...1)
+    let listed = ChainListing(chain: home.home.chain, objects: try await home.home.store.list(prefix: "versions/"))
+    let earlier = try #require(listed.versions.first { $0.sequence == 3 && $0.revision == 0 }).objectName
+    home.home.store.content[earlier]?[300] ^= 1
+    home.home.forgetState()
+    #expect(try await home.prune().freed.objects > 0)
+    #expect(home.names.contains(earlier.text))
+    try await home.expectAllSafe()
+  }
+
+  /// Whoever may write to the target, and has no key: a record with the name of something that is alive would never go.
+  @Test func `what is called like something that is alive is left lying, and never condemned`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...1)
+    let chain = home.home.chain
+    let manifest = try #require(home.safe.withLock { $0[3] }).name
+    let facts = try #require(home.safe.withLock { $0[2] }).name
+    let packs = try await PackTable(
+      of: home.home.repository.readManifest(facts), repository: home.home.repository, state: nil
+    ).all
+    let pack = try #require(packs.first).name
+    home.home.store.content[Layout.pack(manifest.digest, of: chain)] = [1]
+    let planted = VersionName(chain: chain, sequence: 1, revision: 0, length: 4096, digest: pack)
+    home.home.store.content[planted.objectName] = []
+    #expect(try await home.prune().freed.objects > 0)
+    let records = try await home.home.repository.condemnedRecords(of: chain, state: nil)
+    let named = Set(records.flatMap(\.record.packs))
+    #expect(!named.isEmpty && named.isDisjoint(with: [manifest.digest, pack]))
+    try await home.expectAllSafe()
+    _ = try await home.push()
     try await home.expectAllSafe()
   }
 
