@@ -95,6 +95,7 @@ package struct PruneRepository: Sendable {
     _ outcome: inout Outcome
   ) async throws {
     do {
+      if !policy.dryRun { try await repository.takeBackSaved(of: chain, world, state) }
       guard let pruned = try await repository.prune(chain, policy, state: state) else { return }
       outcome.chains.append(.init(pruned))
       guard let first = pruned.failures.first else { return }

@@ -150,6 +150,50 @@ import Testing
     #expect(try await shelf.listed() == [1, 2, 3, 4])
   }
 
+  /// The same, and this machine dies before it has looked: `forget --lost` does it the next time, and a prune before it
+  /// deletes. A tombstone that is on its way is waited for.
+  @Test(arguments: [true, false])
+  func `who died before he saw it takes it back later`(byPrune: Bool) async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    let name = versions[1].name.objectName
+    let manifest = try #require(shelf.road.store.content[name])
+    shelf.road.store.content[name] = nil
+    let elsewhere = try Scratch()
+    var world = shelf.world
+    world.stateFolder = elsewhere.file("state")
+    var target = shelf.road.target
+    let late = Locked<(ObjectName, [UInt8])?>(nil)
+    target.store = HookedStore(
+      shelf.road.store,
+      afterPut: { [store = shelf.road.store] object async throws(StoreError) in
+        guard object.text.hasPrefix("tomb/") else { return }
+        store.content[name] = manifest
+        late.withLock { $0 = store.content.removeValue(forKey: object).map { (object, $0) } }
+        throw StoreError(.unavailable, "the line is cut")
+      })
+    func again() async throws {
+      if byPrune {
+        _ = try await prune(world, shelf)
+      } else {
+        #expect(try await ForgetLost(world).run(ForgetLost.Request(), at: shelf.road.target).chains.isEmpty)
+      }
+    }
+    await #expect(throws: OperationError.self) { try await ForgetLost(world).run(ForgetLost.Request(), at: target) }
+    #expect(try await shelf.listed() == [1, 2, 3, 4])
+    try await again()
+    let (tombstone, bytes) = try #require(late.withLock { $0 })
+    shelf.road.store.content[tombstone] = bytes
+    #expect(try await shelf.listed() == [1, 3, 4])
+    try await again()
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("was taken back") })
+    #expect(try await shelf.listed() == [1, 2, 3, 4])
+    // Once: from then on who forgets it means it.
+    try await shelf.carryOut(shelf.plan(forgetting: versions[1]))
+    try await again()
+    #expect(try await shelf.listed() == [1, 3, 4])
+  }
+
   @Test func `what is passed over is told`() async throws {
     let shelf = try await Shelf()
     let theirs = try await shelf.week(3, host: "web-2")

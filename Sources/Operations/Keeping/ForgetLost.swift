@@ -106,21 +106,34 @@ package struct ForgetLost: Sendable {
     _ outcome: inout Outcome
   ) async throws {
     do {
+      if !request.dryRun { try await lookup.repository.takeBackSaved(of: chain, world, lookup.state) }
       let lost = try await lookup.repository.lostVersions(of: chain, state: lookup.state)
       guard !lost.isEmpty else { return }
       if !request.dryRun {
         let saved = try await lookup.repository.giveUp(lost, of: chain, now: world.now(), state: lookup.state)
-        for version in saved {
-          world.reporter.notice(
-            "version \(version.id.hex.prefix(12)) came to be there meanwhile, and was taken back: a repair has saved it"
-          )
-        }
+        world.tell(takenBack: saved)
       }
       outcome.chains.append(
         .init(database: version.database, host: version.host, lost: lost.map { $0.first...$0.last }))
     } catch let error as RepositoryError {
       outcome.problems.append(
         OperationError(error, doing: "giving versions of '\(version.database)' up at \(outcome.target)"))
+    }
+  }
+}
+
+extension Repository {
+  /// A run of this machine that gave versions up may have died before it saw that a repair had just saved one of them.
+  func takeBackSaved(of chain: ChainID, _ world: World, _ state: StateFolder) async throws {
+    world.tell(takenBack: try await lookBehindOpenTombstones(of: chain, now: world.now(), state: state))
+  }
+}
+
+extension World {
+  fileprivate func tell(takenBack saved: [VersionFacts]) {
+    for version in saved {
+      reporter.notice(
+        "version \(version.id.hex.prefix(12)) came to be there meanwhile, and was taken back: a repair has saved it")
     }
   }
 }

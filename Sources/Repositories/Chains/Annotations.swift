@@ -177,13 +177,17 @@ extension Repository {
   }
 
   /// Seals a record and stores it under its name.
-  /// - Parameter state: where it is kept when it is stored.
+  /// - Parameters:
+  ///   - state: where it is kept when it is stored.
+  ///   - note: gets that name's hash before it is stored.
   /// - Returns: that name's hash.
   @discardableResult
   func putRecord(
-    _ kind: ObjectKind, _ meta: [UInt8], below prefix: String, state: StateFolder? = nil
+    _ kind: ObjectKind, _ meta: [UInt8], below prefix: String, state: StateFolder? = nil,
+    noting note: (Digest) -> Void = { _ in }
   ) async throws -> Digest {
     let sealed = try ObjectBuilder(kind: kind, keys: keys, random: random).finish(meta: meta)
+    note(sealed.name)
     let name = Layout.known("\(prefix)\(sealed.bytes.count)-\(sealed.name.hex)")
     try await store.put(ObjectBody(sealed.bytes), at: name, ifAbsent: false)
     state?.keep(sealed.bytes, as: sealed.name.hex)

@@ -18,17 +18,20 @@ extension Repository {
     return try await putTombstone(over: Tombstone.Range.covering(versions), of: chain, now: now, state: state)
   }
 
+  /// - Parameter note: gets its name before it is stored.
   /// - Returns: the tombstone's name.
   @discardableResult
   func putTombstone(
-    over ranges: [Tombstone.Range], of chain: ChainID, now: UInt64, state: StateFolder? = nil
+    over ranges: [Tombstone.Range], of chain: ChainID, now: UInt64, state: StateFolder? = nil,
+    noting note: (Digest) -> Void = { _ in }
   ) async throws -> Digest {
     let tombstone = Tombstone(chain: chain, time: now, ranges: ranges).encode()
     // One that readers refuse would forget nothing, and stand there as damage.
     guard (try? Tombstone(decoding: tombstone)) != nil else {
       throw RepositoryError(.conflict, "the versions to be forgotten are in no order")
     }
-    return try await putRecord(.tombstone, tombstone, below: Layout.tombstones(of: chain), state: state)
+    return try await putRecord(
+      .tombstone, tombstone, below: Layout.tombstones(of: chain), state: state, noting: note)
   }
 }
 

@@ -94,21 +94,6 @@ extension Repository {
     return first
   }
 
-  /// Gives lost versions up: a tombstone takes their place, and the chain counts as whole again. A manifest that turns up
-  /// later is that of a forgotten version; one that a repair has just written is taken back.
-  /// - Parameter now: milliseconds since 1970 UTC.
-  /// - Returns: the versions that were taken back.
-  package func giveUp(
-    _ lost: [Tombstone.Range], of chain: ChainID, now: UInt64, state: StateFolder
-  ) async throws -> [VersionFacts] {
-    let tombstone = try await putTombstone(over: lost, of: chain, now: now, state: state)
-    // Whoever repairs looks for tombstones when the manifest is there: one of both notices.
-    let history = try await history(of: try await versionListing(of: chain))
-    let saved = history.versions.filter { lost.cover($0.sequence) && history.isForgotten($0) }
-    for version in saved { _ = try await unforget(version, from: [tombstone], now: now, state: state) }
-    return saved
-  }
-
   private func lostNow(_ chain: ChainID) async throws -> [Tombstone.Range] {
     let history = try await history(of: try await versionListing(of: chain))
     if let fork = history.problems.first(where: { $0.code == .forked }) { throw fork }
