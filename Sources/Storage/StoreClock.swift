@@ -12,8 +12,9 @@ package struct StoreClock: Sendable {
 
   /// The machine's own.
   package static let system: StoreClock = {
-    let start = ContinuousClock.now
-    return StoreClock(now: { ContinuousClock.now - start }, wait: { try await Task.sleep(for: $0) })
+    // A machine that sleeps waits for nobody.
+    let start = SuspendingClock.now
+    return StoreClock(now: { SuspendingClock.now - start }, wait: { try await Task.sleep(for: $0) })
   }()
 
   /// - Throws: `.cancelled` when the task was cancelled.

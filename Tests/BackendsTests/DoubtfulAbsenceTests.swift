@@ -96,6 +96,21 @@ import Testing
     }
   }
 
+  /// Whoever may list below a prefix only is told 403 of what is not there; a line that is cut then says nothing.
+  @Test func `a listing that fails for another reason forbids nothing`() async throws {
+    try await withServer { request in
+      request.target.contains("list-type") ? .status(503) : .status(403, [:], Self.refusal("AccessDenied"))
+    } _: { server in
+      let store = try store(server)
+      for request: () async throws -> Void in [
+        { _ = try await store.head(name) }, { _ = try await store.get(name, range: nil) },
+      ] {
+        let error = await storeError(request)
+        #expect(error?.code == .throttled && error?.retry == .later(after: nil))
+      }
+    }
+  }
+
   @Test func `who may not list learns of no absence`() async throws {
     try await withServer { request in
       request.target.contains("list-type") ? .status(403, [:], Self.refusal("AccessDenied")) : .status(404)

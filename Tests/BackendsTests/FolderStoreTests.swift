@@ -111,6 +111,37 @@ import Testing
     #expect(await code { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) } == .noTarget)
   }
 
+  /// A disk that is unmounted, or a mount whose program dies, leaves the empty folder below it.
+  @Test func `another folder in its place is no target`() async throws {
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    try FileManager.default.moveItem(atPath: root, toPath: root + ".disk")
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+    let later = ObjectName("packs/chain/two")!
+    for _ in 1...2 {
+      #expect(await code { _ = try await store.list(prefix: "") } == .noTarget)
+      #expect(await code { _ = try await store.head(name) } == .noTarget)
+      #expect(await code { try await store.put(ObjectBody([1]), at: later, ifAbsent: false) } == .noTarget)
+      // What every folder may have proves nothing.
+      mkdir("\(root)/tmp", 0o700)
+      mkdir("\(root)/lost+found", 0o700)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root).sorted() == ["lost+found", "tmp"])
+    // Mounted anew it is another one, too, and has what was there.
+    try FileManager.default.removeItem(atPath: root)
+    try FileManager.default.copyItem(atPath: root + ".disk", toPath: root)
+    try await store.put(ObjectBody([2]), at: later, ifAbsent: false)
+    #expect(try await store.list(prefix: "").count == 2)
+  }
+
+  @Test func `a folder that was empty is known by itself alone`() async throws {
+    try FileManager.default.moveItem(atPath: root, toPath: root + ".disk")
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+    #expect(await code { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) } == .noTarget)
+    try FileManager.default.removeItem(atPath: root)
+    try FileManager.default.moveItem(atPath: root + ".disk", toPath: root)
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+  }
+
   @Test func `files are for their owner alone and nothing is left in tmp`() async throws {
     for ifAbsent in [true, false] {
       try await store.put(ObjectBody([1, 2]), at: name, ifAbsent: ifAbsent)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TransferPaceTests {
   /// Progress by the second, from the first one on.
   private func stalls(_ progress: [Int], timeout: Duration = .seconds(10)) -> Int? {
-    let start = ContinuousClock.now
+    let start = SuspendingClock.now
     var pace = TransferPace(now: start)
     return progress.indices.first { second in
       pace.isStalled(at: progress[second], now: start + .seconds(second + 1), timeout: timeout)

@@ -62,6 +62,42 @@ import Testing
     }
   }
 
+  /// What a proxy says while the server behind it starts anew, and what it says a moment later.
+  @Test func `one 404 makes nothing absent`() async throws {
+    let asked = Locked(0)
+    try await withServer { request in
+      if request.target == "/dav%20files/" { return .status(207, [:], Self.multistatus(Self.root)) }
+      let count = asked.withLock { asked in
+        asked += 1
+        return asked
+      }
+      guard count % 2 == 0 else { return .status(404, [:], "404 page not found") }
+      let own = Self.response(request.target, size: request.target.hasSuffix("/") ? nil : 3)
+      let file = Self.response("/dav%20files/packs/one", size: 3)
+      return .status(207, [:], request.target.hasSuffix("/") ? Self.multistatus(own, file) : Self.multistatus(own))
+    } _: { server in
+      let store = try store(server)
+      #expect(try await store.list(prefix: "packs/").map(\.name) == [name])
+      #expect(try await store.head(name)?.size == 3)
+    }
+  }
+
+  @Test func `a target that was there is worth another try`() async throws {
+    let isAway = Locked(true)
+    try await withServer { request in
+      isAway.withLock { $0 } ? .status(404) : .status(207, [:], Self.multistatus(Self.response(request.target)))
+    } _: { server in
+      let store = try store(server)
+      let never = await storeError { _ = try await store.list(prefix: "") }
+      #expect(never?.code == .noTarget && never?.retry == .never)
+      isAway.withLock { $0 = false }
+      #expect(try await store.list(prefix: "").isEmpty)
+      isAway.withLock { $0 = true }
+      let later = await storeError { _ = try await store.list(prefix: "") }
+      #expect(later?.code == .noTarget && later?.retry == .later(after: nil))
+    }
+  }
+
   @Test(arguments: [
     "http://evil.example/dav%20files/a", "https://127.0.0.1/dav%20files/a", "//evil.example/dav%20files/a",
     "/dav%20files/../a", "/dav%20files/%2e%2e/a", "/dav%20files/%2e%2e", "/dav%20files/a%2fb",

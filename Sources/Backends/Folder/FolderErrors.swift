@@ -13,7 +13,8 @@ extension StoreError {
     case ENOSPC, EDQUOT, EFBIG: return StoreError(.full, message, hint: makeRoom)
     case EACCES, EPERM, EROFS: return StoreError(.forbidden, message, hint: right.ofFolder)
     case ENOENT: return StoreError(.notFound, message)
-    case ESTALE, EAGAIN, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EMFILE, ENFILE:
+    case ESTALE, EAGAIN, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNABORTED, ECONNRESET,
+      EREMOTEIO, EMFILE, ENFILE:
       return StoreError(.unavailable, message, retry: .later(after: nil))
     default: return StoreError(.fileSystem, message)
     }

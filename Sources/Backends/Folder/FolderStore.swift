@@ -8,6 +8,7 @@ package import Storage
 package struct FolderStore: ObjectStore {
   package let traits: StoreTraits
   private let root: String
+  private let identity: FolderIdentity
   /// Folders whose own names are known to be durable.
   private let durable = Locked<Set<String>>([])
   /// Folders that were missing and made by this value: when the last object in one is deleted, it goes too.
@@ -22,7 +23,7 @@ package struct FolderStore: ObjectStore {
     root = path
     traits = Self.traits(of: path)
     if create { try Self.make(path) }
-    _ = try OpenFolder.target(path)
+    identity = try FolderIdentity(of: try OpenFolder.target(path), at: path)
     if let refusal = PlantedEntry.refusal(on: path) { throw .planted(refusal) }
   }
 
@@ -93,7 +94,7 @@ package struct FolderStore: ObjectStore {
 
 extension FolderStore {
   private func place(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) throws(StoreError) {
-    let top = try OpenFolder.target(root)
+    let top = try top()
     let temporaries = try reach(["tmp"], from: top)
     let temporary = TemporaryName.random()
     do throws(StoreError) {
@@ -105,6 +106,7 @@ extension FolderStore {
         try move(temporary, in: temporaries, to: name, in: folder)
       }
       try folder.synchronize()
+      identity.noteUse(of: name)
     } catch {
       unlinkat(temporaries.descriptor, String(temporary), 0)
       throw error
@@ -131,9 +133,15 @@ extension FolderStore {
     }
   }
 
+  private func top() throws(StoreError) -> OpenFolder {
+    let folder = try OpenFolder.target(root)
+    try identity.demand(folder)
+    return folder
+  }
+
   /// The folder at the end of these steps, or `nil` when one is missing.
   private func find(_ steps: [Substring]) throws(StoreError) -> OpenFolder? {
-    var folder = try OpenFolder.target(root)
+    var folder = try top()
     for step in steps {
       guard let next = try folder.folder(step) else { return nil }
       folder = next
@@ -143,7 +151,7 @@ extension FolderStore {
 
   /// The folder at the end of these steps, made where it is missing, with the names of all of them durable.
   private func reach(_ steps: [Substring], from top: borrowing OpenFolder) throws(StoreError) -> OpenFolder {
-    guard let first = steps.first else { return try OpenFolder.target(root) }
+    guard let first = steps.first else { return try self.top() }
     var folder = try makeDurably(first, in: top)
     for step in steps.dropFirst() { folder = try makeDurably(step, in: folder) }
     return folder

@@ -79,6 +79,9 @@ struct OpenFile: ~Copyable {
       done += count
     }
     guard fsync(descriptor) == 0 else { throw .system(errno, "\(path) could not be made durable", for: .write) }
+    // Some file systems tell only whoever closes it that it did not arrive (FUSE, NFS). Each descriptor is asked.
+    let copy = dup(descriptor)
+    guard copy >= 0, close(copy) == 0 else { throw .system(errno, "\(path) could not be written", for: .write) }
     let size = try status().size
     guard size == bytes.count else {
       throw StoreError(.fileSystem, "\(path) has \(size) bytes after \(bytes.count) were written")

@@ -31,6 +31,13 @@ struct OpenFolder: ~Copyable {
     }
   }
 
+  /// Which one it is, whatever its path.
+  func identity() throws(StoreError) -> (device: dev_t, inode: ino_t) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw .system(errno, "the target's folder could not be looked at") }
+    return (status.st_dev, status.st_ino)
+  }
+
   /// The folder `name` in this one, or `nil` when there is none.
   /// - Throws: `.badAnswer` when it is a symbolic link.
   func folder(_ name: Substring) throws(StoreError) -> OpenFolder? {

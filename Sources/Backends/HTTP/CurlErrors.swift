@@ -62,7 +62,7 @@ extension StoreError {
     case CURLE_LOGIN_DENIED: return error(.unauthenticated, "\(authority) refused the login", retry: .never)
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
       return error(
-        .badAnswer, "\(authority) does not answer in HTTP", hint: "Check the port of the target.", retry: .never)
+        .badAnswer, "\(authority) does not answer in HTTP", hint: "Check the port of the target.", retry: .once)
     default: return error(.unavailable, "the connection with \(authority) failed")
     }
   }

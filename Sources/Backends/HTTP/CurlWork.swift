@@ -12,7 +12,7 @@ struct CurlWork {
   private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
   private var spare: [UnsafeMutableRawPointer] = []
   private let sockets = CurlSockets()
-  private var looked = ContinuousClock.now
+  private var looked = SuspendingClock.now
 
   init(multi: UnsafeMutableRawPointer, settings: HTTPSettings) {
     self.multi = multi
@@ -76,7 +76,7 @@ struct CurlWork {
 
   /// Once a second: asks the kernel for each transfer.
   private mutating func giveUpStalled() {
-    let now = ContinuousClock.now
+    let now = SuspendingClock.now
     guard now - looked >= .seconds(1) else { return }
     looked = now
     for (handle, transfer) in running {

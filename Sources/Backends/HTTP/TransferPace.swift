@@ -6,14 +6,15 @@ struct TransferPace {
   /// In bytes a second, over the whole time of a stall. Eight transfers of this pace fit through 4 kbit/s.
   private static let least = 64
 
-  private var mark: (progress: Int, time: ContinuousClock.Instant)
+  /// By a clock that stands still while the machine sleeps.
+  private var mark: (progress: Int, time: SuspendingClock.Instant)
 
-  init(now: ContinuousClock.Instant) { mark = (0, now) }
+  init(now: SuspendingClock.Instant) { mark = (0, now) }
 
   /// - Parameter progress: bytes that came, and bytes that the other side acknowledged; fewer than before when a body
   ///   goes from its start again.
   /// - Returns: whether hardly anything moved for `timeout`.
-  mutating func isStalled(at progress: Int, now: ContinuousClock.Instant, timeout: Duration) -> Bool {
+  mutating func isStalled(at progress: Int, now: SuspendingClock.Instant, timeout: Duration) -> Bool {
     let enough = max(1, Self.least * timeout.wholeMilliseconds / 1000)
     if progress - mark.progress >= enough || progress < mark.progress { mark = (progress, now) }
     return now - mark.time >= timeout

@@ -88,7 +88,9 @@ struct S3Listing {
     let before = found.count
     var hasForeign = false
     for object in page.objects {
-      guard object.key.hasPrefix(expected) else { throw XMLRefusal("a key is listed that was not asked for") }
+      guard object.key.utf8.starts(with: expected.utf8) else {
+        throw XMLRefusal("a key is listed that was not asked for")
+      }
       // Keys that are no names of ours belong to somebody else.
       if let name = configuration.name(object.key).flatMap(ObjectName.init) {
         found[name] = ObjectInfo(name: name, size: object.size, stored: object.stored)

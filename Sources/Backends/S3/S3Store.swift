@@ -75,7 +75,7 @@ package struct S3Store: ObjectStore {
     case (200, nil): return response.body
     case (200, let range?), (206, let range?): return try response.part(range, of: name)
     case (403, _):
-      if let found = await listed(name), found.isEmpty {
+      if let found = try await listed(name), found.isEmpty {
         throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
       }
       throw error(response, "\(name) could not be read at \(traits.location)", for: .read)
@@ -103,7 +103,7 @@ package struct S3Store: ObjectStore {
       return ObjectInfo(name: name, size: size)
     case 404: throw contradicted(name)
     case 403:
-      if let found = await listed(name) { return found.first }
+      if let found = try await listed(name) { return found.first }
       return try await lookAgain(at: name, after: response, to: asked)
     case 400: return try await lookAgain(at: name, after: response, to: asked)
     default: throw error(response, "\(name) could not be looked at at \(traits.location)", for: .read)
@@ -210,9 +210,12 @@ extension S3Store {
   /// Who may list only below a prefix is told "forbidden" of an object that is not there: so policies are commonly written,
   /// and a HEAD has no prefix. Its name as a prefix is a question that may be asked.
   /// - Returns: the object, or nothing; `nil` when that may not be asked either.
-  private func listed(_ name: ObjectName) async -> [ObjectInfo]? {
-    guard let found = try? await list(prefix: name.text) else { return nil }
-    return found.filter { $0.name == name }
+  private func listed(_ name: ObjectName) async throws(StoreError) -> [ObjectInfo]? {
+    do throws(StoreError) {
+      return try await list(prefix: name.text).filter { $0.name == name }
+    } catch  where error.code == .forbidden {
+      return nil
+    }
   }
 
   /// Whether the server lists it. That it lists at all proves that it is there, and the bucket, too.

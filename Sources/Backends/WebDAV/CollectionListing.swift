@@ -19,7 +19,7 @@ struct CollectionListing: Sendable {
   /// - Throws: `XMLRefusal` for other hosts than the collection's own, paths that lead away, encoded slashes, resources
   ///   with an error of their own, and when the collection itself is missing in the answer.
   init(_ answer: Multistatus, of segments: [String], at address: WebAddress) throws(XMLRefusal) {
-    var names: Set<String> = []
+    var names: Set<[UInt8]> = []
     var hasItself = false
     // Servers behind a proxy may write the scheme and host that they see themselves. Then the collection has them, too;
     // of every entry only the path is used.
@@ -39,7 +39,7 @@ struct CollectionListing: Sendable {
       guard path.count == segments.count + 1, Array(path.dropLast()) == segments, let name = path.last else {
         throw XMLRefusal("it lists what is not in it")
       }
-      guard names.insert(name).inserted else { throw XMLRefusal("it lists an entry twice") }
+      guard names.insert(Array(name.utf8)).inserted else { throw XMLRefusal("it lists an entry twice") }
       let stored = resource.modified.flatMap(HTTPTime.seconds)
       children.append(Child(name: name, size: try Self.size(of: resource), stored: stored))
     }

@@ -4,10 +4,15 @@ import Storage
 struct Collections: Sendable {
   private let requests: WebDAVRequests
   private let known = Locked<Set<String>>([])
+  /// The target's own collection was.
+  private let wasThere = Locked(false)
 
   init(_ requests: WebDAVRequests) { self.requests = requests }
 
   /// Makes these collections, each in the one before it, where they are missing.
+  /// Something in the target was seen.
+  func noteTarget() { wasThere.withLock { $0 = true } }
+
   /// - Throws: `.noTarget` when the target's own collection is missing and may not be made.
   func make(_ steps: [Substring]) async throws(StoreError) {
     if !isKnown("") { try await confirmTarget() }
@@ -32,16 +37,19 @@ struct Collections: Sendable {
   /// Somebody took collections away: asks again from now on.
   func forget() { known.withLock { $0.removeAll() } }
 
-  /// - Throws: `.noTarget` when the target's own collection is not there.
+  /// - Throws: `.noTarget` when the target's own collection is not there. Where it was a moment ago, a proxy may have no
+  ///   server behind it: then it is worth another try.
   func confirmTarget() async throws(StoreError) {
     if try await requests.find("", depth: 0) == nil {
       guard requests.configuration.create else {
         throw StoreError(
           .noTarget, "there is no collection \(requests.location(""))",
-          hint: "Check the target's URL; `sealift init` makes the collection of a new target.")
+          hint: "Check the target's URL; `sealift init` makes the collection of a new target.",
+          retry: wasThere.withLock { $0 } ? .later(after: nil) : .never)
       }
       try await makeTarget()
     }
+    noteTarget()
     remember("")
   }
 

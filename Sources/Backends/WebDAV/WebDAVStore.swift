@@ -60,10 +60,8 @@ package struct WebDAVStore: ObjectStore {
   }
 
   package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
-    guard let answer = try await requests.find(name.text, depth: 0) else {
-      try await collections.confirmTarget()
-      return nil
-    }
+    guard let answer = try await there({ () async throws(StoreError) in try await requests.find(name.text, depth: 0) })
+    else { return nil }
     guard answer.resources.count == 1, let resource = answer.resources.first else {
       throw requests.refused(XMLRefusal("one resource was asked for"), name.text)
     }
@@ -238,9 +236,8 @@ extension WebDAVStore {
 
   private func look(into path: String, for prefix: String) async throws(StoreError) -> Look {
     var look = Look()
-    guard let children = try await children(of: path) else {
-      // Gone since its parent was read, or never there; but not the target itself.
-      try await collections.confirmTarget()
+    // Gone since its parent was read, or never there.
+    guard let children = try await there({ () async throws(StoreError) in try await children(of: path) }) else {
       return look
     }
     for child in children {
@@ -255,6 +252,19 @@ extension WebDAVStore {
       }
     }
     return look
+  }
+
+  /// What is not there, though the target is, is asked for once more: a proxy that has no server behind it for a moment says
+  /// 404, too, and a listing that is short must not pass for a whole one.
+  private func there<Answer: Sendable>(
+    _ ask: () async throws(StoreError) -> Answer?
+  ) async throws(StoreError) -> Answer? {
+    if let answer = try await ask() {
+      collections.noteTarget()
+      return answer
+    }
+    try await collections.confirmTarget()
+    return try await ask()
   }
 
   /// `nil` when there is no such collection.
