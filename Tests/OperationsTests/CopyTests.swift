@@ -110,6 +110,40 @@ import Testing
     }
   }
 
+  @Test func `a forgotten version that is named is not passed over in silence`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let forget = ForgetVersions(road.world)
+    let plan = try await forget.plan(.init(.versions([.id(prefix: originals[0].id)])), at: road.target)
+    try await forget.carryOut(plan.chains[0], of: plan)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let outcome = try await copy(road, to: other) {
+      $0.choice = .versions(originals.prefix(2).map { .id(prefix: $0.id) })
+    }
+    #expect(outcome.copied.map(\.origin.id) == [originals[1].id])
+    #expect(outcome.failures.map(\.version) == [originals[0].id])
+    #expect(outcome.failures.first?.error.code == "forgotten" && outcome.failures.first?.error.kind == .noSuchVersion)
+  }
+
+  /// It may be a tag, which nobody misses until a rule lets the version go.
+  @Test func `a word that cannot be read is told, and the rest is copied`() async throws {
+    let road = try await Road()
+    _ = try await history(road, versions: 2)
+    _ = try await AnnotateVersions(road.world).run(
+      .tags(add: ["release"], remove: []), of: .latest(database: "app"), at: road.target)
+    let word = try #require(road.store.content.keys.first { $0.text.hasPrefix("notes/") })
+    road.store.content[word]?[300] ^= 1
+    let scratch = try Scratch()
+    let (other, _) = try await repository(road, "other", key: 9)
+    for _ in 1...2 {
+      let outcome = try await CopyVersions(road.withoutState(scratch))
+        .run(CopyVersions.Request(), from: road.target, to: other)
+      #expect(outcome.copied.count == 2)
+      #expect(outcome.failures.map(\.database) == ["app"])
+      #expect(outcome.failures.first?.error.message.contains(word.text) == true)
+    }
+  }
+
   @Test func `a newest copy whose packs are gone does not count as there`() async throws {
     let road = try await Road()
     _ = try await history(road, versions: 2, rows: 2000)

@@ -23,7 +23,7 @@ struct CopyPlan {
     failures = (histories.flatMap(\.problems) + origin.vanishedChains()).map {
       (nil, nil, OperationError($0, doing: origin.targetName))
     }
-    let named = try await Self.named(request, origin)
+    let named = try await named(request, origin)
     for history in histories {
       let all = history.versions + (request.choice.isNewest ? [] : history.displaced)
       var versions = all.filter { facts in
@@ -44,7 +44,7 @@ struct CopyPlan {
         Chain(
           fork: CopyLanes.fork(
             of: history.chain, host: version.host, database: version.database, origin.repository.keys.keyring),
-          versions: versions, history: history, annotations: try await origin.annotations(of: history)))
+          versions: versions, history: history, annotations: try await annotations(of: history, origin)))
     }
     let found = Set(databases.map { $0[1] })
     for name in request.databases where !found.contains(name) {
@@ -70,11 +70,36 @@ struct CopyPlan {
     chains = Array(youngest.values)
   }
 
-  private static func named(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws -> Set<Digest>? {
+  /// An id may be that of a version that was forgotten: who names one hears that it is not copied.
+  private mutating func named(
+    _ request: CopyVersions.Request, _ origin: VersionLookup
+  ) async throws -> Set<Digest>? {
     guard case .versions(let selectors) = request.choice else { return nil }
     var ids: Set<Digest> = []
-    for selector in selectors { ids.insert(try await origin.find(selector).facts.id) }
+    for selector in selectors {
+      let found = try await origin.find(selector)
+      ids.insert(found.facts.id)
+      guard found.history.isForgotten(found.facts) else { continue }
+      let id = found.facts.id.hex
+      let error = OperationError(
+        .noSuchVersion, code: "forgotten", "version \(id.prefix(12)) was forgotten, and is not copied",
+        hint: "`sealift unforget \(id.prefix(12))` at \(origin.targetName) has it count again.")
+      failures.append((found.facts.version?.database, id, error))
+    }
     return ids
+  }
+
+  /// What cannot be read of them may be a tag, or the word that a version counts again: that is told, and the rest copied.
+  private mutating func annotations(
+    of history: ChainHistory, _ origin: VersionLookup
+  ) async throws -> Annotations {
+    do {
+      try origin.demandOwnWords(of: history)
+      return try await origin.everyAnnotation(of: history)
+    } catch let error where error is RepositoryError || error is SealError {
+      failures.append((history.database, nil, OperationError(error, doing: origin.targetName)))
+      return try await origin.annotations(of: history)
+    }
   }
 }
 

@@ -57,6 +57,9 @@ struct Copy: SealiftCommand {
 
   func validate() throws {
     if latest, !versions.isEmpty { throw ValidationError("--latest and --versions exclude each other") }
+    if !databases.isEmpty, !versions.isEmpty {
+      throw ValidationError("--versions names what is copied: it goes without names")
+    }
     if [fromPassphraseFile, fromKeyFile, fromRecoveryKeyFile].compactMap({ $0 }).count > 1 {
       throw ValidationError(
         "give one of --from-passphrase-file, --from-key-file and --from-recovery-key-file, not several")
