@@ -25,8 +25,12 @@ package enum KeptCopy {
       if errno == EEXIST { try RestoredFile.refuseIfPresent(destination) }
       return false
     }
+    do { try RestoredFile.synchronizeFolder(of: destination) } catch {
+      // Whoever hears of a failure finds the file where it was.
+      unlink(destination)
+      throw error
+    }
     unlink(path)
-    try synchronize(RestoredFile.folder(of: destination))
     return true
   }
 

@@ -39,7 +39,8 @@ extension Repository {
   ///     a remark says what was left out.
   ///   - progress: throwing from it ends the restore, and the error is passed on; once the new content is there, what it
   ///     throws is ignored. Called on any thread.
-  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `sourceUnreadable` (with the code
+  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed` (with the code `restoredDamaged` when the content
+  ///   is there and SQLite's check finds it damaged; the hint tells how to take it back), `wrongKey`, `sourceUnreadable` (with the code
   ///   `busy` when somebody else kept the lock), `usage`, `failed`; `CancellationError`; or what `progress` threw.
   @discardableResult
   public func restore(
@@ -54,6 +55,7 @@ extension Repository {
       var pull = Pull(world)
       pull.leavesCompanions = !companions
       let outcome = try await Restore(pull).run(selector, from: target, request)
+      if let damage = outcome.damage { throw damage }
       return Restored(
         version: Version(outcome.pulled.version), undoCopy: outcome.undoCopy,
         companionsFolder: outcome.pulled.companionsFolder, supportFolder: outcome.pulled.supportFolder,

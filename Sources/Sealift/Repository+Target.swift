@@ -35,6 +35,10 @@ extension Repository {
       bucket: String, prefix: String = "", endpoint: String? = nil, region: String? = nil, style: S3Style? = nil,
       storageClass: String? = nil, credentials: Credentials, authorities: String? = nil
     ) -> Target {
+      // What stands behind it in a URL are options.
+      guard !bucket.contains("?"), !prefix.contains("?") else {
+        return Target(refusing: "a bucket or prefix has no question mark: '\(bucket)/\(prefix)'")
+      }
       var target = Target(url: prefix.isEmpty ? "s3://\(bucket)" : "s3://\(bucket)/\(prefix)") {
         place throws(SealiftError) in
         guard case .s3(var location) = place else { return }

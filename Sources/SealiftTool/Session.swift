@@ -30,10 +30,13 @@ final class Session: Sendable {
 
   private func told(_ error: any Error) -> Int32 {
     if let signal = signals.received {
-      let error = OperationError(
-        .cancelled, code: "cancelled", ExitStatus(rawValue: 128 + signal)?.meaning ?? "interrupted", cause: error)
-      terminal.tell(error)
-      terminal.tellDocument(error)
+      let meaning = ExitStatus(rawValue: 128 + signal)?.meaning ?? "interrupted"
+      var told = OperationError(.cancelled, code: "cancelled", meaning, cause: error)
+      let known = Self.known(error)
+      // What else it says is how things stand now.
+      if known.kind != .cancelled { (told.message, told.hint) = ("\(meaning): \(known.message)", known.hint) }
+      terminal.tell(told)
+      terminal.tellDocument(told)
       return 128 + signal
     }
     let known = Self.known(error)

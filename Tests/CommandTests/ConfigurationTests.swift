@@ -257,11 +257,20 @@ import Testing
 
   @Test(arguments: [
     #""/srv/app.db\u0000.bak""#, #""\ud83d""#, #""\ud83d\u0041""#, #""\udc00""#, #""\x""#, #""\u12""#, "\"a\nb\"",
-    #""a"#, "nul", "-", "1e999", "+1",
+    #""a"#, "nul", "-", "1e999", "+1", "0x10", "0x1p4", "01", "-01", "1.", ".5", "1.e5", "1e", "1.2.3", "1_000",
     "tru e", "{\"a\" 1}", "{1: 2}", "[1 2]", "[1,]", "{\"a\":1", "\u{FEFF}{}",
   ])
   func `what is not JSON is refused`(json: String) {
     #expect(throws: JSONReader.Failure.self) { try JSONReader.read(Array(json.utf8)) }
+  }
+
+  @Test(arguments: [("0", 0.0), ("-0.5", -0.5), ("10", 10), ("1e3", 1000), ("2.50E-1", 0.25)])
+  func `a number is what RFC 8259 calls one`(json: String, value: Double) throws {
+    guard case .number(let number) = try JSONReader.read(Array(json.utf8)).value else {
+      Issue.record("it is none")
+      return
+    }
+    #expect(number == value)
   }
 
   @Test func `deep nesting and bytes that are no text are refused, not fallen over`() {

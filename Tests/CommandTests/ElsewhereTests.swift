@@ -82,6 +82,31 @@ import Testing
     #expect(try home.content("app.db").contains { $0.contains("t") })
   }
 
+  /// Of a target that stands on the command line alone nothing says what is there.
+  @Test func `restoring all misses what is to be there, and says when there is nothing`() async throws {
+    let home = try await home()
+    try FileManager.default.removeItem(atPath: home.program.file("app.db"))
+    try FileManager.default.copyItem(atPath: home.program.file("target"), toPath: home.program.file("mirror"))
+    let mirror = ["--target", "file://\(home.program.file("mirror"))", "--key-file", home.program.file("key")]
+    func restore(_ words: [String]) async throws -> Program.Ending {
+      try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json")] + words + ["restore", "--all"])
+    }
+    let half = try await restore(mirror)
+    #expect(half.status == 3 && half.error.contains("no version of 'logs'"), "\(half.error)")
+    #expect(try home.content("app.db").contains { $0.contains("t") })
+
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(home.program.file("state"))",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(home.program.file("key"))"},
+                   "cloud": {"url": "file://\(home.program.file("cloud"))", "keyFile": "\(home.program.file("key"))"}},
+       "databases": {"logs": {"path": "\(home.program.file("logs.db"))", "targets": ["cloud"]}}}
+      """, to: "config.json")
+    let nothing = try await restore(["--target", "disk"])
+    #expect(nothing.status == 14 && nothing.error.contains("no configured database of web-1"), "\(nothing.error)")
+  }
+
   @Test func `a database that was never pushed is not safe`() async throws {
     let home = try Home()
     try await home.must("init")

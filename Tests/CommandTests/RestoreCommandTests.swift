@@ -179,6 +179,24 @@ import Testing
     try await home.must("restore", "--all", "--live", "--dry-run")
   }
 
+  /// Where the old database is, only this run knows.
+  @Test(arguments: [false, true])
+  func `an output that nobody takes hides no way back`(json: Bool) async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try home.change()
+    let before = try home.bytes("app.db")
+    let config = home.program.file("config.json")
+    let ending = try await home.program.shell(
+      #""$0" --config '\#(config)' \#(json ? "--json" : "") restore app:latest --replace > /dev/full"#)
+    #expect(ending.status == 1)
+    #expect(ending.error.contains("was restored") && ending.error.contains("cannot write to standard output"))
+    let aside = try #require(home.program.files(below: "").first { $0.hasPrefix("app.db.before-") })
+    #expect(ending.error.contains(aside), "\(ending.error)")
+    #expect(try home.bytes(aside) == before)
+  }
+
   @Test(arguments: [
     ["restore"], ["restore", "latest", "--all"], ["restore", "latest", "--live", "--replace"],
     ["restore", "latest", "--no-undo"], ["restore", "latest", "--live", "--vacuum"],

@@ -21,6 +21,8 @@ import Testing
     ["unforget", "app:latest", "--target", "/tmp"], ["tag", "latest", "--add", "", "--target", "/tmp"],
     ["drill", "app", "--versions", "latest"], ["drill", "--query-timeout", "soon"], ["copy", "--from", "/tmp"],
     ["copy", "--from", "/tmp", "--to", "/tmp", "--latest", "--versions", "latest"],
+    ["copy", "--from", "/tmp", "--to", "/tmp", "app", "--versions", "latest"],
+    ["push", "--dry-run", "--allow-recovery"],
   ])
   func `a mistake on the command line ends with 2 and says what to do`(arguments: [String]) async throws {
     let program = try Program()

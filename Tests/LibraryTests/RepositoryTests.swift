@@ -129,6 +129,21 @@ import Testing
     #expect(try words("\(folder)/new.db") == [["t:old", "i:400"]])
   }
 
+  /// A person who interrupts the program may begin the same again, and is told where it lies; an application is not.
+  @Test func `nor does a large one`() async throws {
+    try SQLite.run("CREATE TABLE t(b); INSERT INTO t VALUES(randomblob(40000000))", on: bench.database)
+    let repository = try await bench.makeRepository()
+    let version = try await repository.push(app).version
+    let folder = bench.scratch.file("here")
+    mkdir(folder, 0o700)
+    await #expect(throws: Enough()) {
+      try await repository.pull(version.id, to: "\(folder)/new.db") { progress in
+        if progress.bytesDone > 20 << 20 { throw Enough() }
+      }
+    }
+    #expect(try names(in: folder).isEmpty)
+  }
+
   /// A callback that throws when the last byte is told of is too late, where nothing looks at it any more: the call has
   /// a result or an error, never a version and an error of the callback's.
   @Test func `a push either has a version, or threw`() async throws {
@@ -194,6 +209,12 @@ import Testing
     #expect(error?.code == "sourceDamaged")
     #expect(error?.kind == .verificationFailed)
     #expect(try await repository.versions().map(\.isDamaged) == [true])
+    // Nobody has to look at a result to hear that it is in use now.
+    let live = bench.scratch.file("live.db")
+    try SQLite.run("CREATE TABLE t(a)", on: live)
+    let restored = await #expect(throws: SealiftError.self) { try await repository.restore("app:latest", live: live) }
+    #expect(restored?.code == "restoredDamaged" && restored?.kind == .verificationFailed)
+    #expect(restored?.hint?.contains("live.db.before-") == true)
   }
 
   @Test(arguments: [
@@ -201,6 +222,8 @@ import Testing
     .webDAV("ftp://example.com/backup"),
     .webDAV("https://user:secret@example.com/backup"),
     .s3(bucket: "no bucket", credentials: .keys(id: "id", secret: "secret")),
+    .s3(bucket: "bucket", prefix: "t?endpoint=https://evil.example", credentials: .keys(id: "id", secret: "secret")),
+    .s3(bucket: "bucket?region=x", credentials: .keys(id: "id", secret: "secret")),
     .s3(bucket: "bucket", endpoint: "nonsense", credentials: .keys(id: "id", secret: "secret")),
   ])
   func `a target that makes no sense is told when it is used`(target: Repository.Target) async throws {

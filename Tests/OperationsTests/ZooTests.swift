@@ -184,6 +184,25 @@ private func randomBytes(_ count: Int) -> [UInt8] {
 }
 
 /// A journal as a writer that died in the middle of its transaction leaves it.
+extension ZooTests {
+  @Test func `a dry run rolls no transaction back`() async throws {
+    let road = try await Road()
+    let path = road.scratch.file("app.db")
+    try leaveHotJournal(at: path)
+    let before = [try fileBytes(path), try fileBytes(path + "-journal")]
+    var database = DatabaseSource(name: "app", path: path)
+    database.allowRecovery = true
+    var request = Push.Request(database: database, targets: [road.target])
+    request.dryRun = true
+    let refused = await #expect(throws: OperationError.self) { try await Push(road.world).run(request) }
+    #expect(refused?.code == "hotJournal" && refused?.hint?.contains("a dry run leaves it") == true)
+    #expect(try [fileBytes(path), fileBytes(path + "-journal")] == before)
+    request.dryRun = false
+    #expect(try await Push(road.world).run(request).failures.isEmpty)
+    #expect(access(path + "-journal", F_OK) != 0)
+  }
+}
+
 private func leaveHotJournal(at path: String) throws {
   try SampleDatabase.rollback.make(at: path)
   let database = try TestDatabase(path)

@@ -5,6 +5,17 @@ package func fileBytes(_ path: String) throws -> [UInt8] {
   [UInt8](try Data(contentsOf: URL(filePath: path, directoryHint: .notDirectory)))
 }
 
+/// The last `count` bytes of a file, or all of a shorter one: of one that grows for ever.
+package func fileBytes(_ path: String, last count: Int) throws -> [UInt8] {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw CocoaError(.fileNoSuchFile) }
+  defer { close(descriptor) }
+  let length = lseek(descriptor, 0, SEEK_END)
+  var bytes = [UInt8](repeating: 0, count: min(count, Int(length)))
+  let got = pread(descriptor, &bytes, bytes.count, length - off_t(bytes.count))
+  return Array(bytes.prefix(max(0, got)))
+}
+
 package func writeFile(_ path: String, _ bytes: [UInt8]) throws {
   try Data(bytes).write(to: URL(filePath: path, directoryHint: .notDirectory))
 }

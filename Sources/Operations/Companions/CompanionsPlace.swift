@@ -33,6 +33,14 @@ struct CompanionsPlace: Sendable {
     fileprivate init(_ time: String) { self.time = time }
   }
 
+  /// What is still not as it was.
+  struct TakenBack {
+    /// Paths of what could not be put back.
+    var left: [String] = []
+    /// Paths of what was put there, and is kept.
+    var undone: [String] = []
+  }
+
   init(_ staged: StagedCompanions, beside database: String, _ layout: Layout = .inPlace) {
     self.staged = staged
     self.database = database
@@ -114,11 +122,10 @@ struct CompanionsPlace: Sendable {
       let folders = Set(places.map { RestoredFile.folder(of: $0.path) }).union([RestoredFile.folder(of: database)])
       for folder in folders { try StagedCompanions.synchronize(folder) }
     } catch {
-      let left = takeBack(placed, keeping: isLive)
+      let left = takeBack(placed, keeping: isLive).left
       guard !left.isEmpty else { throw error }
-      var told = OperationError(error)
-      told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
-      throw told
+      throw OperationError(error).leaving(
+        "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))")
     }
     placed.undo = undo(placed, leaving: goesAlong ? StagedCompanions.places(beside: database).folder : nil)
     staged.discard()
@@ -139,14 +146,15 @@ struct CompanionsPlace: Sendable {
 
   /// Puts back what was moved aside, and takes away what took its place.
   /// - Parameter keeping: an application may have written into it: it is kept as `NAME.undone-<time>`, not removed.
-  /// - Returns: what could not be put back.
   @discardableResult
-  func takeBack(_ placed: Placed, keeping: Bool) -> [String] {
+  func takeBack(_ placed: Placed, keeping: Bool) -> TakenBack {
+    var taken = TakenBack()
     for path in placed.made.reversed() {
       var status = stat()
       guard lstat(path, &status) == 0 else { continue }
       if keeping {
-        rename(path, Self.undone(path, placed.time))
+        let undone = Self.undone(path, placed.time)
+        if rename(path, undone) == 0 { taken.undone.append(undone) }
       } else if status.st_mode & S_IFMT == S_IFDIR {
         MemberTree.remove(path)
       } else {
@@ -157,7 +165,8 @@ struct CompanionsPlace: Sendable {
     for path in placed.databases.flatMap({ path in SideFiles.endings.map { path + $0 } }) where Self.stands(path) {
       rename(path, Self.undone(path, placed.time))
     }
-    return placed.movedAside.reversed().filter { rename($0.to, $0.from) != 0 }.map(\.to)
+    taken.left = placed.movedAside.reversed().filter { rename($0.to, $0.from) != 0 }.map(\.to)
+    return taken
   }
 
   private func moveAside(_ place: Place, resuming: Bool, _ placed: inout Placed) throws {

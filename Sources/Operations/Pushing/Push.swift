@@ -78,6 +78,10 @@ package struct Push: Sendable {
 
   /// - Throws: what stops all targets alike: `.sourceUnreadable`, `.cancelled`. What stops one target only is in the outcome.
   package func run(_ request: Request) async throws -> Outcome {
+    var request = request
+    // Recovery changes the file, and a dry run changes nothing.
+    let leavesJournal = request.dryRun && request.database.allowRecovery
+    if leavesJournal { request.database.allowRecovery = false }
     do {
       var push = self
       push.began = .now
@@ -92,7 +96,11 @@ package struct Push: Sendable {
     } catch {
       // Whoever cannot open the database because of them must hear it now as well.
       if let left = AppearedSideFile.shortfall(of: request.database) { world.reporter.notice(left.message) }
-      throw OperationError(error, doing: "pushing '\(request.database.name)'")
+      var told = OperationError(error, doing: "pushing '\(request.database.name)'")
+      if leavesJournal, (error as? SnapshotError)?.code == .hotJournal {
+        told.hint = "A push rolls that transaction back, as `allowRecovery` says; a dry run leaves it as it is."
+      }
+      throw told
     }
   }
 

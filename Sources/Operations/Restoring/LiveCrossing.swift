@@ -52,25 +52,26 @@ final class LiveCrossing: Sendable {
   func givenUp(after error: any Error, isUntouched: Bool) -> any Error {
     let state = state.withLock { $0 }
     guard !state.isCommitting || isUntouched else { return unsure(error, state.aside) }
-    beside.takeBack()
+    let undone = beside.takeBack().undone
     undo?.withdraw()
     let left = state.aside.filter(CompanionsPlace.stands)
     guard left.isEmpty else {
-      var told = OperationError(error)
-      told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
-      return told
+      return OperationError(error).leaving(
+        "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))")
     }
     try? intent.note(earlier)
-    return error
+    guard !undone.isEmpty else { return error }
+    return OperationError(error).leaving(
+      "; nothing was changed but that what comes with the version, which was in its place for a moment, is \(undone.joined(separator: ", ")) now",
+      hint: "Try again later. What has that name can be deleted, unless an application wrote into it in that moment.")
   }
 
   private func unsure(_ error: any Error, _ aside: [String]) -> OperationError {
     let old = ([undo?.path].compactMap { $0 } + aside).filter(CompanionsPlace.stands)
-    var told = OperationError(error)
-    told.message += "; it is not known whether the new content is there"
+    let told = OperationError(error).leaving("; it is not known whether the new content is there")
     guard !old.isEmpty else { return told }
-    told.message += ", and the old one is \(old.joined(separator: ", "))"
-    told.hint = "Restore again with --live, so that rows and files are of one version; or put the old ones back."
-    return told
+    return told.leaving(
+      ", and the old one is \(old.joined(separator: ", "))",
+      hint: "Restore again with --live, so that rows and files are of one version; or put the old ones back.")
   }
 }

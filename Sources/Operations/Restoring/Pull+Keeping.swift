@@ -14,14 +14,15 @@ extension Pull {
   /// - Returns: the error, which says so.
   func givenUp(_ file: RestoredFile, after error: any Error) -> any Error {
     // What could not be begun, for want of room, has harmed nothing either.
-    let isKept = file.isUntouched || Self.mayPass(error)
+    let isCut = OperationError(error).kind == .cancelled
+    let isKept = (file.isUntouched || Self.mayPass(error)) && (keepsWhenInterrupted || !isCut)
     guard isKept, let kept = file.keep(atLeast: file.isUntouched ? 0 : keepsFrom) else {
       file.discard()
       return error
     }
     let place = "kept in \(file.temporaryPath) (\(kept >> 20) of \(file.length >> 20) MiB)"
     var told = OperationError(error)
-    guard told.kind != .cancelled else {
+    guard !isCut else {
       // Of a run that a signal ended nobody is told the hint.
       world.reporter.notice("what was fetched is \(place), and the same command goes on from there")
       return error

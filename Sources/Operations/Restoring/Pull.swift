@@ -47,6 +47,8 @@ package struct Pull: Sendable {
   package var leavesCompanions = false
   /// How it is looked at; tests count that.
   package var check: Push.Check = { try await checkImage(at: $0) }
+  /// Whoever interrupts it may say the same once more: what was fetched stays for that.
+  package var keepsWhenInterrupted = true
   /// Of a restore that fails, so many bytes are worth a file that lies about until the next one. Tests make it small.
   var keepsFrom = 16 << 20
   /// Bytes fetched for one wave; tests make it small.

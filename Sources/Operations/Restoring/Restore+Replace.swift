@@ -41,11 +41,10 @@ extension Restore {
         try onReplace()
         try spooled.file.publish()
       } catch {
-        let left = beside.takeBack()
+        let left = beside.takeBack().left
         guard !left.isEmpty else { throw error }
-        var told = OperationError(error)
-        told.message += "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))"
-        throw told
+        throw OperationError(error).leaving(
+          "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))")
       }
       // It is done: what fails now changes nothing of that.
       try? ReplaceIntent(database: path).remove()
@@ -163,13 +162,12 @@ extension Restore {
       try aside.putBack()
       try ReplaceIntent(database: aside.database).remove()
     } catch let second {
-      var told = OperationError(error)
-      told.message += "; and \(OperationError(second).message)"
+      let told = OperationError(error).leaving("; and \(OperationError(second).message)")
       guard let undo = aside.undo else { throw told }
-      told.message += ": the old database is \(aside.aside)"
       // Something has its name: that goes aside first.
-      told.hint = "End what uses \(aside.database), then put the old one back with: \(undo)"
-      throw told
+      throw told.leaving(
+        ": the old database is \(aside.aside)",
+        hint: "End what uses \(aside.database), then put the old one back with: \(undo)")
     }
   }
 }

@@ -74,6 +74,11 @@ package struct RestoreAll: Sendable {
           outcome.failures.append((database.name, problem))
         }
       }
+      guard !outcome.done.isEmpty || !outcome.failures.isEmpty else {
+        throw RepositoryError(
+          .noSuchVersion, "no configured database of \(outcome.host) has versions there",
+          hint: "`sealift list` shows what is there; `sealift pull --all FOLDER` fetches what is not configured.")
+      }
       return outcome
     } catch {
       throw OperationError(error, doing: "restoring from \(target.name)")

@@ -79,12 +79,11 @@ final class RestoreBeside: Sendable {
 
   /// Everything as it was before it was put. In a live restore an application may have written meanwhile: nothing that
   /// stands there now is removed.
-  /// - Returns: what could not be put back.
   @discardableResult
-  func takeBack() -> [String] {
+  func takeBack() -> CompanionsPlace.TakenBack {
     let done = done.withLock { $0 }
     done.published?.discard()
-    guard let staged, let placed = done.placed else { return [] }
+    guard let staged, let placed = done.placed else { return CompanionsPlace.TakenBack() }
     return CompanionsPlace(staged, beside: path, layout).takeBack(placed, keeping: mode == .live)
   }
 

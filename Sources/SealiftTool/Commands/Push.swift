@@ -50,6 +50,9 @@ struct PushCommand: SealiftCommand {
     if method == .file, allowRecovery {
       throw ValidationError("--allow-recovery is for databases, not for --method file")
     }
+    if dryRun, allowRecovery {
+      throw ValidationError("--allow-recovery changes the database, and --dry-run changes nothing")
+    }
     if tags.contains("") { throw ValidationError("a tag must not be empty") }
   }
 

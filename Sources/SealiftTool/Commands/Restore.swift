@@ -112,17 +112,18 @@ struct RestoreCommand: SealiftCommand {
     (request.expect, request.dryRun, request.busyTimeout) = (options.expect, options.dryRun, patience)
     let outcome = try await RestoreTables(options.pull(source.world)).run(
       source.selector, from: source.target, request)
-    guard !session.options.json else {
-      try session.terminal.result(Documents.tables(outcome, notices: session.terminal.notices))
-      return Retrieval.Report.end(outcome.damage, session.terminal)
+    return try Retrieval.Report.end(outcome.damage, session.terminal) { try tell(outcome, session.terminal) }
+  }
+
+  private func tell(_ outcome: RestoreTables.Outcome, _ terminal: Terminal) throws {
+    guard !terminal.manner.json else {
+      return try terminal.result(Documents.tables(outcome, notices: terminal.notices))
     }
     for table in outcome.tables {
       let parts = (table.indexes.map { "index \($0)" } + table.triggers.map { "trigger \($0)" })
       let with = parts.isEmpty ? "" : ", with \(parts.joined(separator: ", "))"
       let verb = outcome.dryRun ? "would copy" : "copied"
-      try session.terminal.result(
-        printable("\(verb) \(table.name) to \(outcome.path): \(table.rows) rows\(with)"))
+      try terminal.result(printable("\(verb) \(table.name) to \(outcome.path): \(table.rows) rows\(with)"))
     }
-    return Retrieval.Report.end(outcome.damage, session.terminal)
   }
 }

@@ -51,8 +51,7 @@ struct Retrieval {
     guard let path else {
       let outcome = try await pull.run(
         source.selector, from: source.target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
-      Report.tell(outcome, session.terminal)
-      return Report.end(outcome.damage, session.terminal)
+      return try Report.end(outcome.damage, session.terminal) { Report.tell(outcome, session.terminal) }
     }
     let (exact, file) = try await source.destination(path)
     if options.dryRun {
@@ -60,13 +59,14 @@ struct Retrieval {
         try await pull.preview(exact, from: source.target, to: file, expect: options.expect), session.terminal)
     }
     let outcome = try await pull.run(exact, from: source.target, to: .file(file), expect: options.expect)
-    if session.options.json {
-      try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
-    } else {
-      try session.terminal.result(outcome.path ?? file)
-      Report.tell(outcome, session.terminal)
+    return try Report.end(outcome.damage, session.terminal) {
+      if session.options.json {
+        try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
+      } else {
+        defer { Report.tell(outcome, session.terminal) }
+        try session.terminal.result(outcome.path ?? file)
+      }
     }
-    return Report.end(outcome.damage, session.terminal)
   }
 
   /// - Parameter path: `nil` is where the database is by the configuration.
@@ -87,8 +87,7 @@ struct Retrieval {
       return try Report.show(try await restore.preview(selector, from: source.target, request), session.terminal)
     }
     let outcome = try await restore.run(selector, from: source.target, request)
-    try Report.tell(outcome, in: session)
-    return Report.end(outcome.damage, session.terminal)
+    return try Report.end(outcome.damage, session.terminal) { try Report.tell(outcome, session.terminal) }
   }
 
   /// Where a version comes from, by what was said on the command line and in the configuration.

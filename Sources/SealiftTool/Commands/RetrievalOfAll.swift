@@ -37,8 +37,11 @@ struct RetrievalOfAll {
     let target = try targets.access(settings)
     var all = RestoreAll(options.pull(try session.world(configuration, readOnly: true)))
     all.dryRun = options.dryRun
-    all.elsewhere = Set(
-      configuration.databases.filter { $0.targets?.contains(settings.name) == false }.map(\.source.name))
+    // Of a target that only the command line knows nothing says what is there.
+    if configuration.targets.contains(where: { $0.name == settings.name }) {
+      all.elsewhere = Set(
+        configuration.databases.filter { $0.targets?.contains(settings.name) == false }.map(\.source.name))
+    }
     let outcome = try await all.run(work, from: target, host: host) { done in
       guard let outcome = done.outcome, !done.alreadyThere, !session.options.json else { return }
       Retrieval.Report.notes(outcome, session.terminal)
@@ -49,8 +52,9 @@ struct RetrievalOfAll {
     for one in outcome.done {
       if let doubt = one.preview?.doubt { session.terminal.notice("'\(one.database)': \(doubt)") }
     }
-    try tell(outcome, session.terminal)
-    return try end(outcome, session.terminal)
+    var unsaid: OperationError?
+    do { try tell(outcome, session.terminal) } catch { unsaid = Session.known(error) }
+    return try end(outcome, unsaid, session.terminal)
   }
 
   private func tell(_ outcome: RestoreAll.Outcome, _ terminal: Terminal) throws {
@@ -70,11 +74,18 @@ struct RetrievalOfAll {
     for line in table.lines(within: terminal.manner.width) { try terminal.result(line) }
   }
 
+  /// - Parameter unsaid: standard output would not take what was done: that hides nothing else.
   /// - Throws: the first failure when nothing was done.
-  private func end(_ outcome: RestoreAll.Outcome, _ terminal: Terminal) throws -> ExitStatus {
+  private func end(
+    _ outcome: RestoreAll.Outcome, _ unsaid: OperationError?, _ terminal: Terminal
+  ) throws -> ExitStatus {
     let damages = outcome.done.compactMap { $0.outcome?.damage }
+    if let unsaid {
+      guard !outcome.failures.isEmpty || !damages.isEmpty else { throw unsaid }
+      terminal.tell(unsaid)
+    }
     for damage in damages.dropFirst(outcome.failures.isEmpty ? 1 : 0) { terminal.tell(damage) }
-    guard let first = outcome.failures.first else { return Retrieval.Report.end(damages.first, terminal) }
+    guard let first = outcome.failures.first else { return try Retrieval.Report.end(damages.first, terminal) }
     for failure in outcome.failures.dropFirst(outcome.done.isEmpty ? 1 : 0) { terminal.tell(failure.error) }
     guard !outcome.done.isEmpty else { throw first.error }
     terminal.tellDocument(

@@ -17,12 +17,22 @@ extension Retrieval {
       }
     }
 
-    static func tell(_ outcome: Restore.Outcome, in session: Session) throws {
-      guard !session.options.json else {
-        return try session.terminal.result(Documents.restore(outcome, notices: session.terminal.notices))
+    /// - Throws: where standard output would not take it, with the way back: what was replaced is somewhere else now.
+    static func tell(_ outcome: Restore.Outcome, _ terminal: Terminal) throws {
+      let result = Result {
+        if terminal.manner.json {
+          try terminal.result(Documents.restore(outcome, notices: terminal.notices))
+        } else {
+          try terminal.result(outcome.pulled.path ?? "")
+        }
       }
-      try session.terminal.result(outcome.pulled.path ?? "")
-      notes(outcome, session.terminal)
+      if !terminal.manner.json { notes(outcome, terminal) }
+      do { try result.get() } catch {
+        var unsaid = Session.known(error)
+        unsaid.message += ": \(outcome.pulled.path ?? "the database") was restored"
+        if let undo = outcome.undo { unsaid.hint = "To take this back: \(undo)" }
+        throw unsaid
+      }
     }
 
     /// All but the line of the result.
@@ -36,8 +46,15 @@ extension Retrieval {
       if let undo = outcome.undo { terminal.notice("to take this back: \(undo)") }
     }
 
-    /// The last word on what came back.
-    static func end(_ damage: OperationError?, _ terminal: Terminal) -> ExitStatus {
+    /// The last word on what came back: that it is damaged says more than that standard output would not take the result.
+    /// - Throws: what `tell` threw.
+    static func end(
+      _ damage: OperationError?, _ terminal: Terminal, telling tell: () throws -> Void = {}
+    ) throws -> ExitStatus {
+      do { try tell() } catch {
+        guard damage != nil else { throw error }
+        terminal.tell(Session.known(error))
+      }
       guard let damage else { return .success }
       terminal.tell(damage)
       terminal.tellDocument(damage)

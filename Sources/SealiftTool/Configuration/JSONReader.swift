@@ -117,12 +117,24 @@ struct JSONReader {
     case "false": return .bool(false)
     case "null": return .null
     default:
-      guard let number = Double(text), number.isFinite, text.first == "-" || text.first?.isNumber == true else {
+      guard Self.isNumber(text), let number = Double(text), number.isFinite else {
         // Not quoted: it may be a password that was written without them.
         throw failure(text.isEmpty ? "expected a value" : "a word that is not a value; texts stand in double quotes")
       }
       return .number(number)
     }
+  }
+
+  /// As far as RFC 8259, section 6, asks for more than Swift does: decimal digits alone, none of them a zero before others,
+  /// and some behind a point.
+  private static func isNumber(_ text: String) -> Bool {
+    let unsigned = text.hasPrefix("-") ? text.dropFirst() : text[...]
+    let mantissa = unsigned.prefix { $0 != "e" && $0 != "E" }
+    let parts = mantissa.split(separator: ".", omittingEmptySubsequences: false)
+    let areDigits = parts.allSatisfy { part in
+      !part.isEmpty && part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+    return areDigits && parts.count <= 2 && (parts[0] == "0" || !parts[0].hasPrefix("0"))
   }
 
   private static func isWordByte(_ byte: UInt8) -> Bool {

@@ -125,7 +125,7 @@ import Testing
 
   @Test func `a live restore that fails puts the old database beside no other's -wal`() async throws {
     let home = try await Home()
-    _ = await #expect(throws: (any Error).self) {
+    let error = await #expect(throws: OperationError.self) {
       try await home.run(.live) { restore in
         restore.onLive = { [library = home.library] moment in
           guard moment == .moved else { return }
@@ -135,6 +135,9 @@ import Testing
       }
     }
     #expect(try home.beside() == home.before)
+    // What had its place for a moment is kept, and named.
+    let keys = try #require(home.name("keys.undone-"))
+    #expect(error?.message.contains(keys) == true && error?.message.contains("nothing was changed but") == true)
     let kept = try #require(home.name("library.db-wal.undone-"))
     #expect(try fileBytes(kept) == [4, 5, 6, 7])
   }
