@@ -1,3 +1,9 @@
 #pragma once
 #include <zstd.h>
 #include <zstd_errors.h>
+#include <string.h>
+
+/* Whether two frames of one length hold the same. */
+static inline int sl_are_same(const void *one, const void *other, size_t length) {
+  return memcmp(one, other, length) == 0;
+}

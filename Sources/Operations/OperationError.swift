@@ -45,11 +45,9 @@ package struct OperationError: Error, CustomStringConvertible {
   /// The same, of something that does not leave everything as it was: nobody passes over what it says as over that of one
   /// that was only interrupted.
   package func leaving(_ state: String, hint: String? = nil) -> OperationError {
-    var told = self
-    told.message += state
-    if let hint { told.hint = hint }
-    if kind == .cancelled { (told.kind, told.code) = (.failed, "cutShort") }
-    return told
+    let isCut = kind == .cancelled
+    return OperationError(
+      isCut ? .failed : kind, code: isCut ? "cutShort" : code, message + state, hint: hint ?? self.hint, cause: cause)
   }
 
   package var description: String { hint.map { "\(message)\nhint: \($0)" } ?? message }

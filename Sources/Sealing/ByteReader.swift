@@ -13,12 +13,10 @@ struct ByteReader {
 
   var remaining: Int { bytes.endIndex - index }
 
-  mutating func read<Value: FixedWidthInteger & UnsignedInteger>(_ type: Value.Type = Value.self) throws(SealError)
-    -> Value
-  {
-    var value: Value = 0
-    for byte in try read(count: Value.bitWidth / 8) { value = value << 8 | Value(byte) }
-    return value
+  mutating func read<Value: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+    _ type: Value.Type = Value.self
+  ) throws(SealError) -> Value {
+    try read(count: Value.bitWidth / 8).withUnsafeBytes { Value(bigEndian: $0.loadUnaligned(as: Value.self)) }
   }
 
   mutating func read(count: Int) throws(SealError) -> ArraySlice<UInt8> {
@@ -40,7 +38,7 @@ struct ByteReader {
   mutating func readDigest() throws(SealError) -> Digest { Digest(known: try read(count: 32)) }
 
   /// A count of things that take at least `size` bytes each: refused when they cannot all be there.
-  mutating func readCount<Value: FixedWidthInteger & UnsignedInteger>(
+  mutating func readCount<Value: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
     _ type: Value.Type, ofAtLeast size: Int
   ) throws(SealError) -> Int {
     let count = try read(type)
@@ -56,6 +54,19 @@ struct ByteReader {
     guard version == 0 else {
       throw SealError(.unsupported, "the \(subject) is of version \(version)", hint: "Install a newer sealift.")
     }
+  }
+
+  /// - Throws: `.malformed` unless all that is left are zeros.
+  func expectPadding() throws(SealError) {
+    let areZeros = bytes[index...].withUnsafeBytes { padding in
+      var (place, seen) = (0, UInt8(0))
+      while place < padding.count {
+        seen |= padding[place]
+        place += 1
+      }
+      return seen == 0
+    }
+    guard areZeros else { throw SealError(.malformed, "the padding is not zeros") }
   }
 
   func expectEnd() throws(SealError) {

@@ -84,9 +84,7 @@ package struct Directory: Sendable {
     let metaLength = Int(try reader.read(UInt32.self))
     meta = Array(try reader.read(count: metaLength))
     guard kind != .pack || meta.isEmpty else { throw SealError(.malformed, "a pack has no body") }
-    guard try reader.read(count: reader.remaining).allSatisfy({ $0 == 0 }) else {
-      throw SealError(.malformed, "the padding is not zeros")
-    }
+    try reader.expectPadding()
     self.basePacks = basePacks
     self.frames = frames
   }

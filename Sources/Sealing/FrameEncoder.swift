@@ -229,22 +229,9 @@ private struct Effort {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Compares 64 bytes at a time.
   func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
-    var difference = SIMD8<UInt64>()
-    var index = 0
-    while index + 64 <= count {
-      difference |=
-        loadUnaligned(fromByteOffset: index, as: SIMD8<UInt64>.self)
-        ^ other.loadUnaligned(fromByteOffset: index, as: SIMD8<UInt64>.self)
-      index += 64
-    }
-    var rest: UInt8 = 0
-    while index < count {
-      rest |= self[index] ^ other[index]
-      index += 1
-    }
-    return difference == SIMD8() && rest == 0
+    guard let base = baseAddress, let otherBase = other.baseAddress else { return true }
+    return sl_are_same(base, otherBase, count) != 0
   }
 }

@@ -114,6 +114,8 @@ import Testing
   /// A disk that is unmounted, or a mount whose program dies, leaves the empty folder below it.
   @Test func `another folder in its place is no target`() async throws {
     try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    mkdir("\(root)/lost+found", 0o700)
+    let store = try FolderStore(path: root)
     try FileManager.default.moveItem(atPath: root, toPath: root + ".disk")
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
     let later = ObjectName("packs/chain/two")!

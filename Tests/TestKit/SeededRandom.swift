@@ -13,7 +13,16 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {
-    let words = (0..<(count + 7) / 8).map { _ in next() }
-    return words.withUnsafeBytes { [UInt8](UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    let words = (count + 7) / 8
+    // Gigabytes of it are made by programs that are not optimized.
+    return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: max(1, words)) { buffer in
+      guard let first = buffer.baseAddress else { return [] }
+      var index = 0
+      while index < words {
+        first[index] = next()
+        index += 1
+      }
+      return [UInt8](UnsafeRawBufferPointer(start: first, count: count))
+    }
   }
 }
