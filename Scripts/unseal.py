@@ -662,18 +662,19 @@ class Repository:
                     self.problem(text, grave=False)
             except Failure as failure:
                 self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence)
+        unread = {problem.sequence for problem in self.problems if problem.grave and problem.chain == chain}
         versions = [self.that_counts(found) for found in revisions.values()]
         tombstones = self.read_tombstones(chain)
-        self.check_hash_chain(chain, versions, [r for _, ranges in tombstones for r in ranges])
+        self.check_hash_chain(chain, versions, [r for _, ranges in tombstones for r in ranges], unread)
         self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
         for version in versions:
             version.forgotten = any(covers(chain, r, version) for name, ranges in tombstones
                                     for r in ranges if name not in version.taken_back)
         self.versions += versions
 
-    def check_hash_chain(self, chain, versions, ranges):
+    def check_hash_chain(self, chain, versions, ranges, unread):
         """§6.2: all that versions and tombstones say about the core hash at a sequence must agree, without a hole. A hash
-        that could not be known agrees with any."""
+        that could not be known agrees with any, and where a manifest cannot be read is damage and no hole."""
         claims = {0: {bytes(32)}}
         for v in versions:
             claims.setdefault(v.sequence, set()).add(v.id)
@@ -684,7 +685,8 @@ class Repository:
         for sequence in (s for s, hashes in claims.items() if len(hashes - {unknown(chain, s)}) > 1):
             self.problem(f"chain {chain} is forked or forged at sequence {sequence}", chain, sequence)
         expected = 1
-        for first, last in sorted([(v.sequence, v.sequence) for v in versions] + [r[:2] for r in ranges]):
+        places = [(v.sequence, v.sequence) for v in versions] + [r[:2] for r in ranges] + [(s, s) for s in unread]
+        for first, last in sorted(places):
             if first > expected:
                 self.problem(f"chain {chain} lacks sequences {expected} to {first - 1}", chain, first - 1)
             expected = max(expected, last + 1)
@@ -711,7 +713,7 @@ class Repository:
     def read_annotations(self, chain, versions):
         notes = []
         for name, sealed in self.authentic(f"notes/{chain}", ANNOTATION, ""):
-            with self.noting(f"notes/{chain}/{name}", chain):
+            with self.noting(f"notes/{chain}/{name}", chain, harmless="unsupported"):
                 field = Reader(sealed.meta, "the annotation").version()
                 must(field.take(16).hex() == chain, "the annotation is another chain's")
                 sequence, core_hash, time = field.u64(), field.take(32), field.u64()
@@ -726,11 +728,12 @@ class Repository:
                 version.annotate(kind, text)
 
     @contextlib.contextmanager
-    def noting(self, what, chain):
+    def noting(self, what, chain, harmless=None):
+        """Of a kind that is harmless nothing is lost: what a later program says beside versions is passed over."""
         try:
             yield
         except Failure as failure:
-            self.problem(f"{what}: {failure}", chain)
+            self.problem(f"{what}: {failure}", chain, grave=failure.kind != harmless)
 
 
 def unknown(chain, sequence):
@@ -946,6 +949,7 @@ class Version:
                 must(last < entry.number < self.manifest.next_pack, "the pack table's numbers are not ascending")
                 table[entry.number], last = entry, entry.number
             field.end()
+        must(len({entry.name for entry in table.values()}) == len(table), "the pack table names a pack twice")
         return table
 
     def object(self, number):
@@ -1307,7 +1311,8 @@ def command_check(repository, options):
                 field = Reader(sealed.meta, "the condemned record").version()
                 must(field.take(16).hex() == chain, "the condemned record is another chain's")
                 field.u64()
-                must(all(field.u8() == 1 and field.take(32) for _ in range(field.u32())), "not the name of a pack")
+                named = [(field.u8(), field.take(32)) for _ in range(field.u32())]
+                must(all(kind == 1 for kind, _ in named), "the condemned record has another type", "unsupported")
                 field.end()
     failed += [problem.text for problem in repository.problems[before:] if problem.grave]
     print(f"{len(repository.versions)} versions and {packs} packs read, {len(failed)} problems")

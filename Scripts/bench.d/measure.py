@@ -9,7 +9,7 @@ the kernel tells whoever waits for a process (ru_maxrss) is of no use: that begi
 the memory that is held while something is measured.
 """
 
-import ctypes, dataclasses, os, signal, subprocess, threading, time
+import contextlib, ctypes, dataclasses, os, signal, subprocess, threading, time
 
 INTERVAL = 0.004
 PR_SET_CHILD_SUBREAPER = 36
@@ -173,7 +173,8 @@ def run(command, environment, folder, log, spaces=()):
                 _, status, used = os.wait4(process.pid, 0)
         except BaseException:
             for pid in tree(process.pid):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             raise
         wall, busy = time.monotonic() - began, busy_time() - worked
     process.returncode = os.waitstatus_to_exitcode(status)

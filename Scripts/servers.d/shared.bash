@@ -24,8 +24,9 @@ secret() {
 launch() {
   local name=$1
   shift
-  setsid "$@" < /dev/null >> "$folder/log/$name" 2>&1 &
-  echo "$! $name $(start_time $!)" >> "$folder/pids"
+  # It notes itself before it becomes the server: a start that is killed leaves nothing that nobody knows of.
+  setsid bash -c 'source "$1"; echo "$$ $2 $(start_time $$)" >> "$3"; shift 3; exec "$@"' \
+    launch "$here/processes.bash" "$name" "$folder/pids" "$@" < /dev/null >> "$folder/log/$name" 2>&1 &
 }
 
 # wait_until WHAT COMMAND…: tries the command for a minute; gives up at once when one of our processes has died.

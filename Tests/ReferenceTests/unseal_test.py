@@ -681,7 +681,7 @@ class Hostile(Scratch):
         self.assertEqual(listing(), (0, False, False))
         newest = max(p for p in self.files if "/versions/" in p)
         write(newest, b"x" + read(newest)[1:])
-        self.assertEqual(listing(), (13, False, True))
+        self.assertEqual(listing(), (13, False, False))
         self.restored("latest", behind)
         chain.forget((last["sequence"], last["sequence"]))
         self.assertEqual(listing(), (0, False, False))

@@ -43,7 +43,10 @@ def tell(campaign, fault, how, count, asserted, result, command, **more):
 
 
 def commit():
-    answer = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True)
+    try:
+        answer = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return "unknown"
     return answer.stdout.strip() or "unknown"
 
 
