@@ -94,7 +94,9 @@ final class FrameExpander {
     _ = try contentLength(of: payload, within: output.count...output.count)
     guard let context else { throw .noMemory("zstd could not begin to decompress") }
     // Raw content by definition of the call, also when it begins with a dictionary's magic.
-    if let prefix { ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count) }
+    if let prefix, ZSTD_isError(ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count)) != 0 {
+      throw .noMemory("zstd could not take a prefix")
+    }
     let result = ZSTD_decompressDCtx(context, output.baseAddress, output.count, payload.baseAddress, payload.count)
     ZSTD_DCtx_reset(context, ZSTD_reset_session_only)
     guard ZSTD_getErrorCode(result) != ZSTD_error_memory_allocation else {

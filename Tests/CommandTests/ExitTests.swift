@@ -76,6 +76,9 @@ import Testing
     let ending = try await home("push")
     #expect(ending.status == 13, "\(ending.error)")
     #expect(ending.error.contains("is damaged: NULL value in strict.a"))
+    #expect(ending.error.contains("It was pushed as it is and flagged"))
+    let dry = try await home("push", "--dry-run")
+    #expect(dry.status == 13 && dry.error.contains("It was not pushed"), "\(dry.error)")
     let list = try await home("list")
     #expect(list.status == 0 && list.output.contains("(damaged)"))
     // A damaged database is never taken for an unchanged one.

@@ -226,23 +226,66 @@ import Testing
           unitType: .block, unitSize: 65_536, unitCount: 1, length: 5000, imageDigest: .zero, sha256: .zero)))
     var accounts = [name: CompanionBases.Account(length: 5000, whole: 1000)]
     for cost in [100, 400, 700, 200] {
-      let bases = CompanionBases(in: scratch.path, accounts: accounts)
+      let bases = CompanionBases(in: scratch.path, accounts: accounts, room: 1 << 20)
       #expect(bases.base(name) == 5000)
       bases.note(name) { $0.inDeltas = cost }
-      accounts = bases.keep([member], room: 1 << 20)
+      accounts = bases.keep([member])
     }
     // 300, 600 and 100 more than the first one.
     #expect(accounts[name]?.excess == 1000)
-    let bases = CompanionBases(in: scratch.path, accounts: accounts)
+    let bases = CompanionBases(in: scratch.path, accounts: accounts, room: 1 << 20)
     #expect(bases.base(name) == nil)
     // Whole once more, it is a base again.
     try writeFile(bases.copyPath(name), [UInt8](repeating: 2, count: 6000))
     bases.note(name) { ($0.inWholeFrames, $0.copied) = (1200, 6000) }
-    accounts = bases.keep([member], room: 1 << 20)
+    accounts = bases.keep([member])
     #expect(accounts[name] == CompanionBases.Account(length: 6000, whole: 1200))
     #expect(try fileBytes(scratch.file(name)) == [UInt8](repeating: 2, count: 6000))
     // Without room there is no base.
-    #expect(CompanionBases(in: scratch.path, accounts: accounts).keep([], room: 0).isEmpty)
+    #expect(CompanionBases(in: scratch.path, accounts: accounts, room: 0).keep([]).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: scratch.file(name)))
+  }
+
+  /// All files of a folder that was copied look changed, and none of them is.
+  @Test func `copies of what looks changed take no more room than bases may, and go with the push`() throws {
+    let scratch = try Scratch()
+    do {
+      let bases = CompanionBases(in: scratch.path, accounts: [:], room: 100_000)
+      var copies: [CompanionCopy] = []
+      for number in 0..<50 {
+        guard let copy = CompanionCopy("\(number)", length: 10_000, of: bases) else { continue }
+        copy.add([UInt8](repeating: 1, count: 10_000))
+        copy.end()
+        copies.append(copy)
+      }
+      #expect(copies.count == 10)
+      #expect(try names(in: scratch.path).count == 10)
+      // Read once more, in a further attempt, it takes its own room.
+      #expect(CompanionCopy("3", length: 10_000, of: bases) != nil)
+      #expect(CompanionCopy("77", length: 10_000, of: bases) == nil)
+      bases.dropCopy("4")
+      #expect(CompanionCopy("77", length: 10_000, of: bases) != nil)
+    }
+    #expect(try names(in: scratch.path).isEmpty)
+  }
+
+  @Test func `a dry run copies nothing`() async throws {
+    var desk = try await Desk()
+    _ = try await desk.push()
+    try desk.change()
+    var request = Push.Request(database: desk.source, targets: [desk.road.target])
+    request.dryRun = true
+    let folder = desk.road.scratch.file("bases")
+    let before = try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
+    let seen = Locked<[String]>([])
+    request.targets[0].store = HookedStore(
+      desk.road.store,
+      beforeGet: { _ async throws(StoreError) in
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+        seen.withLock { $0 += names.filter { $0.hasSuffix(".new") } }
+      })
+    _ = try await Push(desk.road.world).run(request)
+    #expect(seen.withLock { $0 }.isEmpty)
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == before)
   }
 }

@@ -105,6 +105,27 @@ import Testing
     #expect(try await prune(world, shelf).problems.isEmpty)
   }
 
+  /// What this machine has kept of it restores nothing for others.
+  @Test func `a version whose manifest is spoilt is stored anew when it is taken back`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(5)
+    // Whoever has taken it back once keeps it.
+    try await shelf.carryOut(shelf.plan(forgetting: versions[2]))
+    _ = try await shelf.unforget(versions[2])
+    try await shelf.carryOut(shelf.plan(forgetting: versions[2]))
+    shelf.road.store.content[versions[2].name.objectName]?[300] ^= 1
+    let taken = try await shelf.unforget(versions[2])
+    #expect(taken.wasForgotten)
+    let elsewhere = try Scratch()
+    let world = shelf.road.withoutState(elsewhere)
+    let listed = try await ListVersions(world).run(at: shelf.road.target)
+    #expect(listed.versions.map(\.sequence) == [1, 2, 3, 4, 5])
+    let path = shelf.road.scratch.file("again")
+    _ = try await Pull(world).run(.id(prefix: versions[2].id.hex), from: shelf.road.target, to: .file(path))
+    var random = SeededRandom(3)
+    #expect(try fileBytes(path) == random.bytes(80_000))
+  }
+
   /// Nothing that is left says what stood before it.
   @Test(arguments: [true, false]) func `a version from the middle of what was forgotten can be given up`(
     isSpoilt: Bool

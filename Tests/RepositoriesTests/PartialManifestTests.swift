@@ -171,6 +171,29 @@ import Testing
     #expect(third.revision == 9 && third.entries.map(\.number) == (1...8).map { UInt32($0) })
   }
 
+  /// Else the bytes of a push that is cut often grow with the square of how often.
+  @Test func `what earlier ones list is not listed again`() async throws {
+    var partials = PartialManifests(Self.policy(2), nextRevision: 7, after: [entry(1).name, entry(2).name])
+    let first = partials.begin([entry(4), entry(5)], after: [entry(1), entry(2), entry(3)])
+    #expect(first.entries.map(\.number) == [3, 4, 5])
+
+    let cut = try await CutPush()
+    let image = cut.image + cut.home.home.noise(300 * 4096, seed: 78)
+    let target = HookedStore(
+      cut.home.home.store,
+      beforePut: { [store = cut.home.home.store] name async throws(StoreError) in
+        let revisions = store.content.keys.count { $0.text.hasPrefix("versions/") }
+        if name.text.hasPrefix("versions/"), revisions > CutPush.packs + 1 {
+          throw StoreError(.unavailable, "the line is cut")
+        }
+      })
+    _ = try? await cut.home.home.push(image, at: target, packsPerPartial: 1)
+    let later = try #require(try await cut.partials().last)
+    #expect(!later.isComplete && later.name.revision >= UInt32(CutPush.packs))
+    let listed = try await cut.packs(in: later).map(\.name)
+    #expect(!listed.isEmpty && Set(listed).isDisjoint(with: cut.sent))
+  }
+
   @Test func `time makes one due, but not without a pack`() {
     let now = Locked<UInt64>(0)
     var policy = PushSession.Policy(now: { now.withLock { $0 } })

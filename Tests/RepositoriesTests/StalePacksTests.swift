@@ -1,7 +1,7 @@
-import Sealing
 import Testing
 
 @testable import Repositories
+@testable import Sealing
 
 /// A push stores anew what lies in packs that are hardly of use any more: the version after does not need them, so that a
 /// prune, which only deletes, can free them.
@@ -39,6 +39,18 @@ import Testing
     #expect(fourth.bytesNew == 0)
     #expect(try await packs(of: fourth, home) == needed)
     #expect(try await home.read(fourth.manifest) == image)
+  }
+
+  /// Each push of a large database leaves one, and the next ones take most of its nodes.
+  @Test func `packs of nodes alone are no reason to store content anew`() {
+    func entry(_ number: UInt32) -> PackEntry {
+      PackEntry(
+        number: number, name: .sha256(of: Array("\(number)".utf8)), length: 5000, directoryLength: 100,
+        version: UInt8(ObjectFormat.version), aead: 1, kem: 0, epoch: 1, salt: [UInt8](repeating: 5, count: 32))
+    }
+    let table = (1...100).map { entry(UInt32($0)) }
+    #expect(StalePacks.scattered(table) { $0 <= 64 }.isEmpty)
+    #expect(StalePacks.scattered(table) { $0 <= 65 }.map(\.number) == Array(1...65))
   }
 
   @Test(arguments: [24, 25]) func `a pack of which less than a quarter is needed is not needed by the version after`(

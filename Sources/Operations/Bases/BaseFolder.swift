@@ -34,6 +34,7 @@ final class BaseFolder {
     }
     // When they were used last.
     futimens(lock, nil)
+    StateFiles.removeAbandoned(in: path)
     let bytes = try? StateFiles.read("\(path)/record.json")
     record = bytes.flatMap(BaseRecord.init(json:))
     companions = limit > 0 ? CompanionBaseFolder("\(path)/companions", limit: limit) : nil

@@ -10,23 +10,21 @@ struct CompanionBaseFolder {
 
   let bases: CompanionBases
   private let path: String
-  private let limit: Int
 
   /// - Parameter limit: of the images of all databases, in bytes.
   /// - Returns: `nil` when there can be no such folder.
   init?(_ path: String, limit: Int) {
     guard (try? StateFiles.makeFolder(path)) != nil else { return nil }
     self.path = path
-    self.limit = limit
     let bytes = try? StateFiles.read("\(path)/record.json")
     let accounts = CompanionBases.accounts(json: bytes ?? [])
-    bases = CompanionBases(in: path, accounts: accounts)
+    bases = CompanionBases(in: path, accounts: accounts, room: min(Self.mostBytes, limit))
     tidy(accounts)
   }
 
   /// Takes note of a version that was acknowledged.
   func keep(_ members: [Core.Member]) {
-    let accounts = bases.keep(members, room: min(Self.mostBytes, limit))
+    let accounts = bases.keep(members)
     if let bytes = try? JSONEncoder().encode(accounts) {
       try? StateFiles.write([UInt8](bytes), to: "\(path)/record.json", durably: false)
     }

@@ -153,6 +153,7 @@ package struct Push: Sendable {
       var outcome = outcome
       let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
       var deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase, dryRun: request.dryRun) ?? .withoutBases
+      if request.dryRun { deltas.recordsCompanions = false }
       if let bases, bases.lacksRoom, world.baseLimit > 0 {
         world.reporter.notice(
           "\(request.database.name): its bases have no room within baseLimit: pages that changed are sent whole"
@@ -179,7 +180,8 @@ package struct Push: Sendable {
       let everyFailed = outcome.failures.count == targets.count
       let snapshot = try await copy.finished()
       if let check = everyFailed ? snapshot.check : try await copy.outcome() {
-        outcome.damage = conclude(snapshot, check, of: request.database, isPushed: !everyFailed)
+        outcome.damage = conclude(
+          snapshot, check, of: request.database, isPushed: !everyFailed && !request.dryRun, dryRun: request.dryRun)
       }
       if !everyFailed { for notice in try await capture.notices(with: snapshot) { world.reporter.notice(notice) } }
       if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
@@ -249,9 +251,11 @@ package struct Push: Sendable {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     if session.newestWasCut, !request.dryRun, let newest {
+      let id = newest.id.hex.prefix(8)
       world.reporter.notice(
-        "\(target.name): version \(newest.id.hex.prefix(8)), which an earlier push had stored when it was stopped, counts from now on"
-      )
+        "\(target.name): version \(id), which an earlier push had stored when it was stopped, "
+          + (result.unchanged || session.newestIsWhole
+            ? "counts from now on" : "is not whole any more: `sealift forget \(id)` before the next prune"))
     }
     let captured = try await capture.members(with: copy.finished())
     let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)

@@ -236,12 +236,13 @@ extension Push {
   }
 
   /// Takes note of what the check of a pushed copy found, and tells a person.
+  /// - Parameter dryRun: nothing is noted.
   /// - Returns: the error that goes with the outcome when the database is damaged.
-  func conclude(_ snapshot: Snapshot, _ check: CheckOutcome, of database: DatabaseSource, isPushed: Bool)
-    -> OperationError?
-  {
+  func conclude(
+    _ snapshot: Snapshot, _ check: CheckOutcome, of database: DatabaseSource, isPushed: Bool, dryRun: Bool
+  ) -> OperationError? {
     // A copy that was handed over with its outcome met damage on the way: that is no reason to give up vacuuming.
-    if let reason = snapshot.fallback, snapshot.check == nil, !snapshot.fallbackIsPassing {
+    if let reason = snapshot.fallback, snapshot.check == nil, !snapshot.fallbackIsPassing, !dryRun {
       StickyMethod.note(database, world, reason: reason)
     }
     switch check {

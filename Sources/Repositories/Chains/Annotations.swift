@@ -46,7 +46,7 @@ package struct Annotations: Sendable {
   /// A time at which what is said now of a version counts, also when the clock has gone back since the last word.
   /// - Parameter now: milliseconds since 1970 UTC.
   package func time(for version: Digest, now: UInt64) -> UInt64 {
-    max(now, (said[version]?.last?.time).map { $0 + 1 } ?? 0)
+    max(now, (said[version]?.last?.time).map { $0 == .max ? $0 : $0 + 1 } ?? 0)
   }
 
   /// What the last drill of a version came to.

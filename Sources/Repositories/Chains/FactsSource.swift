@@ -130,6 +130,9 @@ extension Repository {
       throw error
     } catch is CancellationError {
       throw CancellationError()
+    } catch let error as SealError where error.code == .failed {
+      // Of this machine, which has no memory left: it says nothing of the manifest.
+      throw error
     } catch {
       return .failure(Self.unreadable(name, error))
     }

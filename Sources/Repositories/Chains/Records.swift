@@ -45,10 +45,10 @@ extension Repository {
     {
       return object
     }
-    guard let bytes = try await store.present(name.objectName),
-      let object = try? OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys)
-    else { return nil }
-    state?.keep(bytes, as: name.digest.hex)
+    guard let bytes = try await store.present(name.objectName) else { return nil }
+    let keys = keys
+    let object = try unlessDamaged { try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys) }
+    if object != nil { state?.keep(bytes, as: name.digest.hex) }
     return object
   }
 

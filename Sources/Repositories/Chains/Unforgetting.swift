@@ -16,7 +16,7 @@ extension Repository {
   package func unforget(
     _ version: VersionFacts, from tombstones: [Digest], now: UInt64, state: StateFolder?
   ) async throws -> VersionFacts {
-    let manifest = try await readManifest(version.name, state: state)
+    let (manifest, isSpoilt) = try await standingManifest(of: version, state)
     guard let packs = try await packs(of: version, state: state) else { throw Self.taken(version, nil) }
     let before = try await Presence(self, chain: version.chain, state: state)
     guard before.holds(packs) else { throw Self.taken(version, before.lists(packs)) }
@@ -25,7 +25,7 @@ extension Repository {
     if !tombstones.isEmpty {
       word = try await annotate(version, [Annotation.Item(unforget: tombstones)], now: now, state: state)
     }
-    var safe = manifest
+    var safe = isSpoilt ? try await republish(manifest, aboveAllOf: version, state) : manifest
     for _ in 0..<Self.republications {
       let presence = try await Presence(self, chain: version.chain, state: state)
       // No tombstone in its place: another machine may have taken the version back meanwhile, and been told that it is safe.
@@ -35,12 +35,31 @@ extension Repository {
         try note(word, safe, instead: manifest, state)
         return safe.facts
       }
-      let highest = listing.revisions(of: version.sequence).map(\.revision).max() ?? 0
-      safe = try await republish(manifest, revision: max(highest, safe.name.revision) + 1, state: state)
+      safe = try await republish(manifest, aboveAllOf: safe.facts, state)
     }
     throw RepositoryError(
       .conflict, "prunes took the manifest of version \(version.sequence) away again and again",
       hint: "Let the prune that is running end, then run the same command again.")
+  }
+
+  /// As it stands at the target: what a machine has kept restores nothing for others. Where that one cannot be read, the
+  /// kept one, which has to be stored anew then.
+  private func standingManifest(
+    of version: VersionFacts, _ state: StateFolder?
+  ) async throws -> (manifest: StoredManifest, isSpoilt: Bool) {
+    do {
+      return (try await readManifest(version.name), false)
+    } catch let error where error.isDamage || (error as? StoreError)?.code == .notFound {
+      guard let kept = try? await readManifest(version.name, state: state) else { throw error }
+      return (kept, true)
+    }
+  }
+
+  private func republish(
+    _ manifest: StoredManifest, aboveAllOf version: VersionFacts, _ state: StateFolder?
+  ) async throws -> StoredManifest {
+    let revisions = try await versionListing(of: version.chain).revisions(of: version.sequence).map(\.revision)
+    return try await republish(manifest, revision: max(revisions.max() ?? 0, version.revision) + 1, state: state)
   }
 
   /// Before anybody is told: no prune of this machine may take a listing for whole that leaves one of them out.

@@ -80,7 +80,7 @@ struct ContentCheck {
     let object = frames.intern(manifest.name.digest)
     var content: [Int: Int] = [:]
     for (index, record) in manifest.object.directory.frames.enumerated() where record.type == .node {
-      guard let plain = try? manifest.object.decodeFrame(index, with: decoder) else { continue }
+      guard let plain = try unlessDamaged({ try manifest.object.decodeFrame(index, with: decoder) }) else { continue }
       content[index] = try spool.add(plain).lowerBound
     }
     try frames.add(object, manifest.object.directory, content: content)

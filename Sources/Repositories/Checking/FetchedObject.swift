@@ -54,7 +54,7 @@ struct FetchedObject: Sendable {
       return
     }
     length = bytes.count
-    finding = Self.problem(of: bytes, entry, name, repository)
+    finding = try Self.problem(of: bytes, entry, name, repository)
     guard bytes.count >= entry.directoryRange.upperBound else { return }
     let directory = try reader.openDirectory(Array(bytes[entry.directoryRange]))
     self.directory = directory
@@ -62,9 +62,10 @@ struct FetchedObject: Sendable {
   }
 
   /// What is wrong with the bytes of a whole pack, if anything.
+  /// - Throws: what says nothing of them, such as a lack of memory.
   private static func problem(
     of bytes: [UInt8], _ entry: PackEntry, _ name: ObjectName, _ repository: Repository
-  ) -> CheckFinding? {
+  ) throws -> CheckFinding? {
     guard bytes.count == Int(entry.length) else {
       return CheckFinding(name, .cut, "a pack has \(bytes.count) bytes instead of \(entry.length)")
     }
@@ -77,6 +78,7 @@ struct FetchedObject: Sendable {
     } catch let error where error.isLater {
       return CheckFinding.later(name, "a pack")
     } catch {
+      guard error.isDamage else { throw error }
       return CheckFinding(name, .damaged, "a pack cannot be opened: \(error)")
     }
   }

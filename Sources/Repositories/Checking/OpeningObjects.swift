@@ -71,7 +71,7 @@ struct OpeningObjects {
     if prefix == Layout.keyrings, let keyring = repository.keyring { return keyring }
     for name in NumberedName.newestFirst(names) where sizes[name] == name.length {
       let bytes = try await repository.store.present(name.objectName)
-      if let bytes, flaw(of: bytes, name) == nil { return name }
+      if let bytes, try flaw(of: bytes, name) == nil { return name }
     }
     return nil
   }
@@ -91,7 +91,8 @@ struct OpeningObjects {
         continue
       }
       let bytes = try await repository.store.present(name.objectName)
-      let kind: CheckFinding.Kind? = if let bytes { flaw(of: bytes, name) } else { .damaged }
+      var kind: CheckFinding.Kind? = .damaged
+      if let bytes { kind = try flaw(of: bytes, name) }
       switch kind {
       case nil:
         whole = bytes
@@ -119,7 +120,7 @@ struct OpeningObjects {
   }
 
   /// What is wrong with the bytes of a copy; `nil` when it is authentic.
-  private func flaw(of bytes: [UInt8], _ name: NumberedName) -> CheckFinding.Kind? {
+  private func flaw(of bytes: [UInt8], _ name: NumberedName) throws -> CheckFinding.Kind? {
     guard Digest.sha256(of: bytes) == name.digest else { return .damaged }
     do {
       switch name.prefix {
@@ -130,6 +131,7 @@ struct OpeningObjects {
       }
       return nil
     } catch {
+      guard error.isDamage else { throw error }
       return error.isLater ? .later : .damaged
     }
   }

@@ -61,8 +61,10 @@ struct PackLook: Sendable {
       do { bytes = try await frames.sealed(in: stretch.range) } catch let error where error.isDamage { continue }
       for index in indices {
         let record = directory.frames[index]
-        let plain = try? decoder.decode(
-          stretch.sealed(record, in: bytes), record: record, index: index, objectKeys: keys, prefix: nil)
+        let plain = try unlessDamaged {
+          try decoder.decode(
+            stretch.sealed(record, in: bytes), record: record, index: index, objectKeys: keys, prefix: nil)
+        }
         if let plain { self.nodes[index] = try spool.add(plain).lowerBound }
       }
     }
@@ -79,4 +81,9 @@ extension Error {
     default: false
     }
   }
+}
+
+/// What is read, or `nil` where the bytes at the target are not what they should be.
+func unlessDamaged<Value>(_ read: () throws -> Value) throws -> Value? {
+  do { return try read() } catch let error where error.isDamage { return nil }
 }

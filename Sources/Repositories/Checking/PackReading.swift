@@ -170,6 +170,11 @@ struct PackReading: Sendable {
         plain = try decoder.decode(
           sealed, record: directory.frames[index], index: index, objectKeys: keys, prefix: prefix)
       }
+      // What the pack says of itself now may be another thing than a moment ago.
+      guard decoder.fingerprints.count == Int(frames[ordinal].units) * Fingerprint.length else {
+        frames.setState(.damaged, of: ordinal)
+        return "frame \(index) has other units than it had a moment ago"
+      }
       keep(decoder.fingerprints, of: ordinal)
       if plan.isBase(ordinal) { slots[ordinal] = try spool.add(plain).lowerBound }
       frames.setState(.proved, of: ordinal)

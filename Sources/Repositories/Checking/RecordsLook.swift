@@ -70,6 +70,7 @@ struct RecordsLook {
       let isPassedOver = isOpen && kind == .annotation
       return (CheckFinding.later(name.objectName, title(kind), isPassedOver: isPassedOver), [])
     } catch {
+      guard error.isDamage else { throw error }
       return (
         CheckFinding(name.objectName, .damaged, "\(title(kind)) cannot be read: \(error)", hint: hint(kind)), []
       )

@@ -71,7 +71,7 @@ struct VersionWalk {
     var walk = MemberWalk(file: file, digest: fingerprints == nil ? nil : RunningDigest())
     guard PageMap.depth(units: Int(file.unitCount)) == root.depth else { return note("a map has the wrong depth") }
     if root.depth > 0 { try descend(root.location, level: root.depth - 1, units: Int(file.unitCount), &walk) }
-    cost.length += Int(file.length)
+    cost.length = [cost.length, Int(file.length)].clampedSum
     guard let digest = walk.digest, harm.isEmpty, wrong == nil else { return }
     if digest.finish() != file.imageDigest { note("what its maps lead to is not what was pushed: the digests differ") }
   }

@@ -42,15 +42,23 @@ package final class CompanionBases: Sendable {
 
   private let folder: String
   private let accounts: [String: Account]
+  private let room: Int
   private let pushed = Locked<[String: Stored]>([:])
+  /// Of the copies that are gathered, in bytes, by name: many files may look changed, and none of them be.
+  private let copies = Locked<[String: Int]>([:])
 
   /// - Parameters:
   ///   - folder: is there.
   ///   - accounts: what `keep` returned last.
-  package init(in folder: String, accounts: [String: Account]) {
+  ///   - room: for all bases, in bytes, and as much again for the copies that may become some.
+  package init(in folder: String, accounts: [String: Account], room: Int) {
     self.folder = folder
     self.accounts = accounts
+    self.room = room
   }
+
+  /// What did not become a base is of no use to anybody, however the push has ended.
+  deinit { for name in copies.withLock({ $0.keys }) { unlink(copyPath(name)) } }
 
   /// The accounts as they lie in a file, but for those that no push has written: a disk may give back anything, and what
   /// has these names is read and removed.
@@ -86,6 +94,22 @@ package final class CompanionBases: Sendable {
     }
   }
 
+  /// Whether there is room for one more copy; then it is taken.
+  func takeRoom(for name: String, _ length: Int) -> Bool {
+    copies.withLock { copies in
+      let others = copies.reduce(0) { $0 + ($1.key == name ? 0 : $1.value) }
+      guard others + length <= room else { return false }
+      copies[name] = length
+      return true
+    }
+  }
+
+  /// A copy that could not be made whole is taken away at once: others need the room.
+  func dropCopy(_ name: String) {
+    unlink(copyPath(name))
+    _ = copies.withLock { $0.removeValue(forKey: name) }
+  }
+
   /// Where a copy of the file is gathered while it is pushed.
   func copyPath(_ name: String) -> String { "\(folder)/\(name).new" }
 
@@ -99,10 +123,8 @@ package final class CompanionBases: Sendable {
   }
 
   /// After the version was acknowledged: takes new bases in, and lets go of those whose files are gone.
-  /// - Parameters:
-  ///   - members: of the version.
-  ///   - room: for all bases, in bytes.
-  package func keep(_ members: [Core.Member], room: Int) -> [String: Account] {
+  /// - Parameter members: of the version.
+  package func keep(_ members: [Core.Member]) -> [String: Account] {
     let pushed = pushed.withLock { $0 }
     guard !accounts.isEmpty || !pushed.isEmpty else { return accounts }
     let names = Set(

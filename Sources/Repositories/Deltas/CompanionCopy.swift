@@ -1,7 +1,8 @@
 import Glibc
 import Sealing
 
-/// A copy of a companion, made while it is pushed, that may become a base. When it cannot be made, there is none.
+/// A copy of a companion, made while it is pushed, that may become a base. When it cannot be made, or there are many
+/// already, there is none.
 final class CompanionCopy {
   private let name: String
   private let length: Int
@@ -13,6 +14,7 @@ final class CompanionCopy {
   init?(_ name: String, length: Int, of bases: CompanionBases) {
     let path = bases.copyPath(name)
     unlink(path)
+    guard bases.takeRoom(for: name, length) else { return nil }
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { return nil }
     self.name = name
@@ -27,7 +29,12 @@ final class CompanionCopy {
     while done < bytes.count, isWhole {
       let put = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done) }
       if put < 0, errno == EINTR { continue }
-      if put <= 0 { isWhole = false } else { done += put }
+      if put > 0 {
+        done += put
+      } else {
+        isWhole = false
+        bases.dropCopy(name)
+      }
     }
   }
 

@@ -18,10 +18,15 @@ final class SampleTable: @unchecked Sendable {
   init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
     self.pages = pages
     sampler = PageSampler(distance: Self.distance(pages: pages, pageSize: pageSize))
-    let expected = pages * pageSize / sampler.distance
-    var capacity = 1024
-    while capacity < max(2 * min(Self.most, pages * 8), expected * 4 / 3) { capacity *= 2 }
+    let capacity = Self.capacity(pages: pages, pageSize: pageSize)
     slots = try FileTable(capacity: capacity, count: capacity, in: folder)
+  }
+
+  private static func capacity(pages: Int, pageSize: Int) -> Int {
+    let expected = pages * pageSize / distance(pages: pages, pageSize: pageSize)
+    var capacity = 1024
+    while capacity < max(2 * min(most, pages * 8), expected * 4 / 3) { capacity *= 2 }
+    return capacity
   }
 
   /// Eight samples a page while they fit a table of 16 MiB, and fewer of more pages, but never less than two: with one
@@ -70,6 +75,8 @@ final class SampleTable: @unchecked Sendable {
 
   /// In bytes, of a kept table.
   private static let headLength = 16
+  /// SQLite's own limit (sqlite.org/limits.html, 12).
+  private static let mostPages: UInt64 = 4_294_967_294
 
   /// Written as it lies in memory, for this machine, behind the version of the samples and for how many pages it was
   /// made: of an image that grew while it was sampled that was a guess.
@@ -86,9 +93,9 @@ final class SampleTable: @unchecked Sendable {
     StateFiles.reading(path) { descriptor, length in
       var head = (version: UInt64(0), pages: UInt64(0))
       guard withUnsafeMutableBytes(of: &head, { StateFiles.fill($0, from: descriptor, at: 0) }) == 0,
-        head.version == PageSampler.version, head.pages >= pages / 4, head.pages / 4 <= pages,
+        head.version == PageSampler.version, head.pages >= pages / 4, head.pages <= mostPages,
+        length == headLength + 8 * capacity(pages: Int(head.pages), pageSize: pageSize),
         let table = try? SampleTable(pages: Int(head.pages), pageSize: pageSize, in: folder),
-        length == headLength + table.slots.count * 8,
         table.slots.withUnsafeMutableBufferPointer({
           StateFiles.fill(UnsafeMutableRawBufferPointer($0), from: descriptor, at: headLength)
         }) == 0

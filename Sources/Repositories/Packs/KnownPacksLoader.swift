@@ -13,6 +13,8 @@ struct KnownPacksLoader {
   private(set) var known: KnownPacks
   /// Above every number seen: a number is given once per chain.
   private(set) var nextNumber: UInt32 = 1
+  /// What the partial manifests list that can be read.
+  private(set) var listedByPartials: Set<Digest> = []
 
   init(
     _ repository: Repository, chain: ChainID, state: StateFolder, presence: Presence
@@ -44,6 +46,7 @@ struct KnownPacksLoader {
       pass(over: partial)
       if let table = try await table(of: partial) { entries += table.all }
     }
+    listedByPartials.formUnion(entries.map(\.name))
     try await add(entries + journal, areLeftovers: true)
   }
 

@@ -89,6 +89,10 @@ extension Repository {
 }
 
 extension FrameRecord {
+  static func noNode() -> RepositoryError {
+    RepositoryError(.damaged, "a manifest points at a node in a frame that holds none")
+  }
+
   /// The bytes of one unit of the decoded frame.
   func slice(_ plain: [UInt8], unit: Int) throws -> [UInt8] {
     guard unitLengths.indices.contains(unit) else {
@@ -105,6 +109,7 @@ extension OpenedObject {
     guard directory.frames.indices.contains(index) else {
       throw RepositoryError(.damaged, "a manifest points at frame \(index) of its own, which it does not have")
     }
+    guard directory.frames[index].type == .node else { throw FrameRecord.noNode() }
     return try directory.frames[index].slice(try decodeFrame(index, with: decoder), unit: unit)
   }
 }

@@ -7,14 +7,17 @@ import Sealing
 /// not with its square.
 struct PartialManifests: Sendable {
   private let policy: PushSession.Policy
+  /// What partial manifests of pushes before this one list: they count as long as this sequence has no version.
+  private let earlier: Set<Digest>
   /// How many packs of this attempt they list.
   private var listed = 0
   private var time: UInt64
   /// The revision that the next manifest of this sequence takes.
   private(set) var nextRevision: UInt32
 
-  init(_ policy: PushSession.Policy, nextRevision: UInt32) {
+  init(_ policy: PushSession.Policy, nextRevision: UInt32, after earlier: Set<Digest> = []) {
     self.policy = policy
+    self.earlier = earlier
     self.nextRevision = nextRevision
     time = policy.now()
   }
@@ -34,12 +37,12 @@ struct PartialManifests: Sendable {
   /// Notes that a partial manifest is being written.
   /// - Parameters:
   ///   - stored: the packs of this attempt, in the order they came to be.
-  ///   - resumed: what a push before it has left. The first one lists them too: only a journal may have noted them.
+  ///   - resumed: what a push before it has left. The first one lists those too that only a journal has noted.
   /// - Returns: its revision, and what it lists, ascending by number.
   mutating func begin(
     _ stored: [PackEntry], after resumed: [PackEntry]
   ) -> (revision: UInt32, entries: [PackEntry]) {
-    var entries = listed == 0 ? resumed : []
+    var entries = listed == 0 ? resumed.filter { !earlier.contains($0.name) } : []
     entries += stored.dropFirst(listed)
     listed = stored.count
     time = policy.now()

@@ -26,7 +26,9 @@ package struct PushSession: ~Copyable {
   /// The newest version was found damaged, by a drill on this machine or by anyone: nothing of it is taken for there.
   private let newestIsDoubted: Bool
   /// The newest version is the newest there was, and every pack of it is there, whole and not condemned.
-  private var newestIsWhole: Bool
+  package private(set) var newestIsWhole: Bool
+  /// What partial manifests of earlier pushes list.
+  private let listedByPartials: Set<Digest>
   /// Another machine has pushed the newest version, since this one pushed to the chain last.
   package let newestIsFromElsewhere: Bool
   /// The newest version is one that this machine tried to store, and nobody was told of it.
@@ -109,6 +111,7 @@ package struct PushSession: ~Copyable {
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
     self.doubted = doubted
+    listedByPartials = loader.listedByPartials
     newestIsDoubted = isDoubted
     newestIsFromElsewhere = isFromElsewhere
     newestWasCut = attempt.map { $0.name == newest?.name && $0.name.sequence > mark?.sequence ?? 0 } ?? false
@@ -129,7 +132,8 @@ package struct PushSession: ~Copyable {
   ) async throws -> Result {
     guard draft.sequence <= VersionName.lastSequence else { throw full("the chain has no place after the last one") }
     let revisions = end.listing.revisions(of: draft.sequence).map(\.revision)
-    var partials = PartialManifests(policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0)
+    var partials = PartialManifests(
+      policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0, after: listedByPartials)
     var draft = draft
     var level = draft.deltas.level
     var reusesLeftovers = true
@@ -189,7 +193,8 @@ package struct PushSession: ~Copyable {
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
       // Files beside a database are read again: another content is another version, and its place is taken.
       draft.expectedCore = attempt.manifest.body.core
-      partials = PartialManifests(policy, nextRevision: attempt.manifest.name.revision + 1)
+      partials = PartialManifests(
+        policy, nextRevision: attempt.manifest.name.revision + 1, after: listedByPartials)
     }
     throw RepositoryError(
       .conflict, "prunes took packs of this version away \(Self.attempts) times in a row",

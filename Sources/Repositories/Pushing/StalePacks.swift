@@ -22,9 +22,15 @@ struct StalePacks: Sendable {
     for (number, live) in cost.live {
       if let entry = known.entries[number], live * 4 < held[number] ?? 0 { names.insert(entry.name) }
     }
-    let small = table.filter { Int($0.length) < Self.smallPack }
-    if small.count > Self.manySmallPacks { names.formUnion(small.map(\.name)) }
+    names.formUnion(Self.scattered(table) { cost.live[$0] != nil }.map(\.name))
     self.names = names
+  }
+
+  /// Small packs, when there are many. Of nodes alone there are as many as pushes that made them, of a large database, and
+  /// what is stored anew of the others frees none of these.
+  static func scattered(_ table: [PackEntry], hasContent: (UInt32) -> Bool) -> [PackEntry] {
+    let small = table.filter { Int($0.length) < smallPack && hasContent($0.number) }
+    return small.count > manySmallPacks ? small : []
   }
 
   // MARK: Remembered

@@ -1,9 +1,11 @@
 import Sealing
 import Storage
 
-/// Decodes frames of a version one by one, and goes on where one is lost. Packs are fetched whole, the latest few are kept.
+/// Decodes frames of a version one by one, and goes on where one is lost. A pack of which several are asked for is fetched
+/// whole, and those used last are kept; of others, where bases from anywhere lie, a frame is fetched by itself.
 struct TolerantFrames {
   private static let packsKept = 3
+  private static let framesAlone = 3
 
   let frames: VersionFrames
   private let local: LocalPages?
@@ -14,7 +16,10 @@ struct TolerantFrames {
   private var slots: [FramePlace: Int] = [:]
   private var end = 0
   private var lost: Set<FramePlace> = []
+  /// The one used last comes last.
   private var packs: [(number: UInt32, bytes: [UInt8])] = []
+  /// Frames that were fetched by themselves, by pack.
+  private var alone: [UInt32: Int] = [:]
 
   /// - Parameter local: images on this machine: a frame all of whose pages are in them is as good as there, and what
   ///   rests on it can be decoded.
@@ -92,8 +97,10 @@ struct TolerantFrames {
       guard prefix.count <= Limits.prefix else { return nil }
     }
     guard let sealed = try await sealed(frame) else { return nil }
-    let plain = try? frames.decode(
-      frame, sealed, prefix: frame.bases.isEmpty ? nil : prefix, with: decoder, proving: true)
+    let joined = frame.bases.isEmpty ? nil : prefix
+    let plain = try unlessDamaged { [frames, decoder] in
+      try frames.decode(frame, sealed, prefix: joined, with: decoder, proving: true)
+    }
     return plain.map { DecodedFrame(record: frame.record, plain: $0) }
   }
 
@@ -104,17 +111,27 @@ struct TolerantFrames {
   private mutating func sealed(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
     guard let packed = frame.packed else { return [] }
     let range = frame.record.sealedRange
+    let pack = packed.place.pack
+    if !packs.contains(where: { $0.number == pack }), alone[pack, default: 0] < Self.framesAlone {
+      alone[pack, default: 0] += 1
+      do {
+        return try await frames.packs.repository.part(range, of: packed.entry, chain: frames.packs.chain)[...]
+      } catch let error where error.isDamage { return nil }
+    }
     let bytes = try await bytes(of: packed)
     return range.upperBound <= bytes.count ? bytes[range] : nil
   }
 
   /// Of the whole pack, as far as it is there.
   private mutating func bytes(of frame: FrameFetch.Frame) async throws -> [UInt8] {
-    if let kept = packs.first(where: { $0.number == frame.place.pack }) { return kept.bytes }
+    if let index = packs.firstIndex(where: { $0.number == frame.place.pack }) {
+      packs.append(packs.remove(at: index))
+      return packs[packs.count - 1].bytes
+    }
     let name = Layout.pack(frame.entry.name, of: frames.packs.chain)
     let bytes = try await frames.packs.repository.store.present(name) ?? []
     packs.append((frame.place.pack, bytes))
-    if packs.count > Self.packsKept { packs.removeFirst() }
+    if packs.count > Self.packsKept { alone[packs.removeFirst().number] = 0 }
     return bytes
   }
 }

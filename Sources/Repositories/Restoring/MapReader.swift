@@ -6,8 +6,18 @@ struct MapReader: Sendable {
   /// So many nodes are held at once.
   private static let batch = PageMap.childrenPerBranch
 
+  /// So many frames of nodes are kept: leaves of many small members lie in few frames, one batch after the other.
+  private static let framesKept = 4
+
   let manifest: StoredManifest
   let packs: OpenPacks
+  private typealias NodeFrame = (record: FrameRecord, plain: [UInt8])
+  private let kept = Locked<[(place: FramePlace, frame: NodeFrame)]>([])
+
+  init(manifest: StoredManifest, packs: OpenPacks) {
+    self.manifest = manifest
+    self.packs = packs
+  }
 
   /// Hands out the runs of a member, in order, leaf by leaf; checked to cover it exactly.
   func forEachRun(
@@ -85,10 +95,15 @@ struct MapReader: Sendable {
 
   private func children(of branches: [Location], level: UInt8) async throws -> [Location] {
     var children: [Location] = []
+    var branchesLeft = branches.count
     for start in stride(from: 0, to: branches.count, by: Self.batch) {
       for node in try await nodes(at: branches[start..<min(start + Self.batch, branches.count)]) {
         let branch = try MapBranch(decoding: node)
         guard branch.level == level else { throw broken("has a branch on the wrong level") }
+        branchesLeft -= 1
+        guard branchesLeft == 0 || branch.children.count == PageMap.childrenPerBranch else {
+          throw broken("has a branch that is not full")
+        }
         children += branch.children
       }
     }
@@ -105,11 +120,11 @@ struct MapReader: Sendable {
   /// Reads nodes; each frame that holds some is fetched and decoded once, neighbours by one request.
   private func nodes(at locations: ArraySlice<Location>) async throws -> [[UInt8]] {
     let places = Set(locations.map { FramePlace(pack: $0.pack, frame: $0.frame) }).sorted()
-    typealias Found = (record: FrameRecord, plain: [UInt8])
-    var found: [FramePlace: Found] = [:]
+    var found: [FramePlace: NodeFrame] = [:]
+    for (place, frame) in kept.withLock({ $0 }) { found[place] = frame }
     var wanted: [FrameFetch.Frame] = []
     let decoder = FrameDecoder(keys: packs.repository.keys)
-    for place in places {
+    for place in places where found[place] == nil {
       if place.pack == UnitLocation.thisObject {
         guard manifest.object.directory.frames.indices.contains(Int(place.frame)) else {
           throw broken("points outside the manifest")
@@ -121,9 +136,11 @@ struct MapReader: Sendable {
       }
     }
     let fetched = try await FrameFetch(packs).fetch(wanted) { frame, sealed in
-      Found(frame.record, try frame.decode(sealed, with: decoder, prefix: nil))
+      NodeFrame(frame.record, try frame.decode(sealed, with: decoder, prefix: nil))
     }
     found.merge(fetched) { _, fetched in fetched }
+    let last = places.suffix(Self.framesKept).compactMap { place in found[place].map { (place: place, frame: $0) } }
+    kept.withLock { $0 = last }
     return try locations.map { location in
       guard let frame = found[FramePlace(pack: location.pack, frame: location.frame)], frame.record.type == .node else {
         throw broken("points at something that is no node")

@@ -116,7 +116,7 @@ package enum StateFiles {
   }
 
   /// Removes what `write` left behind in a folder when its process was killed an hour ago or longer.
-  static func removeAbandoned(in folder: String) {
+  package static func removeAbandoned(in folder: String) {
     var status = stat()
     for name in names(in: folder) where name.hasSuffix(".new") {
       let path = "\(folder)/\(name)"
