@@ -1,10 +1,10 @@
-import Repositories
 import Sealing
 import Storage
 import TestKit
 import Testing
 
 @testable import Operations
+@testable import Repositories
 
 /// A manifest that the target lost or spoilt keeps rules and prunes from its chain until a person gives it up.
 @Suite struct ForgetLostTests {
@@ -149,16 +149,50 @@ import Testing
     #expect(try await CheckRepository(world).run(at: shelf.road.target, databases: [], .all).isSound)
   }
 
+  /// Four versions, of which the target has lost the second; another machine, which has its own state, may bring it back.
+  private struct Loss {
+    let shelf: Shelf
+    let versions: [VersionFacts]
+    let manifest: [UInt8]
+    let world: World
+    private let elsewhere: Scratch
+
+    var name: ObjectName { versions[1].name.objectName }
+
+    init() async throws {
+      (shelf, elsewhere) = (try await Shelf(), try Scratch())
+      versions = try await shelf.week(4)
+      let name = versions[1].name.objectName
+      manifest = try #require(shelf.road.store.content[name])
+      shelf.road.store.content[name] = nil
+      var world = shelf.world
+      world.stateFolder = elsewhere.file("state")
+      self.world = world
+    }
+
+    /// A machine that dies when its tombstone is stored, and a repair that ends right before. The line is so slow that the
+    /// tombstone comes later.
+    /// - Returns: the tombstone, which is not there yet.
+    func giveUpAndDie(saving manifest: [UInt8]) async throws -> (name: ObjectName, bytes: [UInt8]) {
+      let late = Locked<(name: ObjectName, bytes: [UInt8])?>(nil)
+      var target = shelf.road.target
+      target.store = HookedStore(
+        shelf.road.store,
+        afterPut: { [store = shelf.road.store, name] object async throws(StoreError) in
+          guard object.text.hasPrefix("tomb/") else { return }
+          store.content[name] = manifest
+          late.withLock { $0 = store.content.removeValue(forKey: object).map { (object, $0) } }
+          throw StoreError(.unavailable, "the line is cut")
+        })
+      await #expect(throws: OperationError.self) { try await ForgetLost(world).run(ForgetLost.Request(), at: target) }
+      return try #require(late.withLock { $0 })
+    }
+  }
+
   /// A repair on another machine ends between the last look and the tombstone.
   @Test func `what a repair saves meanwhile is taken back`() async throws {
-    let shelf = try await Shelf()
-    let versions = try await shelf.week(4)
-    let name = versions[1].name.objectName
-    let manifest = try #require(shelf.road.store.content[name])
-    shelf.road.store.content[name] = nil
-    let elsewhere = try Scratch()
-    var world = shelf.world
-    world.stateFolder = elsewhere.file("state")
+    let loss = try await Loss()
+    let (shelf, world, name, manifest) = (loss.shelf, loss.world, loss.name, loss.manifest)
     var target = shelf.road.target
     target.store = HookedStore(
       shelf.road.store,
@@ -175,24 +209,8 @@ import Testing
   /// deletes. A tombstone that is on its way is waited for.
   @Test(arguments: [true, false])
   func `who died before he saw it takes it back later`(byPrune: Bool) async throws {
-    let shelf = try await Shelf()
-    let versions = try await shelf.week(4)
-    let name = versions[1].name.objectName
-    let manifest = try #require(shelf.road.store.content[name])
-    shelf.road.store.content[name] = nil
-    let elsewhere = try Scratch()
-    var world = shelf.world
-    world.stateFolder = elsewhere.file("state")
-    var target = shelf.road.target
-    let late = Locked<(ObjectName, [UInt8])?>(nil)
-    target.store = HookedStore(
-      shelf.road.store,
-      afterPut: { [store = shelf.road.store] object async throws(StoreError) in
-        guard object.text.hasPrefix("tomb/") else { return }
-        store.content[name] = manifest
-        late.withLock { $0 = store.content.removeValue(forKey: object).map { (object, $0) } }
-        throw StoreError(.unavailable, "the line is cut")
-      })
+    let loss = try await Loss()
+    let (shelf, world) = (loss.shelf, loss.world)
     func again() async throws {
       if byPrune {
         _ = try await prune(world, shelf)
@@ -200,19 +218,52 @@ import Testing
         #expect(try await ForgetLost(world).run(ForgetLost.Request(), at: shelf.road.target).chains.isEmpty)
       }
     }
-    await #expect(throws: OperationError.self) { try await ForgetLost(world).run(ForgetLost.Request(), at: target) }
+    let tombstone = try await loss.giveUpAndDie(saving: loss.manifest)
     #expect(try await shelf.listed() == [1, 2, 3, 4])
     try await again()
-    let (tombstone, bytes) = try #require(late.withLock { $0 })
-    shelf.road.store.content[tombstone] = bytes
+    shelf.road.store.content[tombstone.name] = tombstone.bytes
     #expect(try await shelf.listed() == [1, 3, 4])
     try await again()
     #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("was taken back") })
     #expect(try await shelf.listed() == [1, 2, 3, 4])
     // Once: from then on who forgets it means it.
-    try await shelf.carryOut(shelf.plan(forgetting: versions[1]))
+    try await shelf.carryOut(shelf.plan(forgetting: loss.versions[1]))
     try await again()
     #expect(try await shelf.listed() == [1, 3, 4])
+  }
+
+  /// A manifest that turns up, of which the packs are gone, is no version that a repair has saved.
+  @Test func `what turns up without its packs is told once, and keeps nobody from pruning`() async throws {
+    let loss = try await Loss()
+    let (shelf, world) = (loss.shelf, loss.world)
+    let tombstone = try await loss.giveUpAndDie(saving: loss.manifest)
+    shelf.road.store.content[tombstone.name] = tombstone.bytes
+    for pack in try await shelf.ownPacks(of: loss.versions[1], among: loss.versions) {
+      shelf.road.store.content[pack] = nil
+    }
+    #expect(try await prune(world, shelf).problems.map(\.code) == ["incomplete"])
+    #expect(shelf.road.store.content[loss.name] != nil)
+    #expect(try await prune(world, shelf).problems.isEmpty)
+    #expect(shelf.road.store.content[loss.name] == nil)
+    #expect(try await shelf.listed() == [1, 3, 4])
+  }
+
+  /// Whoever has the key can write one.
+  @Test func `a tombstone to the end of all places, and a word of the end of all times, end nobody`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(7)
+    let range = Tombstone.Range(first: 2, last: .max, previousOfFirst: versions[0].id, coreHashOfLast: .zero)
+    try await shelf.repository.putTombstone(over: [range], of: shelf.chain(), now: 1)
+    _ = try await shelf.unforget(versions[3])
+    shelf.road.store.content[versions[3].name.objectName] = nil
+    let elsewhere = try Scratch()
+    _ = try await ForgetLost(shelf.road.withoutState(elsewhere)).run(ForgetLost.Request(), at: shelf.road.target)
+
+    let first = versions[0]
+    try await shelf.repository.annotate(first, [.init(.addTag, "last")], now: .max)
+    let said = try await AnnotateVersions(shelf.world).run(
+      .tags(add: ["later"], remove: []), of: .id(prefix: first.id.hex), at: shelf.road.target)
+    #expect(Set(said.version.tags) == ["last", "later"])
   }
 
   @Test func `what is passed over is told`() async throws {

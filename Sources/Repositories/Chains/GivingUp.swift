@@ -30,19 +30,24 @@ extension Repository {
 
   /// Whoever repairs looks for tombstones when the manifest is there, and whoever gives up for manifests when the tombstone
   /// is there: one of both notices.
+  /// - Throws: `.incomplete` for a version of which something is gone: once, as it was no repair that brought it back.
   private func lookBehind(
     _ tombstones: Set<Digest>, of chain: ChainID, now: UInt64, state: StateFolder
   ) async throws -> [VersionFacts] {
     guard !tombstones.isEmpty else { return [] }
     let history = try await history(of: try await versionListing(of: chain))
     var saved: [VersionFacts] = []
+    var flaw: RepositoryError?
     for version in history.versions {
       let covering = history.forgotten.tombstones(covering: version).filter(tombstones.contains)
       guard !covering.isEmpty else { continue }
-      _ = try await unforget(version, from: covering, now: now, state: state)
-      saved.append(version)
+      do {
+        _ = try await unforget(version, from: covering, now: now, state: state)
+        saved.append(version)
+      } catch let error as RepositoryError where error.code == .incomplete { flaw = error }
     }
     OpenTombstones(of: chain, in: state).close(tombstones)
+    if let flaw { throw flaw }
     return saved
   }
 }

@@ -25,7 +25,7 @@ extension ChainHistory {
 
   private static func joined(_ gaps: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
     gaps.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { joined, gap in
-      if let last = joined.last, last.upperBound == .max || gap.lowerBound <= last.upperBound + 1 {
+      if let last = joined.last, gap.lowerBound <= last.upperBound + 1 {
         joined[joined.count - 1] = last.lowerBound...max(last.upperBound, gap.upperBound)
       } else {
         joined.append(gap)
@@ -51,8 +51,6 @@ extension ChainHistory {
 
   /// What the version at a place that is lost was called: what comes behind it says so.
   private func hash(at sequence: UInt64) -> Digest? {
-    // A tombstone may cover all that will ever be.
-    guard sequence < .max else { return forgotten.ranges.first { $0.last == sequence }?.coreHashOfLast }
     if let next = versions.first(where: { $0.sequence == sequence + 1 }) { return next.version?.previous }
     return forgotten.standing[sequence] ?? forgotten.ranges.first { $0.first == sequence + 1 }?.previousOfFirst
       ?? forgotten.ranges.first { $0.last == sequence }?.coreHashOfLast

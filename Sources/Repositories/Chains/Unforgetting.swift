@@ -25,7 +25,8 @@ extension Repository {
     if !tombstones.isEmpty {
       word = try await annotate(version, [Annotation.Item(unforget: tombstones)], now: now, state: state)
     }
-    var safe = isSpoilt ? try await republish(manifest, aboveAllOf: version, state) : manifest
+    var safe = manifest
+    if isSpoilt { safe = try await republish(manifest, above: version, in: versionListing(of: version.chain), state) }
     for _ in 0..<Self.republications {
       let presence = try await Presence(self, chain: version.chain, state: state)
       // No tombstone in its place: another machine may have taken the version back meanwhile, and been told that it is safe.
@@ -35,7 +36,7 @@ extension Repository {
         try note(word, safe, instead: manifest, state)
         return safe.facts
       }
-      safe = try await republish(manifest, aboveAllOf: safe.facts, state)
+      safe = try await republish(manifest, above: safe.facts, in: listing, state)
     }
     throw RepositoryError(
       .conflict, "prunes took the manifest of version \(version.sequence) away again and again",
@@ -56,10 +57,10 @@ extension Repository {
   }
 
   private func republish(
-    _ manifest: StoredManifest, aboveAllOf version: VersionFacts, _ state: StateFolder?
+    _ manifest: StoredManifest, above version: VersionFacts, in listing: ChainListing, _ state: StateFolder?
   ) async throws -> StoredManifest {
-    let revisions = try await versionListing(of: version.chain).revisions(of: version.sequence).map(\.revision)
-    return try await republish(manifest, revision: max(revisions.max() ?? 0, version.revision) + 1, state: state)
+    let highest = listing.revisions(of: version.sequence).map(\.revision).max() ?? 0
+    return try await republish(manifest, revision: max(highest, version.revision) + 1, state: state)
   }
 
   /// Before anybody is told: no prune of this machine may take a listing for whole that leaves one of them out.
