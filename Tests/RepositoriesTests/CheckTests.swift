@@ -170,6 +170,44 @@ import Testing
     #expect(reads.withLock { $0.values.allSatisfy { $0 == 1 } && $0.count == checked.home.packs().count })
   }
 
+  /// A version that a push adds meanwhile says nothing of what was found; one that a prune takes away does.
+  @Test(arguments: [(false, 1), (true, 3)] as [(Bool, Int)]) func `a busy chain with a flaw is read once`(
+    isPruned: Bool, times: Int
+  ) async throws {
+    let checked = try await CheckedHome()
+    let store = checked.home.store
+    let spoilt = try #require(checked.home.packs().sorted().first)
+    let name = Layout.pack(spoilt, of: checked.home.chain)
+    store.content[name]?[140] ^= 1
+    let looks = Locked(0)
+    let manifests = store.content.filter { $0.key.text.hasPrefix("versions/") }
+    let counting = CountingStore(store) { read in
+      guard read == name else { return }
+      let look = looks.withLock { looks in
+        looks += 1
+        return looks
+      }
+      // What a cut push leaves is no version, and may come and go.
+      let added = VersionName(
+        chain: checked.home.chain, sequence: 9000, revision: UInt32(look), length: 4096, digest: .sha256(of: [1]))
+      store.content[added.objectName] = [1]
+      if isPruned {
+        for old in store.content.keys where old.text.contains("/000000009000-") && old != added.objectName {
+          store.content[old] = nil
+        }
+      }
+    }
+    if isPruned {
+      let first = VersionName(
+        chain: checked.home.chain, sequence: 9000, revision: 0, length: 4096, digest: .sha256(of: [1]))
+      store.content[first.objectName] = [1]
+    }
+    #expect(try await checked.check(.all, at: counting).damaged.contains(name.text))
+    // What does not have the hash of its name is asked for twice each time.
+    #expect(looks.withLock { $0 } == 2 * times)
+    #expect(manifests.allSatisfy { store.content[$0.key] == $0.value })
+  }
+
   @Test func `packs that belong to nothing are counted, and no error`() async throws {
     let checked = try await CheckedHome()
     let junk = checked.home.noise(5000, seed: 9)
@@ -199,27 +237,4 @@ import Testing
     await #expect(throws: StoreError.self) { try await checked.check(.all, at: failing) }
     await #expect(throws: StoreError.self) { try await checked.check(nil, at: failing) }
   }
-}
-
-/// Tells of every pack that is fetched whole.
-private struct CountingStore: ObjectStore {
-  let base: MemoryStore
-  let onWhole: @Sendable (ObjectName) -> Void
-  var traits: StoreTraits { base.traits }
-
-  init(_ base: MemoryStore, onWhole: @escaping @Sendable (ObjectName) -> Void) {
-    self.base = base
-    self.onWhole = onWhole
-  }
-
-  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
-    try await base.put(body, at: name, ifAbsent: ifAbsent)
-  }
-  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
-    if range == nil, name.text.hasPrefix("packs/") { onWhole(name) }
-    return try await base.get(name, range: range)
-  }
-  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
-  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
-  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }

@@ -77,13 +77,14 @@ final class HandmadeVersion {
   /// Seals the manifest of a version whose database has that content, and further members.
   /// - Parameters:
   ///   - mapHolder: a pack whose first frame is the map.
+  ///   - tableType: of the frame that holds the pack table.
   ///   - riders: frames of pages in the manifest itself, from index 0 on; their base packs in `riderBases`.
   ///   - decoded: what it says that restoring it decodes, in bytes, and what it fetches.
   ///   - coreExtensions: what the core ends with, counted; `bodyExtensions` the same of the body.
   func manifest(
     image: [UInt8], companions: [(member: Core.Member, blocks: [[UInt8]])] = [], sequence: UInt64 = 1,
     previous: Digest = .zero, tableIn holder: PackEntry? = nil, mapIn mapHolder: PackEntry? = nil,
-    table packs: [PackEntry]? = nil,
+    table packs: [PackEntry]? = nil, tableAs tableType: UnitType = .node,
     riders: [EncodedFrame] = [], riderBases: [Digest] = [], decoded: UInt64 = 0, fetched: UInt64 = 0,
     coreExtensions: [UInt8] = [0, 0], bodyExtensions: [UInt8] = [0, 0]
   ) async throws -> StoredManifest {
@@ -96,7 +97,7 @@ final class HandmadeVersion {
       frame += 1
       return frame - 1
     }
-    let table = ride([PackTableLeaf(entries: packs ?? self.packs).encode()], .node)
+    let table = ride([PackTableLeaf(entries: packs ?? self.packs).encode()], tableType)
     let leafFrame = ride([try map()], .node)
     let leaf = Location(pack: mapHolder?.number ?? 0, frame: mapHolder == nil ? leafFrame : 0, unit: 0)
     var maps = [ManifestBody.MapRoot(depth: 1, location: leaf)]

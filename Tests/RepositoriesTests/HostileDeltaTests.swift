@@ -134,6 +134,29 @@ import Testing
     }
   }
 
+  /// `Docs/Format.md` §7.3.
+  @Test(arguments: [true, false]) func `a pack table in a frame that holds no nodes is refused`(inPack: Bool)
+    async throws
+  {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let page = home.noise(4096, seed: 1)
+    let content = try await made.pack([made.raw([page])])
+    made.place(pack: 1, frame: 0, count: 1)
+    for type in [UnitType.block, .node] {
+      let holder = try await made.pack([made.raw([PackTableLeaf(entries: [content]).encode()], type)])
+      let manifest = try await made.manifest(
+        image: page, sequence: type == .node ? 2 : 1, previous: type == .node ? .sha256(of: [1]) : .zero,
+        tableIn: inPack ? holder : nil, table: [content], tableAs: type)
+      if type == .node {
+        #expect(try await home.read(manifest) == page)
+      } else {
+        let error = await #expect(throws: RepositoryError.self) { try await home.read(manifest) }
+        #expect(error?.message.contains("in a frame that holds none") == true)
+      }
+    }
+  }
+
   @Test(arguments: roads.indices) func `deltas that ride in the manifest rest on packs and on each other`(
     road: Int
   ) async throws {

@@ -127,20 +127,20 @@ import Testing
     #expect(try await home.read(version.manifest, limits: Self.cuts[cut]) == version.image)
   }
 
-  @Test(arguments: [0, 1]) func `a directory, and a unit, that came garbled are asked for once more`(number: Int)
+  @Test(arguments: [0, 1]) func `a directory, and a node, that came garbled are asked for once more`(number: Int)
     async throws
   {
     let home = try await Home()
     let made = HandmadeVersion(home)
-    let page = home.noise(4096, seed: 1)
-    let pack = try await made.pack([made.raw([page])])
+    let bytes = home.noise(4096, seed: 1)
+    let pack = try await made.pack([made.raw([bytes], .node)])
     for times in [1, 2] {
       let store = SpoilingStore(home.store, .garbled) { (number..<number + times).contains($0) }
       let repository = Repository(
         store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
       let frames = PackFrames(pack, repository: repository, chain: home.chain, state: nil)
-      let unit = try? await frames.unit(0, ofFrame: 0)
-      #expect(unit == (times == 1 ? page : nil))
+      let node = try? await frames.node(0, ofFrame: 0)
+      #expect(node == (times == 1 ? bytes : nil))
       #expect(store.met == times)
     }
   }

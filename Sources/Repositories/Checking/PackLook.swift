@@ -70,20 +70,3 @@ struct PackLook: Sendable {
     }
   }
 }
-
-extension Error {
-  /// Whether it says that bytes at the target are not what they should be, or of a later format (`isLater`): that they
-  /// cannot be used; not that they could not be asked for.
-  var isDamage: Bool {
-    switch self {
-    case let error as SealError: error.code != .failed
-    case let error as RepositoryError: error.code == .damaged
-    default: false
-    }
-  }
-}
-
-/// What is read, or `nil` where the bytes at the target are not what they should be.
-func unlessDamaged<Value>(_ read: () throws -> Value) throws -> Value? {
-  do { return try read() } catch let error where error.isDamage { return nil }
-}

@@ -15,7 +15,7 @@ struct PackTableLook {
       for reference in manifest.body.packTable {
         switch reference {
         case .here(let frame, let unit):
-          let node = try manifest.object.unit(Int(unit), ofFrame: Int(frame), with: decoder)
+          let node = try manifest.object.node(Int(unit), ofFrame: Int(frame), with: decoder)
           entries += try PackTableLeaf(decoding: node).entries
         case .inPack(let holder, let frame, let unit):
           let object = frames.intern(holder.name)

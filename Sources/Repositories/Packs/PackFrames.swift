@@ -24,11 +24,13 @@ struct PackFrames: Sendable {
     try await repository.part(range, of: entry, chain: chain)
   }
 
-  /// One unit of a frame that rests on nothing else, as nodes do.
-  func unit(_ unit: Int, ofFrame index: Int) async throws -> [UInt8] {
+  /// One node.
+  /// - Throws: `.damaged` when there is no such frame, or one of other units; `SealError`; `StoreError`.
+  func node(_ unit: Int, ofFrame index: Int) async throws -> [UInt8] {
     let directory = try await directory()
     guard directory.frames.indices.contains(index) else { throw Self.missing(index, entry) }
     let record = directory.frames[index]
+    guard record.type == .node else { throw FrameRecord.noNode() }
     let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
     let plain = try await repository.part(record.sealedRange, of: entry, chain: chain) { bytes in
       try FrameDecoder(keys: repository.keys).decode(
@@ -104,8 +106,9 @@ extension FrameRecord {
 }
 
 extension OpenedObject {
-  /// One unit of a frame inside this object.
-  func unit(_ unit: Int, ofFrame index: Int, with decoder: FrameDecoder) throws -> [UInt8] {
+  /// One node inside this object.
+  /// - Throws: as of `PackFrames.node`.
+  func node(_ unit: Int, ofFrame index: Int, with decoder: FrameDecoder) throws -> [UInt8] {
     guard directory.frames.indices.contains(index) else {
       throw RepositoryError(.damaged, "a manifest points at frame \(index) of its own, which it does not have")
     }

@@ -23,12 +23,12 @@ struct PackTable: Sendable {
     let stored = try await bounded(references, atOnce: concurrency) { reference -> [UInt8]? in
       guard case .inPack(let holder, let frame, let unit) = reference else { return nil }
       let frames = PackFrames(holder, repository: repository, chain: manifest.name.chain, state: state)
-      return try await frames.unit(Int(unit), ofFrame: Int(frame))
+      return try await frames.node(Int(unit), ofFrame: Int(frame))
     }
     for (reference, node) in zip(references, stored) {
       switch reference {
       case .here(let frame, let unit):
-        let node = try manifest.object.unit(Int(unit), ofFrame: Int(frame), with: decoder)
+        let node = try manifest.object.node(Int(unit), ofFrame: Int(frame), with: decoder)
         entries += try PackTableLeaf(decoding: node).entries
       case .inPack(let holder, _, _):
         holders.append(holder)

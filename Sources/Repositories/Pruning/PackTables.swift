@@ -75,7 +75,7 @@ final class PackTables: Sendable {
     for reference in manifest.body.packTable {
       switch reference {
       case .here(let frame, let unit):
-        let node = try manifest.object.unit(Int(unit), ofFrame: Int(frame), with: decoder)
+        let node = try manifest.object.node(Int(unit), ofFrame: Int(frame), with: decoder)
         needs.parts.append(try part(in: node))
       case .inPack(let holder, let frame, let unit):
         holders[holder.name] = Int(holder.length)
@@ -126,7 +126,7 @@ final class PackTables: Sendable {
     let leaf = Leaf(holder: holder.name, frame: frame, unit: unit)
     if let known = memory.withLock({ $0.leaves[leaf] }) { return known }
     let frames = PackFrames(holder, repository: repository, chain: chain, state: state)
-    let part = try part(in: try await frames.unit(Int(unit), ofFrame: Int(frame)))
+    let part = try part(in: try await frames.node(Int(unit), ofFrame: Int(frame)))
     memory.withLock { $0.leaves[leaf] = part }
     return part
   }

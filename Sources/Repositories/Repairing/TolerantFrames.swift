@@ -96,11 +96,17 @@ struct TolerantFrames {
       prefix += below.plain[range]
       guard prefix.count <= Limits.prefix else { return nil }
     }
-    guard let sealed = try await sealed(frame) else { return nil }
     let joined = frame.bases.isEmpty ? nil : prefix
-    let plain = try unlessDamaged { [frames, decoder] in
-      try frames.decode(frame, sealed, prefix: joined, with: decoder, proving: true)
-    }
+    if let sealed = try await sealedAlone(frame), let opened = try open(frame, sealed, joined) { return opened }
+    // A part of a pack has no hash: one bad answer says nothing of the frame.
+    guard let sealed = try await sealed(frame) else { return nil }
+    return try open(frame, sealed, joined)
+  }
+
+  private func open(
+    _ frame: VersionFrames.Frame, _ sealed: ArraySlice<UInt8>, _ prefix: [UInt8]?
+  ) throws -> DecodedFrame? {
+    let plain = try unlessDamaged { try frames.decode(frame, sealed, prefix: prefix, with: decoder, proving: true) }
     return plain.map { DecodedFrame(record: frame.record, plain: $0) }
   }
 
@@ -108,16 +114,21 @@ struct TolerantFrames {
     do { return try await frames.frame(place) } catch let error where error.isDamage { return nil }
   }
 
+  /// - Returns: `nil` where the pack is at hand, or several of it were fetched so, and where it is not there.
+  private mutating func sealedAlone(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
+    guard let packed = frame.packed else { return nil }
+    let pack = packed.place.pack
+    guard !packs.contains(where: { $0.number == pack }), alone[pack, default: 0] < Self.framesAlone else { return nil }
+    alone[pack, default: 0] += 1
+    let range = frame.record.sealedRange
+    do {
+      return try await frames.packs.repository.part(range, of: packed.entry, chain: frames.packs.chain)[...]
+    } catch let error where error.isDamage { return nil }
+  }
+
   private mutating func sealed(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
     guard let packed = frame.packed else { return [] }
     let range = frame.record.sealedRange
-    let pack = packed.place.pack
-    if !packs.contains(where: { $0.number == pack }), alone[pack, default: 0] < Self.framesAlone {
-      alone[pack, default: 0] += 1
-      do {
-        return try await frames.packs.repository.part(range, of: packed.entry, chain: frames.packs.chain)[...]
-      } catch let error where error.isDamage { return nil }
-    }
     let bytes = try await bytes(of: packed)
     return range.upperBound <= bytes.count ? bytes[range] : nil
   }

@@ -12,6 +12,7 @@ struct MapReader: Sendable {
   let manifest: StoredManifest
   let packs: OpenPacks
   private typealias NodeFrame = (record: FrameRecord, plain: [UInt8])
+  /// Those that were needed last.
   private let kept = Locked<[(place: FramePlace, frame: NodeFrame)]>([])
 
   init(manifest: StoredManifest, packs: OpenPacks) {

@@ -1,0 +1,61 @@
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// A repair reads what it can: one bad answer says nothing of a frame, and of a pack of which it needs little it fetches little.
+@Suite struct TolerantFramesTests {
+  /// Twelve frames of four pages each, in one pack.
+  private func version(_ home: Home) async throws -> (StoredManifest, [[UInt8]]) {
+    let made = HandmadeVersion(home)
+    let frames = (0..<12).map { frame in (0..<4).map { home.noise(4096, seed: UInt64(frame * 4 + $0 + 1)) } }
+    try await made.pack(frames.map { made.raw($0) })
+    for frame in frames.indices { made.place(pack: 1, frame: UInt32(frame), count: 4) }
+    let contents = frames.map { $0.flatMap { $0 } }
+    return (try await made.manifest(image: contents.flatMap { $0 }), contents)
+  }
+
+  private func frames(
+    of manifest: StoredManifest, _ home: Home, at store: any ObjectStore
+  ) async throws -> TolerantFrames {
+    let keys = home.repository
+    let repository = Repository(store: store, keys: keys.keys, random: keys.random, slot: keys.slot)
+    let table = try await PackTable(of: manifest, repository: repository, state: nil)
+    let packs = OpenPacks(table, repository: repository, chain: home.chain, state: nil)
+    return try TolerantFrames(
+      VersionFrames(manifest: manifest, packs: packs), from: nil, state: home.state, in: home.stateFolder)
+  }
+
+  @Test(arguments: SpoilingStore.Spoilt.allCases) func `one bad answer loses no frame`(
+    spoilt: SpoilingStore.Spoilt
+  ) async throws {
+    let home = try await Home()
+    let (manifest, contents) = try await version(home)
+    var number = 0
+    while true {
+      let store = SpoilingStore(home.store, spoilt) { [number] in $0 == number }
+      var frames = try await frames(of: manifest, home, at: store)
+      for (index, content) in contents.enumerated() {
+        let found = try await frames.content(of: FramePlace(pack: 1, frame: UInt32(index)))
+        #expect(found?.plain == content, "frame \(index), answer \(number)")
+      }
+      guard store.met == 1 else { break }
+      number += 1
+    }
+    #expect(number > 4)
+  }
+
+  @Test func `few frames are fetched by themselves, many with their pack`() async throws {
+    let home = try await Home()
+    let (manifest, _) = try await version(home)
+    let whole = Locked(0)
+    let store = CountingStore(home.store) { _ in whole.withLock { $0 += 1 } }
+    var frames = try await frames(of: manifest, home, at: store)
+    for index: UInt32 in 0..<3 { _ = try await frames.content(of: FramePlace(pack: 1, frame: index)) }
+    #expect(whole.withLock { $0 } == 0)
+    for index: UInt32 in 3..<12 { _ = try await frames.content(of: FramePlace(pack: 1, frame: index)) }
+    #expect(whole.withLock { $0 } == 1)
+  }
+}
