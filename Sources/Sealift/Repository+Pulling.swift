@@ -21,8 +21,8 @@ extension Repository {
   /// ```
   ///
   /// Nothing that exists is replaced. The file of a database has mode 600; one that was kept as it is (``Database`` of a
-  /// file) has the mode that it had. Cancelling the task leaves no file behind. Where
-  /// the line or the target fails, what was fetched of a large database is kept for the next call, and the error says where.
+  /// file) has the mode that it had. Cancelling the task leaves no file behind. Where the line or the target fails, what was
+  /// fetched of a large database is kept for the next call, and the error says where.
   /// - Parameters:
   ///   - version: an id or at least 4 digits of it, `latest`, `app:latest` (the newest of the database `app`), or
   ///     `app@2026-11-20T12:00:00Z` (the newest not later than that).

@@ -29,20 +29,21 @@ final class Session: Sendable {
   }
 
   private func told(_ error: any Error) -> Int32 {
-    if let signal = signals.received {
-      let meaning = ExitStatus(rawValue: 128 + signal)?.meaning ?? "interrupted"
-      var told = OperationError(.cancelled, code: "cancelled", meaning, cause: error)
-      let known = Self.known(error)
-      // What else it says is how things stand now.
-      if known.kind != .cancelled { (told.message, told.hint) = ("\(meaning): \(known.message)", known.hint) }
-      terminal.tell(told)
-      terminal.tellDocument(told)
-      return 128 + signal
-    }
     let known = Self.known(error)
-    terminal.tell(known)
-    terminal.tellDocument(known)
-    return ExitStatus(known.kind).rawValue
+    let signal = signals.received
+    let told = signal.map { Self.ended(by: $0, known) } ?? known
+    terminal.tell(told)
+    terminal.tellDocument(told)
+    return signal.map { 128 + $0 } ?? ExitStatus(known.kind).rawValue
+  }
+
+  /// What is told of a run that a signal ended. An error that is no mere interruption says how things stand now.
+  static func ended(by signal: Int32, _ error: OperationError) -> OperationError {
+    let meaning = ExitStatus(rawValue: 128 + signal)?.meaning ?? "interrupted"
+    let isMore = error.kind != .cancelled
+    return OperationError(
+      .cancelled, code: "cancelled", isMore ? "\(meaning): \(error.message)" : meaning,
+      hint: isMore ? error.hint : nil, cause: error)
   }
 
   /// Everything below throws `OperationError`; what does not is told as it is.

@@ -195,6 +195,23 @@ import Testing
     let aside = try #require(home.program.files(below: "").first { $0.hasPrefix("app.db.before-") })
     #expect(ending.error.contains(aside), "\(ending.error)")
     #expect(try home.bytes(aside) == before)
+    // The same of all of them.
+    try home.change()
+    let all = try await home.program.shell(
+      #""$0" --config '\#(config)' \#(json ? "--json" : "") restore --all --replace > /dev/full"#)
+    #expect(all.status == 1 && all.error.contains("cannot write to standard output"))
+    let asides = home.program.files(below: "").filter { $0.hasPrefix("app.db.before-") && $0 != aside }
+    #expect(asides.count == 1 && asides.allSatisfy(all.error.contains), "\(all.error)")
+  }
+
+  @Test func `what a signal ended says how things stand`() {
+    let plain = Session.ended(by: SIGINT, OperationError(.cancelled, "interrupted"))
+    #expect(plain.message == "interrupted (SIGINT)" && plain.hint == nil)
+    let cut = OperationError(.cancelled, "interrupted").leaving("; the old database is /srv/old", hint: "Move it back.")
+    #expect(cut.kind == .failed && cut.code == "cutShort")
+    let told = Session.ended(by: SIGTERM, cut)
+    #expect(told.message == "terminated (SIGTERM): interrupted; the old database is /srv/old")
+    #expect(told.kind == .cancelled && told.hint == "Move it back.")
   }
 
   @Test(arguments: [

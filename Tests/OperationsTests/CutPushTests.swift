@@ -204,4 +204,24 @@ import Testing
     #expect(try await Push(line.road.world).run(line.request()).failures.isEmpty)
     #expect(told() == 1)
   }
+
+  @Test func `one of which packs are gone since does not count, and that is told`() async throws {
+    var line = try await Line()
+    try await line.pushAll()
+    try line.replaceRows(where: "id < 700")
+    var request = line.request()
+    request.targets[0].store = HookedStore(
+      line.road.store,
+      afterPut: { name async throws(StoreError) in
+        if name.text.hasPrefix("versions/") { throw StoreError(.unavailable, "the line was cut") }
+      })
+    #expect(try await Push(line.road.world).run(request).failures.count == 1)
+    #expect(!line.newPacks.isEmpty)
+    for pack in line.newPacks.keys { line.road.store.content[pack] = nil }
+    let pushed = try #require(try await Push(line.road.world).run(line.request()).pushed.first)
+    #expect(!pushed.unchanged && pushed.version.sequence == 3)
+    let said = line.road.notices.said.withLock { $0 }
+    #expect(
+      said.contains { $0.contains("is not whole any more") } && !said.contains { $0.contains("counts from now on") })
+  }
 }

@@ -570,10 +570,18 @@ class Hostile(Scratch):
         self.refused("malformed", "next pack number", push(103, next_pack=1))
         self.refused("malformed", "next pack number", push(104, next_pack=0))
 
+    def test_a_pack_table_that_names_a_pack_twice_is_refused(self):
+        number, again = max(self.chain.entries), self.chain.next_pack
+        self.chain.entries[again] = maker.u32(again) + self.chain.entries[number][4:]
+        self.chain.next_pack += 1
+        version = self.chain.push([maker.database_member(self.page(105))], riders=True)
+        self.refused("malformed", "names a pack twice", version)
+
     def test_an_annotation_of_another_type_is_passed_over(self):
         last = self.chain.versions[-1]
         self.chain.annotate(last, 5, (1, "not this"), (9, "new"))
-        _, out, err = run(self.root, *self.key, "list", "--json")
+        code, out, err = run(self.root, *self.key, "list", "--json")
+        self.assertEqual(code, 0)
         self.assertIn("unsupported: the annotation has another type", err)
         self.assertEqual([v["tags"] for v in json.loads(out)["versions"] if v["id"] == last["id"]], [["tag"]])
 

@@ -4,15 +4,12 @@ import Storage
 struct Collections: Sendable {
   private let requests: WebDAVRequests
   private let known = Locked<Set<String>>([])
-  /// The target's own collection was.
+  /// Something in the target was seen.
   private let wasThere = Locked(false)
 
   init(_ requests: WebDAVRequests) { self.requests = requests }
 
   /// Makes these collections, each in the one before it, where they are missing.
-  /// Something in the target was seen.
-  func noteTarget() { wasThere.withLock { $0 = true } }
-
   /// - Throws: `.noTarget` when the target's own collection is missing and may not be made.
   func make(_ steps: [Substring]) async throws(StoreError) {
     if !isKnown("") { try await confirmTarget() }
@@ -36,6 +33,9 @@ struct Collections: Sendable {
 
   /// Somebody took collections away: asks again from now on.
   func forget() { known.withLock { $0.removeAll() } }
+
+  /// Something in the target was seen: when it is not there later, that may pass.
+  func noteTarget() { wasThere.withLock { $0 = true } }
 
   /// - Throws: `.noTarget` when the target's own collection is not there. Where it was a moment ago, a proxy may have no
   ///   server behind it: then it is worth another try.

@@ -53,7 +53,7 @@ struct RetrievalOfAll {
       if let doubt = one.preview?.doubt { session.terminal.notice("'\(one.database)': \(doubt)") }
     }
     var unsaid: OperationError?
-    do { try tell(outcome, session.terminal) } catch { unsaid = Session.known(error) }
+    do { try tell(outcome, session.terminal) } catch { unsaid = Self.unsaid(error, outcome, session.terminal) }
     return try end(outcome, unsaid, session.terminal)
   }
 
@@ -74,6 +74,16 @@ struct RetrievalOfAll {
     for line in table.lines(within: terminal.manner.width) { try terminal.result(line) }
   }
 
+  /// Without its document nobody would know where the old databases are; people were told one by one.
+  private static func unsaid(
+    _ error: any Error, _ outcome: RestoreAll.Outcome, _ terminal: Terminal
+  ) -> OperationError {
+    var unsaid = Session.known(error)
+    let undo = outcome.done.compactMap { $0.outcome?.undo }
+    if terminal.manner.json, !undo.isEmpty { unsaid.hint = "To take it back: \(undo.joined(separator: " && "))" }
+    return unsaid
+  }
+
   /// - Parameter unsaid: standard output would not take what was done: that hides nothing else.
   /// - Throws: the first failure when nothing was done.
   private func end(
@@ -85,14 +95,18 @@ struct RetrievalOfAll {
       terminal.tell(unsaid)
     }
     for damage in damages.dropFirst(outcome.failures.isEmpty ? 1 : 0) { terminal.tell(damage) }
-    guard let first = outcome.failures.first else { return try Retrieval.Report.end(damages.first, terminal) }
+    guard let first = outcome.failures.first else {
+      var damage = damages.first
+      if let back = unsaid?.hint { damage?.hint = back }
+      return try Retrieval.Report.end(damage, terminal)
+    }
     for failure in outcome.failures.dropFirst(outcome.done.isEmpty ? 1 : 0) { terminal.tell(failure.error) }
     guard !outcome.done.isEmpty else { throw first.error }
     terminal.tellDocument(
       OperationError(
         .partlyDone,
         "\(outcome.failures.count) of \(outcome.failures.count + outcome.done.count) databases could not be restored: "
-          + first.error.message, hint: first.error.hint))
+          + first.error.message, hint: unsaid?.hint ?? first.error.hint))
     return .partlyDone
   }
 }
