@@ -70,8 +70,10 @@ import Testing
       #expect(newPacks.count == before + sent)
     }
 
-    func push(anew: Bool = false) async throws -> VersionSummary {
-      try #require(try await push(request(anew: anew)).pushed.first?.version)
+    func push(anew: Bool = false, dryRun: Bool = false) async throws -> VersionSummary {
+      var request = request(anew: anew)
+      request.dryRun = dryRun
+      return try #require(try await push(request).pushed.first?.version)
     }
 
     /// As after many leaves.
@@ -103,8 +105,11 @@ import Testing
     }
     try line.replaceRows(where: "id % 2 = 0")
     try await line.pushCut(after: 1)
+    let sent = line.newBytes
+    let asked = try await line.push(dryRun: true)
     let pushed = try await line.push()
     #expect(line.newBytes > 650_000 && line.newBytes < 800_000, "\(line.newBytes) bytes for 750 rows")
+    #expect(pushed.bytesNew > line.newBytes && asked.bytesNew < pushed.bytesNew - sent / 2)
     try await line.expectRestored(pushed)
     // What is kept to find deltas again is kept until then only, but for what others will rest on.
     let kept = try FileManager.default.subpathsOfDirectory(atPath: line.road.world.stateFolder)
@@ -142,6 +147,8 @@ import Testing
     let pushed = try await line.push(anew: !isFirst)
     let bytes = line.newBytes
     #expect(line.newPacks.count > sent && bytes < pushed.size + (1 << 17), "\(bytes) bytes for \(pushed.size)")
+    // What it costs decides when there is another one.
+    #expect(pushed.bytesNew > bytes && pushed.bytesNew < bytes + (1 << 16), "\(pushed.bytesNew) of \(bytes)")
     try await line.expectRestored(pushed)
   }
 

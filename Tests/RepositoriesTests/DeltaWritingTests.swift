@@ -25,6 +25,30 @@ import Testing
     #expect(body.bytesDecoded <= 3 * UInt64(line.images[2].bytes.count) && body.bytesDecoded > 0)
   }
 
+  /// A middle takes known pages between its new ones along. Were they found where they lie alone, too, the map of the version
+  /// after it would be another one from its first leaf to its last.
+  @Test(arguments: [true, false]) func `what was taken along is referred to where the version before does`(
+    isCut: Bool
+  ) async throws {
+    let line = try await Line(rows: 40_000)
+    _ = try await line.push(.anchor)
+    try line.database.run("UPDATE orders SET note = substr(hex(randomblob(99)), 1, length(note)) WHERE id % 150 < 30")
+    if isCut { try await line.pushCut(.middle) }
+    let second = try await line.push(.middle)
+    try line.database.run("PRAGMA user_version = 7")
+    let third = try await line.push(.leaf)
+    let images = line.images.map(\.bytes)
+    let places = try await line.places(in: second)
+    let unchanged = stride(from: 0, to: images[0].count, by: 4096).filter {
+      images[0][$0..<$0 + 4096] == images[1][$0..<$0 + 4096]
+    }
+    let takenAlong = unchanged.map { places[$0 / 4096] }.filter { $0.pack != 1 }
+    try #require(takenAlong.contains { $0.unit == 0 }, "none begins a frame")
+    let after = try await line.places(in: third)
+    #expect(places.indices.filter { places[$0] != after[$0] } == [0])
+    #expect(try await line.home.read(third.manifest) == images[2])
+  }
+
   enum Loss: CaseIterable {
     case listsOfUnits
     case stateFolder
@@ -122,7 +146,7 @@ import Testing
     _ = try await line.push(.anchor)
     try line.update(seed: 1)
     _ = try await line.push(.middle)
-    try line.database.run("DELETE FROM orders WHERE id % 10 < 7; DELETE FROM item WHERE id % 10 < 7")
+    try line.database.run("DELETE FROM orders WHERE id % 10 < 7; DELETE FROM item WHERE id % 150 < 30")
     let small = try await line.push(.leaf)
     #expect(small.level < .leaf)
     #expect(try await line.home.read(small.manifest) == line.images[2].bytes)
@@ -266,6 +290,20 @@ private final class Line {
     return DeltaPlan(level: level, anchor: base(.anchor), middle: base(.middle), samples: samples)
   }
 
+  /// A pack is stored, and nothing said of it.
+  func pushCut(_ level: DeltaLevel) async throws {
+    let image = try vacuumed()
+    let cut = HookedStore(
+      home.store,
+      beforePut: { name async throws(StoreError) in
+        if name.text.hasPrefix("versions/") { throw StoreError(.unavailable, "the line was cut") }
+      })
+    let plan = try plan(level, image)
+    await #expect(throws: StoreError.self) {
+      try await home.push(image, at: cut, packsPerPartial: 1, deltas: plan)
+    }
+  }
+
   private func base(_ level: DeltaLevel) -> BaseImage? {
     bases[level].flatMap { BaseImage(at: $0, pageSize: 4096, in: scratch.path) }
   }
@@ -282,6 +320,23 @@ private final class Line {
       bases[level] = path
     }
     return result
+  }
+
+  /// Where each page lies.
+  func places(in result: PushSession.Result) async throws -> [Location] {
+    let reader = try await VersionReader(
+      result.manifest, repository: home.repository, state: nil, tables: home.stateFolder)
+    let packs = OpenPacks(reader.table, repository: home.repository, chain: home.chain, state: nil)
+    let file = try #require(reader.core.members[0].file)
+    var places: [Location] = []
+    try await MapReader(manifest: result.manifest, packs: packs).forEachRun(
+      of: file, root: result.manifest.body.maps[0]
+    ) { run in
+      for unit in 0..<run.count {
+        places.append(Location(pack: run.pack, frame: run.frame, unit: run.firstUnit + unit))
+      }
+    }
+    return places
   }
 
   /// The numbers in the pack table.

@@ -29,11 +29,14 @@ struct KnownPacks: Sendable {
   private var firstLeftover = Int.max
   /// Of leftovers, the units that `units` places before them.
   private let leftovers: UnitIndex
+  /// Units that `units` places elsewhere: known ones that a delta frame took along (`ContentWriter`).
+  private let takenAlong: UnitIndex
 
   /// - Parameter folder: where the index may lie.
   init(in folder: String) throws(RepositoryError) {
     units = try UnitIndex(in: folder)
     leftovers = try UnitIndex(in: folder)
+    takenAlong = try UnitIndex(in: folder)
   }
 
   /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Of several places
@@ -70,6 +73,10 @@ struct KnownPacks: Sendable {
         try units.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
         if isLeftover, let found = units[fingerprint], found.frame < firstLeftover {
           try leftovers.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
+        }
+        // The newest version refers to the last place.
+        if frame.type != .node, units[fingerprint] != place {
+          try takenAlong.insert(fingerprint, at: place) { _ in true }
         }
       }
     }
@@ -113,6 +120,15 @@ struct KnownPacks: Sendable {
     }
     let frame = frames[Int(ordinal.frame)]
     return UnitLocation(pack: frame.pack, frame: frame.index, unit: ordinal.unit)
+  }
+
+  /// Where such a unit lies right behind another one, in its frame or the next, if it was taken along there.
+  func place(of fingerprint: Fingerprint, behind last: UnitLocation?, within reach: Reach) -> UnitLocation? {
+    guard let last, let place = takenAlong[fingerprint], let before = frame(at: last) else { return nil }
+    let follows = place.unit == 0 ? place.frame == before + 1 : place.frame == before && place.unit == last.unit + 1
+    let frame = frames[Int(place.frame)]
+    guard follows, Int(frame.depth) <= (place.frame < firstLeftover ? reach.depth : reach.ownDepth) else { return nil }
+    return UnitLocation(pack: frame.pack, frame: frame.index, unit: place.unit)
   }
 
   /// By the frame's ordinal, in a frame of no more than this depth.

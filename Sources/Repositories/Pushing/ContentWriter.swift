@@ -3,7 +3,7 @@ import Sealing
 /// Decides unit by unit: zeros, known already, or new; and notes where each lies.
 ///
 /// Known pages that stand alone between new ones go into the new ones' delta frame all the same: there they cost next to
-/// nothing, while every interruption costs two entries of the map.
+/// nothing, while every interruption costs two entries of the map. Versions that refer to such a frame refer to them there.
 struct ContentWriter: ~Copyable {
   var frames: FrameMaker
   /// Of the member that is read.
@@ -33,7 +33,7 @@ struct ContentWriter: ~Copyable {
       } else if let place = fresh[fingerprint] {
         try endGap()
         try runs.append(UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit))
-      } else if let location = known.place(of: fingerprint, within: reach) {
+      } else if let location = place(of: fingerprint, known, within: reach) {
         if followsNew, gap.count < gapLimit {
           gap.append((unit, location))
         } else {
@@ -49,6 +49,11 @@ struct ContentWriter: ~Copyable {
     }
     // What a gap holds lies in this block, which goes now.
     try endGap()
+  }
+
+  private func place(of fingerprint: Fingerprint, _ known: KnownPacks, within reach: Reach) -> UnitLocation? {
+    known.place(of: fingerprint, behind: gap.last?.location ?? runs.last, within: reach)
+      ?? known.place(of: fingerprint, within: reach)
   }
 
   /// Places a unit that was written again after it was read. Its old content may lie in a frame that nobody needs then.

@@ -67,6 +67,8 @@ final class RunList {
   /// Of the member, so far.
   private(set) var units = 0
   subscript(_ index: Int) -> UnitRun { runs[start + index] }
+  /// Where the last unit so far lies.
+  var last: UnitLocation? { count > 0 ? runs.last.map { $0.location(of: $0.count - 1) } : nil }
 
   func append(_ location: UnitLocation) throws(RepositoryError) {
     precondition(start + count == runs.count, "another list has begun")

@@ -146,7 +146,10 @@ struct VersionWriter: ~Copyable {
       chain: draft.chain, sequence: draft.sequence, previous: draft.previous, time: draft.time, host: draft.host,
       database: draft.database, method: draft.method, flags: try await draft.allFlags(), members: members)
     guard let coreBytes = draft.bytes(of: core) else { throw Deviation() }
-    let bytesNew = (packs.stored + table.filter { carried.contains($0.name) }).reduce(0) { $0 + Int($1.length) }
+    // When new bases pay is told by what versions cost, and one that was sent in pieces costs no less. Who only asks is told
+    // what is still to be sent.
+    let sentBefore = dryRun ? carried : carried.union(resumed.map(\.name))
+    let bytesNew = (packs.stored + table.filter { sentBefore.contains($0.name) }).reduce(0) { $0 + Int($1.length) }
     let body = ManifestBody(
       state: .complete, chain: draft.chain, sequence: draft.sequence, revision: partials.nextRevision,
       core: coreBytes,
