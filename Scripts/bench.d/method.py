@@ -80,7 +80,8 @@ TEXT = """
   gigabyte pays seconds for that, and the next one nothing.
 * Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
 * Rivals restore their newest version only. The series of a hundred pushes are of
-  {series}, each once, restores included.
+  {series}; in each run other rows change, for what one run costs depends on where
+  Sealift's anchors fall.
   What a restore of one version fetches there is what Sealift itself says of it, and what one really received stands
   below. The packs that it needs hold more than what it fetches: whether they, too, stay within twice a first push is
   looked at by `Scripts/campaigns/versions` (Docs/Reliability.md has what it found, Decisions/0005 the greatest figure).

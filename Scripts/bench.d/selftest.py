@@ -107,6 +107,21 @@ def of_figures(_):
     return check("median of ratios", 4, Figures(cells).ratio("oltp", "1M", "a", "b", "first", "sent"), 4)
 
 
+def of_series(_):
+    """Each run has its dear pushes where they fall: a median of runs, push by push, would lose them. One that was cut does
+    not count.
+    """
+    sent = {"sealift/vacuum": {1: (90, 1, 1), 2: (1, 62, 1), 3: (1, 1)}, "limit/pagelevel": dict.fromkeys((1, 2, 3), (100,) * 3)}
+    cells = [
+        {"kind": "oltp", "size": "64M", "tool": tool, "what": f"mixed-{number:03}", "run": run, "ok": True, "sent": one}
+        for tool, runs in sent.items()
+        for run, pushes in runs.items()
+        for number, one in enumerate(pushes, 1)
+    ]
+    (row,) = (row for row in targets.sustained(Figures(cells)) if "mixed" in row.what and "of vacuumed" in row.what)
+    return check("mean of a series", 1, (row.measured, row.runs) == ("0.26 ×", 2), 1)
+
+
 def of_results(folder):
     """A cell counts once; one that failed, whose time says nothing, or of another build of Sealift, is wanted again."""
     old, cell = Results(folder, "one", published=None), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "wall": 1.0}
@@ -292,7 +307,7 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = [of_figures, of_results, of_counts, of_sittings, of_restores, of_verdicts, of_report, of_readme]
+        tests = [of_figures, of_series, of_results, of_counts, of_sittings, of_restores, of_verdicts, of_report, of_readme]
         tests += [of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]

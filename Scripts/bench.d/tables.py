@@ -236,7 +236,8 @@ def sustained(figures):
         ]
         if rows:
             yield (
-                f"## Many versions: {title}\n\nA 64 MiB OLTP database, changed and pushed again and again.\n\n"
+                f"## Many versions: {title}\n\nA 64 MiB OLTP database, changed and pushed again and again. "
+                "Of several runs, in each of which other rows change: the median of their means, all their pushes.\n\n"
                 + table([*header, "stored at the end", "restore at 30", "restore at the end"], rows)
             )
             for tool in ("sealift/vacuum", "sealift/pages"):
@@ -244,18 +245,23 @@ def sustained(figures):
 
 
 def sustained_row(figures, tool, series):
-    sent, walls, stored = (targets.series(figures, tool, series, metric) for metric in ("sent", "wall", "stored"))
+    runs = targets.runs_of_series(figures, tool, series)
+    sent, walls, stored = (
+        [targets.series(figures, tool, series, metric, run) for run in runs] for metric in ("sent", "wall", "stored")
+    )
     first = figures.median("oltp", "64M", tool, f"{series}-000", "sent")
-    kept = sum(stored, first) if tool.startswith("limit") else stored[-1]
-    restores = [figures.median("oltp", "64M", tool, f"{series}-restore{at:03}", "wall") for at in (30, len(sent))]
-    figures_of_pushes = [statistics.mean(sent), statistics.median(sent), max(sent)]
+    kept = [sum(one, first) if tool.startswith("limit") else one[-1] for one in stored]
+    restores = [figures.median("oltp", "64M", tool, f"{series}-restore{at:03}", "wall") for at in (30, len(sent[0]))]
+    pushes, walls = [push for one in sent for push in one], [wall for one in walls for wall in one]
+    means = [statistics.mean(one) for one in sent]
     return [
         tool,
-        str(len(sent)),
+        str(len(sent[0])) + (f" × {len(runs)}" if len(runs) > 1 else ""),
         megabytes(first),
-        *map(megabytes, figures_of_pushes),
+        spread(means, megabytes),
+        *map(megabytes, (statistics.median(pushes), max(pushes))),
         f"{seconds(statistics.mean(walls))} ({len(walls)})" if walls else "–",
-        megabytes(kept),
+        megabytes(statistics.median(kept)),
         *map(seconds, restores),
     ]
 

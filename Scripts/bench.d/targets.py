@@ -106,46 +106,52 @@ def unless_partial(count, row):
     return row if count in (0, len(CHANGES)) else dataclasses.replace(row, verdict=None)
 
 
-def series(figures, tool, name, metric="sent"):
-    """The pushes 1, 2, 3 … of a sustained series, in order; those whose time says nothing have none."""
+def series(figures, tool, name, metric="sent", run=1):
+    """The pushes 1, 2, 3 … of one run of a sustained series, in order; those whose time says nothing have none."""
     found, number = [], 1
     while cells := figures.runs("oltp", "64M", tool, f"{name}-{number:03}"):
-        values = [cell[metric] for cell in cells.values() if tells(cell, metric)]
-        found += [statistics.median(values)] if values else []
+        found += [cells[run][metric]] if run in cells and tells(cells[run], metric) else []
         number += 1
     return found
 
 
-def best_mean(figures, tools, name):
-    """Of the tool that sent least, and of how many runs of its series."""
-    means = [
-        (statistics.mean(found), len(figures.runs("oltp", "64M", tool, f"{name}-001")))
-        for tool in tools
-        if (found := series(figures, tool, name))
-    ]
-    return min(means, default=(None, 0))
+def runs_of_series(figures, tool, name):
+    """Those that came to the end: in each of them other rows changed."""
+    pushes = {run: len(series(figures, tool, name, run=run)) for run in figures.runs("oltp", "64M", tool, f"{name}-001")}
+    return [run for run, count in sorted(pushes.items()) if count == max(pushes.values())]
+
+
+def means(figures, tool, name):
+    """Run → mean of its pushes, in bytes."""
+    found = {run: series(figures, tool, name, run=run) for run in runs_of_series(figures, tool, name)}
+    return {run: statistics.mean(sent) for run, sent in found.items() if sent}
+
+
+def ratios_of_means(figures, tools, name):
+    """Run by run, against the one of them that sent least."""
+    ours, theirs = means(figures, "sealift/vacuum", name), [means(figures, tool, name) for tool in tools]
+    least = {run: min((other[run] for other in theirs if run in other), default=None) for run in ours}
+    return [ours[run] / least[run] for run in ours if least[run]]
 
 
 def sustained(figures):
     for name, title in SERIES.items():
-        ours, runs = best_mean(figures, ["sealift/vacuum"], name)
         for rival, limit, tools in (
             ("page-level deduplication with zstd of vacuumed copies", 1 / 7, ["limit/pagelevel"]),
             ("the same of `.backup` copies", 1 / 7, ["limit/pagelevel-backup"]),
             ("restic", 1 / 14, ["restic/vacuum", "restic/backup"]),
         ):
-            theirs, others = best_mean(figures, tools, name)
-            count = len(series(figures, "sealift/vacuum", name))
+            count, found = len(series(figures, "sealift/vacuum", name)), ratios_of_means(figures, tools, name)
             yield at_most(
                 f"mean bytes of {count or 100} successive pushes, {title}, against {rival}",
                 limit,
-                ours / theirs if ours and theirs else None,
-                runs=min(runs, others),
+                statistics.median(found) if found else None,
+                runs=len(found),
             )
         needs, first = (figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
-        value = max(needs[1]["fetched"]) / first[1]["stored"] if needs.get(1) and first.get(1) else None
+        found = [max(needs[run]["fetched"]) / first[run]["stored"] for run in needs if first.get(run)]
         fetched = f"bytes that a restore of one version fetches, {title}, against the first push of the series"
-        yield at_most(fetched, 2.0, value, runs=min(len(needs), len(first)))
+        yield at_most(fetched, 2.0, max(found, default=None), runs=len(found))
 
 
 def pushes(figures, size):

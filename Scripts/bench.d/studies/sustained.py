@@ -2,7 +2,7 @@
 """Many versions of one 64 MiB OLTP database, one after the other: what a push costs on average,
 and what a chain does to restores.
 
-Two series: 1 % updates alone, and mixed changes as they come over the months. Each push is a cell `SERIES-001` and so
+Two series: 1 % updates alone, and mixed changes as they come over the months; in each run other rows change. Each push is a cell `SERIES-001` and so
 on; beside them `SERIES-restore030`, the newest version when there are 30, `SERIES-restore100` at the end, and for
 Sealift also `SERIES-any010` … of older versions. The limit is page-level deduplication, computed.
 """
@@ -47,7 +47,7 @@ SERIES = {"update1": lambda turn: "update1", "mixed": mixed}
 
 
 def run(bench):
-    for turn in range(1, min(bench.options.runs, 1) + 1):
+    for turn in range(1, bench.options.runs + 1):
         for series in SERIES:
             for tool in bench.tools:
                 if tool.name in TOOLS:
@@ -67,7 +67,7 @@ def measure_series(bench, tool, series, turn):
             return
         known = {0: databases.digest(story.room.live)}
         for number in range(1, count + 1):
-            databases.change(KIND, SERIES[series](number), number, story.room.live)
+            databases.change(KIND, SERIES[series](number), number + 1000 * (turn - 1), story.room.live)
             if not story.cell(f"{series}-{number:03}", story.tool.push, change=SERIES[series](number)):
                 return
             if number % 10 == 0:
