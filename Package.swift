@@ -27,7 +27,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
   ],
   targets: [
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -61,10 +60,7 @@ let package = Package(
       ], swiftSettings: house),
 
     .target(
-      name: "TestKit",
-      dependencies: [
-        "Storage", "CSQLite", .product(name: "Subprocess", package: "swift-subprocess"),
-      ], path: "Tests/TestKit", swiftSettings: house),
+      name: "TestKit", dependencies: ["Storage", "CSQLite"], path: "Tests/TestKit", swiftSettings: house),
     .testTarget(
       name: "SnapshotsTests", dependencies: ["Snapshots", "Platform", "Storage", "TestKit"], swiftSettings: house),
     .testTarget(
@@ -80,14 +76,13 @@ let package = Package(
       name: "OperationsTests",
       dependencies: [
         "Operations", "Platform", "Repositories", "Sealing", "Snapshots", "Storage", "Backends", "TestKit",
-        .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       swiftSettings: house),
     .testTarget(
       name: "LibraryTests",
       dependencies: [
         "Sealift", "Operations", "Repositories", "Backends", "Storage", "Sealing", "Snapshots", "Platform",
-        "TestKit", "CSQLite", .product(name: "Subprocess", package: "swift-subprocess"),
+        "TestKit", "CSQLite",
       ],
       exclude: ["Client"], swiftSettings: house),
     .testTarget(
@@ -95,7 +90,6 @@ let package = Package(
       dependencies: [
         "SealiftTool", "Sealift", "Operations", "Repositories", "Backends", "Storage", "Sealing", "Snapshots",
         "Platform", "TestKit",
-        .product(name: "Subprocess", package: "swift-subprocess"),
       ], swiftSettings: house),
     // Every interleaving of push, forget, unforget and prune, searched: Scripts/campaigns/model builds and runs it.
     .executableTarget(
@@ -109,7 +103,7 @@ let package = Package(
       name: "SimulatorTests",
       dependencies: [
         "ProtocolModel", "Simulator", "Operations", "Repositories", "Storage", "Sealing", "Snapshots", "Platform",
-        .product(name: "Subprocess", package: "swift-subprocess"),
+        "TestKit",
       ], swiftSettings: house),
     // What Scripts/campaigns/fuzz feeds with libFuzzer; the suite feeds the same parsers without it.
     .testTarget(
@@ -119,8 +113,6 @@ let package = Package(
         "Platform", "TestKit",
       ],
       path: "Tests/Fuzzing", exclude: ["LibFuzzer.swift"], swiftSettings: house),
-    .testTarget(
-      name: "TidyTests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
-      swiftSettings: house),
+    .testTarget(name: "TidyTests", dependencies: ["Storage", "TestKit"], swiftSettings: house),
   ]
 )

@@ -16,7 +16,7 @@ import Testing
     var failedTargets: [String]? { failures?.map(\.target) }
   }
 
-  private func run(_ words: [String], _ home: Home) async throws -> Program.Ending {
+  private func run(_ words: [String], _ home: Home) async throws -> ProgramEnd {
     try await home.program.start(Program.path, ["--config", home.program.file("config.json")] + words)
   }
 

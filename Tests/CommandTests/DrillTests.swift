@@ -97,7 +97,7 @@ import Testing
       #expect(mode(of: home.program.file("state/spool/\(path)")) & 0o077 == 0)
     }
     child.signal(SIGKILL)
-    #expect(try await child.end() == -SIGKILL)
+    #expect(await child.end() == -SIGKILL)
     #expect(home.program.files(below: "state/spool").contains { $0.contains("/.image.sealift-") })
     try await home.must("drill")
     expectNothingLeft(home)
@@ -114,7 +114,7 @@ import Testing
         home.program.files(below: "state/spool").contains { $0.contains("/.image.sealift-") }
       })
     child.signal(SIGINT)
-    #expect(try await child.end() == 130)
+    #expect(await child.end() == 130)
     expectNothingLeft(home)
   }
 
@@ -125,7 +125,7 @@ import Testing
     try home.program.write("another key of at least thirty-two bytes, for the copy", to: "key2")
     let other = "file://\(home.program.file("copy"))"
     let key = ["--key-file", home.program.file("key2")]
-    func run(_ arguments: [String]) async throws -> Program.Ending {
+    func run(_ arguments: [String]) async throws -> ProgramEnd {
       try await home.program.start(Program.path, ["--config", home.program.file("config.json")] + arguments)
     }
     #expect(try await run(["--target", other, "init"] + key).status == 0)

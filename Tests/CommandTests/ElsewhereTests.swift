@@ -88,7 +88,7 @@ import Testing
     try FileManager.default.removeItem(atPath: home.program.file("app.db"))
     try FileManager.default.copyItem(atPath: home.program.file("target"), toPath: home.program.file("mirror"))
     let mirror = ["--target", "file://\(home.program.file("mirror"))", "--key-file", home.program.file("key")]
-    func restore(_ words: [String]) async throws -> Program.Ending {
+    func restore(_ words: [String]) async throws -> ProgramEnd {
       try await home.program.start(
         Program.path, ["--config", home.program.file("config.json")] + words + ["restore", "--all"])
     }
@@ -138,7 +138,7 @@ import Testing
     let home = try Home()
     try enlarge(home)
     try home.program.write("{\"stateFolder\": \"\(home.program.file("state"))\"}", to: "config.json")
-    func run(_ words: String...) async throws -> Program.Ending {
+    func run(_ words: String...) async throws -> ProgramEnd {
       try await home.program.start(
         Program.path,
         [

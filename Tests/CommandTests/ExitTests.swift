@@ -211,7 +211,7 @@ import Testing
     let started = try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("packs/") } }
     #expect(started)
     child.signal(signal)
-    #expect(try await child.end() == status)
+    #expect(await child.end() == status)
     #expect(!home.program.files(below: "target").contains { $0.hasPrefix("versions/") || $0.hasPrefix("tmp/") })
     // The lock of the hall of spools stays, the spools themselves do not.
     #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
@@ -247,7 +247,7 @@ import Testing
     child.signal(SIGHUP)
     try await Task.sleep(for: .milliseconds(500))
     child.signal(SIGTERM)
-    #expect(try await child.end() == 143)
+    #expect(await child.end() == 143)
     // Ended at once, as by a second signal, it could not have tidied up.
     #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
   }
@@ -268,7 +268,7 @@ import Testing
     try await Task.sleep(for: .milliseconds(500))
     child.signal(SIGTERM)
     // The first that was heard.
-    #expect(try await child.end() == 143)
+    #expect(await child.end() == 143)
     #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
   }
 
@@ -286,7 +286,7 @@ import Testing
       child.signal(SIGHUP)
       try await Task.sleep(for: .milliseconds(2))
     }
-    #expect(try await child.end() == 129)
+    #expect(await child.end() == 129)
     #expect(home.program.files(below: "state/spool").allSatisfy { !$0.contains("/") })
   }
 
@@ -304,7 +304,7 @@ import Testing
     let number = try #require(pid_t(text.filter(\.isNumber)))
     #expect(kill(number, 0) == 0)
     child.signal(SIGTERM)
-    #expect(try await child.end() == 143)
+    #expect(await child.end() == 143)
     #expect(kill(number, 0) == -1 && errno == ESRCH)
   }
 
@@ -324,7 +324,7 @@ import Testing
     usleep(300_000)
     child.signal(SIGINT)
     // The second one's number: nobody waited for the command.
-    #expect(try await child.end() == 130)
+    #expect(await child.end() == 130)
     unlink(home.program.file("started"))
   }
 }

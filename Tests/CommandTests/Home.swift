@@ -23,7 +23,7 @@ struct Home {
       on: program.file("app.db"))
   }
 
-  func callAsFunction(_ arguments: String...) async throws -> Program.Ending {
+  func callAsFunction(_ arguments: String...) async throws -> ProgramEnd {
     try await program.start(Program.path, ["--config", program.file("config.json")] + arguments)
   }
 

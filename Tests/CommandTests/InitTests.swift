@@ -4,7 +4,7 @@ import Testing
 
 /// What `init` makes, and that it makes nothing where it refuses.
 @Suite struct InitTests {
-  private func run(_ words: [String], _ home: Home, config: String = "config.json") async throws -> Program.Ending {
+  private func run(_ words: [String], _ home: Home, config: String = "config.json") async throws -> ProgramEnd {
     try await home.program.start(Program.path, ["--config", home.program.file(config)] + words)
   }
 

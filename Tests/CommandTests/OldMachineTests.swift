@@ -14,7 +14,7 @@ import Testing
       """, to: "other.json")
   }
 
-  private func onNewMachine(_ home: Home, _ arguments: String...) async throws -> Program.Ending {
+  private func onNewMachine(_ home: Home, _ arguments: String...) async throws -> ProgramEnd {
     try await home.program.start(Program.path, ["--config", home.program.file("other.json")] + arguments)
   }
 

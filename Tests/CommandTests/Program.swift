@@ -1,24 +1,10 @@
 import FoundationEssentials
 import Glibc
-import Subprocess
 import TestKit
 import Testing
 
 /// The built program, run as a person runs it, with a home of its own.
 struct Program {
-  struct Ending: Sendable {
-    /// The exit status; negative: the signal that ended it.
-    var status: Int32
-    var output: String
-    var error: String
-
-    /// The line `{"error": …}` on standard error.
-    func errorDocument() throws -> ErrorDocument.Content {
-      let line = try #require(error.split(separator: "\n").last)
-      return try JSONDecoder().decode(ErrorDocument.self, from: Array(line.utf8).asData).error
-    }
-  }
-
   struct ErrorDocument: Decodable {
     struct Content: Decodable {
       var code: String
@@ -43,23 +29,15 @@ struct Program {
       separator: "/")
     + "/sealift"
 
-  func callAsFunction(_ arguments: String...) async throws -> Ending { try await start(Self.path, arguments) }
+  func callAsFunction(_ arguments: String...) async throws -> ProgramEnd { try await start(Self.path, arguments) }
 
   /// A command line for `/bin/sh`, in which `"$0"` is the program.
-  func shell(_ line: String) async throws -> Ending { try await start("/bin/sh", ["-c", line, Self.path]) }
+  func shell(_ line: String) async throws -> ProgramEnd { try await start("/bin/sh", ["-c", line, Self.path]) }
 
-  func start(_ program: String, _ arguments: [String]) async throws -> Ending {
-    let result = try await run(
-      .name("sh"),
-      arguments: Arguments(["-c", #"cd "$1" && shift && exec "$@""#, "sh", scratch.path, program] + arguments),
-      environment: .custom(Dictionary(uniqueKeysWithValues: environment.map { (.init(stringLiteral: $0), $1) })),
-      output: .text(limit: 1 << 20), error: .text(limit: 1 << 20))
-    let status: Int32 =
-      switch result.terminationStatus {
-      case .exited(let code): Int32(code)
-      case .signaled(let signal): -Int32(signal)
-      }
-    return Ending(status: status, output: result.standardOutput, error: result.standardError)
+  func start(_ program: String, _ arguments: [String]) async throws -> ProgramEnd {
+    try await Child.run(
+      ["sh", "-c", #"cd "$1" && shift && exec "$@""#, "sh", scratch.path, program] + arguments,
+      environment: environment)
   }
 
   // MARK: files
@@ -82,6 +60,14 @@ struct Program {
       var status = stat()
       return stat(file("\(name)/\(path)"), &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
+  }
+}
+
+extension ProgramEnd {
+  /// The line `{"error": …}` on standard error.
+  func errorDocument() throws -> Program.ErrorDocument.Content {
+    let line = try #require(error.split(separator: "\n").last)
+    return try JSONDecoder().decode(Program.ErrorDocument.self, from: Array(line.utf8).asData).error
   }
 }
 

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
 import Operations
-import Subprocess
 import TestKit
 import Testing
 
@@ -54,13 +53,11 @@ struct Pen {
   }
 
   private func shell(_ path: String, _ question: String) async throws -> String {
-    let result = try await run(
-      .name("sqlite3"), arguments: [path, ".dump --preserve-rowids", question], output: .text(limit: 256 << 20),
-      error: .text(limit: 1 << 20))
-    guard result.terminationStatus.isSuccess, result.standardOutput.contains("\nCOMMIT;\n") else {
-      throw DumpError(text: "\(result.terminationStatus) \(result.standardError) \(result.standardOutput.suffix(200))")
+    let result = try await Child.run(["sqlite3", path, ".dump --preserve-rowids", question])
+    guard result.isSuccess, result.output.contains("\nCOMMIT;\n") else {
+      throw DumpError(text: "\(result.status) \(result.error) \(result.output.suffix(200))")
     }
-    return result.standardOutput
+    return result.output
   }
 }
 

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Subprocess
 import TestKit
 
 /// Databases that programs other than our tests have made: they come with Debian packages, or the program makes one now.
@@ -52,9 +51,7 @@ enum RealDatabase: String, CaseIterable, Sendable {
   }
 
   private func shell(_ script: String, in scratch: Scratch) async throws {
-    let result = try await run(
-      .name("sh"), arguments: ["-ec", "cd \"$1\"\n\(script)", "sh", scratch.path], output: .text(limit: 1 << 20),
-      error: .text(limit: 1 << 20))
-    guard result.terminationStatus.isSuccess else { throw DumpError(text: "\(rawValue): \(result.standardError)") }
+    let result = try await Child.run(["sh", "-ec", "cd \"$1\"\n\(script)", "sh", scratch.path])
+    guard result.isSuccess else { throw DumpError(text: "\(rawValue): \(result.error)") }
   }
 }

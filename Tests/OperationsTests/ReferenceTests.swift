@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Operations
 import Storage
-import Subprocess
 import TestKit
 import Testing
 
@@ -156,11 +155,9 @@ struct Reference {
 
   @discardableResult
   func python(_ arguments: [String]) async throws -> String {
-    let result = try await run(
-      .name("env"), arguments: Arguments([Self.python ?? "/usr/bin/python3"] + arguments),
-      output: .text(limit: 1 << 20), error: .text(limit: 1 << 20))
-    guard result.terminationStatus.isSuccess else { throw DumpError(text: result.standardError) }
-    return result.standardOutput
+    let result = try await Child.run([Self.python ?? "/usr/bin/python3"] + arguments)
+    guard result.isSuccess else { throw DumpError(text: result.error) }
+    return result.output
   }
 
   @discardableResult

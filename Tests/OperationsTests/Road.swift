@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import Operations
 import Storage
-import Subprocess
 import TestKit
 
 /// A world of its own: a state folder, a clock, a repository in memory.
@@ -60,11 +59,9 @@ final class Notices: Reporter {
 
 /// The whole content of a database as text, by the sqlite3 program.
 func dump(_ path: String) async throws -> String {
-  let result = try await run(
-    .name("sqlite3"), arguments: ["-readonly", path, ".dump"], output: .text(limit: 256 << 20),
-    error: .text(limit: 1 << 20))
-  guard result.terminationStatus.isSuccess else { throw DumpError(text: result.standardError) }
-  return result.standardOutput
+  let result = try await Child.run(["sqlite3", "-readonly", path, ".dump"])
+  guard result.isSuccess else { throw DumpError(text: result.error) }
+  return result.output
 }
 
 struct DumpError: Error { let text: String }

@@ -1,6 +1,5 @@
 import Glibc
 import Operations
-import Subprocess
 import TestKit
 import Testing
 
@@ -53,7 +52,7 @@ import Testing
     let killed = try await SQLCipher.run(
       encrypted, "PRAGMA key = '\(Self.passphrase)'; PRAGMA journal_mode=WAL; DELETE FROM t WHERE id < 100;",
       ".shell kill -9 $PPID")
-    #expect(!killed.succeeded)
+    #expect(!killed.isSuccess)
     #expect(try !fileBytes(encrypted + "-wal").isEmpty)
     let error = await #expect(throws: OperationError.self) {
       try await road.push(DatabaseSource(name: "app", path: encrypted, method: .file))
@@ -66,26 +65,16 @@ import Testing
 enum SQLCipher {
   static let isThere = access("/usr/bin/sqlcipher", X_OK) == 0
 
-  struct Ending: Sendable {
-    let succeeded: Bool
-    let output: String
-    let error: String
-  }
+  static func run(_ path: String, _ commands: String...) async throws -> ProgramEnd { try await run(path, commands) }
 
-  static func run(_ path: String, _ commands: String...) async throws -> Ending { try await run(path, commands) }
-
-  private static func run(_ path: String, _ commands: [String]) async throws -> Ending {
-    let result = try await Subprocess.run(
-      .name("sqlcipher"), arguments: Arguments(["-batch", path] + commands), output: .text(limit: 1 << 20),
-      error: .text(limit: 1 << 20))
-    return Ending(
-      succeeded: result.terminationStatus.isSuccess, output: result.standardOutput, error: result.standardError)
+  private static func run(_ path: String, _ commands: [String]) async throws -> ProgramEnd {
+    try await Child.run(["sqlcipher", "-batch", path] + commands)
   }
 
   @discardableResult
   static func must(_ path: String, _ commands: String...) async throws -> String {
     let ending = try await run(path, commands)
-    guard ending.succeeded else { throw DumpError(text: ending.error) }
+    guard ending.isSuccess else { throw DumpError(text: ending.error) }
     return ending.output.trimmingNewline
   }
 }

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Subprocess
 import TestKit
 import Testing
 

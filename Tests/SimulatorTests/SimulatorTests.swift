@@ -1,21 +1,12 @@
-import Subprocess
+import TestKit
 import Testing
 
 /// The simulator and the protocol's model, at the size that a build for tests has time for; `Scripts/test` runs more of both.
 @Suite struct SimulatorTests {
-  struct Ending {
-    let isSuccess: Bool
-    let output: String
-    var lastLine: String { output.split(separator: "\n").last.map(String.init) ?? "" }
-  }
-
   /// Runs a program that was built beside the tests.
-  private func start(_ program: String, _ arguments: [String]) async throws -> Ending {
+  private func start(_ program: String, _ arguments: [String]) async throws -> ProgramEnd {
     let folder = CommandLine.arguments[0].split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    let result = try await run(
-      .name("env"), arguments: Arguments(["\(folder.joined(separator: "/"))/\(program)"] + arguments),
-      output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
-    return Ending(isSuccess: result.terminationStatus.isSuccess, output: result.standardOutput)
+    return try await Child.run(["\(folder.joined(separator: "/"))/\(program)"] + arguments)
   }
 
   @Test func `whatever was acknowledged restores, in every seeded world`() async throws {
@@ -58,4 +49,8 @@ import Testing
     #expect(!ending.isSuccess)
     #expect(ending.output.contains("CUT"))
   }
+}
+
+extension ProgramEnd {
+  fileprivate var lastLine: String { output.split(separator: "\n").last.map(String.init) ?? "" }
 }

@@ -79,7 +79,7 @@ import Testing
       }
     }
     writer.signal(SIGKILL)
-    try await writer.end()
+    await writer.end()
   }
 
   @Test(arguments: SnapshotMethod.allCases)
@@ -112,7 +112,7 @@ import Testing
     let snapshot = try await takeSnapshot(desk.request(method), progress: letGrow)
     #expect(snapshot.walGrowth > 1 << 20)
     writer.signal(SIGKILL)
-    try await writer.end()
+    await writer.end()
   }
 
   /// The number in the last line that begins with a word: one of the last two.

@@ -1,18 +1,31 @@
 import Glibc
+import Storage
 
-/// A process that the test started: a writer, a lock holder. Killed when the value goes.
-package final class Child {
+/// A process that the test started: a writer, a lock holder, a program. Killed when the value goes.
+///
+/// A thread of its own waits for its end and takes it from the kernel at once. Where a thousand tests share two threads a
+/// task can wait minutes for its turn; as long as any child has ended and is not taken note of, the testing library's
+/// thread that waits for exit tests spins, on one of two cores.
+package final class Child: Sendable {
   package let pid: Int32
-  private var status: Int32?
+  private let ending: ChildEnd
 
   /// - Parameters:
   ///   - command: the program, found on the path, and its arguments.
   ///   - output: a file that gets what it prints.
-  package init(_ command: [String], output: String? = nil) throws {
+  package convenience init(_ command: [String], output: String? = nil) throws {
+    try self.init(command, environment: nil) { actions in
+      if let output { posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644) }
+    }
+  }
+
+  init(
+    _ command: [String], environment: [String: String]?, _ files: (inout posix_spawn_file_actions_t) -> Void
+  ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    if let output { posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644) }
+    files(&actions)
     // Whoever runs the tests in the background may have them ignore these, and what they start would too.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -23,11 +36,16 @@ package final class Child {
     posix_spawnattr_setsigdefault(&attributes, &usual)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-    defer { for argument in arguments { free(argument) } }
+    var variables: [UnsafeMutablePointer<CChar>?] = (environment ?? [:]).map { strdup("\($0)=\($1)") } + [nil]
+    defer { for text in arguments + variables { free(text) } }
     var started = pid_t()
-    let code = posix_spawnp(&started, command[0], &actions, &attributes, &arguments, environ)
+    let code =
+      environment == nil
+      ? posix_spawnp(&started, command[0], &actions, &attributes, &arguments, environ)
+      : posix_spawnp(&started, command[0], &actions, &attributes, &arguments, &variables)
     guard code == 0 else { throw CouldNotStart(command: command, code: code) }
     pid = started
+    ending = ChildEnd(of: started)
   }
 
   package struct CouldNotStart: Error {
@@ -36,28 +54,15 @@ package final class Child {
   }
 
   deinit {
-    if status == nil {
-      kill(pid, SIGKILL)
-      var ignored: Int32 = 0
-      waitpid(pid, &ignored, 0)
-    }
+    ending.signal(SIGKILL)
+    while ending.status == nil { usleep(200) }
   }
 
-  package func signal(_ number: Int32) { kill(pid, number) }
+  package func signal(_ number: Int32) { ending.signal(number) }
 
   /// Waits for its end. Negative: the signal that ended it; else its exit status.
   @discardableResult
-  package func end() async throws -> Int32 {
-    while status == nil {
-      var raw: Int32 = 0
-      if waitpid(pid, &raw, WNOHANG) == pid {
-        status = raw & 0x7f != 0 ? -(raw & 0x7f) : (raw >> 8) & 0xff
-      } else {
-        try await Task.sleep(for: .milliseconds(5))
-      }
-    }
-    return status!
-  }
+  package func end() async -> Int32 { await ending.wait() }
 
   /// Runs a Python program (standard library only) as a child.
   package static func python(_ program: String, _ arguments: String..., output: String? = nil) throws -> Child {

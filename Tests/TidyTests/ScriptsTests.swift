@@ -1,5 +1,5 @@
 import Glibc
-import Subprocess
+import TestKit
 import Testing
 
 /// Scripts have no compiler; this is what stands in for one.
@@ -35,30 +35,25 @@ import Testing
 
   @Test(arguments: bash)
   func `bash understands it`(path: String) async throws {
-    let check = try await run(
-      .name("bash"), arguments: ["-n", "\(SourceTree.root)/\(path)"],
-      output: .discarded, error: .string(limit: 65536))
-    #expect(check.terminationStatus.isSuccess, "\(check.standardError)")
+    let check = try await Child.run(["bash", "-n", "\(SourceTree.root)/\(path)"])
+    #expect(check.isSuccess, "\(check.error)")
   }
 
   @Test(arguments: python)
   func `python understands it`(path: String) async throws {
-    let check = try await run(
-      .name("python3"),
-      arguments: [
-        "-c", "import sys; compile(open(sys.argv[1], 'rb').read(), sys.argv[1], 'exec')",
-        "\(SourceTree.root)/\(path)",
-      ],
-      output: .discarded, error: .string(limit: 65536))
-    #expect(check.terminationStatus.isSuccess, "\(check.standardError)")
+    let check = try await Child.run([
+      "python3", "-c", "import sys; compile(open(sys.argv[1], 'rb').read(), sys.argv[1], 'exec')",
+      "\(SourceTree.root)/\(path)",
+    ])
+    #expect(check.isSuccess, "\(check.error)")
   }
 
   /// All of it but what needs root and watches the clock; that is `Scripts/bench.d/selftest.py` without `--quick`.
   @Test func `the measurement measures what has a known size`() async throws {
-    let check = try await run(
-      .name("python3"), arguments: ["-B", "\(SourceTree.root)/Scripts/bench.d/selftest.py", "--quick"],
-      output: .string(limit: 65536), error: .string(limit: 65536))
-    #expect(check.terminationStatus.isSuccess, "\(check.standardOutput) \(check.standardError)")
+    let check = try await Child.run([
+      "python3", "-B", "\(SourceTree.root)/Scripts/bench.d/selftest.py", "--quick",
+    ])
+    #expect(check.isSuccess, "\(check.output) \(check.error)")
   }
 
   /// What a CI run does is what a person can do, to the letter.
@@ -70,9 +65,7 @@ import Testing
 
   /// A check that is taken out of the source must still be found there; that tests miss it is `Scripts/campaigns/mutants`.
   @Test func `the mutants of our own checks are where they were`() async throws {
-    let check = try await run(
-      .name("python3"), arguments: ["\(SourceTree.root)/Scripts/campaigns/mutants", "--check"],
-      output: .string(limit: 65536), error: .string(limit: 65536))
-    #expect(check.terminationStatus.isSuccess, "\(check.standardError)")
+    let check = try await Child.run(["python3", "\(SourceTree.root)/Scripts/campaigns/mutants", "--check"])
+    #expect(check.isSuccess, "\(check.error)")
   }
 }

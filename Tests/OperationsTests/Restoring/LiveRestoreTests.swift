@@ -90,7 +90,7 @@ import Testing
       "\((try? application.said) ?? [])")
     #expect(try application.said.allSatisfy { !$0.hasPrefix("TORN") && !$0.hasPrefix("FAILED") })
     application.child.signal(SIGKILL)
-    try await application.child.end()
+    await application.child.end()
     #expect(try live.number("SELECT count(*) FROM t") == 1200)
     #expect(try TestDatabase(live.path).text("PRAGMA journal_mode") == (journal == "wal" ? "wal" : "delete"))
     #expect(try TestDatabase(live.path).text("PRAGMA integrity_check") == "ok")
@@ -208,7 +208,7 @@ import Testing
     #expect(try TestDatabase(live.path).text("PRAGMA integrity_check") == "ok")
     #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") })
     application.child.signal(SIGKILL)
-    try await application.child.end()
+    await application.child.end()
     #expect(try application.said.allSatisfy { !$0.hasPrefix("FAILED") })
   }
 
@@ -243,7 +243,7 @@ import Testing
     }
     #expect(error?.code == "busy" && error?.hint?.hasPrefix("Nothing was changed.") == true)
     keeper.child.signal(SIGKILL)
-    try await keeper.child.end()
+    await keeper.child.end()
     #expect(try live.number("SELECT count(*) FROM t") == 1200)
     #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") && !$0.hasPrefix(".") })
   }

@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import Operations
 import Storage
-import Subprocess
 import TestKit
 import Testing
 
@@ -66,10 +65,9 @@ struct RestoreRoad {
 
   /// A line for a shell, run by a shell.
   static func shell(_ line: String) async throws -> String {
-    let result = try await Subprocess.run(
-      .name("sh"), arguments: ["-c", line], output: .text(limit: 1 << 16), error: .text(limit: 1 << 16))
-    #expect(result.terminationStatus.isSuccess, "\(line): \(result.standardError)")
-    return result.standardOutput + result.standardError
+    let result = try await Child.run(["sh", "-c", line])
+    #expect(result.isSuccess, "\(line): \(result.error)")
+    return result.output + result.error
   }
 }
 
