@@ -1,3 +1,4 @@
+import Glibc
 import TestKit
 import Testing
 
@@ -8,6 +9,16 @@ import Testing
     let sets = told.output.split(separator: "\n").compactMap { UInt64($0.suffix(16), radix: 16) }
     // Two behind the 31 that have a name are the C library's own.
     #expect(sets.map { $0 & 0x7fff_ffff } == [0, 0], "\(told)")
+  }
+
+  @Test func `what tests start has nothing open but the three`() async throws {
+    let other = open("/dev/null", O_RDONLY)
+    defer { close(other) }
+    let told = try await Child.run(["sh", "-c", "ls /proc/$$/fd"])
+    // Some shells hold their own script open.
+    #expect(told.output.split(separator: "\n").compactMap { Int32($0) }.filter { $0 < 10 } == [0, 1, 2], "\(told)")
+    let looked = try await Child.run(["sh", "-c", "test ! -e /proc/$$/fd/\(other)"])
+    #expect(looked.isSuccess)
   }
 
   @Test func `what it prints and how it ends is told`() async throws {

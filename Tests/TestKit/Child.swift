@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Storage
 
@@ -26,6 +27,10 @@ package final class Child: Sendable {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     files(&actions)
+    // Last of all: what this process has open, or was given by whoever runs the tests, is no business of what it starts.
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+      if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+    }
     // Whoever runs the tests in the background may have them ignore some, and threads of a pool block all of them; what they
     // start would too.
     var attributes = posix_spawnattr_t()
