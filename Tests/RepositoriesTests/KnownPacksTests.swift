@@ -1,0 +1,76 @@
+import TestKit
+import Testing
+
+@testable import Repositories
+@testable import Sealing
+
+/// Where a page is found that a frame of other pages took along, though it was known already.
+@Suite struct KnownPacksTests {
+  private let scratch: Scratch
+  private var known: KnownPacks
+
+  /// Page 1, 2 and 3 lie in pack 1.
+  init() throws {
+    scratch = try Scratch()
+    known = try KnownPacks(in: scratch.path)
+    try add(1, frames: [[1, 2, 3]])
+  }
+
+  private mutating func add(_ number: UInt32, frames: [[UInt64]], isStale: Bool = false) throws {
+    let frames = frames.map { pages in
+      EncodedFrame(
+        codec: .zstd, type: .page, unitLengths: UnitLengths(uniform: 4096, count: pages.count),
+        fingerprints: pages.map(fingerprint), bases: [], payload: [UInt8](repeating: 0, count: 84))
+    }
+    let directory = try Directory(
+      decoding: Directory.encode(basePacks: [], frames: frames, meta: []), kind: .pack,
+      end: Header.length + 100 * frames.count)
+    let entry = PackEntry(
+      number: number, name: .sha256(of: [UInt8(number)]), length: 4096, directoryLength: 0, version: 1, aead: 1, kem: 0,
+      epoch: 1, salt: [])
+    try known.add(entry, directory, unitsOfDeltas: nil, isStale: isStale)
+  }
+
+  private func fingerprint(_ page: UInt64) -> Fingerprint { Fingerprint(high: page, low: page) }
+
+  private func place(of page: UInt64, behind last: UnitLocation?) -> UnitLocation? {
+    known.place(of: fingerprint(page), behind: last, within: Reach(depth: 0))
+  }
+
+  private func at(_ pack: UInt32, _ frame: UInt32, _ unit: UInt16) -> UnitLocation {
+    UnitLocation(pack: pack, frame: frame, unit: unit)
+  }
+
+  @Test mutating func `it continues a run, also into the next frame or pack`() throws {
+    try add(2, frames: [[7, 1], [2, 8]])
+    try add(3, frames: [[3, 9]])
+    #expect(place(of: 1, behind: at(2, 0, 0)) == at(2, 0, 1))
+    #expect(place(of: 2, behind: at(2, 0, 1)) == at(2, 1, 0))
+    #expect(place(of: 3, behind: at(2, 1, 1)) == at(3, 0, 0))
+    for page in 1...3 as ClosedRange<UInt64> {
+      #expect(known.place(of: fingerprint(page)) == at(1, 0, UInt16(page - 1)), "alone")
+    }
+  }
+
+  @Test mutating func `elsewhere it is found where it lies alone`() throws {
+    try add(2, frames: [[7, 1], [2, 8]])
+    for last in [nil, at(1, 0, 0), at(2, 0, 1), at(2, 1, 0), .zero, at(UnitLocation.newFrame, 0, 0)] {
+      #expect(place(of: 1, behind: last) == nil, "\(last as Any)")
+    }
+    #expect(place(of: 2, behind: at(1, 0, 0)) == nil)
+    #expect(place(of: 7, behind: at(1, 0, 2)) == nil, "known at one place only")
+  }
+
+  /// That is the one that the newest version refers to.
+  @Test mutating func `of several frames that took it along the last counts`() throws {
+    try add(2, frames: [[7, 1]])
+    try add(3, frames: [[8, 1]])
+    #expect(place(of: 1, behind: at(3, 0, 0)) == at(3, 0, 1))
+    #expect(place(of: 1, behind: at(2, 0, 0)) == nil)
+  }
+
+  @Test mutating func `in a pack that is hardly of use any more it is not found`() throws {
+    try add(2, frames: [[7, 1]], isStale: true)
+    #expect(place(of: 1, behind: at(2, 0, 0)) == nil)
+  }
+}
