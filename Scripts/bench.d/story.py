@@ -20,7 +20,7 @@ class Story:
         self.bench, self.kind, self.size, self.run = bench, kind, size, run
         self.bucket = Bucket(bench.wire.target)
         prefix = f"{tool.name.replace('/', '-').replace('+', '-')}-{kind}-{size}-{run}"
-        self.room = Room(f"{bench.out}/work/{prefix}", bench.wire, self.bucket, prefix, bench.programs)
+        self.room = Room(f"{bench.out}/rooms/{prefix}", bench.wire, self.bucket, prefix, bench.programs)
         self.tool = tool(self.room)
 
     def __enter__(self):

@@ -2,9 +2,9 @@
 """Many versions of one 64 MiB OLTP database, one after the other: what a push costs on average,
 and what a chain does to restores.
 
-Two series: 1 % updates alone, and mixed changes as they come over the months; in each run other rows change. Each push is a cell `SERIES-001` and so
-on; beside them `SERIES-restore030`, the newest version when there are 30, `SERIES-restore100` at the end, and for
-Sealift also `SERIES-any010` … of older versions. The limit is page-level deduplication, computed.
+Two series: 1 % updates alone, and mixed changes as they come over the months; in each run other rows change. Each push is
+a cell `SERIES-001` and so on; beside them `SERIES-restore030`, the newest version when there are 30, `SERIES-restore100` at
+the end, and for Sealift also `SERIES-any010` … of older versions. The limit is page-level deduplication, computed.
 """
 
 import os
