@@ -41,35 +41,50 @@ class Fault:
         raise NotImplementedError
 
 
-class CutRequest(Fault):
+class Cut(Fault):
+    """A connection that is reset after so many bytes of what is longer than that, when `skipped` as long have passed.
+
+    Which of them it is cannot be told by its number in the run: requests are made side by side, and come in another order
+    each time.
+    """
+
+    def __init__(self, matches, offset, skipped=0):
+        super().__init__(matches)
+        self.offset, self.skipped = offset, skipped
+
+    def takes(self, request):
+        return self.met < self.times and self.matches(request)
+
+    def cuts(self, length):
+        """Whether it is this one that is cut."""
+        with self.lock:
+            if self.met >= self.times or length <= self.offset:
+                return False
+            if self.skipped:
+                self.skipped -= 1
+                return False
+            self.met += 1
+            return True
+
+
+class CutRequest(Cut):
     """The connection is reset when so many bytes of the request have reached the server."""
 
-    def __init__(self, matches, offset):
-        super().__init__(matches)
-        self.offset = offset
-
     def answer(self, request, proxy):
+        if not self.cuts(len(request.raw)):
+            return proxy.forward(request)
         with socket.create_connection(proxy.upstream) as server:
             server.sendall(request.raw[: self.offset])
             reset(server)
         return None
 
 
-class CutResponse(Fault):
+class CutResponse(Cut):
     """The server has done it; the client sees so many bytes of the answer, then a reset. 0: a lost acknowledgement."""
-
-    def __init__(self, matches, offset):
-        super().__init__(matches)
-        self.offset = offset
 
     def answer(self, request, proxy):
         answer = proxy.forward(request)
-        if self.offset < len(answer):
-            return (answer[: self.offset], "cut")
-        # It was shorter this time: nothing happened to it.
-        with self.lock:
-            self.met -= 1
-        return answer
+        return (answer[: self.offset], "cut") if self.cuts(len(answer)) else answer
 
 
 class Twice(Fault):
