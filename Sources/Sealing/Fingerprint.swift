@@ -23,6 +23,10 @@ package struct Fingerprint: Hashable, Sendable {
     writer.write(low)
     return writer.bytes
   }
+
+  package func append(to bytes: inout [UInt8]) {
+    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { bytes.append(contentsOf: $0) }
+  }
 }
 
 /// Computes fingerprints with one key. Keeps the keyed state, so a page costs no set-up. One thread at a time.

@@ -69,7 +69,7 @@ final class HandmadeVersion {
 
   /// The map of what was placed, which is one leaf.
   func map() throws -> [UInt8] {
-    let leaves = PageMap.leaves(of: try list(runs), placed: [])
+    let leaves = Array(MapLeaves(of: try list(runs), placed: []))
     precondition(leaves.count == 1)
     return leaves[0]
   }
@@ -104,7 +104,7 @@ final class HandmadeVersion {
     for (_, blocks) in companions where !blocks.isEmpty {
       let content = ride(blocks, .block)
       let run = UnitRun(location: UnitLocation(pack: 0, frame: content, unit: 0), count: UInt16(blocks.count))
-      let map = ride(PageMap.leaves(of: try list([run]), placed: []), .node)
+      let map = ride(Array(MapLeaves(of: try list([run]), placed: [])), .node)
       maps.append(ManifestBody.MapRoot(depth: 1, location: Location(pack: 0, frame: map, unit: 0)))
     }
     let pages = stride(from: 0, to: image.count, by: 4096).map { Array(image[$0..<$0 + 4096]) }

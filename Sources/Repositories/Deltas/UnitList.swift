@@ -25,6 +25,12 @@ enum UnitList {
   /// `nil` when none of the frames is a delta.
   static func bytes(of frames: [EncodedFrame]) -> [UInt8]? {
     let deltas = frames.filter(\.codec.hasPrefix)
-    return deltas.isEmpty ? nil : deltas.flatMap { $0.fingerprints.flatMap(\.bytes) }
+    guard !deltas.isEmpty else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(deltas.reduce(0) { $0 + 16 * $1.fingerprints.count })
+    for frame in deltas {
+      for fingerprint in frame.fingerprints { fingerprint.append(to: &bytes) }
+    }
+    return bytes
   }
 }

@@ -18,32 +18,27 @@ struct NodePlacer: ~Copyable {
     self.fingerprints = fingerprints
   }
 
-  /// The places of `nodes`, in their order.
-  mutating func place(_ nodes: [[UInt8]], known: KnownPacks, packs: inout PackStream) async throws -> [UnitLocation] {
-    let prints = fingerprints.with { worker in
-      nodes.map { node in node.withUnsafeBytes { worker.fingerprint(.node, $0) } }
-    }
-    var missing: [(node: [UInt8], fingerprint: Fingerprint)] = []
-    var seen: Set<Fingerprint> = []
-    for (node, fingerprint) in zip(nodes, prints)
-    where known.place(of: fingerprint) == nil && fresh[fingerprint] == nil && seen.insert(fingerprint).inserted {
-      missing.append((node, fingerprint))
-    }
-    let inPack = missing.reduce(0) { $0 + $1.node.count } > Self.ridingLimit
-    for group in Self.frames(of: missing) {
-      let frame = MadeFrame(try encode(group))
-      let place: UnitLocation
-      if inPack {
-        try await packs.append(frame)
-        place = packs.placed[packs.placed.count - 1]
-      } else {
-        place = UnitLocation(pack: UnitLocation.thisObject, frame: UInt32(riding.count), unit: 0)
-        riding.append(frame)
+  /// The places of `nodes`, in their order. No more of them than a frame holds are in memory.
+  mutating func place(
+    _ nodes: some Sequence<[UInt8]>, known: KnownPacks, packs: inout PackStream
+  ) async throws -> [UnitLocation] {
+    var prints: [Fingerprint] = []
+    var missing = 0
+    var waiting = NodesOfFrame()
+    for node in nodes {
+      let fingerprint = fingerprints.with { worker in node.withUnsafeBytes { worker.fingerprint(.node, $0) } }
+      prints.append(fingerprint)
+      guard known.place(of: fingerprint) == nil, fresh[fingerprint] == nil, !waiting.holds(fingerprint) else {
+        continue
       }
-      for (unit, member) in group.enumerated() {
-        fresh[member.fingerprint] = UnitLocation(pack: place.pack, frame: place.frame, unit: UInt16(unit))
+      if !waiting.hasRoom(for: node) {
+        try await store(waiting, inPack: true, &packs)
+        waiting = NodesOfFrame()
       }
+      waiting.append(node, fingerprint)
+      missing += node.count
     }
+    if !waiting.isEmpty { try await store(waiting, inPack: missing > Self.ridingLimit, &packs) }
     return try prints.map { fingerprint in
       guard let location = known.place(of: fingerprint) ?? fresh[fingerprint] else {
         throw RepositoryError(.damaged, "a node of the map was placed nowhere")
@@ -52,30 +47,43 @@ struct NodePlacer: ~Copyable {
     }
   }
 
-  private func encode(_ group: [(node: [UInt8], fingerprint: Fingerprint)]) throws -> EncodedFrame {
-    let bytes = group.flatMap(\.node)
-    return try encoders.with { encoder in
-      try bytes.withUnsafeBytes {
-        try encoder.encode(
-          type: .node, units: $0, unitLengths: group.map(\.node.count), fingerprints: group.map(\.fingerprint))
-      }
+  private mutating func store(_ nodes: NodesOfFrame, inPack: Bool, _ packs: inout PackStream) async throws {
+    let frame = MadeFrame(try encoders.with { try nodes.encode(with: $0) })
+    let place: UnitLocation
+    if inPack {
+      try await packs.append(frame)
+      place = packs.placed[packs.placed.count - 1]
+    } else {
+      place = UnitLocation(pack: UnitLocation.thisObject, frame: UInt32(riding.count), unit: 0)
+      riding.append(frame)
+    }
+    for (unit, fingerprint) in nodes.fingerprints.enumerated() {
+      fresh[fingerprint] = UnitLocation(pack: place.pack, frame: place.frame, unit: UInt16(unit))
     }
   }
+}
 
-  /// Nodes joined to frames, none over the limit of a frame.
-  private static func frames(
-    of nodes: [(node: [UInt8], fingerprint: Fingerprint)]
-  ) -> [[(node: [UInt8], fingerprint: Fingerprint)]] {
-    var groups: [[(node: [UInt8], fingerprint: Fingerprint)]] = []
-    var length = 0
-    for node in nodes {
-      if groups.isEmpty || length + node.node.count > FrameMaker.frameSize {
-        groups.append([])
-        length = 0
-      }
-      groups[groups.count - 1].append(node)
-      length += node.node.count
+/// New nodes that are going to be one frame.
+private struct NodesOfFrame {
+  private var bytes: [UInt8] = []
+  private var lengths: [Int] = []
+  private(set) var fingerprints: [Fingerprint] = []
+
+  var isEmpty: Bool { lengths.isEmpty }
+
+  func holds(_ fingerprint: Fingerprint) -> Bool { fingerprints.contains(fingerprint) }
+
+  func hasRoom(for node: [UInt8]) -> Bool { isEmpty || bytes.count + node.count <= FrameMaker.frameSize }
+
+  mutating func append(_ node: [UInt8], _ fingerprint: Fingerprint) {
+    bytes += node
+    lengths.append(node.count)
+    fingerprints.append(fingerprint)
+  }
+
+  func encode(with encoder: FrameEncoder) throws -> EncodedFrame {
+    try bytes.withUnsafeBytes { bytes in
+      try encoder.encode(type: .node, units: bytes, unitLengths: lengths, fingerprints: fingerprints)
     }
-    return groups
   }
 }

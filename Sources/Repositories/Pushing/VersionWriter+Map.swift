@@ -13,16 +13,20 @@ extension VersionWriter {
     // One level of all members at a time: together they are worth a pack where each alone would ride.
     for level in 0..<(depths.max() ?? 0) {
       let chosen = members.indices.filter { depths[$0] > level }
-      let bytes = chosen.map { index in
-        level == 0
-          ? PageMap.leaves(of: members[index], placed: packs.placed)
-          : PageMap.branches(above: nodes[index], level: level)
+      let placed = packs.placed
+      var places: ArraySlice<UnitLocation>
+      if level == 0 {
+        let leaves = chosen.lazy.map { MapLeaves(of: members[$0], placed: placed) }.joined()
+        places = try await placer.place(leaves, known: known, packs: &packs)[...]
+      } else {
+        let branches = chosen.flatMap { PageMap.branches(above: nodes[$0], level: level) }
+        places = try await placer.place(branches, known: known, packs: &packs)[...]
       }
-      var places = try await placer.place(Array(bytes.joined()), known: known, packs: &packs)[...]
       used.formUnion(places.map(\.pack))
-      for (index, group) in zip(chosen, bytes) {
-        nodes[index] = Array(places.prefix(group.count))
-        places = places.dropFirst(group.count)
+      for index in chosen {
+        let count = PageMap.nodes(units: members[index].units, level: Int(level))
+        nodes[index] = Array(places.prefix(count))
+        places = places.dropFirst(count)
       }
     }
     let maps = zip(depths, nodes).map { depth, nodes in
