@@ -33,8 +33,7 @@ private final class PrintedText: Sendable {
   let descriptor: Int32
 
   init() throws {
-    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    let path = "\(folder)/sealift-test-printed-\(UInt64.random(in: 0 ... .max))"
+    let path = "\(Scratch.place)/sealift-test-printed-\(UInt64.random(in: 0 ... .max))"
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Unreadable(code: errno) }
     unlink(path)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Storage
 
 package func fileBytes(_ path: String) throws -> [UInt8] {
   [UInt8](try Data(contentsOf: URL(filePath: path, directoryHint: .notDirectory)))
@@ -47,5 +48,12 @@ package struct SourceBytes: Equatable {
       if !(ending == "-wal" && bytes.isEmpty) { files[ending] = bytes }
     }
     self.files = files
+  }
+
+  package static func == (one: Self, other: Self) -> Bool {
+    one.files.count == other.files.count
+      && one.files.allSatisfy { ending, bytes in
+        other.files[ending].map { sameBytes(bytes, $0) } ?? false
+      }
   }
 }
