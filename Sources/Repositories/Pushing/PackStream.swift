@@ -57,7 +57,8 @@ struct PackStream: ~Copyable {
   mutating func append(_ frame: MadeFrame) async throws {
     // A pack can list no more than so many others.
     let bases = Set(frame.bases.map(\.pack))
-    if openBases.count + bases.subtracting(openBases).count > Directory.mostBasePacks { try await close() }
+    let further = bases.count { !openBases.contains($0) }
+    if openBases.count + further > Directory.mostBasePacks { try await close() }
     openBases.formUnion(bases)
     placed.append(UnitLocation(pack: nextNumber, frame: UInt32(open.count), unit: 0))
     costs.append(RestoreCost.NewFrame(frame))
@@ -84,24 +85,21 @@ struct PackStream: ~Copyable {
         .conflict, "the chain has used up its pack numbers",
         hint: "Set \"fork\": 1 for the database to begin a new chain.")
     }
-    let frames = open
     let number = nextNumber
+    let gathered = HandedOver(open)
     queue.append(
       Task { [repository, chain, state, dryRun, keepsUnits, onStored, finished] in
-        var basePacks = BasePacks()
-        let named = frames.map { $0.naming(&basePacks) }
-        let sealed = try Self.seal(named, restingOn: basePacks.names, repository)
+        let (sealed, units) = try Self.seal(gathered.take(), repository)
         if !dryRun {
           let name = Layout.pack(sealed.name, of: chain)
           try await repository.store.put(
             ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name, ifAbsent: false)
           let end = sealed.bytes.count - 4
           state.keep(Array(sealed.bytes[end - sealed.directoryLength..<end]), as: "\(sealed.name.hex).directory")
-          // A file that shares such a frame with one that has a base is to be found again, should it not change.
-          let holdsFiles = named.contains { $0.codec.hasPrefix && $0.type == .block }
-          if let list = UnitList.bytes(of: named) {
-            let isForGood = keepsUnits || holdsFiles
-            state.keep(list, as: isForGood ? UnitList.name(of: sealed.name) : UnitList.passingName(of: sealed.name))
+          if let units {
+            let isForGood = keepsUnits || units.holdsFiles
+            state.keep(
+              units.list, as: isForGood ? UnitList.name(of: sealed.name) : UnitList.passingName(of: sealed.name))
           }
           try onStored(sealed.packEntry(number: number))
         }
@@ -143,15 +141,38 @@ struct PackStream: ~Copyable {
   }
 
   /// Seals, then opens what was sealed as a reader would. The name was computed from these very bytes a moment ago.
+  /// - Returns: what is sent, and of delta frames what is kept here; the frames themselves are of no use any more, and do
+  ///   not wait in memory until the pack is sent.
   private static func seal(
-    _ frames: [EncodedFrame], restingOn basePacks: [Digest], _ repository: Repository
-  ) throws -> SealedObject {
+    _ gathered: [MadeFrame], _ repository: Repository
+  ) throws -> (sealed: SealedObject, units: (list: [UInt8], holdsFiles: Bool)?) {
+    var basePacks = BasePacks()
+    let frames = gathered.map { $0.naming(&basePacks) }
     var builder = ObjectBuilder(
-      kind: .pack, keys: repository.keys, basePacks: basePacks, random: repository.random)
+      kind: .pack, keys: repository.keys, basePacks: basePacks.names, random: repository.random)
     for frame in frames { builder.add(frame) }
     let sealed = try builder.finish()
     try OpenedObject.open(sealed.bytes, kind: .pack, name: nil, keys: repository.keys)
       .demand(holding: frames, repository.keys)
-    return sealed
+    let units = UnitList.bytes(of: frames).map { list in
+      // A file that shares such a frame with one that has a base is to be found again, should it not change.
+      (list, holdsFiles: frames.contains { $0.codec.hasPrefix && $0.type == .block })
+    }
+    return (sealed, units)
+  }
+}
+
+/// The frames of a pack on their way into the task that seals them: what a task captures lives as long as it does.
+private final class HandedOver: Sendable {
+  private let frames: Locked<[MadeFrame]>
+
+  init(_ frames: [MadeFrame]) { self.frames = Locked(frames) }
+
+  /// Once; then they are the caller's.
+  func take() -> [MadeFrame] {
+    frames.withLock { frames in
+      defer { frames = [] }
+      return frames
+    }
   }
 }
