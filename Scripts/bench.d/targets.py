@@ -343,12 +343,14 @@ def runs_of(cells):
 
 
 def pushes_on_disk(figures, method, sustained):
-    """Cells of pushes by one method, of the sustained series or of all else."""
+    """Cells of pushes by one method, of the sustained series or of all else; not those of profiles, in which perf keeps
+    a copy of each program that it has seen."""
     pushes = {"first", "unchanged", "onepage", *CHANGES}
     return [
         cell
         for (_, _, tool, what), runs in figures.groups.items()
-        if is_by(tool, method) and (in_series(what) if sustained else what in pushes)
+        if is_by(tool, method) and not tool.endswith("+profile")
+        and (in_series(what) if sustained else what in pushes)
         for cell in runs.values()
         if {"database", "disk", "kept"} <= cell.keys()
     ]
