@@ -8,7 +8,8 @@ import Testing
 /// Another process commits all the time. Every copy must be one state that it committed, by its own record.
 @Suite(.serialized) struct LiveWriterTests {
   /// Each transaction number i sets all 1000 rows of `state` to i, adds row i to `history`, and removes an old row each
-  /// third time; it says so before and after, in a file. It rests three times as long as it works: other tests want the cores, too.
+  /// third time; it says so before and after, in a file. It rests three times as long as it works: other tests want the
+  /// cores, too.
   private static let writer = """
     import os, sqlite3, sys, time
     path, mode, record = sys.argv[1:4]

@@ -68,10 +68,12 @@ private struct NodesOfFrame {
   private var bytes: [UInt8] = []
   private var lengths: [Int] = []
   private(set) var fingerprints: [Fingerprint] = []
+  /// The same: of many small members there are thousands.
+  private var held: Set<Fingerprint> = []
 
   var isEmpty: Bool { lengths.isEmpty }
 
-  func holds(_ fingerprint: Fingerprint) -> Bool { fingerprints.contains(fingerprint) }
+  func holds(_ fingerprint: Fingerprint) -> Bool { held.contains(fingerprint) }
 
   func hasRoom(for node: [UInt8]) -> Bool { isEmpty || bytes.count + node.count <= FrameMaker.frameSize }
 
@@ -79,6 +81,7 @@ private struct NodesOfFrame {
     bytes += node
     lengths.append(node.count)
     fingerprints.append(fingerprint)
+    held.insert(fingerprint)
   }
 
   func encode(with encoder: FrameEncoder) throws -> EncodedFrame {
