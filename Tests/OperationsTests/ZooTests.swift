@@ -7,8 +7,8 @@ import Testing
 @testable import Snapshots
 
 /// Every kind of database through push and pull, by both methods: 37 chosen kinds, 208 generated ones (48 of them by
-/// `swift test` alone), and what real programs have made on this machine. What SQLite's own shell says of it must be the same afterwards, and of a page copy
-/// every page.
+/// `swift test` alone), and what real programs have made on this machine. What SQLite's own shell says of it must be the
+/// same afterwards, and of a page copy every page.
 @Suite struct ZooTests {
   /// Eight of them share a repository.
   private static let herds = 26
