@@ -33,6 +33,7 @@ def parse(arguments):
     )
     parser.add_argument("--changes", type=words, default=CELLS, help=f"of {','.join(CELLS)}")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--from-run", type=int, default=1, help="leaves the runs before it as they are")
     parser.add_argument("--only", type=words, default=[], help=f"of {','.join(STUDIES)}; all but large when not given")
     parser.add_argument(
         "--large", action="store_true", help="also the 10 GiB database: takes hours, 60 GB of disk, 10 GB of memory"
@@ -89,6 +90,7 @@ class Bench:
 
     def __init__(self, options, wire, tools):
         self.options, self.wire, self.tools = options, wire, tools
+        self.runs = range(options.from_run, options.runs + 1)
         build = machine.build_of(options.programs)
         self.results = Results(options.out, build, machine.processor(), os.environ.get("SEALIFT_BENCH_COMMIT"))
         self.stock = Stock(f"{options.out}/databases")

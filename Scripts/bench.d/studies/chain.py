@@ -17,7 +17,7 @@ KIND, SIZE, LENGTH, CELL = "oltp", "64M", 30, "chain-restore"
 
 def run(bench):
     tools = [tool for tool in bench.tools if tool.restore is not None and not tool.name.startswith("limit/")]
-    for turn in range(1, bench.options.runs + 1):
+    for turn in bench.runs:
         outdate(bench, tools, turn)
         for tool in tools:
             if not has(bench, KIND, SIZE, tool, CELL, turn):

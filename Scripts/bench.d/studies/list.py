@@ -26,7 +26,7 @@ def run(bench):
 def measure_tool(bench, tool, lister):
     missing = [
         (name, turn)
-        for turn in range(1, bench.options.runs + 1)
+        for turn in bench.runs
         for name in lister.lists
         if not bench.results.has(KIND, SIZE, tool.name, name, turn)
     ]

@@ -21,7 +21,7 @@ RESTORE_AFTER = {"update1": "restore-update1"}
 def run(bench):
     for size in bench.options.size:
         for kind in bench.options.kind:
-            for turn in range(1, bench.options.runs + 1):
+            for turn in bench.runs:
                 outdate(bench, kind, size, turn)
                 for tool in bench.tools:
                     measure_tool(bench, tool, kind, size, turn)

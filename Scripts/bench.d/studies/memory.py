@@ -13,7 +13,7 @@ KIND = "oltp"
 
 def run(bench):
     for size in bench.options.size:
-        for turn in range(1, bench.options.runs + 1):
+        for turn in bench.runs:
             for tool in BY_KEY_FILE:
                 cells = ("first", "update1", "restore")
                 if not all(bench.results.has(KIND, size, tool.name, what, turn, timed=False) for what in cells):

@@ -18,7 +18,7 @@ class Curl(Tool):
 def run(bench):
     if SealiftVacuum not in bench.tools:
         return
-    for turn in range(1, bench.options.runs + 1):
+    for turn in bench.runs:
         for tool, program in ((SealiftVacuum, f"{bench.programs}/sealift"), (Curl, "/usr/bin/curl")):
             if not bench.results.has("none", "0", tool.name, "start", turn):
                 with Story(bench, tool, "none", "0", turn) as story:

@@ -47,7 +47,7 @@ SERIES = {"update1": lambda turn: "update1", "mixed": mixed}
 
 
 def run(bench):
-    for turn in range(1, bench.options.runs + 1):
+    for turn in bench.runs:
         for series in SERIES:
             for tool in bench.tools:
                 if tool.name in TOOLS:

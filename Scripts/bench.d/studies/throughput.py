@@ -14,7 +14,7 @@ from tools.sealift import KeyFilePages
 
 def run(bench):
     for size in bench.options.size:
-        for turn in range(1, bench.options.runs + 1):
+        for turn in bench.runs:
             ours = (("oltp", size, KeyFilePages.name, what, turn) for what in ("seal", "unseal"))
             theirs = (("oltp", size, Zstd.name, what, turn) for what in ("zstd", "unzstd"))
             if not all(bench.results.has(*key) for key in (*ours, *theirs)):
