@@ -204,7 +204,9 @@ def of_nothing_changed(figures, size, row):
 
 
 def of_one_page(figures, size, row):
-    cells = list(figures.runs("oltp", "10G", "sealift/vacuum+key", "onepage").values())
+    series = next((name for name, title in targets.SERIES.items() if f" {title}," in row.what), None)
+    cell = ("64M", "sealift/vacuum", f"{series}-onepage") if series else ("10G", "sealift/vacuum+key", "onepage")
+    cells = list(figures.runs("oltp", *cell).values())
     sent = megabytes(median(cells, "sent"))
     return joined(
         f"{sent} in {requests(cells)}, each with headers and a signature" if cells else None,

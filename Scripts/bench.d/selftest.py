@@ -200,7 +200,7 @@ def cells_of_all(run=1):
     tools, keyed = [tool.name for tool in bench.all_tools()], ["sealift/vacuum+key", "sealift/pages+key"]
     series = [
         *(f"{name}-{number:03}" for name in targets.SERIES for number in range(31)),
-        *(f"{name}-{what}" for name in targets.SERIES for what in ("any000", "any010", "restore030", "needs")),
+        *(f"{name}-{what}" for name in targets.SERIES for what in ("any000", "any010", "restore030", "needs", "onepage")),
     ]
     wanted = [
         *((kind, of, tool, what) for kind in size for of in size[kind] for tool in tools for what in bench.CELLS),

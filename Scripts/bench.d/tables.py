@@ -238,7 +238,7 @@ def sustained(figures):
             yield (
                 f"## Many versions: {title}\n\nA 64 MiB OLTP database, changed and pushed again and again. "
                 "Of several runs, in each of which other rows change: the median of their means, all their pushes.\n\n"
-                + table([*header, "stored at the end", "restore at 30", "restore at the end"], rows)
+                + table([*header, "stored at the end", "restore at 30", "restore at the end", "one page more"], rows)
             )
             for tool in ("sealift/vacuum", "sealift/pages"):
                 yield from any_version(figures, tool, series)
@@ -252,6 +252,7 @@ def sustained_row(figures, tool, series):
     first = figures.median("oltp", "64M", tool, f"{series}-000", "sent")
     kept = [sum(one, first) if tool.startswith("limit") else one[-1] for one in stored]
     restores = [figures.median("oltp", "64M", tool, f"{series}-restore{at:03}", "wall") for at in (30, len(sent[0]))]
+    page = figures.median("oltp", "64M", tool, f"{series}-onepage", "sent")
     pushes, walls = [push for one in sent for push in one], [wall for one in walls for wall in one]
     means = [statistics.mean(one) for one in sent]
     return [
@@ -263,6 +264,7 @@ def sustained_row(figures, tool, series):
         f"{seconds(statistics.mean(walls))} ({len(walls)})" if walls else "–",
         megabytes(statistics.median(kept)),
         *map(seconds, restores),
+        megabytes(page),
     ]
 
 

@@ -152,6 +152,9 @@ def sustained(figures):
         found = [max(needs[run]["fetched"]) / first[run]["stored"] for run in needs if first.get(run)]
         fetched = f"bytes that a restore of one version fetches, {title}, against the first push of the series"
         yield at_most(fetched, 2.0, max(found, default=None), runs=len(found))
+        pages = figures.values("oltp", "64M", "sealift/vacuum", f"{name}-onepage", "sent")
+        page = f"one changed page after all these pushes, {title}, bytes sent"
+        yield at_most(page, 64 << 10, max(pages, default=None), show=megabytes, runs=len(pages))
 
 
 def pushes(figures, size):

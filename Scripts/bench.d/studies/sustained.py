@@ -4,7 +4,8 @@ and what a chain does to restores.
 
 Two series: 1 % updates alone, and mixed changes as they come over the months; in each run other rows change. Each push is
 a cell `SERIES-001` and so on; beside them `SERIES-restore030`, the newest version when there are 30, `SERIES-restore100` at
-the end, and for Sealift also `SERIES-any010` … of older versions. The limit is page-level deduplication, computed.
+the end, and for Sealift also `SERIES-any010` … of older versions, and at last `SERIES-onepage`, when one row was changed
+after all that. The limit is page-level deduplication, computed.
 """
 
 import os
@@ -76,6 +77,8 @@ def measure_series(bench, tool, series, turn):
                 story.cell(f"{series}-restore{number:03}", story.restored(story.room.live, story.tool.restore))
         if tool.name.startswith("sealift/"):
             restore_any(story, series, known)
+            databases.change(KIND, "onepage", turn, story.room.live)
+            story.cell(f"{series}-onepage", story.tool.push)
 
 
 def restore_any(story, series, known):
