@@ -15,11 +15,13 @@ import Testing
   }
 
   private func after(
-    _ record: BaseRecord?, _ level: DeltaLevel, cost: Int, length: Int = Self.length, decoded: Int? = nil,
+    _ record: BaseRecord?, _ level: DeltaLevel, planned: DeltaLevel? = nil, cost: Int, length: Int = Self.length,
+    decoded: Int? = nil,
     needs: VersionNeeds? = nil, isKept: Bool = true
   ) -> BaseRecord? {
     BaseRecord.after(
-      record, level, Base(length: length, cost: cost, decoded: decoded ?? length), needs: needs, isKept: isKept,
+      record, level, planned: planned, Base(length: length, cost: cost, decoded: decoded ?? length), needs: needs,
+      isKept: isKept,
       pageSize: 4096, method: "vacuum")
   }
 
@@ -98,6 +100,32 @@ import Testing
     #expect(after(first, .leaf, cost: 499_999, length: length, needs: needs)?.level(for: length) == .leaf)
     // As in the records of older programs.
     #expect(after(first, .leaf, cost: 500_000, length: length)?.level(for: length) == .middle)
+  }
+
+  /// The middle decodes 16,000 of 10,000, the leaves more and more.
+  @Test(arguments: [25_000, 28_000]) func `a leaf that would decode too much with all before it stands alone`(
+    second: Int
+  ) {
+    let middle = after(record(middle: false), .middle, cost: 100, decoded: 16_000)
+    let first = after(middle, .leaf, cost: 50, decoded: 22_000)
+    #expect(first?.expectedGrowth == 3000 && first?.level(for: Self.length) == .leaf)
+    let next = after(first, .leaf, cost: 50, decoded: second)
+    #expect(next?.level(for: Self.length) == (second == 25_000 ? .leaf : .shoot))
+    // What was tried in vain is not tried again at once.
+    var shoot = after(next, .shoot, planned: .leaf, cost: 50, decoded: 22_000)
+    #expect(shoot?.level(for: Self.length) == .shoot)
+    shoot = after(shoot, .shoot, cost: 50, decoded: 22_000)
+    #expect(shoot?.expectedGrowth == 7500 && shoot?.level(for: Self.length) == .leaf)
+  }
+
+  /// The first leaf may be as dear as it likes: what a shoot stores again counts.
+  @Test func `what is stored again and again makes a new middle pay`() {
+    var record = after(after(record(), .leaf, cost: 5000), .leaf, cost: 30)
+    #expect(record?.excessOfLeaves == 0 && record?.level(for: Self.length) == .leaf)
+    record = after(record, .shoot, cost: 129)
+    #expect(record?.excessOfLeaves == 99 && record?.level(for: Self.length) == .leaf)
+    #expect(after(record, .shoot, cost: 31)?.level(for: Self.length) == .middle)
+    #expect(after(record, .middle, cost: 100)?.leastLeafCost == nil)
   }
 
   @Test func `a small database needs what it likes`() {

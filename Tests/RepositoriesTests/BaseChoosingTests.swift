@@ -176,7 +176,7 @@ private struct Pair {
     scratch = try Scratch()
     self.first = first
     let pages = first.count / 4096
-    let samples = try BaseSamples(pages: pages, pageSize: 4096, in: scratch.path)
+    let samples = BaseSamples(pages: pages, pageSize: 4096, in: scratch.path)
     _ = try await home.push(first, deltas: DeltaPlan(level: .anchor, samples: samples))
     try StateFiles.write(first, to: scratch.path + "/base")
     try samples.write(besides: scratch.path + "/base")

@@ -38,7 +38,7 @@ import Testing
     let scratch = try Scratch()
     let path = scratch.path + "/base"
     let first = home.noise(128 * page, seed: 1)
-    let samples = try BaseSamples(pages: 128, pageSize: page, in: scratch.path)
+    let samples = BaseSamples(pages: 128, pageSize: page, in: scratch.path)
     _ = try await home.push(first, deltas: DeltaPlan(level: .anchor, samples: samples))
     try StateFiles.write(first, to: path)
     try samples.write(besides: path)

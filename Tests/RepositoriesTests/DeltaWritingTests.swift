@@ -77,6 +77,41 @@ import Testing
     for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
   }
 
+  /// Leaves do not rest on each other, but what one has stored the next one finds, as long as the version between needs it.
+  @Test func `a leaf refers to what the leaf before it has stored, another middle does not`() async throws {
+    let line = try await Line(rows: 20_000)
+    _ = try await line.push(.anchor)
+    try line.update(seed: 1)
+    _ = try await line.push(.middle)
+    try line.replaceNotes()
+    let great = try await line.push(.leaf)
+    try #require(great.bytesNew > 64 << 10, "it rides in its manifest")
+    let pack = try #require(try await line.packs(of: great).max())
+    // Pages that changed, with others between them: those are not stored along with them.
+    try line.database.run(
+      "UPDATE orders SET note = substr(hex(randomblob(99)), 1, length(note)) WHERE id IN (777, 930)")
+    let small = try await line.push(.leaf)
+    let (before, after) = (line.images[2].bytes, line.images[3].bytes)
+    let changed = stride(from: 0, to: after.count, by: 4096).filter {
+      $0 + 4096 > before.count || before[$0..<$0 + 4096] != after[$0..<$0 + 4096]
+    }
+    let (places, moved) = (try await line.places(in: great), try await line.places(in: small))
+    #expect(moved.indices.filter { $0 >= places.count || places[$0] != moved[$0] } == changed.map { $0 / 4096 })
+    #expect(small.level == .leaf && line.stored(small) * 5 < great.bytesNew)
+    #expect(try await line.packs(of: small).contains(pack))
+    #expect(try await line.listsOfLeaves() > 0)
+    #expect(try await line.depth(of: small.manifest) == 2)
+    try line.database.run("UPDATE orders SET updated = updated + 5 WHERE id = 78")
+    let alone = try await line.push(.shoot)
+    #expect(alone.level == .shoot && alone.bytesNew * 2 > great.bytesNew)
+    #expect(try await !line.packs(of: alone).contains(pack))
+    #expect(try await line.listsOfLeaves(beside: alone) == 0)
+    let middle = try await line.push(.middle)
+    #expect(middle.level == .middle)
+    #expect(try await line.listsOfLeaves(beside: middle) == 0)
+    for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
+  }
+
   @Test(arguments: 0..<8) func `a base that rotted is passed over`(seed: UInt64) async throws {
     let line = try await Line()
     _ = try await line.push(.anchor)
@@ -148,9 +183,24 @@ import Testing
     _ = try await line.push(.middle)
     try line.database.run("DELETE FROM orders WHERE id % 10 < 7; DELETE FROM item WHERE id % 150 < 30")
     let small = try await line.push(.leaf)
-    #expect(small.level < .leaf)
+    #expect(small.level < .shoot)
     #expect(try await line.home.read(small.manifest) == line.images[2].bytes)
     #expect(small.manifest.body.bytesDecoded <= 3 * UInt64(line.images[2].bytes.count))
+  }
+
+  /// A leaf would decode the anchor, which is half as long again, the middle, and itself.
+  @Test func `what becomes a middle because a leaf would be too dear is a base as any middle is`() async throws {
+    let line = try await Line(rows: 40_000)
+    _ = try await line.push(.anchor)
+    try line.update(seed: 1)
+    _ = try await line.push(.middle)
+    try line.database.run("DELETE FROM orders WHERE id % 10 < 3; DELETE FROM item WHERE id % 10 < 3")
+    let great = try await line.push(.leaf)
+    #expect(great.level == .middle)
+    try line.database.run("UPDATE orders SET customer = customer + 1 WHERE id = 77")
+    let next = try await line.push(.leaf)
+    #expect(next.level == .leaf && line.stored(next) * 5 < line.stored(great))
+    #expect(try await line.home.read(next.manifest) == line.images.last?.bytes)
   }
 
   @Test func `what only other frames of a pack rest on is not needed`() async throws {
@@ -286,7 +336,7 @@ private final class Line {
   }
 
   func plan(_ level: DeltaLevel, _ image: [UInt8]) throws -> DeltaPlan {
-    let samples = level < .leaf ? try BaseSamples(pages: image.count / 4096, pageSize: 4096, in: scratch.path) : nil
+    let samples = BaseSamples(pages: image.count / 4096, pageSize: 4096, in: scratch.path)
     return DeltaPlan(level: level, anchor: base(.anchor), middle: base(.middle), samples: samples)
   }
 
@@ -313,11 +363,11 @@ private final class Line {
     let plan = try plan(level, image)
     let result = try await home.push(image, deltas: plan)
     images.append((image, result.manifest))
-    if let samples = plan.samples {
-      let path = "\(scratch.path)/\(level)-\(images.count).base"
+    if let samples = plan.samples, samples.haveBegun {
+      let path = "\(scratch.path)/\(result.level)-\(images.count).base"
       try StateFiles.write(image, to: path)
       try samples.write(besides: path)
-      bases[level] = path
+      bases[result.level] = path
     }
     return result
   }
@@ -367,10 +417,22 @@ private final class Line {
     try StateFiles.write(bytes, to: path)
   }
 
+  /// How many lists of units are kept for the next push alone, of packs that a version does not need.
+  func listsOfLeaves(beside result: PushSession.Result? = nil) async throws -> Int {
+    var needed: [String] = []
+    if let manifest = result?.manifest {
+      needed = try await PackTable(of: manifest, repository: home.repository, state: nil).all.map(\.name).map(
+        UnitList.passingName)
+    }
+    return StateFiles.names(in: try home.state.path + "/objects").count {
+      $0.hasSuffix(".passing-units") && !needed.contains($0)
+    }
+  }
+
   /// - Returns: how many lists of units this machine had kept.
   func forgetLists() throws -> Int {
     let folder = try home.state.path + "/objects"
-    let lists = StateFiles.names(in: folder).filter(UnitList.isName)
+    let lists = StateFiles.names(in: folder).filter { $0.hasSuffix("units") }
     for list in lists { StateFiles.remove("\(folder)/\(list)") }
     return lists.count
   }

@@ -47,7 +47,7 @@ import Testing
     let keys = home.repository.keys
     var placer = NodePlacer(
       riders: [], encoders: WorkerPool { FrameEncoder(level: 1) }, fingerprints: WorkerPool { Fingerprinter(keys) })
-    // Each of them twice: side by side and far apart.
+    // Each of them three times: twice side by side, and far from those.
     let kinds = (0..<count).map { kind in (0..<length).map { UInt8(truncatingIfNeeded: kind &* 31 &+ $0 &* $0) } }
     let nodes = kinds.flatMap { [$0, $0] } + kinds
     let places = try await placer.place(nodes, known: try KnownPacks(in: state.path), packs: &packs)

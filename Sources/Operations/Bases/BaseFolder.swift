@@ -74,12 +74,17 @@ final class BaseFolder {
       if room >= .both { plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path) }
       if plan.anchor == nil { plan.level = .anchor }
     }
-    if plan.level < .leaf, room > .none {
-      plan.samples = try? BaseSamples(pages: snapshot.pageCount, pageSize: snapshot.pageSize, in: path)
-    }
+    if room > .none { plan.samples = samples(for: plan.level, snapshot) }
     // An anchor that will not be kept serves nobody: what is there is referenced, as without bases.
     if plan.level == .anchor, plan.samples == nil, !anew { plan.level = .leaf }
     return plan
+  }
+
+  /// - Returns: `nil` without room for samples that are to be taken.
+  private func samples(for level: DeltaLevel, _ snapshot: Snapshot) -> BaseSamples? {
+    let samples = BaseSamples(pages: snapshot.pageCount, pageSize: snapshot.pageSize, in: path)
+    if level < .shoot, (try? samples.begin()) == nil { return nil }
+    return samples
   }
 
   /// Takes the image of a version that was acknowledged out of its spool, if it is to be a base, and notes what it cost.
@@ -98,10 +103,10 @@ final class BaseFolder {
       case .fresh, .anchor: keep(snapshot.path, as: .anchor, plan.samples)
       // Where its image has no room leaves rest on the anchor, and on what this version and they have in common.
       case .middle: result.canBeBase && (room == .anchor || keep(snapshot.path, as: .middle, plan.samples))
-      case .leaf: false
+      case .shoot, .leaf: false
       }
     record = BaseRecord.after(
-      record, result.level, base, needs: result.needs, isKept: isKept, pageSize: snapshot.pageSize,
+      record, result.level, planned: plan.level, base, needs: result.needs, isKept: isKept, pageSize: snapshot.pageSize,
       method: snapshot.method.rawValue)
     if let record, let bytes = try? JSONEncoder().encode(record) {
       try? StateFiles.write([UInt8](bytes), to: "\(path)/record.json", durably: false)
@@ -111,18 +116,14 @@ final class BaseFolder {
   }
 
   private func keep(_ copy: String, as name: BaseName, _ samples: BaseSamples?) -> Bool {
-    guard let samples else { return false }
+    guard let samples, samples.haveBegun else { return false }
     // A middle version rests on the anchor that was.
     if name == .anchor { remove(.middle) }
     remove(name)
     guard rename(copy, image(name)) == 0 || moveAcross(copy, to: image(name)) else { return false }
-    do {
-      try samples.write(besides: image(name))
-      return true
-    } catch {
-      remove(name)
-      return false
-    }
+    if (try? samples.write(besides: image(name))) == true { return true }
+    remove(name)
+    return false
   }
 
   /// To another file system.

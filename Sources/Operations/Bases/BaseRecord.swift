@@ -3,10 +3,12 @@ import Repositories
 
 /// What the bases of a database cost, and by that when new ones pay: levels, not chains (`Docs/Decisions/0005`).
 ///
-/// A leaf rests on the middle version, a middle on the anchor. Both grow dearer with their distance. A new middle is made
-/// when the leaves together have cost so much more than the first one as a middle costs; a new anchor in the same way
-/// when the middles have. That is never worse than twice the best that one could have done knowing the future. A middle
-/// that would need too many packs is not begun: what it stored before that shows would be in vain.
+/// A leaf rests on the middle version, a middle on the anchor. Both grow dearer with their distance. What leaves before it
+/// have stored a leaf refers to, until all of them together would decode too much; then one stores it anew (a shoot).
+/// A new middle is made when the leaves together have cost so much more than they would on a fresh one as a middle costs;
+/// a new anchor in the same way when the middles have. That is hardly ever worse than twice the best that one could have
+/// done knowing the future. A middle that would need too many packs is not begun: what it stored before that shows would
+/// be in vain.
 struct BaseRecord: Codable, Equatable, Sendable {
   /// Bytes.
   struct Base: Codable, Equatable, Sendable {
@@ -27,6 +29,11 @@ struct BaseRecord: Codable, Equatable, Sendable {
   var firstLeafCost: Int?
   /// What leaves on the middle have cost beyond the first.
   var excessOfLeaves = 0
+  /// The least that a leaf on the middle has cost; `nil` without one, and in records of older programs.
+  var leastLeafCost: Int?
+  /// What restoring the latest version decodes, and how much more the next leaf may decode, at a guess.
+  var latestDecoded: Int?
+  var expectedGrowth: Int?
   /// What the latest version needs; `nil` when it is not known, as in records of older programs.
   var needs: VersionNeeds?
 
@@ -39,7 +46,7 @@ struct BaseRecord: Codable, Equatable, Sendable {
     guard excessOfLeaves < middle.cost, middle.decoded + own <= 3 * length else {
       return needs(ofMiddleAfter: middle)?.areModest(for: length) == false ? .anchor : .middle
     }
-    return .leaf
+    return (latestDecoded ?? 0) + (expectedGrowth ?? 0) <= 3 * length ? .leaf : .shoot
   }
 
   /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
@@ -53,27 +60,51 @@ struct BaseRecord: Codable, Equatable, Sendable {
 
   /// Takes note of a version.
   /// - Parameters:
+  ///   - planned: the level that was tried first.
   ///   - isKept: it is a base from now on: with its image, or, where a middle version's has no room, by its units alone.
   static func after(
-    _ before: BaseRecord?, _ level: DeltaLevel, _ base: Base, needs: VersionNeeds?, isKept: Bool, pageSize: Int,
-    method: String
+    _ before: BaseRecord?, _ level: DeltaLevel, planned: DeltaLevel? = nil, _ base: Base, needs: VersionNeeds?,
+    isKept: Bool, pageSize: Int, method: String
   ) -> BaseRecord? {
     guard level > .anchor, var record = before else {
-      return isKept ? BaseRecord(pageSize: pageSize, method: method, anchor: base, needs: needs) : nil
+      return isKept
+        ? BaseRecord(pageSize: pageSize, method: method, anchor: base, latestDecoded: base.decoded, needs: needs) : nil
     }
     record.needs = needs
+    record.expectedGrowth = record.expectedGrowth(after: level, planned: planned ?? level, base)
+    record.latestDecoded = base.decoded
     if level == .middle {
       record.excessOfMiddles += max(0, base.cost - (record.firstMiddleCost ?? base.cost))
       record.firstMiddleCost = record.firstMiddleCost ?? base.cost
       // Leaves of a middle that is not at hand would rest on the one before, at a fresh account.
       record.middle = isKept ? base : nil
       record.firstLeafCost = nil
+      record.leastLeafCost = nil
       record.excessOfLeaves = 0
     } else {
-      record.excessOfLeaves += max(0, base.cost - (record.firstLeafCost ?? base.cost))
+      record.excessOfLeaves += max(0, base.cost - record.ownCost(of: level, base.cost))
       record.firstLeafCost = record.firstLeafCost ?? base.cost
+      record.leastLeafCost = min(record.leastLeafCost ?? base.cost, base.cost)
     }
     return record
+  }
+
+  /// What a leaf would cost on a middle made a moment before, at a guess: what the first one has. Of one that stores anew
+  /// what is there no more than the cheapest has cost: all else would not have been stored.
+  private func ownCost(of level: DeltaLevel, _ cost: Int) -> Int {
+    guard level == .shoot else { return firstLeafCost ?? cost }
+    return min(leastLeafCost ?? cost, firstLeafCost ?? cost, firstMiddleCost ?? cost)
+  }
+
+  /// Changes are not alike: half of what came with the last leaf is expected of the next. Where one has turned out to
+  /// decode too much, and was written in vain, it takes two versions until the next is tried.
+  private func expectedGrowth(after level: DeltaLevel, planned: DeltaLevel, _ base: Base) -> Int? {
+    switch level {
+    case .leaf: latestDecoded.map { max(0, base.decoded - $0) / 2 }
+    case .shoot where planned == .leaf: 3 * base.length
+    case .shoot: expectedGrowth.map { $0 / 4 }
+    default: nil
+    }
   }
 }
 
@@ -93,5 +124,6 @@ extension BaseRecord {
     let bases = [anchor, middle].compactMap { $0 }.flatMap { [$0.length, $0.cost, $0.decoded] }
     let needed = needs.map { [$0.decoded, $0.stored, $0.whole] } ?? []
     return bases + needed + [pageSize, firstMiddleCost ?? 0, excessOfMiddles, firstLeafCost ?? 0, excessOfLeaves]
+      + [leastLeafCost, latestDecoded, expectedGrowth].compactMap { $0 }
   }
 }

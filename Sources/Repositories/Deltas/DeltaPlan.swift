@@ -1,3 +1,5 @@
+import Storage
+
 /// What a version may rest on: levels, not chains (`Docs/Decisions/0005`).
 package enum DeltaLevel: Int, Sendable, Comparable {
   /// References nothing that is there: what ends any disorder.
@@ -6,17 +8,22 @@ package enum DeltaLevel: Int, Sendable, Comparable {
   case anchor
   /// Deltas on the anchor.
   case middle
-  /// Deltas on the middle version, and so at two removes on the anchor.
+  /// Deltas on the middle version, and so at two removes on the anchor. What leaves before it have stored it stores anew.
+  case shoot
+  /// The same, but it refers to what leaves before it have stored.
   case leaf
 
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   /// Depth of the frames that a version of this level may refer to; negative for none.
-  var depthOfReferences: Int {
+  var depthOfReferences: Int { self == .leaf ? 2 : depthOfBases }
+
+  /// Depth of the frames that its own may rest on; negative for none.
+  var depthOfBases: Int {
     switch self {
     case .fresh: -1
     case .anchor, .middle: 0
-    case .leaf: 1
+    case .shoot, .leaf: 1
     }
   }
 
@@ -25,7 +32,7 @@ package enum DeltaLevel: Int, Sendable, Comparable {
     switch self {
     case .fresh, .anchor: 0
     case .middle: 1
-    case .leaf: 2
+    case .shoot, .leaf: 2
     }
   }
 
@@ -43,7 +50,7 @@ package struct DeltaPlan: Sendable {
   package var middle: BaseImage?
   /// Pages are where they were, mostly: the snapshot is a copy page by page.
   package var keepsPositions: Bool
-  /// To be filled with samples of the image, for it will be a base itself.
+  /// To be filled with samples of the image, should it be a base itself.
   package var samples: BaseSamples?
   /// Of what comes with the database.
   package var companions: CompanionBases?
@@ -66,16 +73,36 @@ package struct DeltaPlan: Sendable {
 }
 
 /// Samples of an image that becomes a base, gathered while it is pushed.
-package final class BaseSamples: @unchecked Sendable {
-  let table: SampleTable
+package final class BaseSamples: Sendable {
+  private let pages: Int
+  private let pageSize: Int
+  private let folder: String
+  private let begun = Locked<SampleTable?>(nil)
 
-  /// - Throws: `.stateFolder` when there is no room in `folder`.
-  package init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
-    table = try SampleTable(pages: pages, pageSize: pageSize, in: folder)
+  package init(pages: Int, pageSize: Int, in folder: String) {
+    self.pages = pages
+    self.pageSize = pageSize
+    self.folder = folder
+  }
+
+  /// `nil` as long as it seems that the version will be no base.
+  var table: SampleTable? { begun.withLock { $0 } }
+
+  package var haveBegun: Bool { table != nil }
+
+  /// The version may become a base after all: samples are taken from now on.
+  /// - Throws: `.stateFolder` when there is no room for them.
+  package func begin() throws(RepositoryError) {
+    guard table == nil else { return }
+    let made = try SampleTable(pages: pages, pageSize: pageSize, in: folder)
+    begun.withLock { $0 = made }
   }
 
   /// Keeps them beside the image.
-  package func write(besides image: String) throws(RepositoryError) {
+  /// - Returns: false when there are none.
+  @discardableResult package func write(besides image: String) throws(RepositoryError) -> Bool {
+    guard let table else { return false }
     try table.write(to: BaseImage.samplesPath(image))
+    return true
   }
 }

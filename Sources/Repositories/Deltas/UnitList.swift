@@ -7,16 +7,26 @@ import Sealing
 enum UnitList {
   static func name(of pack: Digest) -> String { "\(pack.hex).units" }
 
-  /// The same of a pack that only a push which was cut will ask for; it goes when that push is acknowledged.
+  /// The same of a pack that only the next push will ask for, or one that continues a push which was cut: it goes when a
+  /// version is acknowledged that does not need the pack.
   static func passingName(of pack: Digest) -> String { "\(pack.hex).passing-units" }
 
   static func kept(of pack: Digest, in state: StateFolder) -> [UInt8]? {
     state.kept(name(of: pack)) ?? state.kept(passingName(of: pack))
   }
 
-  /// The push is acknowledged: what others will rest on is kept for good, the rest goes.
-  static func settle(of pack: Digest, isBase: Bool, in state: StateFolder) {
-    if isBase, let list = state.kept(passingName(of: pack)) { state.keep(list, as: name(of: pack)) }
+  /// What becomes of the list when a version is acknowledged.
+  enum Use {
+    /// The pack is this version's own, and later ones will rest on it.
+    case base
+    /// Later versions may refer to it as long as the version before them does.
+    case reference
+    case none
+  }
+
+  static func settle(of pack: Digest, for use: Use, in state: StateFolder) {
+    if use == .reference { return }
+    if use == .base, let list = state.kept(passingName(of: pack)) { state.keep(list, as: name(of: pack)) }
     state.drop(passingName(of: pack))
   }
 

@@ -147,6 +147,9 @@ struct KnownPacks: Sendable {
     firstFrame[location.pack].map { UInt32($0) + location.frame }
   }
 
+  /// How many deltas lie below each other there.
+  func depth(at location: UnitLocation) -> Int { frame(at: location).map { Int(frames[Int($0)].depth) } ?? 0 }
+
   /// By pack: bytes of pages and blocks that it holds.
   func contentLengths() -> [UInt32: Int] {
     var lengths: [UInt32: Int] = [:]

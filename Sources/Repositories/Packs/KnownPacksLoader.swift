@@ -74,6 +74,22 @@ struct KnownPacksLoader {
     }
   }
 
+  /// A few at a time: a directory is large, most of all where pages are small and much alike.
+  private static func groups(of entries: [PackEntry]) -> [[PackEntry]] {
+    var groups: [[PackEntry]] = []
+    var length = 0
+    for entry in entries {
+      length += Int(entry.directoryLength)
+      if let last = groups.indices.last, groups[last].count < 16, length <= 2 << 20 {
+        groups[last].append(entry)
+      } else {
+        groups.append([entry])
+        length = Int(entry.directoryLength)
+      }
+    }
+    return groups
+  }
+
   /// - Parameter areLeftovers: no version needs them yet.
   mutating func add(_ entries: [PackEntry], areLeftovers: Bool = false) async throws {
     nextNumber = max(nextNumber, (entries.map(\.number).max() ?? 0) + 1)
@@ -83,9 +99,7 @@ struct KnownPacksLoader {
       presence.holds(entry) && !damaged.contains(entry.name) && !known.contains(entry.name)
         && names.insert(entry.name).inserted
     }.sorted { $0.number < $1.number }
-    // A few at a time: a directory is large.
-    for start in stride(from: 0, to: usable.count, by: 16) {
-      let group = Array(usable[start..<min(start + 16, usable.count)])
+    for group in Self.groups(of: usable) {
       let directories = try await bounded(group, atOnce: repository.store.traits.concurrency) {
         [repository, chain, state] entry -> Directory? in
         try await Self.unlessDamaged { try await repository.directory(of: entry, chain: chain, state: state) }

@@ -4,6 +4,7 @@ import Sealing
 ///
 /// Known pages that stand alone between new ones go into the new ones' delta frame all the same: there they cost next to
 /// nothing, while every interruption costs two entries of the map. Versions that refer to such a frame refer to them there.
+/// What an earlier leaf has stored is not taken along: it differs from the bases as it did then, and would cost that again.
 struct ContentWriter: ~Copyable {
   var frames: FrameMaker
   /// Of the member that is read.
@@ -12,15 +13,19 @@ struct ContentWriter: ~Copyable {
   var origin = 0
   private let fresh: UnitIndex
   private let gapLimit: Int
+  private let gapDepth: Int
   private var gap: [(unit: Int, location: UnitLocation)] = []
   private var followsNew = false
 
-  /// - Parameter gapLimit: so many known units between new ones are taken along.
-  init(frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int) {
+  /// - Parameters:
+  ///   - gapLimit: so many known units between new ones are taken along,
+  ///   - gapDepth: of frames that are no deeper.
+  init(frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int, gapDepth: Int = 0) {
     self.frames = frames
     self.runs = runs
     self.fresh = fresh
     self.gapLimit = gapLimit
+    self.gapDepth = gapDepth
   }
 
   /// - Parameter reach: where what is known may be referred to.
@@ -34,7 +39,7 @@ struct ContentWriter: ~Copyable {
         try endGap()
         try runs.append(UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit))
       } else if let location = place(of: fingerprint, known, within: reach) {
-        if followsNew, gap.count < gapLimit {
+        if followsNew, gap.count < gapLimit, known.depth(at: location) <= gapDepth {
           gap.append((unit, location))
         } else {
           try endGap()

@@ -3,7 +3,7 @@ import Sealing
 /// Finds a place for nodes: where the same node lies in a pack already, else in the manifest while they are few,
 /// else in a pack of this push, where the next version finds them again.
 struct NodePlacer: ~Copyable {
-  /// New nodes beyond this many bytes go to a pack.
+  /// New nodes of one level, or of the pack table, go to a pack when they come to more bytes than this.
   private static let ridingLimit = 24 << 10
 
   private let encoders: WorkerPool<FrameEncoder>
@@ -18,7 +18,7 @@ struct NodePlacer: ~Copyable {
     self.fingerprints = fingerprints
   }
 
-  /// The places of `nodes`, in their order. No more of them than a frame holds are in memory.
+  /// The places of `nodes`, in their order. Of a lazy sequence no more than a frame holds are in memory.
   mutating func place(
     _ nodes: some Sequence<[UInt8]>, known: KnownPacks, packs: inout PackStream
   ) async throws -> [UnitLocation] {

@@ -3,7 +3,7 @@ import Storage
 
 /// Turns frames into sealed packs and stores them: each is opened again before it leaves, and holds what was put in.
 ///
-/// At most two packs are under way, so memory stays flat whatever the size of the database.
+/// At most two packs are under way; of those that have left there is where each frame came to lie, and what it costs.
 struct PackStream: ~Copyable {
   private static let underWay = 2
 

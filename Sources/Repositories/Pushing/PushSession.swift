@@ -184,7 +184,8 @@ package struct PushSession: ~Copyable {
       guard let attempt else {
         if try await newestIsSafe(present) { return try acknowledgeUnchanged(level, dryRun: dryRun) }
         newestIsWhole = false
-        try await prepareNextAttempt([], present, nextPackNumber: nextPackNumber)
+        partials = writer.partials.again()
+        try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: writer.packs.nextNumber)
         continue
       }
       if present.holds(attempt.packs), !present.condemns(attempt.manifest.name.digest) {
@@ -240,7 +241,11 @@ package struct PushSession: ~Copyable {
     try HighWaterMark(pushed: attempt.manifest.facts).write(chain, in: state)
     attempt.stale.write(of: chain, in: state)
     let packs = Set(attempt.packs.map(\.name))
-    for pack in own { UnitList.settle(of: pack, isBase: attempt.level == .middle && packs.contains(pack), in: state) }
+    let use: UnitList.Use = attempt.level == .middle ? .base : .reference
+    for pack in own { UnitList.settle(of: pack, for: packs.contains(pack) ? use : .none, in: state) }
+    for pack in known.entries.values.map(\.name) where !packs.contains(pack) {
+      UnitList.settle(of: pack, for: .none, in: state)
+    }
     journal.clear()
     DoubtedVersions.settle(doubted, of: chain, in: state)
     ManifestAttempt.clear(of: chain, in: state)

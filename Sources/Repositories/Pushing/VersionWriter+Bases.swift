@@ -28,13 +28,13 @@ extension VersionWriter {
     func chooser(_ base: BaseImage?) -> BaseChooser? {
       guard let base, base.pageSize == source.unitSize else { return nil }
       return BaseChooser(
-        base, known: known, depth: level.depthOfReferences, keepsPositions: draft.deltas.keepsPositions,
+        base, known: known, depth: level.depthOfBases, keepsPositions: draft.deltas.keepsPositions,
         fingerprinters: fingerprinters)
     }
     switch level {
     case .fresh, .anchor: return nil
     case .middle: return chooser(draft.deltas.anchor)
-    case .leaf:
+    case .shoot, .leaf:
       // A target that missed the middle version still has the anchor.
       if let middle = chooser(draft.deltas.middle), middle.baseIsKnown() { return middle }
       return chooser(draft.deltas.anchor)
@@ -45,7 +45,7 @@ extension VersionWriter {
   func companionBases() -> CompanionChooser? {
     guard let bases = draft.deltas.companions, draft.compressionLevel > 0 else { return nil }
     return CompanionChooser(
-      bases, known: known, depth: level.depthOfReferences, makesDeltas: level >= .middle,
+      bases, known: known, depth: level.depthOfBases, makesDeltas: level >= .middle,
       records: draft.deltas.recordsCompanions, fingerprinters: fingerprinters)
   }
 }

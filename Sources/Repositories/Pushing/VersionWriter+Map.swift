@@ -27,13 +27,22 @@ extension VersionWriter {
         let count = PageMap.nodes(units: members[index].units, level: Int(level))
         nodes[index] = Array(places.prefix(count))
         places = places.dropFirst(count)
+        // A root of another member would show at the next restore, and no sooner.
+        guard nodes[index].count == count else { throw Self.wrongMap() }
       }
+      guard places.isEmpty else { throw Self.wrongMap() }
     }
     let maps = zip(depths, nodes).map { depth, nodes in
       let root = nodes.first.map { Location(pack: $0.pack, frame: $0.frame, unit: $0.unit) }
       return ManifestBody.MapRoot(depth: depth, location: root ?? Location(pack: 0, frame: 0, unit: 0))
     }
     return (maps, Array(used))
+  }
+
+  private static func wrongMap() -> RepositoryError {
+    RepositoryError(
+      .damaged, "the map of a member came to another number of nodes than it has units for",
+      hint: "Nothing says that this version exists. This machine's memory or disk may be failing; push again.")
   }
 
   /// The pack table, in leaves cut by number so that a full leaf never changes again.

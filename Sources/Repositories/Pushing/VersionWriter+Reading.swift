@@ -25,7 +25,8 @@ extension VersionWriter {
     var content = ContentWriter(
       frames: FrameMaker(
         source.unitType, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
-      runs: runs, fresh: fresh, gapLimit: bases?.gapLimit ?? 0)
+      runs: runs, fresh: fresh, gapLimit: bases?.gapLimit ?? 0,
+      gapDepth: level.depthOfBases)
     if let growth = source.growth {
       return try await read(growing: source, growth, into: &content, runs, reach, onProgress: onProgress)
     }
@@ -104,12 +105,13 @@ extension VersionWriter {
   }
 
   private func samples(of source: MemberSource) -> SampleTable? {
-    source.unitType == .page ? draft.deltas.samples?.table : nil
+    source.unitType == .page && level < .shoot ? draft.deltas.samples?.table : nil
   }
 
   /// Whoever gave samples took them for the table of this draft.
   private func note(_ samples: [(tag: UInt32, unit: Int)]) {
-    for sample in samples { draft.deltas.samples?.table.insert(sample.tag, page: sample.unit) }
+    guard !samples.isEmpty, let table = draft.deltas.samples?.table else { return }
+    for sample in samples { table.insert(sample.tag, page: sample.unit) }
   }
 
   private func member(_ source: MemberSource, length: Int, imageDigest: Digest, sha256: Digest) -> Core.Member {

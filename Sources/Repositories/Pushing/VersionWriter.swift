@@ -79,6 +79,8 @@ struct VersionWriter: ~Copyable {
       repository, chain: draft.chain, state: state, firstNumber: nextPackNumber, dryRun: dryRun,
       keepsUnits: level == .middle, packLength: packLength, onStored: onPackStored)
     let level = Int32(draft.compressionLevel)
+    // A leaf that is too dear becomes a base. Without room for its samples it does not.
+    if self.level < .shoot { try? draft.deltas.samples?.begin() }
     encoders = WorkerPool { FrameEncoder(level: level) }
     fingerprinters = WorkerPool { [keys = repository.keys] in Fingerprinter(keys) }
   }

@@ -6,6 +6,9 @@ struct MapReader: Sendable {
   /// So many nodes are held at once.
   private static let batch = PageMap.childrenPerBranch
 
+  /// Their frames are decoded whole, so many at once.
+  private static let framesAtOnce = 32
+
   /// So many frames of nodes are kept: leaves of many small members lie in few frames, one batch after the other.
   private static let framesKept = 4
 
@@ -118,8 +121,25 @@ struct MapReader: Sendable {
     return count
   }
 
-  /// Reads nodes; each frame that holds some is fetched and decoded once, neighbours by one request.
+  /// Reads nodes, a few frames at a time: after many pushes nearly each may lie in another one.
   private func nodes(at locations: ArraySlice<Location>) async throws -> [[UInt8]] {
+    var nodes: [[UInt8]] = []
+    var start = locations.startIndex
+    while start < locations.endIndex {
+      var places: Set<FramePlace> = []
+      let end =
+        locations[start...].firstIndex { location in
+          places.insert(FramePlace(pack: location.pack, frame: location.frame))
+          return places.count > Self.framesAtOnce
+        } ?? locations.endIndex
+      nodes += try await fewNodes(at: locations[start..<end])
+      start = end
+    }
+    return nodes
+  }
+
+  /// Each frame that holds some is fetched and decoded once, neighbours by one request.
+  private func fewNodes(at locations: ArraySlice<Location>) async throws -> [[UInt8]] {
     let places = Set(locations.map { FramePlace(pack: $0.pack, frame: $0.frame) }).sorted()
     var found: [FramePlace: NodeFrame] = [:]
     for (place, frame) in kept.withLock({ $0 }) { found[place] = frame }

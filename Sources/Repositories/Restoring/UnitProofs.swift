@@ -52,18 +52,29 @@ final class UnitProofs: Sendable {
 
   /// Proves what no write has completed: blocks that stood there, and all of which too little was written.
   func proveRest(workers: Int) async throws {
-    let rest = missing.withLock { missing in (0..<missing.count).filter { missing[$0] != Self.proved } }
     let next = Locked(0)
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<min(workers, rest.count) {
+      for _ in 0..<workers {
         group.addTask {
-          while let block = rest.next(next) {
+          while let block = self.unproved(from: next) {
             try Task.checkCancellation()
             try self.prove(block)
           }
         }
       }
       try await group.waitForAll()
+    }
+  }
+
+  /// The block that is to be proved next, at the counter or behind it.
+  private func unproved(from counter: Locked<Int>) -> Int? {
+    counter.withLock { block in
+      missing.withLock { missing in
+        while block < missing.count, missing[block] == Self.proved { block += 1 }
+        guard block < missing.count else { return nil }
+        defer { block += 1 }
+        return block
+      }
     }
   }
 

@@ -4,7 +4,7 @@ import Storage
 /// Fetches the content of a version, wave by wave: the frames that are wanted next and those they rest on by a few
 /// parallel ranged requests, decoded on all cores while the next wave is fetched, each unit put straight to its place and proved there.
 ///
-/// Memory is bounded, whatever the version's size: what grows with it lives in nameless files.
+/// Memory hardly grows with the version: what there is of each page or frame lives in nameless files.
 package struct VersionReader: Sendable {
   package let manifest: StoredManifest
   package let core: Core

@@ -1,0 +1,59 @@
+import Repositories
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// What a small change costs does not depend on how much changed before it.
+@Suite struct SmallAfterGreatTests {
+  /// Rows in order, and an index in random order.
+  private func orders(_ road: Road, method: DatabaseSource.Method) throws -> DatabaseSource {
+    let path = road.scratch.file("orders.db")
+    try SQLite.run(
+      "create table t(id integer primary key, body text, tag integer); create index by_tag on t(tag)", on: path)
+    try SQLite.run(
+      "with n(i) as (select 1 union all select i + 1 from n where i < 40000) insert into t(body, tag) select hex(randomblob(20)), abs(random()) % 100000 from n",
+      on: path)
+    return DatabaseSource(name: "orders", path: path, method: method)
+  }
+
+  /// Puts other text in the place of some, as long as that was.
+  private func change(_ database: DatabaseSource, _ rows: String) throws {
+    try SQLite.run("update t set body = hex(randomblob(20)) where \(rows)", on: database.path)
+  }
+
+  /// What a push stores, its manifest aside.
+  private func push(_ database: DatabaseSource, _ road: Road) async throws -> Int {
+    let pushed = try await Push(road.world).run(Push.Request(database: database, targets: [road.target])).pushed
+    return try #require(pushed.first).version.bytesNew
+  }
+
+  private func record(of database: DatabaseSource, _ road: Road) throws -> BaseRecord? {
+    let folder = BaseFolder.path(of: database, host: "host", road.world)
+    return BaseRecord(json: try fileBytes("\(folder)/record.json"))
+  }
+
+  /// A leaf stores the great change; the next one refers to that, by the list of its units that was kept.
+  @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
+  func `one row after a great change`(method: DatabaseSource.Method) async throws {
+    let road = try await Road()
+    let database = try orders(road, method: method)
+    _ = try await push(database, road)
+    try change(database, "id < 2000")
+    let middle = try await push(database, road)
+    try change(database, "id between 10000 and 25000")
+    let great = try await push(database, road)
+    try #require(great > 200_000, "no great change")
+    for id in 2...4 {
+      try change(database, "id = \(id)")
+      #expect(try await push(database, road) < 64 << 10)
+    }
+    let kept = try record(of: database, road)?.middle?.cost ?? 0
+    #expect(kept >= middle && kept < great, "another one became the middle")
+    let restored = road.scratch.file("restored")
+    _ = try await Pull(road.world).run(.latest(database: nil), from: road.target, to: .file(restored))
+    let dump = try await Child.run(["sqlite3", restored, ".dump"])
+    let expected = try await Child.run(["sqlite3", database.path, ".dump"])
+    #expect(dump.isSuccess && dump.output == expected.output)
+  }
+}
