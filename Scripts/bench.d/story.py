@@ -96,7 +96,7 @@ class Story:
         # The kernel's count was not there, or not of all connections.
         if cell["ok"] and (error := uncounted(cell["sent"], cell["stored"] - stored, cell["requests"])):
             cell |= {"ok": False, "error": error}
-        if os.path.exists(f"{self.bench.out}/disturbed"):
+        if self.is_disturbed:
             cell["disturbed"] = True
         if self.tool.hides:
             del cell["disk"], cell["kept"]
@@ -114,15 +114,21 @@ class Story:
         print(f"{self.kind:7}{self.size:>5}  run {self.run}  {self.tool.name:24}{what:18}{said}", flush=True)
         return cell["ok"]
 
+    @property
+    def is_disturbed(self):
+        return os.path.exists(f"{self.bench.out}/disturbed")
+
     def wait_while_paused(self):
         """As long as there is a file `pause` beside the results: somebody else needs the machine."""
         while os.path.exists(f"{self.bench.out}/pause"):
             time.sleep(1)
 
     def wait_while_busy(self):
-        """The load is a mean over the last minute: what a tool with many threads has left of it is not of the next one."""
+        """The load is a mean over the last minute: what a tool with many threads has left of it is not of the next one.
+        Where somebody else works beside it times do not count anyway.
+        """
         given_up = time.monotonic() + PATIENCE
-        while os.getloadavg()[0] > BUSY and time.monotonic() < given_up:
+        while not self.is_disturbed and os.getloadavg()[0] > BUSY and time.monotonic() < given_up:
             time.sleep(1)
 
     def pause(self):
