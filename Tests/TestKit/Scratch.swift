@@ -6,7 +6,7 @@ package final class Scratch: Sendable {
   package let path: String
 
   package init() throws {
-    path = "\(Self.place)/sealift-test-\(UUID().uuidString)"
+    path = "\(Self.place)/\(Self.prefix)\(getpid())-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
@@ -20,8 +20,20 @@ package final class Scratch: Sendable {
   /// disk makes that three times as much; where everything is tried, it is tried on one.
   static let place: String = {
     if let chosen = Environment.value("TMPDIR") { return chosen }
-    return !Environment.isWhole && hasRoom("/dev/shm") ? "/dev/shm" : "/tmp"
+    guard !Environment.isWhole else { return "/tmp" }
+    sweep("/dev/shm")
+    return hasRoom("/dev/shm") ? "/dev/shm" : "/tmp"
   }()
+
+  private static let prefix = "sealift-test-"
+
+  /// Removes what runs that were killed have left in memory: nobody else would, and the next ones would find no room.
+  private static func sweep(_ folder: String) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasPrefix(prefix) {
+      guard let process = pid_t(name.dropFirst(prefix.utf8.count).prefix { $0 != "-" }) else { continue }
+      if kill(process, 0) != 0, errno == ESRCH { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+    }
+  }
 
   /// For all of them at once, with half as much to spare.
   private static func hasRoom(_ folder: String) -> Bool {
