@@ -76,7 +76,7 @@ import Testing
   func `a copy is moved to another file system`() async throws {
     try bench.makeDatabase()
     let copy = try await Snapshot.take(of: .file(bench.database), in: bench.folder)
-    let shelf = "/dev/shm/sealift-test-\(UUID().uuidString)"
+    let shelf = "/dev/shm/sealift-shelf-\(UUID().uuidString)"
     mkdir(shelf, 0o700)
     defer { try? removeFile(shelf) }
     let bytes = try fileBytes(copy.path)
