@@ -128,6 +128,18 @@ import Testing
     #expect(after(record, .middle, cost: 100)?.leastLeafCost == nil)
   }
 
+  @Test func `what stores next to nothing does not pay for a base`() {
+    // While none is due nothing is asked.
+    #expect(record()?.leafUpTo(for: Self.length) == nil)
+    let due = after(after(record(), .leaf, cost: 10), .leaf, cost: 110)
+    #expect(due?.level(for: Self.length) == .middle && due?.leafUpTo(for: Self.length) == 10_000 / 64)
+    let another = after(record(), .middle, cost: 1100)
+    #expect(another?.level(for: Self.length) == .anchor && another?.leafUpTo(for: Self.length) == 10_000 / 64)
+    // A leaf decodes what the version before it does, and a little more.
+    #expect(after(due, .leaf, cost: 1, decoded: 29_375)?.leafUpTo(for: Self.length) != nil)
+    #expect(after(due, .leaf, cost: 1, decoded: 29_376)?.leafUpTo(for: Self.length) == nil)
+  }
+
   @Test func `a small database needs what it likes`() {
     let length = 1_000_000
     let middle = after(after(nil, .anchor, cost: 500_000, length: length), .middle, cost: 1000, length: length)

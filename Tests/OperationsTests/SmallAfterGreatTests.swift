@@ -56,4 +56,21 @@ import Testing
     let expected = try await Child.run(["sqlite3", database.path, ".dump"])
     #expect(dump.isSuccess && dump.output == expected.output)
   }
+  /// Sooner or later a new middle is due, and after that a new anchor: that is for the next great change to pay.
+  @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
+  func `one row after each of many changes`(method: DatabaseSource.Method) async throws {
+    let road = try await Road()
+    let database = try orders(road, method: method)
+    let first = try await push(database, road)
+    var greatest = 0
+    var middles: Set<Int> = []
+    for turn in 0..<12 {
+      try change(database, "id / 10000 = \(turn % 4) and id % 3 = \(turn % 3)")
+      greatest = max(greatest, try await push(database, road))
+      if let middle = try record(of: database, road)?.middle { middles.insert(middle.cost) }
+      try change(database, "id = \(turn + 1)")
+      #expect(try await push(database, road) < 64 << 10, "change \(turn)")
+    }
+    #expect(middles.count > 1 && greatest > 64 << 10 && greatest <= first * 3 / 2)
+  }
 }

@@ -63,16 +63,16 @@ final class BaseFolder {
     let length = snapshot.pageSize * snapshot.pageCount
     // Asked for also where this version makes no base: what was kept under a higher limit goes.
     room = findRoom(for: snapshot, dryRun)
-    var level = DeltaLevel.anchor
+    var plan = DeltaPlan(level: .anchor, keepsPositions: snapshot.method == .pages)
     if !anew, let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
-      level = record.level(for: length)
+      plan.level = record.level(for: length)
+      plan.leafUpTo = record.leafUpTo(for: length)
     }
-    var plan = DeltaPlan(level: level, keepsPositions: snapshot.method == .pages)
     plan.companions = companions?.bases
-    if level > .anchor {
+    if plan.level > .anchor || plan.leafUpTo != nil {
       if room >= .anchor { plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path) }
       if room >= .both { plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path) }
-      if plan.anchor == nil { plan.level = .anchor }
+      if plan.anchor == nil { (plan.level, plan.leafUpTo) = (.anchor, nil) }
     }
     if room > .none { plan.samples = samples(for: plan.level, snapshot) }
     // An anchor that will not be kept serves nobody: what is there is referenced, as without bases.

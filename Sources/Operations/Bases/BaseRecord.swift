@@ -49,6 +49,14 @@ struct BaseRecord: Codable, Equatable, Sendable {
     return (latestDecoded ?? 0) + (expectedGrowth ?? 0) <= 3 * length ? .leaf : .shoot
   }
 
+  /// Where a base or a shoot is due: up to how many bytes of new pages a version of this length is a leaf all the same.
+  /// What costs next to nothing as a leaf does not pay for those, and the next great change will. `nil` where it would
+  /// decode too much.
+  func leafUpTo(for length: Int) -> Int? {
+    guard level(for: length) < .leaf, let latestDecoded, latestDecoded + length / 16 <= 3 * length else { return nil }
+    return length / 64
+  }
+
   /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
   /// of them mostly hold some whole frame that it refers to.
   private func needs(ofMiddleAfter middle: Base) -> VersionNeeds? {

@@ -46,6 +46,9 @@ package enum DeltaLevel: Int, Sendable, Comparable {
 /// The bases at hand for a push of a database, and what is to be made of it.
 package struct DeltaPlan: Sendable {
   package var level: DeltaLevel
+  /// It is tried as a leaf first, and is one if it has no more bytes of new pages than this: what the level asks for is due,
+  /// but so little does not pay for it.
+  package var leafUpTo: Int?
   package var anchor: BaseImage?
   package var middle: BaseImage?
   /// Pages are where they were, mostly: the snapshot is a copy page by page.

@@ -16,6 +16,8 @@ struct ContentWriter: ~Copyable {
   private let gapDepth: Int
   private var gap: [(unit: Int, location: UnitLocation)] = []
   private var followsNew = false
+  /// How many units were found nowhere.
+  private(set) var newUnits = 0
 
   /// - Parameters:
   ///   - gapLimit: so many known units between new ones are taken along,
@@ -49,6 +51,7 @@ struct ContentWriter: ~Copyable {
         for member in gap { try addNew(block, member.unit) }
         gap = []
         try addNew(block, unit)
+        newUnits += 1
         followsNew = true
       }
     }

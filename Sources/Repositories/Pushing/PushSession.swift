@@ -135,7 +135,7 @@ package struct PushSession: ~Copyable {
     var partials = PartialManifests(
       policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0, after: listedByPartials)
     var draft = draft
-    var level = draft.deltas.level
+    var level = draft.deltas.leafUpTo == nil ? draft.deltas.level : .leaf
     var reusesLeftovers = true
     // By this push, in attempts that came to nothing.
     var carried: Set<Digest> = []
@@ -161,7 +161,10 @@ package struct PushSession: ~Copyable {
         attempt = try await writer.write(
           after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
       } catch is VersionWriter.TooDear {
-        if let below = level.below {
+        if draft.deltas.leafUpTo != nil {
+          level = draft.deltas.level
+          draft.deltas.leafUpTo = nil
+        } else if let below = level.below {
           level = below
         } else if resumed.contains(where: { !carried.contains($0.name) }) {
           // What earlier pushes left is in the way: other content, a little of each pack.

@@ -37,6 +37,7 @@ extension VersionWriter {
       plain.update(block.bytes)
       image.update(block.fingerprintBytes)
       try await add(block, to: &content, within: reach, onProgress: onProgress)
+      try demandLeaf(content, unitSize: source.unitSize)
     }
     try await endFrames(of: &content)
     let member = member(source, length: source.length, imageDigest: image.finish(), sha256: plain.finish())
@@ -57,6 +58,7 @@ extension VersionWriter {
     while let block = try await blocks.next() {
       try first.add(block)
       try await add(block, to: &content, within: reach, onProgress: onProgress)
+      try demandLeaf(content, unitSize: source.unitSize)
     }
     let second = try await withTaskCancellationHandler {
       try await reading.value
@@ -93,6 +95,11 @@ extension VersionWriter {
     try await takeFrames(of: &content)
     try await noteStored()
     onProgress(block.first * block.unitSize + block.bytes.count)
+  }
+
+  /// - Throws: `TooDear` when it is a leaf only as long as it is small, and is not any more.
+  private func demandLeaf(_ content: borrowing ContentWriter, unitSize: Int) throws(TooDear) {
+    if let most = draft.deltas.leafUpTo, content.newUnits * unitSize > most { throw TooDear() }
   }
 
   private mutating func takeFrames(of content: inout ContentWriter) async throws {

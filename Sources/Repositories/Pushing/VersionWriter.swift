@@ -21,7 +21,7 @@ struct VersionWriter: ~Copyable {
     let needs: VersionNeeds
   }
 
-  /// Restoring this version would cost too much: it must rest on less.
+  /// Restoring this version would cost too much, or it stores more than a small leaf may: it must rest on less.
   struct TooDear: Error {}
 
   /// The version has not turned out to be the one that is to be written anew. Nothing names what was written.
