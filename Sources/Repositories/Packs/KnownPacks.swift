@@ -157,6 +157,11 @@ struct KnownPacks: Sendable {
     return lengths
   }
 
+  /// The numbers of packs with deltas on deltas.
+  func packsOfLeaves() -> Set<UInt32> {
+    Set(frames.lazy.filter { (2..<Self.unknownDepth).contains($0.depth) }.map(\.pack))
+  }
+
   func bases(of ordinal: UInt32) -> ArraySlice<UInt32> { baseFrames[frames[Int(ordinal)].bases] }
 
   func contains(_ name: Digest) -> Bool { numbers[name] != nil }
