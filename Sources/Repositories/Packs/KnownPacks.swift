@@ -24,6 +24,7 @@ struct KnownPacks: Sendable {
   /// The ordinal of each pack's first frame.
   private var firstFrame: [UInt32: Int] = [:]
   private var numbers: [Digest: UInt32] = [:]
+  private var stale: Set<UInt32> = []
   private let units: UnitIndex
   /// The ordinal of the first frame that no version needs yet: such packs come last.
   private var firstLeftover = Int.max
@@ -45,7 +46,7 @@ struct KnownPacks: Sendable {
   /// - Parameters:
   ///   - list: the fingerprints of the units of its delta frames, if this machine kept them; proved here by the
   ///     frame ids, which are authentic.
-  ///   - isStale: its pages and blocks are not to be found again.
+  ///   - isStale: its pages and blocks are not to be found again; those in deltas on deltas are, see `isStale(_:)`.
   ///   - isLeftover: no version needs it yet.
   mutating func add(
     _ entry: PackEntry, _ directory: Directory, unitsOfDeltas list: [UInt8]?, isStale: Bool = false,
@@ -55,6 +56,7 @@ struct KnownPacks: Sendable {
     entries[entry.number] = entry
     numbers[entry.name] = entry.number
     firstFrame[entry.number] = frames.count
+    if isStale { stale.insert(entry.number) }
     if isLeftover { firstLeftover = min(firstLeftover, frames.count) }
     var listed = 0
     for (index, record) in directory.frames.enumerated() {
@@ -67,7 +69,7 @@ struct KnownPacks: Sendable {
         listed += 16 * record.unitLengths.count
       }
       // Nothing can refer to a frame that rests on what is not known here.
-      if isStale && record.type != .node || frame.depth == Self.unknownDepth { continue }
+      if isStale && record.type != .node && frame.depth < 2 || frame.depth == Self.unknownDepth { continue }
       for (unit, fingerprint) in fingerprints.enumerated() {
         let place = UnitIndex.Place(frame: ordinal, unit: UInt16(unit))
         try units.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
@@ -147,6 +149,9 @@ struct KnownPacks: Sendable {
     firstFrame[location.pack].map { UInt32($0) + location.frame }
   }
 
+  /// What lies there should be stored anew, by whoever stores enough to pay for that.
+  func isStale(_ location: UnitLocation) -> Bool { stale.contains(location.pack) }
+
   /// How many deltas lie below each other there.
   func depth(at location: UnitLocation) -> Int { frame(at: location).map { Int(frames[Int($0)].depth) } ?? 0 }
 
@@ -155,11 +160,6 @@ struct KnownPacks: Sendable {
     var lengths: [UInt32: Int] = [:]
     for frame in frames where frame.type != .node { lengths[frame.pack, default: 0] += Int(frame.plaintextLength) }
     return lengths
-  }
-
-  /// The numbers of packs with deltas on deltas.
-  func packsOfLeaves() -> Set<UInt32> {
-    Set(frames.lazy.filter { (2..<Self.unknownDepth).contains($0.depth) }.map(\.pack))
   }
 
   func bases(of ordinal: UInt32) -> ArraySlice<UInt32> { baseFrames[frames[Int(ordinal)].bases] }

@@ -11,13 +11,20 @@ struct ContentWriter: ~Copyable {
   var runs: RunList
   /// The number of its first unit, where units of several members are counted through.
   var origin = 0
+  /// So many units may be moved where nothing is new.
+  private static let movedAnyway = 16
+
   private let fresh: UnitIndex
   private let gapLimit: Int
   private let gapDepth: Int
   private var gap: [(unit: Int, location: UnitLocation)] = []
   private var followsNew = false
+  /// Units that were stored, what was taken along not counted.
+  private var stored = 0
+  /// Those of them that lay where hardly anything is needed any more.
+  private var moved = 0
   /// How many units were found nowhere.
-  private(set) var newUnits = 0
+  var newUnits: Int { stored - moved }
 
   /// - Parameters:
   ///   - gapLimit: so many known units between new ones are taken along,
@@ -40,7 +47,7 @@ struct ContentWriter: ~Copyable {
       } else if let place = fresh[fingerprint] {
         try endGap()
         try runs.append(UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit))
-      } else if let location = place(of: fingerprint, known, within: reach) {
+      } else if let location = place(of: fingerprint, known, within: reach), !isToBeMoved(location, known) {
         if followsNew, gap.count < gapLimit, known.depth(at: location) <= gapDepth {
           gap.append((unit, location))
         } else {
@@ -48,15 +55,22 @@ struct ContentWriter: ~Copyable {
           try runs.append(location)
         }
       } else {
+        stored += 1
         for member in gap { try addNew(block, member.unit) }
         gap = []
         try addNew(block, unit)
-        newUnits += 1
         followsNew = true
       }
     }
     // What a gap holds lies in this block, which goes now.
     try endGap()
+  }
+
+  /// What leaves have left is cleaned up as content comes that pays for it: one row after them does not.
+  private mutating func isToBeMoved(_ location: UnitLocation, _ known: KnownPacks) -> Bool {
+    guard known.isStale(location), moved < newUnits + Self.movedAnyway else { return false }
+    moved += 1
+    return true
   }
 
   private func place(of fingerprint: Fingerprint, _ known: KnownPacks, within reach: Reach) -> UnitLocation? {

@@ -19,9 +19,7 @@ struct StalePacks: Sendable {
   init(after cost: RestoreCost, _ table: [PackEntry], _ known: KnownPacks) {
     var names: Set<Digest> = []
     let held = known.contentLengths()
-    // What leaves have stored the next shoot stores anew, all of it: a small leaf after a great one must not pay for that.
-    let ofLeaves = known.packsOfLeaves()
-    for (number, live) in cost.live where !ofLeaves.contains(number) {
+    for (number, live) in cost.live {
       if let entry = known.entries[number], live * 4 < held[number] ?? 0 { names.insert(entry.name) }
     }
     names.formUnion(Self.scattered(table) { cost.live[$0] != nil }.map(\.name))
