@@ -131,6 +131,7 @@ import Testing
   @Test func `what stores next to nothing does not pay for a base`() {
     // While none is due nothing is asked.
     #expect(record()?.leafUpTo(for: Self.length) == nil)
+    #expect(record(middle: false)?.leafUpTo(for: Self.length) == nil)
     let due = after(after(record(), .leaf, cost: 10), .leaf, cost: 110)
     #expect(due?.level(for: Self.length) == .middle && due?.leafUpTo(for: Self.length) == 10_000 / 64)
     let another = after(record(), .middle, cost: 1100)

@@ -188,6 +188,17 @@ import Testing
     #expect(small.manifest.body.bytesDecoded <= 3 * UInt64(line.images[2].bytes.count))
   }
 
+  /// What is left after the last whole pack, however little, must not ride: all of it would be stored once more.
+  @Test(arguments: [(8 << 20) + 8192, 8192]) func `a middle of a pack and a little more is a base`(length: Int)
+    async throws
+  {
+    let home = try await Home()
+    let image = home.noise(length, seed: 1)
+    let result = try await home.push(image, deltas: DeltaPlan(level: .middle))
+    #expect(result.level == .middle && result.canBeBase == (length > 8192))
+    #expect(try await home.read(result.manifest) == image)
+  }
+
   /// A leaf would decode the anchor, which is half as long again, the middle, and itself.
   @Test func `what becomes a middle because a leaf would be too dear is a base as any middle is`() async throws {
     let line = try await Line(rows: 40_000)

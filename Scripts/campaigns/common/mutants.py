@@ -755,6 +755,8 @@ MUTANTS = [
            "guard level == .shoot else", "guard !MUTANT, level == .shoot else", (r"OperationsTests\.BaseRecord", "OperationsTests")),
     mutant("what was in vain is tried again at once", "Operations/Bases/BaseRecord.swift",
            "case .shoot where planned == .leaf:", "case .shoot where !MUTANT && planned == .leaf:", (r"OperationsTests\.BaseRecord", "OperationsTests")),
+    mutant("a little rides behind a great middle", "Repositories/Pushing/VersionWriter.swift",
+           "packs.hasClosed ? 0", "!MUTANT && packs.hasClosed ? 0", (r"RepositoriesTests\.DeltaWriting", "RepositoriesTests")),
     mutant("one row pays for a base", "Operations/Bases/BaseFolder.swift",
            "plan.leafUpTo = record.leafUpTo(for: length)", "plan.leafUpTo = MUTANT ? nil : record.leafUpTo(for: length)", (r"OperationsTests\.SmallAfterGreat", "OperationsTests")),
     mutant("a great change is a leaf though a base is due", "Repositories/Pushing/VersionWriter+Reading.swift",

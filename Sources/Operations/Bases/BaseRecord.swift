@@ -51,9 +51,11 @@ struct BaseRecord: Codable, Equatable, Sendable {
 
   /// Where a base or a shoot is due: up to how many bytes of new pages a version of this length is a leaf all the same.
   /// What costs next to nothing as a leaf does not pay for those, and the next great change will. `nil` where it would
-  /// decode too much.
+  /// decode too much; and for the first middle on an anchor, which costs no more than a leaf would.
   func leafUpTo(for length: Int) -> Int? {
-    guard level(for: length) < .leaf, let latestDecoded, latestDecoded + length / 16 <= 3 * length else { return nil }
+    guard level(for: length) < .leaf, firstMiddleCost != nil, let latestDecoded,
+      latestDecoded + length / 16 <= 3 * length
+    else { return nil }
     return length / 64
   }
 

@@ -51,6 +51,9 @@ struct PackStream: ~Copyable {
 
   deinit { for task in queue { task.cancel() } }
 
+  /// A pack of this push is on its way, or there.
+  var hasClosed: Bool { placed.first.map { $0.pack != nextNumber } ?? false }
+
   /// Sealed bytes gathered for the pack that is open.
   var pendingLength: Int { openLength }
 

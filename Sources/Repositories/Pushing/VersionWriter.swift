@@ -177,9 +177,10 @@ struct VersionWriter: ~Copyable {
     }
   }
 
-  /// What is left of the content becomes a pack, or rides when it is small. What is to be a base must lie in packs.
+  /// What is left of the content becomes a pack, or rides when it is small. What is to be a base must lie in packs: of a
+  /// middle only that rides which is hardly more than nothing, and makes no base.
   private mutating func endContent() async throws -> [MadeFrame] {
-    let limit = level == .middle ? Self.riderLimit / 4 : Self.riderLimit
+    let limit = level != .middle ? Self.riderLimit : packs.hasClosed ? 0 : Self.riderLimit / 4
     if packs.pendingLength < limit, draft.deltas.companions?.hasNewBases != true { return packs.takeRiders() }
     try await packs.close()
     return []
