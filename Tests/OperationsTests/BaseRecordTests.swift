@@ -134,6 +134,8 @@ import Testing
     #expect(record(middle: false)?.leafUpTo(for: Self.length) == nil)
     let due = after(after(record(), .leaf, cost: 10), .leaf, cost: 110)
     #expect(due?.level(for: Self.length) == .middle && due?.leafUpTo(for: Self.length) == 10_000 / 64)
+    // A pack would be stored of more, perhaps in vain.
+    #expect(due?.leafUpTo(for: 1 << 40) == 4 << 20)
     let another = after(record(), .middle, cost: 1100)
     #expect(another?.level(for: Self.length) == .anchor && another?.leafUpTo(for: Self.length) == 10_000 / 64)
     // A leaf decodes what the version before it does, and a little more.

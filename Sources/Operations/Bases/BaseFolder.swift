@@ -76,7 +76,7 @@ final class BaseFolder {
     }
     if room > .none { plan.samples = samples(for: plan.level, snapshot) }
     // An anchor that will not be kept serves nobody: what is there is referenced, as without bases.
-    if plan.level == .anchor, plan.samples == nil, !anew { plan.level = .leaf }
+    if plan.level == .anchor, plan.samples == nil, !anew { (plan.level, plan.leafUpTo) = (.leaf, nil) }
     return plan
   }
 

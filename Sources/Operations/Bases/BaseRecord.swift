@@ -56,8 +56,11 @@ struct BaseRecord: Codable, Equatable, Sendable {
     guard level(for: length) < .leaf, firstMiddleCost != nil, let latestDecoded,
       latestDecoded + length / 16 <= 3 * length
     else { return nil }
-    return length / 64
+    return min(length / 64, Self.mostOfSmallLeaf)
   }
+
+  /// In bytes of pages: less than a pack, so that nothing is stored of a leaf that turns out to be no small one.
+  private static let mostOfSmallLeaf = 4 << 20
 
   /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
   /// of them mostly hold some whole frame that it refers to.
@@ -70,7 +73,7 @@ struct BaseRecord: Codable, Equatable, Sendable {
 
   /// Takes note of a version.
   /// - Parameters:
-  ///   - planned: the level that was tried first.
+  ///   - planned: the level that it was to have; by default the one that it has.
   ///   - isKept: it is a base from now on: with its image, or, where a middle version's has no room, by its units alone.
   static func after(
     _ before: BaseRecord?, _ level: DeltaLevel, planned: DeltaLevel? = nil, _ base: Base, needs: VersionNeeds?,
