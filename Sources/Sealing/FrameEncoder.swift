@@ -4,9 +4,10 @@ import CZstd
 package final class FrameEncoder {
   /// Less than this level finds too little in a prefix.
   private static let leastDeltaLevel: Int32 = 3
-  /// A delta that is not small at first is worth a harder look.
-  private static let hardDeltaLevel: Int32 = 6
-  /// Levels above the last are slow, most of all where there is nothing to find: a quick look comes first, and may suffice.
+  /// In the form of cells a delta is worth a harder look: those of rows that have moved are found by short matches.
+  private static let cellDeltaLevel: Int32 = 6
+  /// Levels above `cellDeltaLevel` are slow, most of all where there is nothing to find: a quick look comes first, and may
+  /// suffice.
   private static let quickLevel: Int32 = 3
 
   /// `nil` without memory for it: told when a frame needs it.
@@ -115,7 +116,7 @@ package final class FrameEncoder {
     return (inCells ? .cells : .zstd, Array(output[..<count]))
   }
 
-  private var isSlow: Bool { level > Self.hardDeltaLevel }
+  private var isSlow: Bool { level > Self.cellDeltaLevel }
 
   /// A quick look saved less than a sixteenth: a hard one would find hardly more.
   private static func isNearlyNoise(_ count: Int, of length: Int) -> Bool { count > length - length / 16 }
@@ -126,39 +127,34 @@ package final class FrameEncoder {
     _ type: UnitType, _ units: UnsafeRawBufferPointer, _ lengths: UnitLengths, _ prefix: UnsafeRawBufferPointer,
     isInPlace: Bool
   ) throws(SealError) -> Coded {
-    let first = max(level, Self.leastDeltaLevel)
     let answer: PagesInPlace.Answer =
       isInPlace || type != .page ? .most : inPlace.look(units, prefix, pageSize: lengths[0])
     var plain: Coded?
     if answer == .most {
-      let coded = try compressPlain(units, first, prefix)
+      let coded = try compressPlain(units, prefix)
       if coded.payload.count <= units.count / (isInPlace ? 16 : 64) { return coded }
       plain = coded
     }
     guard takeApart(type, units, lengths) else {
       if let plain { return plain }
-      return try compressPlain(units, first, prefix)
+      return try compressPlain(units, prefix)
     }
     prefixForm.encode(prefix, pageSize: lengths[0])
-    let count = try compress(form.form, .delta(first), prefix: prefixForm.form)
+    let count = try compress(form.form, .delta(max(level, Self.cellDeltaLevel)), prefix: prefixForm.form)
     if let plain, plain.payload.count <= count { return plain }
-    var best: Coded = (.cellsWithPrefix, Array(output[..<count]))
-    guard count > units.count / 32 else { return best }
-    if first < Self.hardDeltaLevel {
-      let harder = try compress(form.form, .delta(Self.hardDeltaLevel), prefix: prefixForm.form)
-      if harder < best.payload.count { best.payload = Array(output[..<harder]) }
-    }
-    if answer == .some {
-      let plain = try compressPlain(units, first, prefix)
+    let best: Coded = (.cellsWithPrefix, Array(output[..<count]))
+    if answer == .some, count > units.count / 32 {
+      let plain = try compressPlain(units, prefix)
       if plain.payload.count < best.payload.count { return plain }
     }
     return best
   }
 
   private func compressPlain(
-    _ units: UnsafeRawBufferPointer, _ level: Int32, _ prefix: UnsafeRawBufferPointer
+    _ units: UnsafeRawBufferPointer, _ prefix: UnsafeRawBufferPointer
   ) throws(SealError) -> Coded {
-    (.zstdWithPrefix, Array(output[..<(try compress(units, .delta(level), prefix: prefix))]))
+    let count = try compress(units, .delta(max(level, Self.leastDeltaLevel)), prefix: prefix)
+    return (.zstdWithPrefix, Array(output[..<count]))
   }
 
   /// Pages in the form of cells, when most of them are b-tree pages.

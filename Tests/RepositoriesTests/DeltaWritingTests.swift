@@ -79,13 +79,13 @@ import Testing
 
   /// Leaves do not rest on each other, but what one has stored the next one finds, as long as the version between needs it.
   @Test func `a leaf refers to what the leaf before it has stored, another middle does not`() async throws {
-    let line = try await Line(rows: 20_000)
+    let line = try await Line(rows: 30_000)
     _ = try await line.push(.anchor)
     try line.update(seed: 1)
-    _ = try await line.push(.middle)
+    let refined = try await line.push(.middle)
     try line.replaceNotes()
     let great = try await line.push(.leaf)
-    try #require(great.bytesNew > 64 << 10, "it rides in its manifest")
+    try #require(refined.bytesNew > 0 && great.bytesNew > 0, "one rides in its manifest")
     let pack = try #require(try await line.packs(of: great).max())
     // Pages that changed, with others between them: those are not stored along with them.
     try line.database.run(
