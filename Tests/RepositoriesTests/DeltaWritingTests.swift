@@ -112,6 +112,22 @@ import Testing
     for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
   }
 
+  /// A middle is due, and what is to become one is all there: to the push that goes on nothing of it is new.
+  @Test(arguments: [false, true]) func `a great change does not become a small one by being cut`(isCut: Bool)
+    async throws
+  {
+    let line = try await Line(rows: 20_000)
+    _ = try await line.push(.anchor)
+    try line.update(seed: 1)
+    _ = try await line.push(.middle)
+    try line.replaceNotes()
+    if isCut { try await line.pushCut(.middle) }
+    #expect(try await line.push(.middle, leafUpTo: 8192).level == .middle)
+    try line.database.run("UPDATE orders SET updated = updated + 5 WHERE id = 78")
+    #expect(try await line.push(.middle, leafUpTo: 128 << 10).level == .leaf)
+    for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
+  }
+
   @Test(arguments: 0..<8) func `a base that rotted is passed over`(seed: UInt64) async throws {
     let line = try await Line()
     _ = try await line.push(.anchor)
@@ -369,9 +385,10 @@ private final class Line {
     bases[level].flatMap { BaseImage(at: $0, pageSize: 4096, in: scratch.path) }
   }
 
-  func push(_ level: DeltaLevel) async throws -> PushSession.Result {
+  func push(_ level: DeltaLevel, leafUpTo: Int? = nil) async throws -> PushSession.Result {
     let image = try vacuumed()
-    let plan = try plan(level, image)
+    var plan = try plan(level, image)
+    plan.leafUpTo = leafUpTo
     let result = try await home.push(image, deltas: plan)
     images.append((image, result.manifest))
     if let samples = plan.samples, samples.haveBegun {

@@ -73,4 +73,16 @@ import Testing
     try add(2, frames: [[7, 1]], isStale: true)
     #expect(place(of: 1, behind: at(2, 0, 0)) == nil)
   }
+
+  /// What lies there nothing is to rest on; it may still be referred to, until it is stored anew.
+  @Test mutating func `a place in a pack that is hardly of use any more counts only as long as there is no other`()
+    throws
+  {
+    try add(2, frames: [[7, 8]], isStale: true)
+    #expect(known.place(of: fingerprint(7)) == at(2, 0, 0) && known.ordinal(of: fingerprint(7), depth: 2) == nil)
+    try add(3, frames: [[9, 7]])
+    #expect(known.place(of: fingerprint(7)) == at(3, 0, 1) && known.ordinal(of: fingerprint(7), depth: 0) != nil)
+    try add(4, frames: [[7]], isStale: true)
+    #expect(known.place(of: fingerprint(7)) == at(3, 0, 1))
+  }
 }

@@ -47,6 +47,23 @@ import Testing
     #expect(number > 4)
   }
 
+  /// What lies in a delta frame is told by a list that this machine kept, for good or for the next push.
+  @Test(arguments: [UnitList.name, UnitList.passingName]) func `what a lost delta held is known by its list`(
+    name: @Sendable (Digest) -> String
+  ) async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let (old, new) = (home.noise(4096, seed: 1), home.noise(4096, seed: 2))
+    try await made.pack([made.raw([old])])
+    let delta = made.delta([new], on: [BaseRun(pack: 0, frame: 0, firstUnit: 0, count: 1)], prefix: old)
+    let entry = try await made.pack([delta], basePacks: [made.packs[0].name])
+    made.place(pack: 2, frame: 0, count: 1)
+    let frames = try await frames(of: made.manifest(image: new), home, at: home.store)
+    #expect(try await frames.fingerprints(of: FramePlace(pack: 2, frame: 0)) == nil)
+    try home.state.keep(#require(UnitList.bytes(of: [delta])), as: name(entry.name))
+    #expect(try await frames.fingerprints(of: FramePlace(pack: 2, frame: 0)) == made.fingerprints([new]))
+  }
+
   @Test func `few frames are fetched by themselves, many with their pack`() async throws {
     let home = try await Home()
     let (manifest, _) = try await version(home)

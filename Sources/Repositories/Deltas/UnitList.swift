@@ -30,7 +30,7 @@ enum UnitList {
     state.drop(passingName(of: pack))
   }
 
-  static func isName(_ name: String) -> Bool { name.hasSuffix(".units") }
+  static func isName(_ name: String) -> Bool { name.hasSuffix(".units") || name.hasSuffix(".passing-units") }
 
   /// `nil` when none of the frames is a delta.
   static func bytes(of frames: [EncodedFrame]) -> [UInt8]? {

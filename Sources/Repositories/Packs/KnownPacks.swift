@@ -41,12 +41,12 @@ struct KnownPacks: Sendable {
   }
 
   /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Of several places
-  /// of a unit that with the fewest deltas below it wins, then the earliest: a deeper one would hide from a version that
-  /// may not refer to it what was stored anew for just that reason.
+  /// of a unit one that is not stale wins, then that with the fewest deltas below it, then the earliest: a deeper one would
+  /// hide from a version that may not refer to it what was stored anew for just that reason.
   /// - Parameters:
   ///   - list: the fingerprints of the units of its delta frames, if this machine kept them; proved here by the
   ///     frame ids, which are authentic.
-  ///   - isStale: its pages and blocks are not to be found again; those in deltas on deltas are, see `isStale(_:)`.
+  ///   - isStale: nothing new is to rest on its pages and blocks; what is found there see `isStale(_:)`.
   ///   - isLeftover: no version needs it yet.
   mutating func add(
     _ entry: PackEntry, _ directory: Directory, unitsOfDeltas list: [UInt8]?, isStale: Bool = false,
@@ -69,19 +69,24 @@ struct KnownPacks: Sendable {
         listed += 16 * record.unitLengths.count
       }
       // Nothing can refer to a frame that rests on what is not known here.
-      if isStale && record.type != .node && frame.depth < 2 || frame.depth == Self.unknownDepth { continue }
+      if frame.depth == Self.unknownDepth { continue }
       for (unit, fingerprint) in fingerprints.enumerated() {
         let place = UnitIndex.Place(frame: ordinal, unit: UInt16(unit))
-        try units.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
+        try units.insert(fingerprint, at: place) { isWorse(frames[Int($0.frame)], than: frame) }
         if isLeftover, let found = units[fingerprint], found.frame < firstLeftover {
           try leftovers.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
         }
         // The newest version refers to the last place.
-        if frame.type != .node, units[fingerprint] != place {
+        if frame.type != .node, !isStale, units[fingerprint] != place {
           try takenAlong.insert(fingerprint, at: place) { _ in true }
         }
       }
     }
+  }
+
+  private func isWorse(_ place: Frame, than other: Frame) -> Bool {
+    let (isStale, isOtherStale) = (stale.contains(place.pack), stale.contains(other.pack))
+    return isStale == isOtherStale ? place.depth > other.depth : isStale
   }
 
   private mutating func frame(
@@ -117,11 +122,11 @@ struct KnownPacks: Sendable {
 
   /// Where such a unit lies within reach.
   func place(of fingerprint: Fingerprint, within reach: Reach = Reach(depth: 0)) -> UnitLocation? {
-    guard let ordinal = ordinal(of: fingerprint, depth: reach.depth) ?? leftover(fingerprint, reach.ownDepth) else {
+    guard let place = anyPlace(of: fingerprint, reach.depth) ?? leftover(fingerprint, reach.ownDepth) else {
       return nil
     }
-    let frame = frames[Int(ordinal.frame)]
-    return UnitLocation(pack: frame.pack, frame: frame.index, unit: ordinal.unit)
+    let frame = frames[Int(place.frame)]
+    return UnitLocation(pack: frame.pack, frame: frame.index, unit: place.unit)
   }
 
   /// Where such a unit lies right behind another one, in its frame or the next, if it was taken along there.
@@ -133,10 +138,13 @@ struct KnownPacks: Sendable {
     return UnitLocation(pack: frame.pack, frame: frame.index, unit: place.unit)
   }
 
-  /// By the frame's ordinal, in a frame of no more than this depth.
+  /// By the frame's ordinal, in a frame of no more than this depth that is not stale: what new frames may rest on.
   func ordinal(of fingerprint: Fingerprint, depth: Int) -> UnitIndex.Place? {
-    guard let place = units[fingerprint], Int(frames[Int(place.frame)].depth) <= depth else { return nil }
-    return place
+    anyPlace(of: fingerprint, depth).flatMap { stale.contains(frames[Int($0.frame)].pack) ? nil : $0 }
+  }
+
+  private func anyPlace(of fingerprint: Fingerprint, _ depth: Int) -> UnitIndex.Place? {
+    units[fingerprint].flatMap { Int(frames[Int($0.frame)].depth) <= depth ? $0 : nil }
   }
 
   private func leftover(_ fingerprint: Fingerprint, _ depth: Int) -> UnitIndex.Place? {

@@ -11,12 +11,11 @@ struct ContentWriter: ~Copyable {
   var runs: RunList
   /// The number of its first unit, where units of several members are counted through.
   var origin = 0
-  /// So many units may be moved where nothing is new.
-  private static let movedAnyway = 16
 
   private let fresh: UnitIndex
   private let gapLimit: Int
   private let gapDepth: Int
+  private let movesAll: Bool
   private var gap: [(unit: Int, location: UnitLocation)] = []
   private var followsNew = false
   /// Units that were stored, what was taken along not counted.
@@ -29,12 +28,17 @@ struct ContentWriter: ~Copyable {
   /// - Parameters:
   ///   - gapLimit: so many known units between new ones are taken along,
   ///   - gapDepth: of frames that are no deeper.
-  init(frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int, gapDepth: Int = 0) {
+  ///   - movesAll: what is stale is stored anew, however much; else no more of it than is new.
+  init(
+    frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int, gapDepth: Int = 0,
+    movesAll: Bool = true
+  ) {
     self.frames = frames
     self.runs = runs
     self.fresh = fresh
     self.gapLimit = gapLimit
     self.gapDepth = gapDepth
+    self.movesAll = movesAll
   }
 
   /// - Parameter reach: where what is known may be referred to.
@@ -66,9 +70,9 @@ struct ContentWriter: ~Copyable {
     try endGap()
   }
 
-  /// What leaves have left is cleaned up as content comes that pays for it: one row after them does not.
+  /// What versions have left is cleaned up as content comes that pays for it: one row after them does not.
   private mutating func isToBeMoved(_ location: UnitLocation, _ known: KnownPacks) -> Bool {
-    guard known.isStale(location), moved < newUnits + Self.movedAnyway else { return false }
+    guard known.isStale(location), movesAll || moved < newUnits else { return false }
     moved += 1
     return true
   }

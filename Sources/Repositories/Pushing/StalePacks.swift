@@ -26,11 +26,12 @@ struct StalePacks: Sendable {
     self.names = names
   }
 
-  /// Small packs, when there are many. Of nodes alone there are as many as pushes that made them, of a large database, and
-  /// what is stored anew of the others frees none of these.
+  /// The older half of small packs, when there are many: were it all of them, what was stored anew would itself be stored
+  /// anew by the next push. Of nodes alone there are as many as pushes that made them, of a large database, and what is
+  /// stored anew of the others frees none of these.
   static func scattered(_ table: [PackEntry], hasContent: (UInt32) -> Bool) -> [PackEntry] {
-    let small = table.filter { Int($0.length) < smallPack && hasContent($0.number) }
-    return small.count > manySmallPacks ? small : []
+    let small = table.filter { Int($0.length) < smallPack && hasContent($0.number) }.sorted { $0.number < $1.number }
+    return small.count > manySmallPacks ? Array(small.prefix(small.count / 2)) : []
   }
 
   // MARK: Remembered

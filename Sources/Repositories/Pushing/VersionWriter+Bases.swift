@@ -17,7 +17,7 @@ extension VersionWriter {
       }
       guard let fingerprint else { continue }
       looked += 1
-      if known.place(of: fingerprint) != nil { found += 1 }
+      if known.ordinal(of: fingerprint, depth: 0) != nil { found += 1 }
     }
     return found * 4 >= looked * 3 ? reach : Reach(depth: -1, ownDepth: reach.ownDepth)
   }

@@ -63,7 +63,7 @@ extension VersionWriter {
       runs: table, bases: companionBases(), earlier: EarlierFiles(newest?.members ?? []))
     var content = ContentWriter(
       frames: FrameMaker(.block, encoders: encoders, bases: context.bases, firstOrdinal: UInt32(packs.placed.count)),
-      runs: RunList(in: table), fresh: fresh, gapLimit: 0)
+      runs: RunList(in: table), fresh: fresh, gapLimit: 0, movesAll: level != .leaf)
     try await readInGroups(sources[...], into: &read, &content, &context, onProgress: onProgress)
     try await endFrames(of: &content)
   }

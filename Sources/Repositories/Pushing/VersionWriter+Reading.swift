@@ -26,7 +26,7 @@ extension VersionWriter {
       frames: FrameMaker(
         source.unitType, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
       runs: runs, fresh: fresh, gapLimit: bases?.gapLimit ?? 0,
-      gapDepth: level.depthOfBases)
+      gapDepth: level.depthOfBases, movesAll: level != .leaf)
     if let growth = source.growth {
       return try await read(growing: source, growth, into: &content, runs, reach, onProgress: onProgress)
     }

@@ -44,7 +44,7 @@ struct TolerantFrames {
   func fingerprints(of place: FramePlace) async throws -> [Fingerprint]? {
     guard let frame = try await frame(place) else { return nil }
     guard frame.record.codec.hasPrefix else { return frame.record.fingerprints }
-    guard let entry = frame.packed?.entry, let list = state.kept(UnitList.name(of: entry.name)),
+    guard let entry = frame.packed?.entry, let list = UnitList.kept(of: entry.name, in: state),
       let directory = try? await frames.packs.open(place.pack).directory
     else { return nil }
     let before = directory.frames.prefix(Int(place.frame)).filter { $0.codec.hasPrefix }
