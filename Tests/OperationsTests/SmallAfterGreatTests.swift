@@ -56,6 +56,29 @@ import Testing
     let expected = try await Child.run(["sqlite3", database.path, ".dump"])
     #expect(dump.isSuccess && dump.output == expected.output)
   }
+
+  /// A leaf that rests on all of the middle version, and that on all of the anchor, decodes three times the image: the row
+  /// after it would decode more. So it becomes a middle.
+  @Test func `one row after what decodes nearly too much`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 4000)
+    let database = DatabaseSource(name: "app", path: path)
+    func change(_ rows: String) async throws -> Int {
+      try SQLite.run("update t set body = randomblob(900) where \(rows)", on: path)
+      var push = Push(road.world)
+      push.packLength = 200 << 10
+      let pushed = try await push.run(Push.Request(database: database, targets: [road.target])).pushed
+      return try #require(pushed.first).version.bytesNew
+    }
+    _ = try await change("id = 1")
+    _ = try await change("id % 10 = 1")
+    let middle = try record(of: database, road)?.middle
+    #expect(try await change("id % 2 = 0") > 600_000)
+    let last = try record(of: database, road)
+    #expect(middle != nil && last?.middle != middle, "a leaf of \(last?.latestDecoded ?? 0) bytes")
+    #expect(try await change("id = 7") < 64 << 10)
+  }
+
   /// Sooner or later a new middle is due, and after that a new anchor: that is for the next great change to pay.
   @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
   func `one row after each of many changes`(method: DatabaseSource.Method) async throws {

@@ -46,21 +46,19 @@ struct BaseRecord: Codable, Equatable, Sendable {
     guard excessOfLeaves < middle.cost, middle.decoded + own <= 3 * length else {
       return needs(ofMiddleAfter: middle)?.areModest(for: length) == false ? .anchor : .middle
     }
-    return (latestDecoded ?? 0) + (expectedGrowth ?? 0) <= 3 * length ? .leaf : .shoot
+    let most = 3 * length - DeltaPlan.roomForSmallChanges(after: length)
+    return (latestDecoded ?? 0) + (expectedGrowth ?? 0) <= most ? .leaf : .shoot
   }
 
   /// Where a base or a shoot is due: up to how many bytes of new pages a version of this length is a leaf all the same.
   /// What costs next to nothing as a leaf does not pay for those, and the next great change will. `nil` where it would
   /// decode too much; and for the first middle on an anchor, which costs no more than a leaf would.
   func leafUpTo(for length: Int) -> Int? {
-    guard level(for: length) < .leaf, firstMiddleCost != nil, let latestDecoded,
-      latestDecoded + length / 16 <= 3 * length
-    else { return nil }
-    return min(length / 64, Self.mostOfSmallLeaf)
+    guard level(for: length) < .leaf, firstMiddleCost != nil, let latestDecoded, latestDecoded <= 3 * length else {
+      return nil
+    }
+    return DeltaPlan.smallChange(of: length)
   }
-
-  /// In bytes of pages: less than a pack, so that nothing is stored of a leaf that turns out to be no small one.
-  private static let mostOfSmallLeaf = 4 << 20
 
   /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
   /// of them mostly hold some whole frame that it refers to.

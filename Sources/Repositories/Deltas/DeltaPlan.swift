@@ -71,6 +71,14 @@ package struct DeltaPlan: Sendable {
     self.samples = samples
   }
 
+  /// Up to how many bytes of new pages a version of this length is a small change: it pays for nothing but itself. Less than
+  /// a pack, so that nothing is stored of a leaf that turns out to be no small one.
+  package static func smallChange(of length: Int) -> Int { min(length / 64, 4 << 20) }
+
+  /// What versions leave to the small changes after them of what a version may decode: those refer to all that they refer
+  /// to, and decode a little more.
+  package static func roomForSmallChanges(after length: Int) -> Int { length / 64 }
+
   /// Without any base: content that is there is referenced, all else is stored whole.
   package static var withoutBases: DeltaPlan { DeltaPlan(level: .leaf) }
 }

@@ -21,9 +21,10 @@ package struct VersionNeeds: Codable, Equatable, Sendable {
 
   /// Whether a version of so many bytes may need that much: no more than three times its length decoded, and no more
   /// stored, which is more than is fetched, than twice what it would take whole. Small ones may need anything.
-  package func areModest(for length: Int) -> Bool {
+  /// - Parameter room: bytes that versions after it may decode beyond what it does.
+  package func areModest(for length: Int, leaving room: Int = 0) -> Bool {
     guard decoded > 4 << 20 else { return true }
-    return decoded <= 3 * length && stored(isWithin: Self.mostStored)
+    return decoded <= 3 * length - room && stored(isWithin: Self.mostStored)
   }
 
   /// Whether a better guess of `whole` could change what is thought of it.

@@ -160,6 +160,9 @@ struct KnownPacks: Sendable {
   /// What lies there should be stored anew, by whoever stores enough to pay for that.
   func isStale(_ location: UnitLocation) -> Bool { stale.contains(location.pack) }
 
+  /// No version needs it yet.
+  func isLeftover(_ location: UnitLocation) -> Bool { frame(at: location).map { $0 >= firstLeftover } ?? false }
+
   /// How many deltas lie below each other there.
   func depth(at location: UnitLocation) -> Int { frame(at: location).map { Int(frames[Int($0)].depth) } ?? 0 }
 

@@ -18,17 +18,15 @@ struct ContentWriter: ~Copyable {
   private let movesAll: Bool
   private var gap: [(unit: Int, location: UnitLocation)] = []
   private var followsNew = false
-  /// Units that were stored, what was taken along not counted.
-  private var stored = 0
-  /// Those of them that lay where hardly anything is needed any more.
-  private var moved = 0
-  /// How many units were found nowhere.
-  var newUnits: Int { stored - moved }
+  /// Bytes of units that no version has had: also those that a push which was cut, or an attempt before, has stored.
+  private(set) var newBytes = 0
+  /// Of those that lay where hardly anything is needed any more, and were stored anew.
+  private var movedBytes = 0
 
   /// - Parameters:
   ///   - gapLimit: so many known units between new ones are taken along,
   ///   - gapDepth: of frames that are no deeper.
-  ///   - movesAll: what is stale is stored anew, however much; else no more of it than is new.
+  ///   - movesAll: what is stale is stored anew, however much; else no more of it than there is new.
   init(
     frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int, gapDepth: Int = 0,
     movesAll: Bool = true
@@ -51,7 +49,7 @@ struct ContentWriter: ~Copyable {
       } else if let place = fresh[fingerprint] {
         try endGap()
         try runs.append(UnitLocation(pack: UnitLocation.newFrame, frame: place.frame, unit: place.unit))
-      } else if let location = place(of: fingerprint, known, within: reach), !isToBeMoved(location, known) {
+      } else if let location = placeToKeep(of: unit, in: block, known, within: reach) {
         if followsNew, gap.count < gapLimit, known.depth(at: location) <= gapDepth {
           gap.append((unit, location))
         } else {
@@ -59,7 +57,6 @@ struct ContentWriter: ~Copyable {
           try runs.append(location)
         }
       } else {
-        stored += 1
         for member in gap { try addNew(block, member.unit) }
         gap = []
         try addNew(block, unit)
@@ -70,11 +67,20 @@ struct ContentWriter: ~Copyable {
     try endGap()
   }
 
-  /// What versions have left is cleaned up as content comes that pays for it: one row after them does not.
-  private mutating func isToBeMoved(_ location: UnitLocation, _ known: KnownPacks) -> Bool {
-    guard known.isStale(location), movesAll || moved < newUnits else { return false }
-    moved += 1
-    return true
+  /// Where the unit lies, unless it is to be stored: it is new, or lies where hardly anything is needed any more. What
+  /// versions have left is cleaned up as content comes that pays for it: one row after them does not.
+  private mutating func placeToKeep(
+    of unit: Int, in block: FingerprintedBlock, _ known: KnownPacks, within reach: Reach
+  ) -> UnitLocation? {
+    let length = block.range(of: unit).count
+    guard let location = place(of: block.fingerprints[unit], known, within: reach) else {
+      newBytes += length
+      return nil
+    }
+    if known.isLeftover(location) { newBytes += length }
+    guard known.isStale(location), movesAll || movedBytes < newBytes else { return location }
+    movedBytes += length
+    return nil
   }
 
   private func place(of fingerprint: Fingerprint, _ known: KnownPacks, within reach: Reach) -> UnitLocation? {

@@ -135,8 +135,6 @@ package struct PushSession: ~Copyable {
     var partials = PartialManifests(
       policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0, after: listedByPartials)
     var draft = draft
-    // What a push that was cut has stored is not new any more, and a great change would look small.
-    if !resumed.isEmpty { draft.deltas.leafUpTo = nil }
     var level = draft.deltas.leafUpTo == nil ? draft.deltas.level : .leaf
     var reusesLeftovers = true
     // By this push, in attempts that came to nothing.

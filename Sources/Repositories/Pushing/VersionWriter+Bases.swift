@@ -22,6 +22,11 @@ extension VersionWriter {
     return found * 4 >= looked * 3 ? reach : Reach(depth: -1, ownDepth: reach.ownDepth)
   }
 
+  /// A leaf leaves room for the small changes after it, which may use it up.
+  func room(after length: Int) -> Int {
+    level < .shoot || newBytes <= DeltaPlan.smallChange(of: length) ? 0 : DeltaPlan.roomForSmallChanges(after: length)
+  }
+
   /// What new frames of this member may rest on, if anything.
   func bases(for source: MemberSource) -> BaseChooser? {
     guard source.unitType == .page, draft.compressionLevel > 0 else { return nil }

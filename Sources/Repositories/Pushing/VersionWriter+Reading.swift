@@ -37,7 +37,7 @@ extension VersionWriter {
       plain.update(block.bytes)
       image.update(block.fingerprintBytes)
       try await add(block, to: &content, within: reach, onProgress: onProgress)
-      try demandLeaf(content, unitSize: source.unitSize)
+      try demandLeaf(content)
     }
     try await endFrames(of: &content)
     let member = member(source, length: source.length, imageDigest: image.finish(), sha256: plain.finish())
@@ -58,7 +58,7 @@ extension VersionWriter {
     while let block = try await blocks.next() {
       try first.add(block)
       try await add(block, to: &content, within: reach, onProgress: onProgress)
-      try demandLeaf(content, unitSize: source.unitSize)
+      try demandLeaf(content)
     }
     let second = try await withTaskCancellationHandler {
       try await reading.value
@@ -98,8 +98,8 @@ extension VersionWriter {
   }
 
   /// - Throws: `TooDear` when it is a leaf only as long as it is small, and is not any more.
-  private func demandLeaf(_ content: borrowing ContentWriter, unitSize: Int) throws(TooDear) {
-    if let most = draft.deltas.leafUpTo, content.newUnits * unitSize > most { throw TooDear() }
+  private func demandLeaf(_ content: borrowing ContentWriter) throws(TooDear) {
+    if let most = draft.deltas.leafUpTo, content.newBytes > most { throw TooDear() }
   }
 
   private mutating func takeFrames(of content: inout ContentWriter) async throws {
@@ -109,6 +109,7 @@ extension VersionWriter {
   mutating func endFrames(of content: inout ContentWriter) async throws {
     content.frames.endFrame()
     while let frame = try await content.frames.next() { try await packs.append(frame) }
+    newBytes += content.newBytes
   }
 
   private func samples(of source: MemberSource) -> SampleTable? {

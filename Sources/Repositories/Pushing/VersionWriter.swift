@@ -47,6 +47,8 @@ struct VersionWriter: ~Copyable {
   let fingerprinters: WorkerPool<Fingerprinter>
   private(set) var partials: PartialManifests
   let onManifest: @Sendable (ManifestAttempt) throws -> Void
+  /// Bytes of units that no version has had.
+  var newBytes = 0
   private var noted = 0
 
   /// - Parameters:
@@ -125,7 +127,9 @@ struct VersionWriter: ~Copyable {
     let cost = cost(of: placed)
     let refersToNothing = max(reach.depth, reach.ownDepth) < 0
     let needs = try await needs(cost, of: read)
-    guard refersToNothing || needs.areModest(for: read.length) else { throw TooDear() }
+    guard refersToNothing || needs.areModest(for: read.length, leaving: room(after: read.length)) else {
+      throw TooDear()
+    }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
     let roots = try await placeMaps(placed.map(\.runs), &placer)
