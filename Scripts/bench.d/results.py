@@ -4,7 +4,7 @@
 What a report was written of is kept beside it, so that another machine can go on with it, and anyone write it anew.
 """
 
-import json, os
+import json, os, re
 
 from figures import one_sitting, tells
 from targets import CHANGES, in_series
@@ -22,6 +22,11 @@ def read(path):
                 yield json.loads(line)
             except ValueError:
                 continue  # half a line of a run that was cut: measured again
+
+
+def without_folders(text):
+    """Without where files lie on this machine: results are published."""
+    return re.sub(r"(?<![\w.…:/])/(?:[^\s/'\"]+/)+", "…/", text)
 
 
 def key(cell):
@@ -95,6 +100,8 @@ class Results:
         if is_ours(cell["tool"]):
             cell |= {"program": self.program, "commit": self.commit}
         cell["processor"] = self.processor
+        if "error" in cell:
+            cell["error"] = without_folders(cell["error"])
         self.cells[key(cell)] = cell
         self.outdated.discard(key(cell))
         with open(self.path, "a") as file:

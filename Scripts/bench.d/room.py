@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Where one tool lives while it is measured: a folder of its own, an own prefix in the bucket, a meter on the wire."""
 
-import dataclasses, json, os, shutil, subprocess, time
+import dataclasses, fcntl, json, os, shutil, subprocess, sys, time
 
 import measure
 from traffic import Traffic
@@ -93,7 +93,17 @@ class Room:
         self.live, self.copy, self.log = f"{folder}/live/app.db", f"{folder}/copy/app.db", f"{folder}.log"
         self.state = f"{folder}/state"
         self.meter = Meter()
+        self.lock()
         self.empty()
+
+    def lock(self):
+        """Several may measure side by side, but not the same: until the room is left it is ours alone."""
+        os.makedirs(os.path.dirname(self.folder), exist_ok=True)
+        self.held = os.open(f"{self.folder}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"bench: another one measures in {os.path.basename(self.folder)} now; let it end first")
 
     @property
     def spaces(self):
@@ -181,6 +191,7 @@ class Room:
         """Gives disk and the server's memory back; the log of what was said stays."""
         self.wipe()
         shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self.held)
 
 
 def target_of(servers):

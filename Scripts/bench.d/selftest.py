@@ -9,7 +9,7 @@ import contextlib, io, json, os, re, shutil, socket, sqlite3, sys, tempfile, thr
 import bench, bounds, databases, kinds, measure, readme, report, targets
 from figures import Figures
 from results import Results, is_ours
-from room import Wire
+from room import Room, Wire
 from studies import matrix
 
 MIB = 1 << 20
@@ -133,6 +133,34 @@ def of_results(folder):
     known = [[results.has("oltp", "1M", tool, "first", 1) for tool in tools] for results in (same, other)]
     expected = [[True, True, False, False], [False, True, False, False]]
     return check("cells known to the same build and to another", 1, known == expected, 1)
+
+
+def of_folders(folder):
+    """What a cell tells of a failure is published: without folders of this machine, and all else as it was."""
+    results, cell = Results(folder, published=None), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "ok": False}
+    said = {
+        f"No such file or directory: '{folder}/rooms/one'": "No such file or directory: '…/one'",
+        "s3://bucket/a/b answered 4/5 of 10 MB/s": "s3://bucket/a/b answered 4/5 of 10 MB/s",
+        "one/two: /a.db is locked": "one/two: /a.db is locked",
+    }
+    for error in said:
+        results.add(cell | {"tool": error, "error": error})
+    found = {one["tool"]: one["error"] for one in Results(folder, published=None) if one["tool"] in said}
+    return check("failures told without folders", 1, found == said, 1)
+
+
+def of_rooms(folder):
+    """Two that measure the same at once would clear each other's room away."""
+    wire, bucket = type("Wire", (), {"freed": lambda *_: 0})(), type("Bucket", (), {"listing": lambda *_: {}})()
+    first = Room(f"{folder}/rooms/one", wire, bucket, "one", "")
+    refused = 0
+    try:
+        Room(f"{folder}/rooms/one", wire, bucket, "one", "")
+    except SystemExit:
+        refused = os.path.exists(first.live[: -len("/app.db")])
+    first.leave()
+    Room(f"{folder}/rooms/one", wire, bucket, "one", "").leave()
+    return check("rooms that two would have had", 1, refused, 1)
 
 
 def of_counts(folder):
@@ -308,7 +336,7 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = [of_figures, of_series, of_results, of_counts, of_sittings, of_restores, of_verdicts, of_report, of_readme]
+        tests = [of_figures, of_series, of_results, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_verdicts, of_report, of_readme]
         tests += [of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]

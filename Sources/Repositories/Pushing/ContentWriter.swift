@@ -28,8 +28,7 @@ struct ContentWriter: ~Copyable {
   ///   - gapDepth: of frames that are no deeper.
   ///   - movesAll: what is stale is stored anew, however much; else no more of it than there is new.
   init(
-    frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int, gapDepth: Int = 0,
-    movesAll: Bool = true
+    frames: consuming FrameMaker, runs: RunList, fresh: UnitIndex, gapLimit: Int, gapDepth: Int = 0, movesAll: Bool
   ) {
     self.frames = frames
     self.runs = runs
