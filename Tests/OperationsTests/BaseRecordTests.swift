@@ -146,6 +146,34 @@ import Testing
     #expect(after(due, .leaf, cost: 1, decoded: 30_001)?.leafUpTo(for: Self.length) == nil)
   }
 
+  /// Due at 100, and for once as much again nobody asks.
+  @Test(arguments: [199, 200]) func `what small changes have cost in the end pays for what is due`(excess: Int) {
+    let due = after(after(record(), .leaf, cost: 10), .leaf, cost: 10 + excess)
+    #expect(due?.level(for: Self.length) == .middle)
+    #expect(due?.leafUpTo(for: 64_000) == (excess == 199 ? 1000 : 62))
+    // An anchor is dearer; and a middle that rode in its manifest, and made no base, is not.
+    let another = after(after(after(record(), .middle, cost: 1100), .leaf, cost: 10), .leaf, cost: 10 + 10 * excess)
+    #expect(another?.level(for: Self.length) == .anchor)
+    #expect(another?.leafUpTo(for: 64_000) == (excess == 199 ? 1000 : 62))
+    var rode = after(record(middle: false), .middle, cost: 100, isKept: false)
+    rode = after(after(rode, .leaf, cost: 10), .leaf, cost: 10 + excess)
+    #expect(rode?.level(for: Self.length) == .middle)
+    #expect(rode?.leafUpTo(for: 64_000) == (excess == 199 ? 1000 : 62))
+  }
+
+  /// Every leaf was too dear, and every push a middle that no leaf could rest on.
+  @Test(arguments: [DeltaLevel.leaf, .middle]) func `middles in vain come to an anchor`(planned: DeltaLevel) {
+    var last = record()
+    for count in 1...10 {
+      last = after(last, .middle, planned: planned, cost: 100)
+      let isDue = planned == .leaf && count == 10
+      #expect(last?.level(for: Self.length) == (isDue ? .anchor : .leaf), "\(count)")
+    }
+    // With a leaf between them they have brought something.
+    let rested = after(after(record(), .leaf, cost: 5), .middle, planned: planned, cost: 120)
+    #expect(rested?.excessOfMiddles == 20)
+  }
+
   @Test func `a small database needs what it likes`() {
     let length = 1_000_000
     let middle = after(after(nil, .anchor, cost: 500_000, length: length), .middle, cost: 1000, length: length)

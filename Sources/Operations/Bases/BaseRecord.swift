@@ -51,13 +51,15 @@ struct BaseRecord: Codable, Equatable, Sendable {
   }
 
   /// Where a base or a shoot is due: up to how many bytes of new pages a version of this length is a leaf all the same.
-  /// What costs next to nothing as a leaf does not pay for those, and the next great change will. `nil` where it would
-  /// decode too much; and for the first middle on an anchor, which costs no more than a leaf would.
+  /// What costs next to nothing as a leaf does not pay for those, and the next great change will. Where none comes, and small
+  /// ones have cost what is due once more, only the smallest go on. `nil` where it would decode too much; and for the first
+  /// middle on an anchor, which costs no more than a leaf would.
   func leafUpTo(for length: Int) -> Int? {
-    guard level(for: length) < .leaf, firstMiddleCost != nil, let latestDecoded, latestDecoded <= 3 * length else {
-      return nil
-    }
-    return DeltaPlan.smallChange(of: length)
+    let due = level(for: length)
+    guard due < .leaf, let firstMiddleCost, let latestDecoded, latestDecoded <= 3 * length else { return nil }
+    let small = DeltaPlan.smallChange(of: length)
+    let price = due == .anchor ? anchor.cost : middle?.cost ?? firstMiddleCost
+    return excessOfLeaves < 2 * price ? small : small / 16
   }
 
   /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
@@ -85,7 +87,9 @@ struct BaseRecord: Codable, Equatable, Sendable {
     record.expectedGrowth = record.expectedGrowth(after: level, planned: planned ?? level, base)
     record.latestDecoded = base.decoded
     if level == .middle {
-      record.excessOfMiddles += max(0, base.cost - (record.firstMiddleCost ?? base.cost))
+      // Right after another one that no leaf could rest on, it has brought nothing.
+      let isInVain = (planned ?? level) > .middle && record.middle != nil && record.firstLeafCost == nil
+      record.excessOfMiddles += isInVain ? base.cost : max(0, base.cost - (record.firstMiddleCost ?? base.cost))
       record.firstMiddleCost = record.firstMiddleCost ?? base.cost
       // Leaves of a middle that is not at hand would rest on the one before, at a fresh account.
       record.middle = isKept ? base : nil
