@@ -49,6 +49,30 @@ import Testing
     #expect(try await line.home.read(third.manifest) == images[2])
   }
 
+  /// One row pays for as much of it as is new, and leaves the map alone behind that.
+  @Test func `what was taken along in a pack that is hardly of use any more stays there until that is paid for`()
+    async throws
+  {
+    let line = try await Line(rows: 40_000)
+    _ = try await line.push(.anchor)
+    try line.database.run("UPDATE orders SET note = substr(hex(randomblob(99)), 1, length(note)) WHERE id % 150 < 30")
+    let second = try await line.push(.middle)
+    let places = try await line.places(in: second)
+    let stale = places.filter { $0.pack != 1 }.count
+    try #require(stale > 100)
+    try await line.forsake(second, packs: 2...)
+    try line.database.run("PRAGMA user_version = 7")
+    let third = try await line.push(.leaf)
+    let after = try await line.places(in: third)
+    let changed = places.indices.filter { places[$0] != after[$0] }
+    #expect(changed.count * 10 < stale && changed.first == 0, "\(changed)")
+    try await line.forsake(third, packs: 2...)
+    try line.database.run("PRAGMA user_version = 8")
+    let fourth = try await line.push(.shoot)
+    #expect(try await line.places(in: fourth).allSatisfy { $0.pack == 1 || $0.pack > 2 })
+    for image in line.images { #expect(try await line.home.read(image.manifest) == image.bytes) }
+  }
+
   enum Loss: CaseIterable {
     case listsOfUnits
     case stateFolder
@@ -415,6 +439,13 @@ private final class Line {
       }
     }
     return places
+  }
+
+  /// The next push takes packs of such numbers for such that hardly anything is needed of.
+  func forsake(_ result: PushSession.Result, packs numbers: PartialRangeFrom<UInt32>) async throws {
+    let table = try await PackTable(of: result.manifest, repository: home.repository, state: nil)
+    let names = table.all.filter { numbers.contains($0.number) }.map { $0.name.hex + "\n" }
+    try StateFiles.write(Array(names.joined().utf8), to: home.state.folder(of: home.chain) + "/stale")
   }
 
   /// The numbers in the pack table.

@@ -69,9 +69,11 @@ import Testing
     #expect(place(of: 1, behind: at(2, 0, 0)) == nil)
   }
 
-  @Test mutating func `in a pack that is hardly of use any more it is not found`() throws {
+  /// Versions go on referring to it until something pays for taking it out of there.
+  @Test mutating func `it is found in a pack that is hardly of use any more, too`() throws {
     try add(2, frames: [[7, 1]], isStale: true)
-    #expect(place(of: 1, behind: at(2, 0, 0)) == nil)
+    #expect(place(of: 1, behind: at(2, 0, 0)) == at(2, 0, 1))
+    #expect(known.place(of: fingerprint(1)) == at(1, 0, 0))
   }
 
   /// What lies there nothing is to rest on; it may still be referred to, until it is stored anew.

@@ -77,7 +77,7 @@ struct KnownPacks: Sendable {
           try leftovers.insert(fingerprint, at: place) { frames[Int($0.frame)].depth > frame.depth }
         }
         // The newest version refers to the last place.
-        if frame.type != .node, !isStale, units[fingerprint] != place {
+        if frame.type != .node, units[fingerprint] != place {
           try takenAlong.insert(fingerprint, at: place) { _ in true }
         }
       }
