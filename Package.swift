@@ -64,11 +64,12 @@ let package = Package(
     .testTarget(
       name: "SnapshotsTests", dependencies: ["Snapshots", "Platform", "Storage", "TestKit"], swiftSettings: house),
     .testTarget(
-      name: "SealingTests", dependencies: ["Sealing", "Storage", "CZstd", "TestKit"],
+      name: "SealingTests", dependencies: ["Sealing", "Storage", "CZstd", "COpenSSL", "TestKit"],
       exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "StorageTests", dependencies: ["Storage", "TestKit"], swiftSettings: house),
     .testTarget(
-      name: "BackendsTests", dependencies: ["Backends", "Platform", "Storage", "TestKit"], swiftSettings: house),
+      name: "BackendsTests", dependencies: ["Backends", "Platform", "Storage", "COpenSSL", "TestKit"],
+      swiftSettings: house),
     .testTarget(
       name: "RepositoriesTests", dependencies: ["Repositories", "Sealing", "Storage", "TestKit", "CZstd"],
       swiftSettings: house),

@@ -12,6 +12,10 @@
 #include <openssl/sha.h>
 #include <string.h>
 
+/* Wherever the use of OpenSSL begins, before anything else of it: then it cleans nothing up at exit(3) (OPENSSL_init_crypto(3)).
+   It would do so beside threads that just end, and free what they free: one command in a thousand was killed by that. */
+static inline int sl_openssl_stays(void) { return OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
+
 /* HMAC-SHA-256 (RFC 2104) under one key, for many messages: what the key does to both hashes is done once.
    By the RFC's own line, because OpenSSL's HMAC asks for memory at every message, and without it leaves whatever was there. */
 typedef struct {

@@ -1,3 +1,4 @@
+import COpenSSL
 import FoundationEssentials
 import Glibc
 import Storage
@@ -284,6 +285,15 @@ import Testing
       guard !(proxy.requests + direct.requests).contains(where: { $0.headers["authorization"] != nil }) else { exit(7) }
     }
     Fault.credentials.met(2, "proxy or netrc file")
+  }
+
+  /// Its clean-up would run beside the thread of a client that just ends.
+  @Test func `OpenSSL under libcurl stays until the process is gone`() async {
+    await #expect(processExitsWith: .success) {
+      _ = HTTPClient()
+      OPENSSL_atexit { _exit(3) }
+      exit(0)
+    }
   }
 
   @Test func `times in answers are understood, and nothing else`() {

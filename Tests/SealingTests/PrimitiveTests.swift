@@ -1,3 +1,5 @@
+import COpenSSL
+import Glibc
 import TestKit
 import Testing
 
@@ -113,6 +115,15 @@ import Testing
     #expect(Set(ids).count == ids.count)
     let expected = hmac(Fixed.keyring.chainKey.bytes, Array("h\0d\0\0\0\0\u{1}".utf8)).prefix(16)
     #expect(ids[1].bytes == Array(expected))
+  }
+
+  /// Its clean-up would run beside the last threads that use it.
+  @Test func `OpenSSL stays until the process is gone`() async {
+    await #expect(processExitsWith: .success) {
+      _ = try systemRandom(16)
+      OPENSSL_atexit { _exit(3) }
+      exit(0)
+    }
   }
 
   @Test func `Hexadecimal has one spelling`() {

@@ -1,4 +1,5 @@
 import CCurl
+import COpenSSL
 import Platform
 import Storage
 
@@ -20,7 +21,10 @@ final class CurlLoop: Sendable {
   /// The multi handle: `curl_multi_wakeup` is the one call that other threads may make on it.
   private struct Handle: @unchecked Sendable { let pointer: UnsafeMutableRawPointer? }
 
-  private static let globalSetUp: Void = { _ = curl_global_init(Int(CURL_GLOBAL_ALL)) }()
+  private static let globalSetUp: Void = {
+    _ = sl_openssl_stays()
+    _ = curl_global_init(Int(CURL_GLOBAL_ALL))
+  }()
 
   private let multi: Handle
   private let settings: HTTPSettings
