@@ -29,8 +29,9 @@ enum Fences {
     if parts[1] == "Sealing" { permitted.remove("FoundationEssentials") }
     // Both are to be built on other systems than Linux as well.
     if ["Snapshots", "Sealing"].contains(parts[1]) { permitted.remove("Glibc") }
-    // A backend needs OpenSSL for nothing but the signature of S3 requests.
-    if parts[1] == "Backends", !path.hasPrefix("Sources/Backends/S3/Signature") { permitted.remove("COpenSSL") }
+    // A backend needs OpenSSL for the signature of S3 requests, and to begin it before libcurl does; for nothing else.
+    let needing = ["Sources/Backends/S3/Signature", "Sources/Backends/HTTP/CurlSetUp.swift"]
+    if parts[1] == "Backends", !needing.contains(where: path.hasPrefix) { permitted.remove("COpenSSL") }
     return source.imports.filter { !permitted.contains($0) }
   }
 

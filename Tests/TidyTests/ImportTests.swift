@@ -57,6 +57,8 @@ import Testing
     ("Sources/Snapshots/A.swift", "import Platform", []),
     ("Sources/Platform/A.swift", "@_exported public import Glibc", []),
     ("Sources/Backends/S3/S3Store.swift", "import COpenSSL", ["COpenSSL"]),
+    ("Sources/Backends/HTTP/CurlLoop.swift", "import COpenSSL", ["COpenSSL"]),
+    ("Sources/Backends/HTTP/CurlSetUp.swift", "import COpenSSL", []),
     ("Sources/Backends/S3/Signature.swift", "import COpenSSL", []),
     ("Sources/Backends/S3/SignatureKey.swift", "import COpenSSL", []),
     ("Sources/SealiftTool/A.swift", "import CSQLite", ["CSQLite"]),

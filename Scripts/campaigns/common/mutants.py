@@ -540,7 +540,7 @@ MUTANTS = [
            "names.sorted { ($0.number, $0.objectName.text) > ($1.number, $1.objectName.text) }", "names.sorted { MUTANT ? $0.number > $1.number : ($0.number, $0.objectName.text) > ($1.number, $1.objectName.text) }", (r"RepositoriesTests\.KeyringMemory", "RepositoriesTests")),
     mutant("OpenSSL goes before the last thread", "Sealing/Randomness.swift",
            "sl_openssl_stays() == 1", "(MUTANT || sl_openssl_stays() == 1)", (r"SealingTests\.Primitive", "SealingTests")),
-    mutant("OpenSSL goes before libcurl's thread", "Backends/HTTP/CurlLoop.swift",
+    mutant("OpenSSL goes before libcurl's thread", "Backends/HTTP/CurlSetUp.swift",
            "_ = sl_openssl_stays()", "_ = MUTANT || sl_openssl_stays() == 1", (r"BackendsTests\.HTTPClient", "BackendsTests")),
     mutant("what is cancelled is sent", "Backends/HTTP/CurlLoop.swift",
            "if case .add = command, Task.isCancelled", "if case .add = command, !MUTANT, Task.isCancelled", (r"BackendsTests\.HTTPClient", "BackendsTests")),

@@ -1,5 +1,4 @@
 import CCurl
-import COpenSSL
 import Platform
 import Storage
 
@@ -21,17 +20,12 @@ final class CurlLoop: Sendable {
   /// The multi handle: `curl_multi_wakeup` is the one call that other threads may make on it.
   private struct Handle: @unchecked Sendable { let pointer: UnsafeMutableRawPointer? }
 
-  private static let globalSetUp: Void = {
-    _ = sl_openssl_stays()
-    _ = curl_global_init(Int(CURL_GLOBAL_ALL))
-  }()
-
   private let multi: Handle
   private let settings: HTTPSettings
   private let inbox = Locked(Inbox())
 
   init(_ settings: HTTPSettings) {
-    Self.globalSetUp
+    CurlSetUp.once
     let pointer = curl_multi_init()
     multi = Handle(pointer: pointer)
     self.settings = settings
