@@ -8,8 +8,10 @@ import Testing
 
 /// What a machine keeps and remembers: bounded, never needed, and a keyring never goes back.
 @Suite struct StateFolderTests {
-  private func age(_ path: String, by days: Int) {
-    var times = [timespec](repeating: timespec(tv_sec: time(nil) - days * 86_400, tv_nsec: 0), count: 2)
+  private func age(_ path: String, by days: Int) { age(path, bySeconds: days * 86_400) }
+
+  private func age(_ path: String, bySeconds seconds: Int) {
+    var times = [timespec](repeating: timespec(tv_sec: time(nil) - seconds, tv_nsec: 0), count: 2)
     #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
   }
 
@@ -30,6 +32,16 @@ import Testing
     age("\(objects.path)/.tidied", by: 2)
     objects.tidy()
     #expect(names(objects) == ["used", "writing.3-4.new"])
+  }
+
+  @Test(arguments: [(-1, false), (80_000, false), (-80_000, false), (90_000, true), (-90_000, true)])
+  func `a look of the last day, or by a clock that is ahead, is not repeated`(seconds: Int, looks: Bool) throws {
+    let scratch = try Scratch()
+    let objects = KeptObjects(path: scratch.file("objects"))
+    objects.write([1], as: "one")
+    #expect(objects.tidy())
+    age("\(objects.path)/.tidied", bySeconds: seconds)
+    #expect(objects.tidy() == looks)
   }
 
   @Test func `what a killed process left half written goes from every folder`() async throws {

@@ -404,6 +404,8 @@ MUTANTS = [
            "isKept ? base : nil", "isKept ? base : MUTANT ? record.middle : nil", (r"OperationsTests\.SpoiltAccount", "OperationsTests")),
     mutant("lists of units go like what can be fetched", "Repositories/State/KeptObjects.swift",
            "let isList = UnitList", "let isList = !MUTANT && UnitList", (r"RepositoriesTests\.StateFolder", "RepositoriesTests")),
+    mutant("a clock that is ahead tidies again and again", "Repositories/State/KeptObjects.swift",
+           "abs(age(status)) < limits", "!(MUTANT && age(status) < 0), abs(age(status)) < limits", (r"RepositoriesTests\.StateFolder", "RepositoriesTests")),
     mutant("nobody reads, nobody is told", "SealiftTool/Commands/PushReport.swift",
            "unsaid = unsaid ?? Session", "if MUTANT { damages = [] }; unsaid = unsaid ?? Session", (r"CommandTests\.ExitTests", "CommandTests")),
     mutant("forbidden is always forbidden", "Backends/S3/S3Store.swift",

@@ -45,7 +45,9 @@ struct KeptObjects: Sendable {
   func tidy(_ limits: Limits = Limits()) -> Bool {
     let stamp = "\(path)/.tidied"
     var status = stat()
-    if stat(stamp, &status) == 0, (0..<limits.interval).contains(age(status)) { return false }
+    // Of either sign: a file may be newer than `time` says, by a moment on kernels that stamp files by a finer clock than it
+    // reads, or by more where a clock was set back. One of far in the future holds nothing up for ever.
+    if stat(stamp, &status) == 0, abs(age(status)) < limits.interval { return false }
     guard (try? StateFiles.write([], to: stamp, durably: false)) != nil else { return false }
     StateFiles.removeAbandoned(in: path)
     var objects: [Found] = []
