@@ -27,4 +27,56 @@ import Testing
     #expect(DoubtedVersions(of: home.chain, in: state).isEmpty)
     #expect(try await home.push(image).unchanged)
   }
+
+  /// Its push was cut behind the manifest, and the next one found nothing new: its packs stand in the journal ever since.
+  @Test func `what a journal lists of a doubted version is not built on`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let image = home.noise(200 * 4096, seed: 1)
+    let cut = HookedStore(
+      home.store,
+      afterPut: { name async throws(StoreError) in
+        if name.text.hasPrefix(Layout.versions) { throw StoreError(.unavailable, "the answer is lost") }
+      })
+    await #expect(throws: StoreError.self) { try await home.push(image, at: cut) }
+    let second = try await home.push(image)
+    #expect(second.unchanged)
+    #expect(try !PushJournal(home.chain, in: state).entries.isEmpty)
+    var doubted = DoubtedVersions(of: home.chain, in: state)
+    try doubted.add(second.manifest.id, of: home.chain, in: state)
+    let spoilt = home.packs()
+    let third = try await home.push(image)
+    #expect(!third.unchanged && third.bytesNew >= image.count)
+    for pack in spoilt { home.store.content[Layout.pack(pack, of: home.chain)] = nil }
+    #expect(try await home.read(third.manifest) == image)
+  }
+
+  /// Which of the leftovers it needs cannot be told.
+  @Test(arguments: [true, false])
+  func `of a doubted version with a table that cannot be read, no leftover is built on`(isReadable: Bool) async throws {
+    let home = try await Home()
+    let state = try home.state
+    let stored = try await home.push(home.noise(200 * 4096, seed: 1)).manifest
+    let packs = try #require(try await home.repository.packs(of: stored, state: nil))
+    let manifest = isReadable ? stored : stored.withoutTable
+    let presence = try await Presence(home.repository, chain: home.chain, state: state)
+    var loader = try KnownPacksLoader(home.repository, chain: home.chain, state: state, presence: presence)
+    #expect(presence.holds(packs))
+    try await loader.avoid(manifest)
+    try await loader.add(partials: [], journal: packs)
+    #expect(loader.known.entries.isEmpty)
+    #expect(loader.nextNumber > packs.map(\.number).max() ?? .max)
+  }
+}
+
+extension StoredManifest {
+  /// The same, but that its pack table is said to lie where nothing is.
+  fileprivate var withoutTable: StoredManifest {
+    let body = ManifestBody(
+      state: body.state, chain: body.chain, sequence: body.sequence, revision: body.revision, core: body.core,
+      bytesDecoded: body.bytesDecoded, bytesFetched: body.bytesFetched, newBytes: body.newBytes,
+      nextPackNumber: body.nextPackNumber, tags: body.tags, note: body.note, packTable: [.here(frame: 99, unit: 0)],
+      maps: body.maps, remarks: body.remarks)
+    return StoredManifest(name: name, object: object, body: body, core: core, id: id)
+  }
 }

@@ -15,6 +15,10 @@ struct KnownPacksLoader {
   private(set) var nextNumber: UInt32 = 1
   /// What the partial manifests list that can be read.
   private(set) var listedByPartials: Set<Digest> = []
+  /// Packs of a version that is doubted: a journal may list them as well, when that version's push was cut.
+  private var avoided: Set<Digest> = []
+  /// Which packs it has cannot be told.
+  private var avoidsLeftovers = false
 
   init(
     _ repository: Repository, chain: ChainID, state: StateFolder, presence: Presence
@@ -32,7 +36,7 @@ struct KnownPacksLoader {
   /// - Returns: whether every pack of the version is there and says what it holds.
   mutating func add(versionIn manifest: StoredManifest?) async throws -> Bool {
     guard let manifest else { return false }
-    nextNumber = max(nextNumber, manifest.body.nextPackNumber)
+    pass(over: manifest)
     guard let table = try await table(of: manifest) else { return false }
     try await add(table.all)
     return presence.holds(table.all) && table.all.allSatisfy { known.contains($0.name) }
@@ -47,7 +51,9 @@ struct KnownPacksLoader {
       if let table = try await table(of: partial) { entries += table.all }
     }
     listedByPartials.formUnion(entries.map(\.name))
-    try await add(entries + journal, areLeftovers: true)
+    entries += journal
+    if avoidsLeftovers { avoided.formUnion(entries.map(\.name)) }
+    try await add(entries, areLeftovers: true)
   }
 
   private func table(of manifest: StoredManifest) async throws -> PackTable? {
@@ -56,9 +62,17 @@ struct KnownPacksLoader {
     }
   }
 
-  /// Takes nothing of a version for there, but gives no number twice.
-  mutating func pass(over manifest: StoredManifest?) {
-    nextNumber = max(nextNumber, manifest?.body.nextPackNumber ?? 0)
+  /// Takes nothing of a version for there, whoever else lists it. Before leftovers are added.
+  mutating func avoid(_ manifest: StoredManifest) async throws {
+    pass(over: manifest)
+    let table = try await table(of: manifest)
+    avoided.formUnion(table?.all.map(\.name) ?? [])
+    avoidsLeftovers = table == nil
+  }
+
+  /// Gives no number twice.
+  private mutating func pass(over manifest: StoredManifest) {
+    nextNumber = max(nextNumber, manifest.body.nextPackNumber)
   }
 
   /// What the target lost or spoilt is no place to find content again: what it held is stored anew.
@@ -96,8 +110,8 @@ struct KnownPacksLoader {
     // Partial manifests and a journal name many of them several times.
     var names: Set<Digest> = []
     let usable = entries.filter { entry in
-      presence.holds(entry) && !damaged.contains(entry.name) && !known.contains(entry.name)
-        && names.insert(entry.name).inserted
+      presence.holds(entry) && !damaged.contains(entry.name) && !avoided.contains(entry.name)
+        && !known.contains(entry.name) && names.insert(entry.name).inserted
     }.sorted { $0.number < $1.number }
     for group in Self.groups(of: usable) {
       let directories = try await bounded(group, atOnce: repository.store.traits.concurrency) {

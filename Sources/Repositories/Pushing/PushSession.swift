@@ -275,8 +275,8 @@ package struct PushSession: ~Copyable {
 extension KnownPacksLoader {
   /// - Returns: whether every pack of the newest version is there, says what it holds, and may be built on.
   fileprivate mutating func add(_ newest: StoredManifest?, isDoubted: Bool) async throws -> Bool {
-    guard isDoubted else { return try await add(versionIn: newest) }
-    pass(over: newest)
+    guard isDoubted, let newest else { return try await add(versionIn: newest) }
+    try await avoid(newest)
     return false
   }
 }
