@@ -196,6 +196,40 @@ import Testing
     #expect(costs[5] < 20_000, "\(costs)")
   }
 
+  @Test func `settings that changed last time cost no more when only a row changes`() async throws {
+    var desk = try await Desk()
+    for step in 0..<3 {
+      if step > 0 { try desk.change() }
+      _ = try await desk.push()
+    }
+    // What changed of them rode in the manifest, where later versions cannot refer to it.
+    for _ in 0..<2 {
+      try await desk.road.change(desk.source.path)
+      let (id, cost) = try await desk.push()
+      #expect(cost < 24_000)
+      #expect(try await desk.settings(of: id) == desk.text)
+    }
+  }
+
+  @Test func `a file that shares a frame with one that has a base gets a base too`() async throws {
+    var desk = try await Desk()
+    var data = desk.random.bytes(20_000)
+    try desk.write("settings/data.bin", data)
+    var costs: [Int] = []
+    for turn in 0..<12 {
+      if turn > 0 { try desk.change() }
+      // From now on both change each time.
+      if turn > 2 {
+        data[turn * 1000] ^= 1
+        try desk.write("settings/data.bin", data)
+      }
+      costs.append(try await desk.push().cost)
+    }
+    #expect(costs[2] < 12_000 && costs[3] > 20_000, "\(costs)")
+    for cost in costs[4...] { #expect(cost < 12_000, "\(costs)") }
+    #expect(try desk.kept.count == 2)
+  }
+
   @Test func `a file that becomes another one is a base anew, and one that goes takes its base along`() async throws {
     var desk = try await Desk()
     for step in 0..<3 {

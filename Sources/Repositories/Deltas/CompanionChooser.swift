@@ -45,16 +45,33 @@ final class CompanionChooser: FrameBases {
   /// - Parameters:
   ///   - length: in bytes.
   ///   - isChanged: the version before has other content under this path, as far as can be told now.
-  /// - Returns: the number of its first block, and where its bytes are to be copied to, if so.
-  func begin(_ path: String, length: Int, isChanged: Bool) -> (first: Int, copy: CompanionCopy?) {
+  /// - Returns: the number of its first block, whether there is a base for them, and where its bytes are to be copied to,
+  ///   if so.
+  func begin(_ path: String, length: Int, isChanged: Bool) -> (first: Int, hasBase: Bool, copy: CompanionCopy?) {
     let blocks = (length + Self.blockSize - 1) / Self.blockSize
-    let name = isChanged && CompanionBases.lengths.contains(length) ? CompanionBases.name(of: path) : nil
+    let name = CompanionBases.lengths.contains(length) ? CompanionBases.name(of: path) : nil
+    let kept = name.flatMap(bases.base)
+    let base = name.flatMap { name in kept.flatMap { isKnown(name, $0) ? $0 : nil } }
     let first = files.withLock { files in
       defer { files.next += blocks }
-      if let name { files.list.append(File(first: files.next, blocks: blocks, name: name, base: bases.base(name))) }
+      // What changed last time may have to be stored again: it rode in a manifest, or lies too deep for this version.
+      if let name, isChanged || base != nil {
+        files.list.append(File(first: files.next, blocks: blocks, name: name, base: base))
+      }
       return files.next
     }
-    return (first, records ? name.flatMap { CompanionCopy($0, length: length, of: bases) } : nil)
+    // One that cannot be rested on any more has a successor as soon as the file is stored.
+    let copied = records && (isChanged || kept != base) ? name : nil
+    return (first, makesDeltas && base != nil, copied.flatMap { CompanionCopy($0, length: length, of: bases) })
+  }
+
+  /// Whether new frames may rest on the base, as its first block tells.
+  private func isKnown(_ name: String, _ length: Int) -> Bool {
+    let range = 0..<min(Self.blockSize, length)
+    return bases.read(name, range).withUnsafeBytes { bytes in
+      guard bytes.count == range.count else { return false }
+      return known.ordinal(of: fingerprinters.with { $0.fingerprint(.block, bytes) }, depth: depth) != nil
+    }
   }
 
   func choose(for units: UnsafeRawBufferPointer, positions: [Int], fingerprints: [Fingerprint]) -> BaseChoice {

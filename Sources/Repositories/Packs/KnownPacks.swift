@@ -166,10 +166,14 @@ struct KnownPacks: Sendable {
   /// How many deltas lie below each other there.
   func depth(at location: UnitLocation) -> Int { frame(at: location).map { Int(frames[Int($0)].depth) } ?? 0 }
 
-  /// By pack: bytes of pages and blocks that it holds.
+  /// By pack: bytes of pages and blocks that it holds. Blocks in deltas are as long as what they take there: a change of a
+  /// companion, of which the next version has no use, makes no pack one of little use, where another companion's base may lie.
   func contentLengths() -> [UInt32: Int] {
     var lengths: [UInt32: Int] = [:]
-    for frame in frames where frame.type != .node { lengths[frame.pack, default: 0] += Int(frame.plaintextLength) }
+    for frame in frames where frame.type != .node {
+      let isChange = frame.type == .block && !frame.bases.isEmpty
+      lengths[frame.pack, default: 0] += Int(isChange ? frame.sealedLength : frame.plaintextLength)
+    }
     return lengths
   }
 

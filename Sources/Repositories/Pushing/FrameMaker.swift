@@ -11,6 +11,10 @@ struct FrameMaker: ~Copyable {
   private let type: UnitType
   private let encoders: WorkerPool<FrameEncoder>
   private let bases: (any FrameBases)?
+  /// Whether there is something that the units added from now on may rest on, themselves. They share no frame with those
+  /// that have nothing: a frame is a delta, or whole, for all of its units.
+  var haveBase = true
+  private var frameHasBase = true
   private var bytes: [UInt8] = []
   private var lengths: [Int] = []
   private var fingerprints: [Fingerprint] = []
@@ -38,7 +42,9 @@ struct FrameMaker: ~Copyable {
   /// Adds a unit and says where it will lie.
   /// - Parameter position: its number in its member.
   mutating func add(_ unit: ArraySlice<UInt8>, _ fingerprint: Fingerprint, position: Int) -> UnitLocation {
-    if bytes.count + unit.count > Self.frameSize || lengths.count == Self.mostUnits { endFrame() }
+    let isFull = bytes.count + unit.count > Self.frameSize || lengths.count == Self.mostUnits
+    if isFull || haveBase != frameHasBase { endFrame() }
+    frameHasBase = haveBase
     let location = UnitLocation(pack: UnitLocation.newFrame, frame: ordinal, unit: UInt16(lengths.count))
     bytes.append(contentsOf: unit)
     lengths.append(unit.count)

@@ -172,6 +172,7 @@ extension VersionWriter {
   ) async throws -> Core.FileContent {
     let begun = companion.bases?.begin(companion.path, length: file.length, isChanged: companion.isChanged(file))
     content.origin = begun?.first ?? 0
+    content.frames.haveBase = begun?.hasBase ?? false
     let source = MemberSource(
       content: .file, path: companion.path, mode: file.mode, modified: file.modified, length: file.length,
       read: { try file.read($0) })
