@@ -44,9 +44,18 @@ struct ChainRepair {
       }
       let images = try await LocalImages(of: source, world)
       defer { images.remove() }
-      for version in chain.harmed.reversed() { try await repair(version, images, annotations, &outcome) }
+      var isNewestLost = false
+      for version in chain.harmed.reversed() {
+        let isLost = try await repair(version, images, annotations, &outcome)
+        if isLost, version.sequence == chain.versions.last?.sequence { isNewestLost = true }
+      }
       // Where one cannot be written anew, it is whole all the same.
       for version in leaning.reversed() { _ = try await save(version, images, &outcome) }
+      if isNewestLost, !request.dryRun, let source {
+        // Last: what it leaves on this machine takes the place of images that older versions may be saved from.
+        images.releaseBases()
+        try await push(source, &outcome)
+      }
     }
     guard !request.dryRun, request.packs.isEmpty else { return }
     let listed = RecordListing.byChain(said)[chain.chain.hex] ?? .empty
@@ -88,24 +97,23 @@ struct ChainRepair {
     }
   }
 
+  /// - Returns: whether it is lost.
   private func repair(
     _ version: CheckedVersion, _ images: LocalImages, _ annotations: Annotations,
     _ outcome: inout RepairRepository.Outcome
-  ) async throws {
-    guard let isSaved = try await save(version, images, &outcome) else { return }
+  ) async throws -> Bool {
+    guard let isSaved = try await save(version, images, &outcome) else { return false }
     guard !isSaved else {
       if !request.dryRun { try await unflag(version, annotations) }
-      return
+      return false
     }
     let told = CheckRepository.Version(version, in: chain)
     if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
-    guard !request.dryRun else { return }
+    guard !request.dryRun else { return true }
     // Wherever the database is: `forget` must not rest on this version any more, nor the next push.
     try await flag(version, annotations)
     if let facts = version.facts { SourceMemory.forget(facts.id, world) }
-    guard let source, version.sequence == chain.versions.last?.sequence else { return }
-    images.releaseBases()
-    try await push(source, &outcome)
+    return true
   }
 
   private func flag(_ version: CheckedVersion, _ annotations: Annotations) async throws {

@@ -103,6 +103,28 @@ import Testing
     #expect(list.versions.map(\.id) == versions.map(\.id) && list.versions.allSatisfy { $0.foundDamaged == nil })
   }
 
+  /// The push that takes the place of the newest has bases of its own; those that are here are what saves the others.
+  @Test func `a newest version that nothing saves costs no other one`() async throws {
+    let (road, database, versions, dumps) = try await pushed()
+    let state = road.world.stateFolder
+    for path in try FileManager.default.subpathsOfDirectory(atPath: state) where path.hasSuffix("/objects") {
+      try FileManager.default.removeItem(atPath: "\(state)/\(path)")
+    }
+    let newest = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.max())
+    road.store.content[newest]?[200] ^= 1
+    let pack = try largestPack(road)
+    road.store.content[pack]?[5000] ^= 1
+    // What it holds is in the bases, and nowhere else on this machine.
+    try SQLite.run("update t set body = randomblob(900)", on: database.path)
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.saved.count == 3 && repaired.lost.count == 1 && repaired.pushed.count == 1)
+    for (version, content) in zip(versions, dumps).dropLast() {
+      #expect(try await restores(version, road) == content)
+    }
+    let now = try await dump(database.path)
+    #expect(try await restores(try #require(repaired.pushed.first), road) == now)
+  }
+
   /// Else the pack stays for as long as they do, and every check finds it.
   @Test(arguments: [true, false])
   func `a whole version leaves a pack of which another one's frames are damaged`(isOfThisMachine: Bool) async throws {
