@@ -126,7 +126,7 @@ extension CheckRepository.Outcome {
       packsRead += chain.packsRead
       bytesRead += chain.bytesRead
       unreferenced += chain.unreferenced
-      unreferencedBytes += chain.unreferencedBytes
+      unreferencedBytes = [unreferencedBytes, chain.unreferencedBytes].clampedSum
     }
     unknown = report.unknown
     isSound = report.isSound

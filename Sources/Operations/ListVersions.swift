@@ -110,8 +110,8 @@ package struct ListVersions: Sendable {
       return Detail(
         summary: summary, copiedFrom: body.remarks.origin?.version.hex,
         previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,
-        revision: Int(body.revision), packs: reader.packCount, bytesDecoded: Int(body.bytesDecoded),
-        bytesFetched: Int(body.bytesFetched), members: reader.core.members.map(Detail.Member.init),
+        revision: Int(body.revision), packs: reader.packCount, bytesDecoded: Int(clamping: body.bytesDecoded),
+        bytesFetched: Int(clamping: body.bytesFetched), members: reader.core.members.map(Detail.Member.init),
         store: body.remarks.store.map(StoreFacts.init), capture: body.remarks.capture.map(CaptureFacts.init))
     } catch {
       throw OperationError(error, doing: "reading \(target.name)")

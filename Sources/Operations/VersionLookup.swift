@@ -226,9 +226,11 @@ struct VersionLookup: Sendable {
     try await repository.everyAnnotation(of: history.chain, listed: notes(of: history.chain), state: state)
   }
 
-  /// This machine has seen the newest version of a chain that counts: from now on it notices when that is gone.
+  /// This machine has seen the newest version of a chain that counts: from now on it notices when that is gone. Manifests
+  /// that cannot be read say nothing against what can: anybody may put such there.
   func noteSeen(_ history: ChainHistory) {
-    guard history.problems.isEmpty, let newest = history.newestCounting else { return }
+    let isInOrder = history.problems.allSatisfy { $0.code == .damaged || $0.code == .unsupported }
+    guard isInOrder, let newest = history.newestCounting else { return }
     guard !HighWaterMark(newest).raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
     hasTold.withLock { $0 = true }
     reporter.notice(

@@ -12,7 +12,8 @@ extension VersionSummary {
     self.init(
       id: version.id.hex, database: version.database, host: version.host, target: target, time: version.time,
       size: Int(version.file.length), pageSize: Int(version.file.unitSize), pages: Int(version.file.unitCount),
-      method: version.method.name, bytesNew: Int(facts.newBytes) + facts.length, sequence: facts.sequence,
+      method: version.method.name, bytesNew: [Int(clamping: facts.newBytes), facts.length].clampedSum,
+      sequence: facts.sequence,
       tags: annotations.tags(of: version.id, pushedWith: facts.tags),
       note: annotations.note(of: version.id, pushedWith: facts.note),
       damaged: version.flags.contains(.damaged), notCheckable: version.flags.contains(.notCheckable),

@@ -1,10 +1,10 @@
-import Repositories
 import Sealing
 import Storage
 import TestKit
 import Testing
 
 @testable import Operations
+@testable import Repositories
 
 /// Which version a name stands for when clocks, hosts, clones and the target itself play tricks.
 @Suite struct LookupTests {
@@ -62,6 +62,49 @@ import Testing
     #expect(error?.kind == .noSuchVersion)
     #expect(error?.hint?.contains(String(theirs.id.hex.prefix(12))) == true)
     #expect(try await show(id(theirs), road, elsewhere) == theirs.id.hex)
+  }
+
+  /// Whoever has the key can write any number there.
+  @Test func `a manifest that boasts of its bytes ends nothing`() async throws {
+    let stored = try await push(try await Road(), "one", time: 1000)
+    let body = stored.body
+    let boast = ManifestBody(
+      state: body.state, chain: body.chain, sequence: body.sequence, revision: body.revision, core: body.core,
+      bytesDecoded: .max, bytesFetched: .max, newBytes: .max, nextPackNumber: body.nextPackNumber, tags: body.tags,
+      note: body.note, packTable: body.packTable, maps: body.maps)
+    let facts = VersionFacts(
+      digest: stored.name.digest, length: stored.name.length, epoch: stored.object.epoch,
+      formatVersion: stored.object.version, body: boast, core: stored.core, id: stored.id)
+    #expect(try #require(VersionSummary(facts, target: "memory")).bytesNew == .max)
+  }
+
+  @Test func `what chains of a hostile listing add up to ends nothing`() throws {
+    var report = CheckReport()
+    for number in 0..<2 as Range<UInt8> {
+      var chain = CheckedChain(try #require(ChainID([UInt8](repeating: number, count: 16))))
+      chain.unreferencedBytes = .max
+      report.chains.append(chain)
+    }
+    #expect(CheckRepository.Outcome(report, target: "memory").unreferencedBytes == .max)
+  }
+
+  /// Whoever can write to the target, and has no key, puts an object there that cannot be read.
+  @Test(arguments: [(1, 1), (2, 1)] as [(UInt64, UInt32)])
+  func `what cannot be read keeps no machine from noticing that the target went back`(
+    place: UInt64, revision: UInt32
+  ) async throws {
+    let road = try await Road()
+    try await push(road, "one", time: 1000)
+    let second = try await push(road, "two", time: 2000)
+    let junk = VersionName(
+      chain: second.name.chain, sequence: place, revision: revision, length: 4096, digest: .sha256(of: [1]))
+    road.store.content[junk.objectName] = [UInt8](repeating: 1, count: 4096)
+    let folder = try Scratch()
+    let reader = road.withoutState(folder)
+    #expect(try await show(.latest(database: "app"), road, reader) == second.id.hex)
+    road.store.content[second.name.objectName] = nil
+    if place == 2 { road.store.content[junk.objectName] = nil }
+    #expect(await refusal(.latest(database: "app"), road, reader)?.code == "rolledBack")
   }
 
   @Test func `an older version is not taken for the latest when the newest cannot be read`() async throws {

@@ -208,6 +208,57 @@ import Testing
     #expect(manifests.allSatisfy { store.content[$0.key] == $0.value })
   }
 
+  /// Does something, a few times, whenever the newest manifest that there was is about to be read.
+  private func store(
+    _ checked: CheckedHome, times: Int, _ work: @escaping @Sendable (Int) async throws -> Void
+  ) -> HookedStore {
+    let newest = Locked<ObjectName?>(checked.versions.last?.name.objectName)
+    let done = Locked(0)
+    return HookedStore(
+      checked.home.store,
+      beforeGet: { name async throws(StoreError) in
+        guard newest.withLock({ $0 == name }), done.withLock({ $0 < times }) else { return }
+        let turn = done.withLock { done in
+          done += 1
+          return done
+        }
+        do { try await work(turn) } catch { Issue.record(error) }
+        let names = checked.home.store.content.keys.filter { VersionName($0)?.sequence ?? 0 < 9000 }
+        newest.withLock { $0 = names.filter { $0.text.hasPrefix("versions/") }.max() }
+      })
+  }
+
+  @Test func `a push of this machine that ends while its chain is looked at is no way back`() async throws {
+    let checked = try await CheckedHome()
+    let home = checked.home
+    let store = store(checked, times: 1) { _ in _ = try await home.push(home.noise(30 * 4096, seed: 91)) }
+    let report = try await checked.check(nil, at: store)
+    #expect(report.isSound && report.chains.first?.problems.isEmpty == true)
+    #expect(try HighWaterMark.read(home.chain, in: home.state)?.sequence ?? 0 > 4)
+  }
+
+  /// A version came, and the one before it was forgotten, while the chain was looked at; and so each time.
+  @Test(arguments: [(1, true), (1, false), (9, true), (9, false)] as [(Int, Bool)])
+  func `versions that come and go meanwhile are looked at again`(times: Int, hasSeen: Bool) async throws {
+    let checked = try await CheckedHome()
+    let home = checked.home
+    let scratch = try Scratch()
+    let state = try hasSeen ? home.state : StateFolder(scratch.path, repository: home.repository.id)
+    let newest = Locked(checked.versions.last)
+    let store = store(checked, times: times) { turn in
+      let pushed = try await home.push(home.noise(30 * 4096, seed: UInt64(90 + turn))).manifest
+      let before = newest.withLock { newest in
+        defer { newest = pushed }
+        return newest
+      }
+      if let before { _ = try await home.repository.forget([before.facts], now: 1) }
+    }
+    let report = try await checked.check(nil, at: store, state: state)
+    #expect(report.allFindings.allSatisfy { !$0.isDamage })
+    let problems = report.chains.first?.problems.map(\.code)
+    #expect(problems == (times > 1 && hasSeen ? [.conflict] : []))
+  }
+
   @Test func `packs that belong to nothing are counted, and no error`() async throws {
     let checked = try await CheckedHome()
     let junk = checked.home.noise(5000, seed: 9)

@@ -37,12 +37,12 @@ struct CheckedHome {
   }
 
   func check(
-    _ subset: CheckSubset?, suspects: Set<Digest> = [], at other: (any ObjectStore)? = nil
+    _ subset: CheckSubset?, suspects: Set<Digest> = [], at other: (any ObjectStore)? = nil, state: StateFolder? = nil
   ) async throws -> CheckReport {
     let repository = Repository(
       store: ReadOnlyStore(other ?? home.store), keys: home.repository.keys, random: home.repository.random,
       slot: home.repository.slot)
-    let state = try home.state
+    let state = try state ?? home.state
     return try await RepositoryCheck(
       repository, state: state, tables: state.path, subset: subset, suspects: suspects
     ).run()

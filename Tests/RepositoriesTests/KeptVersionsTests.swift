@@ -70,6 +70,21 @@ import Testing
     #expect(error?.code == .rolledBack)
   }
 
+  @Test func `a push of this machine that ended behind the listing is no way back`() async throws {
+    let (home, _) = try await chain(of: 2)
+    let listing = try await listing(home)
+    let history = try await home.repository.history(of: listing, state: home.state)
+    let later = try await home.push(home.image(pages: 4, seed: 77)).manifest
+    func refusal() async -> RepositoryError.Code? {
+      await #expect(throws: RepositoryError.self) {
+        try await home.repository.checkFreshness(of: listing, history: history, state: home.state)
+      }?.code
+    }
+    #expect(await refusal() == .conflict)
+    home.store.content[later.name.objectName] = nil
+    #expect(await refusal() == .rolledBack)
+  }
+
   @Test func `an object of another name is another object`() async throws {
     let (home, versions) = try await chain(of: 3)
     _ = try await list(home)

@@ -33,17 +33,31 @@ struct Freshness {
     self.history = nil
   }
 
-  /// - Throws: `.rolledBack`, `.forked`, `.hole`.
+  /// - Throws: `.rolledBack`, `.forked`, `.hole`; `.conflict` when versions came while the target was listed.
   func check(_ repository: Repository, state: StateFolder?) async throws {
     if let fork = problems.first(where: { $0.code == .forked }) { throw fork }
     guard let mark, let seen = Layout.digest(mark.id) else { return try await demandStanding(nil, repository, state) }
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
-    if newest.sequence < mark.sequence, !isUnreadable(mark) { throw rolledBack(behind: mark, state) }
+    if newest.sequence < mark.sequence, !isUnreadable(mark) {
+      try await demandNotOvertaken(by: mark, repository)
+      throw rolledBack(behind: mark, state)
+    }
     if newest.sequence == mark.sequence, newest.id != seen {
       throw forked(at: mark.sequence)
     }
     if newest.sequence > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
     try await demandStanding(mark, repository, state)
+  }
+
+  /// A push of this machine that ended behind the listing has written a mark that says more than was listed. What a listing
+  /// shows now is there, as far as its name says; so nobody goes on, but nothing went back either.
+  private func demandNotOvertaken(by mark: HighWaterMark, _ repository: Repository) async throws {
+    guard !listing.sequences.contains(mark.sequence) else { return }
+    let now = try await repository.versionListing(of: listing.chain)
+    guard !now.sequences.contains(mark.sequence) else {
+      throw RepositoryError(
+        .conflict, "version \(mark.sequence) was pushed while the target was listed", hint: "Run the command again.")
+    }
   }
 
   /// A version is only ever forgotten while a newer one stays, which is sound: where none stands at the place that this
@@ -125,7 +139,7 @@ extension Repository {
   }
 
   /// Whether a chain shows at least what this machine has seen of it.
-  /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`.
+  /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`; `.conflict` when versions came while it was listed.
   package func checkFreshness(of listing: ChainListing, history: ChainHistory, state: StateFolder) async throws {
     let mark = try HighWaterMark.read(listing.chain, in: state)
     try await Freshness(mark: mark, listing: listing, history: history).check(self, state: state)

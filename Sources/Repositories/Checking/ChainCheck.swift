@@ -4,7 +4,8 @@ import Storage
 /// Looks at one chain: every manifest, every pack that a version needs, every path from the one to the other.
 ///
 /// Listings are taken in the order manifests, condemned records, packs: what a push that runs meanwhile has said is
-/// there, is there. A prune that runs meanwhile takes manifests away; then the chain is looked at again.
+/// there, is there. Before them all comes the mark: a push of this machine that ends meanwhile raises it. A prune that
+/// runs meanwhile takes manifests away, and versions may be pushed and forgotten; then the chain is looked at again.
 package struct ChainCheck: Sendable {
   private static let attempts = 3
 
@@ -40,10 +41,15 @@ package struct ChainCheck: Sendable {
   package func run(left: inout Int) async throws -> CheckedChain {
     var attempt = 1
     while true {
+      let mark = try HighWaterMark.read(chain, in: state)
       let before = try await listed()
       var budget = left
-      let checked = try await look(before, &budget)
-      var isSettled = checked.isSound || attempt == Self.attempts
+      let isLast = attempt == Self.attempts
+      guard let checked = try await look(before, mark, isLast: isLast, &budget) else {
+        attempt += 1
+        continue
+      }
+      var isSettled = checked.isSound || isLast
       // What came since says nothing of what was seen.
       if !isSettled { isSettled = Set(before.map(\.name)).isSubset(of: try await listed().map(\.name)) }
       guard !isSettled else {
@@ -58,7 +64,10 @@ package struct ChainCheck: Sendable {
     try await repository.store.list(prefix: Layout.versions(of: chain))
   }
 
-  private func look(_ listed: [ObjectInfo], _ left: inout Int) async throws -> CheckedChain {
+  /// - Returns: `nil` when it should be looked at again, and this is not the last time.
+  private func look(
+    _ listed: [ObjectInfo], _ mark: HighWaterMark?, isLast: Bool, _ left: inout Int
+  ) async throws -> CheckedChain? {
     let spool = try CheckSpool(in: folder)
     let manifests = try await ManifestsLook(listed, of: chain, repository, in: spool)
     let forgotten = try await repository.forgotten(of: chain, state: nil)
@@ -69,7 +78,8 @@ package struct ChainCheck: Sendable {
     var checked = CheckedChain(chain)
     checked.database = history.newest?.version?.database
     checked.host = history.newest?.version?.host
-    checked.problems = try await problems(of: history, listed)
+    guard let problems = try await problems(of: history, listed, mark, isLast: isLast) else { return nil }
+    checked.problems = problems
     checked.isContested = try isContested(history)
     let living = (history.versions + history.displaced).filter { !history.isForgotten($0) }
     let found = try await bounded(living, atOnce: repository.store.traits.concurrency) {
@@ -83,7 +93,6 @@ package struct ChainCheck: Sendable {
     }
     let unjudged = manifests.later + found.filter { !$0.isKnown }.map(\.facts.name)
     checked.forgotten = history.versions.count + history.displaced.count - found.count
-    let mark = try HighWaterMark.read(chain, in: state)
     let missing = MissingVersions(
       of: chain, between: history.versions, forgotten, broken: manifests.unreadable + manifests.cut.map(\.name),
       later: manifests.later, mark: mark)
@@ -106,13 +115,20 @@ package struct ChainCheck: Sendable {
 
   /// What does not fit in the chain as a whole. Manifests that cannot be read, or not by this program, and holes are
   /// findings.
-  private func problems(of history: ChainHistory, _ listed: [ObjectInfo]) async throws -> [RepositoryError] {
+  /// - Returns: `nil` when versions came and went meanwhile. Where they always do, that says something only to who has
+  ///   seen one of them.
+  private func problems(
+    of history: ChainHistory, _ listed: [ObjectInfo], _ mark: HighWaterMark?, isLast: Bool
+  ) async throws -> [RepositoryError]? {
     var problems = history.problems.filter { $0.code != .damaged && $0.code != .unsupported && $0.code != .hole }
     do {
       let listing = ChainListing(chain: chain, objects: listed)
-      try await repository.checkFreshness(of: listing, history: history, state: state)
+      try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
     } catch let problem as RepositoryError where problem.code == .rolledBack || problem.code == .forked {
       if !problems.contains(where: { $0.message == problem.message }) { problems.append(problem) }
+    } catch let problem as RepositoryError where problem.code == .conflict {
+      guard isLast else { return nil }
+      if mark != nil { problems.append(problem) }
     } catch let problem as RepositoryError where problem.code == .hole || problem.code == .unsupported {}
     return problems
   }
