@@ -19,6 +19,21 @@ import Testing
     return program
   }
 
+  /// libcurl quotes a proxy that it cannot make sense of, as it stands in the variable.
+  @Test(arguments: [
+    "http://ali:open/sesame@127.0.0.1:9", "htp://ali:open-sesame@127.0.0.1:9", "http://ali:open#sesame@127.0.0.1:9",
+    "http://ali:open-sesame@127.0.0.1:99999",
+  ])
+  func `a proxy that cannot be used is told without its password`(_ proxy: String) async throws {
+    var program = try Program()
+    try program.write(Self.passphrase + "\n", to: "passphrase")
+    program.environment["http_proxy"] = proxy
+    let ending = try await program(
+      "--target", "webdav://sealift.invalid/x", "--passphrase-file", "passphrase", "-v", "list")
+    #expect(ending.status == 1 && ending.error.contains("http_proxy"), "\(ending.error)")
+    #expect(!ending.error.contains("sesame") && !ending.output.contains("sesame"))
+  }
+
   @Test func `a passphrase comes from each of its sources`() async throws {
     var program = try await program()
     let target = program.file("target")

@@ -18,11 +18,19 @@ extension StoreError {
 
   private static func notInTime(_ authority: Substring) -> String { "\(authority) did not answer in time" }
 
+  private static let unusableProxy = StoreError(
+    .unsupported, "the address of the proxy cannot be used",
+    hint:
+      "Check the variables http_proxy, https_proxy and all_proxy; in a password there, write / as %2F, # as %23, ? as %3F and @ as %40.",
+    retry: .never)
+
   /// The one table from libcurl's codes to meanings: there was no answer, and this is why.
   /// - Parameters:
-  ///   - detail: libcurl's own words; they name hosts and ports, never headers or passwords.
+  ///   - detail: libcurl's own words; they name hosts and ports, never headers or passwords, but for a proxy that it
+  ///     cannot make sense of: that one it quotes as the variable has it.
   ///   - authority: the `host:port` that was asked.
   static func transport(_ code: CURLcode, detail: String, authority: Substring) -> StoreError {
+    guard !detail.hasPrefix("Unsupported proxy") else { return unusableProxy }
     let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     func error(_ code: Code, _ what: String, hint: String? = nil, retry: Retry = .later(after: nil)) -> StoreError {
       StoreError(code, "\(what): \(words.quotable)", hint: hint, retry: retry)
