@@ -39,7 +39,7 @@ extension OperationError {
     case .query, .plainDatabase, .connection, .pageSize, .encoding, .table: .usage
     case .damagedCopy: .verificationFailed
     // Of this machine, not of the database.
-    case .noSpace, .spool, .diskFailed: .failed
+    case .noSpace, .spool, .diskFailed, .notRolledBack: .failed
     default: .sourceUnreadable
     }
   }

@@ -98,7 +98,7 @@ final class Connection {
   /// Holds no more pages than SQLite does by itself (2 MB): a database may ask for any number in its header
   /// (`PRAGMA default_cache_size`), on purpose or because a byte of it has fallen over. Reads the schema; where that cannot be
   /// read there is no cache to fill.
-  func limitCache() { try? execute("PRAGMA cache_size=-2000") }
+  func limitCache(of schema: String = "main") { try? execute("PRAGMA \(schema).cache_size=-2000") }
 
   /// Ends a transaction, if there is one.
   func rollBack() {

@@ -91,6 +91,7 @@ private final class TableCopyRun {
     for pragma in ["mmap_size=0", "synchronous=EXTRA", "foreign_keys=OFF", "ignore_check_constraints=ON"] {
       try connection.execute("PRAGMA \(pragma)")
     }
+    connection.limitCache()
     let attached = try Connection.encoding(of: request.image, watch)
     let own = try connection.rows("PRAGMA encoding", limit: 1).first ?? ""
     guard attached == own else {
@@ -99,6 +100,7 @@ private final class TableCopyRun {
         hint: "Restore the whole version beside it, and copy the table with its application.")
     }
     try connection.execute("ATTACH ? AS \(TableSchema.version)", immutableURI(request.image))
+    connection.limitCache(of: TableSchema.version)
   }
 
   func run() throws -> TableCopy.Outcome {

@@ -113,7 +113,7 @@ private final class LiveRestoreRun {
   /// What a write that failed has left is rolled back by whoever reads next, and that could not be us.
   private static func waiting(_ database: String, _ failure: SQLiteFailure) -> SnapshotError {
     SnapshotError(
-      .sqlite, "\(database) could not be written (\(failure.message)), nor its journal be rolled back",
+      .notRolledBack, "\(database) could not be written (\(failure.message)), nor its journal be rolled back",
       hint:
         "Free space there, or look at its disk. SQLite brings the old content back when somebody who may write opens the "
         + "database next; until then copy it with its -journal only.", cause: failure)
@@ -204,6 +204,7 @@ extension Connection {
     // FULL leaves it to luck whether a journal that was removed stays removed when the power goes: what was said to be
     // restored would be rolled back, and after the file was cut to its new length, into nothing that SQLite can read.
     try execute("PRAGMA synchronous=EXTRA")
+    limitCache()
   }
 }
 

@@ -50,6 +50,8 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case table
     /// The disk gave an error while a version was put into an open database.
     case diskFailed
+    /// The same, and what was written so far could not be taken back: its journal has the old content.
+    case notRolledBack
     /// A query that was to be asked of an image would do something else than read it.
     case query
     /// Any other refusal by SQLite; the message has its words and its result code.

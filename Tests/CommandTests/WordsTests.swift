@@ -93,6 +93,8 @@ import Testing
 
   @Test func `a file in a folder is named after database and time`() {
     #expect(Retrieval.fileName(version("00", database: "My Data")) == "My Data-20261124T115143Z.sqlite")
+    // A slash with an accent is one character to people, and a folder to the system.
+    #expect(Retrieval.fileName(version("00", database: "a/\u{301}b")) == "a_\u{301}b-20261124T115143Z.sqlite")
   }
 
   @Test func `JSON is written so that others can read it`() throws {

@@ -15,5 +15,6 @@ import Testing
     #expect(try source.connection.integer("PRAGMA cache_size") == -2000)
     #expect(try openImage(desk.source, watch).integer("PRAGMA cache_size") == -2000)
     #expect(try openImage(desk.source, watch, knowingChecks: true).integer("PRAGMA cache_size") == -2000)
+    #expect(try Connection(openingLive: desk.source, watch).integer("PRAGMA cache_size") == -2000)
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Snapshots
 import Storage
 
 /// The instant of a live restore in which files and rows change: when all pages are written, and right before they are
@@ -53,7 +54,7 @@ final class LiveCrossing: Sendable {
     let state = state.withLock { $0 }
     guard !state.isCommitting || isUntouched else { return unsure(error, state.aside) }
     let undone = beside.takeBack().undone
-    undo?.withdraw()
+    let error = withdrawUndo(after: error)
     let left = state.aside.filter(CompanionsPlace.stands)
     guard left.isEmpty else {
       return OperationError(error).leaving(
@@ -64,6 +65,15 @@ final class LiveCrossing: Sendable {
     return OperationError(error).leaving(
       "; nothing was changed but that what comes with the version, which was in its place for a moment, is \(undone.joined(separator: ", ")) now",
       hint: "Try again later. What has that name can be deleted, unless an application wrote into it in that moment.")
+  }
+
+  /// Where not even the journal could be rolled back, the copy is the one whole thing there is.
+  private func withdrawUndo(after error: any Error) -> any Error {
+    guard (error as? SnapshotError)?.code == .notRolledBack, let copy = undo?.path, CompanionsPlace.stands(copy) else {
+      undo?.withdraw()
+      return error
+    }
+    return OperationError(error).leaving("; a whole copy of the old content is \(copy)")
   }
 
   private func unsure(_ error: any Error, _ aside: [String]) -> OperationError {

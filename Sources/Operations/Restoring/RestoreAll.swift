@@ -143,7 +143,7 @@ package struct RestoreAll: Sendable {
 
   /// `NAME.sqlite`; what cannot stand in the name of a file becomes `_`.
   static func fileName(_ database: String) -> String {
-    let name = String(database.map { $0 == "/" || $0 == "\0" ? "_" : $0 })
+    let name = database.asFileName
     return name.hasPrefix(".") ? "_\(name).sqlite" : "\(name).sqlite"
   }
 }

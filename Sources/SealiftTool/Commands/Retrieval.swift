@@ -121,8 +121,7 @@ struct Retrieval {
 
   /// `<basename>-<UTC yyyyMMdd'T'HHmmss'Z'>.sqlite`; what is no database goes without the ending.
   static func fileName(_ version: VersionSummary) -> String {
-    let name = String(version.database.map { $0 == "/" || $0 == "\0" ? "_" : $0 })
-    return "\(name)-\(Times.compact(version.time))\(version.isDatabase ? ".sqlite" : "")"
+    "\(version.database.asFileName)-\(Times.compact(version.time))\(version.isDatabase ? ".sqlite" : "")"
   }
 }
 

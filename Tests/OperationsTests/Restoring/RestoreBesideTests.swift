@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Snapshots
 import Storage
 import TestKit
 import Testing
@@ -170,6 +171,19 @@ import Testing
     #expect(try home.attached() == "changed since" && TestDatabase(home.path).dump() == rows)
     let names = home.road.files(in: home.road.scratch.path)
     #expect(names.allSatisfy { !$0.contains(".before-") && !$0.contains(".sealift") }, "\(names)")
+  }
+
+  @Test func `where the old content could not be rolled back its copy stays, and is named`() async throws {
+    var home = try await Home()
+    home.restore.onLive = { moment in
+      if moment == .writing { throw SnapshotError(.notRolledBack, "the disk failed") }
+    }
+    let rows = try TestDatabase(home.path).dump()
+    let error = await #expect(throws: OperationError.self) { try await home.run(.live) }
+    let copy = try #require(home.road.files(in: home.road.scratch.path).first { $0.contains(".before-") })
+    #expect(error?.code == "notRolledBack" && error?.message.contains(copy) == true)
+    #expect(try TestDatabase(home.road.scratch.file(copy)).dump() == rows)
+    #expect(try home.attached() == "changed since")
   }
 
   @Test func `killed at the commit: the next restore says where the old files are`() async throws {
