@@ -50,8 +50,7 @@ final class CompanionChooser: FrameBases {
   func begin(_ path: String, length: Int, isChanged: Bool) -> (first: Int, hasBase: Bool, copy: CompanionCopy?) {
     let blocks = (length + Self.blockSize - 1) / Self.blockSize
     let name = CompanionBases.lengths.contains(length) ? CompanionBases.name(of: path) : nil
-    let kept = name.flatMap(bases.base)
-    let base = name.flatMap { name in kept.flatMap { isKnown(name, $0) ? $0 : nil } }
+    let base = name.flatMap(knownBase)
     let first = files.withLock { files in
       defer { files.next += blocks }
       // What changed last time may have to be stored again: it rode in a manifest, or lies too deep for this version.
@@ -60,18 +59,19 @@ final class CompanionChooser: FrameBases {
       }
       return files.next
     }
-    // One that cannot be rested on any more has a successor as soon as the file is stored.
-    let copied = records && (isChanged || kept != base) ? name : nil
+    let copied = isChanged && records ? name : nil
     return (first, makesDeltas && base != nil, copied.flatMap { CompanionCopy($0, length: length, of: bases) })
   }
 
-  /// Whether new frames may rest on the base, as its first block tells.
-  private func isKnown(_ name: String, _ length: Int) -> Bool {
+  /// The length of a base, in bytes, if new frames may rest on it, as its first block tells.
+  private func knownBase(_ name: String) -> Int? {
+    guard let length = bases.base(name) else { return nil }
     let range = 0..<min(Self.blockSize, length)
-    return bases.read(name, range).withUnsafeBytes { bytes in
+    let isKnown = bases.read(name, range).withUnsafeBytes { bytes in
       guard bytes.count == range.count else { return false }
       return known.ordinal(of: fingerprinters.with { $0.fingerprint(.block, bytes) }, depth: depth) != nil
     }
+    return isKnown ? length : nil
   }
 
   func choose(for units: UnsafeRawBufferPointer, positions: [Int], fingerprints: [Fingerprint]) -> BaseChoice {
