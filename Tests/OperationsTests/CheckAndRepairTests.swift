@@ -1,8 +1,11 @@
 import FoundationEssentials
-import Operations
+import Sealing
 import Storage
 import TestKit
 import Testing
+
+@testable import Operations
+@testable import Repositories
 
 /// Damage at a target, as a person meets it: found, repaired as far as it can be, and the rest named.
 @Suite struct CheckAndRepairTests {
@@ -101,6 +104,16 @@ import Testing
     #expect(try await check(road).isSound)
     let list = try await ListVersions(road.world).run(at: road.target)
     #expect(list.versions.map(\.id) == versions.map(\.id) && list.versions.allSatisfy { $0.foundDamaged == nil })
+  }
+
+  @Test func `what chains of a hostile listing add up to ends nothing`() throws {
+    var report = CheckReport()
+    for number in 0..<2 as Range<UInt8> {
+      var chain = CheckedChain(try #require(ChainID([UInt8](repeating: number, count: 16))))
+      chain.unreferencedBytes = .max
+      report.chains.append(chain)
+    }
+    #expect(CheckRepository.Outcome(report, target: "memory").unreferencedBytes == .max)
   }
 
   /// The push that takes the place of the newest has bases of its own; those that are here are what saves the others.

@@ -1,10 +1,10 @@
+import Repositories
 import Sealing
 import Storage
 import TestKit
 import Testing
 
 @testable import Operations
-@testable import Repositories
 
 /// Which version a name stands for when clocks, hosts, clones and the target itself play tricks.
 @Suite struct LookupTests {
@@ -76,16 +76,6 @@ import Testing
       digest: stored.name.digest, length: stored.name.length, epoch: stored.object.epoch,
       formatVersion: stored.object.version, body: boast, core: stored.core, id: stored.id)
     #expect(try #require(VersionSummary(facts, target: "memory")).bytesNew == .max)
-  }
-
-  @Test func `what chains of a hostile listing add up to ends nothing`() throws {
-    var report = CheckReport()
-    for number in 0..<2 as Range<UInt8> {
-      var chain = CheckedChain(try #require(ChainID([UInt8](repeating: number, count: 16))))
-      chain.unreferencedBytes = .max
-      report.chains.append(chain)
-    }
-    #expect(CheckRepository.Outcome(report, target: "memory").unreferencedBytes == .max)
   }
 
   /// Whoever can write to the target, and has no key, puts an object there that cannot be read.
