@@ -28,7 +28,10 @@ package func checkImage(at path: String) async throws -> CheckOutcome {
 
 func quickCheck(_ path: String, _ watch: Watch) throws -> CheckOutcome {
   do {
-    return try check(openImage(path, watch), by: "quick_check", watch)
+    let image = try openImage(path, watch)
+    let outcome = try check(image, by: "quick_check", watch)
+    guard case .notCheckable = outcome, let page = try image.freePageInUse() else { return outcome }
+    return .damaged(["page \(page) is in the list of free pages, and in use"])
   } catch let failure as SQLiteFailure {
     if failure.meansDamage { return .damaged([failure.message]) }
     throw failure.explained(of: path)

@@ -13,7 +13,9 @@ final class Connection {
   /// - Parameter name: an absolute path (which can never be taken for a URI), or a URI with `SQLITE_OPEN_URI`.
   init(_ name: String, flags: Int32) throws(SQLiteFailure) {
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    // Private also in an application that shares its cache among connections: ours would be its own, with its locks.
+    let ours = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE
+    let code = sqlite3_open_v2(name, &opened, flags | ours, nil)
     guard code == SQLITE_OK, let opened else {
       let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
       sqlite3_close_v2(opened)
@@ -125,14 +127,17 @@ final class Connection {
   }
 
   /// The first `count` bytes of the database file, without its -wal; fewer when it is shorter.
-  func leadingBytes(_ count: Int) throws(SQLiteFailure) -> [UInt8] {
+  func leadingBytes(_ count: Int) throws(SQLiteFailure) -> [UInt8] { try bytes(at: 0, count) }
+
+  /// Bytes of the database file, without its -wal; fewer where it ends before.
+  func bytes(at offset: Int, _ count: Int) throws(SQLiteFailure) -> [UInt8] {
     guard let file = mainFile, let methods = file.pointee.pMethods else { return [] }
     var size: sqlite3_int64 = 0
     try Self.demandDisk(methods.pointee.xFileSize(file, &size))
-    let wanted = min(count, Int(size))
+    let wanted = min(count, Int(size) - offset)
     guard wanted > 0 else { return [] }
     var bytes = [UInt8](repeating: 0, count: wanted)
-    let code = methods.pointee.xRead(file, &bytes, Int32(wanted), 0)
+    let code = methods.pointee.xRead(file, &bytes, Int32(wanted), sqlite3_int64(offset))
     // It was cut meanwhile.
     guard code != Self.shortRead else { return [] }
     try Self.demandDisk(code)

@@ -46,8 +46,7 @@ package struct ConnectionCopy {
       let takenAt = try copyOut(to: image, progress)
       let outcome = check ? try look(at: image, progress) : nil
       let finished = try Image(image)
-      // In a damaged database a "free" page may be a live one.
-      if let outcome, !outcome.isDamaged { _ = try finished.zeroFreePages() }
+      if outcome != nil, FreePages.mayBecomeZeros(after: outcome) { _ = try finished.zeroFreePages() }
       let pages = finished.pageCount
       try? progress(SnapshotProgress(.checking, pages, of: pages, pageSize: finished.pageSize))
       return Taken(path: image, pageSize: finished.pageSize, pageCount: pages, check: outcome, takenAt: takenAt)

@@ -70,13 +70,9 @@ final class Image {
   }
 
   private func freelistIsSound() throws(SnapshotError) -> Bool {
-    var seen = [UInt8](repeating: 0, count: pageCount / 8 + 1)
+    var seen = PageSet(upTo: pageCount)
     let lockPage = lockBytePage(pageSize: pageSize)
-    func isNew(_ page: Int) -> Bool {
-      guard page > 1, page <= pageCount, page != lockPage, seen[page / 8] & 1 << (page % 8) == 0 else { return false }
-      seen[page / 8] |= 1 << (page % 8)
-      return true
-    }
+    func isNew(_ page: Int) -> Bool { page > 1 && page <= pageCount && page != lockPage && seen.insert(page) }
     var count = 0
     let sound = try eachTrunk { (trunk: Int, leaves: [Int]) throws(SnapshotError) -> Bool in
       count += 1 + leaves.count
@@ -85,23 +81,16 @@ final class Image {
     return sound ? try readHeader().freelistCount == count : false
   }
 
-  /// Walks the trunk pages of the freelist with the leaves each of them names, until `body` says no.
-  /// - Returns: false when it said so, or when a trunk lies outside the file or names too many leaves.
+  /// See `FreePages.eachTrunk`.
   @discardableResult
   private func eachTrunk(
     _ body: (_ trunk: Int, _ leaves: [Int]) throws(SnapshotError) -> Bool
   ) throws(SnapshotError) -> Bool {
-    var trunk = try readHeader().firstFreelistTrunk
-    while trunk != 0 {
-      guard trunk <= pageCount else { return false }
-      let page = try readBytes(file, path, at: (trunk - 1) * pageSize, pageSize)
-      let leafCount = bigEndian(page, at: 4)
-      guard leafCount <= pageSize / 4 - 2 else { return false }
-      let leaves = (0..<leafCount).map { bigEndian(page, at: 8 + 4 * $0) }
-      guard try body(trunk, leaves) else { return false }
-      trunk = bigEndian(page, at: 0)
-    }
-    return true
+    try FreePages.eachTrunk(
+      from: readHeader().firstFreelistTrunk, pageSize: pageSize, pageCount: pageCount,
+      reading: { (page) throws(SnapshotError) in
+        try readBytes(file, path, at: (page - 1) * pageSize, pageSize)
+      }, body)
   }
 
   private func reservedBytes(ofPage page: Int) throws(SnapshotError) -> [UInt8] {

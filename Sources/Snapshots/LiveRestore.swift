@@ -106,6 +106,8 @@ private final class LiveRestoreRun {
       return try restore()
     } catch let failure as SQLiteFailure where failure.isOfTheMachine {
       guard live.hasRolledBack() else { throw Self.waiting(request.database, failure) }
+      // A -wal full of nothing would keep a full disk full.
+      try? live.execute("PRAGMA wal_checkpoint(TRUNCATE)")
       throw failure
     }
   }

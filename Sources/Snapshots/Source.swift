@@ -7,7 +7,7 @@ final class Source {
   let path: String
   let connection: Connection
   /// The state before the read transaction begins: at least as old as what is copied.
-  let signature: SourceSignature
+  private(set) var signature: SourceSignature
   /// The file promises that it is read through a -wal.
   let isWAL: Bool
   /// Opened without locks, because SQLite can make no -shm in this folder, or should not, and nobody can be writing.
@@ -87,6 +87,11 @@ final class Source {
     signature = isImmutable ? before : try before.afterOpening(path)
     connection.limitCache()
     isWAL = DatabaseHeader(try connection.leadingBytes(DatabaseHeader.size))?.isWAL ?? false
+  }
+
+  /// Another connection of ours has opened the database: what that does to its -wal is no change.
+  func noteOwnOpening() {
+    if let now = try? SourceSignature.read(path) { signature = signature.afterOwnerIsGiven(now) }
   }
 
   /// Bytes that SQLite leaves at the end of each page hold something: an extension of the application writes them (such as

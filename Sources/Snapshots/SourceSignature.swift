@@ -38,7 +38,7 @@ package struct SourceSignature: Codable, Hashable, Sendable {
     let parts = [Part(status)] + (hasWal ? [Part(walStatus)] : [])
     return SourceSignature(
       database: parts[0], wal: hasWal ? parts[1] : nil, mode: status.st_mode & 0o7777,
-      isSettled: parts.allSatisfy { max($0.modified, $0.changed) <= nanoseconds(now) - 2_000_000_000 })
+      isSettled: parts.allSatisfy { $0.age(at: nanoseconds(now)) >= 2_000_000_000 })
   }
 
   /// The state right after SQLite opened the database, where `self` is the state before.
@@ -47,12 +47,19 @@ package struct SourceSignature: Codable, Hashable, Sendable {
   /// of change and nothing else. A write would also have set the time of modification, so a signature that was
   /// settled stays so.
   func afterOpening(_ path: String) throws(SnapshotError) -> SourceSignature {
-    var now = try SourceSignature.read(path)
-    if isSettled, var wal, let walNow = now.wal {
-      wal.changed = walNow.changed
-      if wal == walNow, database == now.database { now.isSettled = true }
-    }
-    return now
+    let now = try SourceSignature.read(path)
+    let same = afterOwnerIsGiven(now)
+    return same == now ? same : now
+  }
+
+  /// - Returns: what is now, where nothing is different but the -wal's time of change; else this one.
+  func afterOwnerIsGiven(_ now: SourceSignature) -> SourceSignature {
+    guard isSettled, var wal, let walNow = now.wal, database == now.database else { return self }
+    wal.changed = walNow.changed
+    guard wal == walNow else { return self }
+    var same = now
+    same.isSettled = true
+    return same
   }
 
   package static func == (left: Self, right: Self) -> Bool {
@@ -73,6 +80,10 @@ extension SourceSignature.Part {
     modified = nanoseconds(status.modificationTime)
     changed = nanoseconds(status.statusChangeTime)
   }
+
+  /// Nanoseconds since it was touched last. A write sets times to the time that it is, so one in the future, set by hand or
+  /// by a clock that was wrong, is as far from that as one in the past.
+  fileprivate func age(at now: Int64) -> Int64 { min(abs(now - modified), abs(now - changed)) }
 }
 
 /// Some file systems keep times that nanoseconds in 64 bits cannot tell: those are told as the year 2160.

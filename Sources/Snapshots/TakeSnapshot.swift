@@ -133,10 +133,12 @@ private final class SnapshotRun {
       removeImage(image)
       try makeImageFile(image)
     } else if request.method == .vacuum, let damage = try damageLeftBehind(in: source) {
+      copy.signature = source.signature
       try takeDamaged(source, damage, instead: &copy)
       try source.demandUnchanged()
       return copy
     }
+    copy.signature = source.signature
     if copy.method == .pages { copy.header = try copyPages(of: source, transaction) }
     try source.demandUnchanged()
     return copy
@@ -261,9 +263,8 @@ private final class SnapshotRun {
       return 0
     case .pages:
       if let header = copy.header { try finished.restoreCounters(of: header) }
-      // In a damaged database a "free" page may be a live one.
-      if case .damaged = check { return 0 }
-      return request.keepFreePages ? 0 : try finished.zeroFreePages()
+      guard !request.keepFreePages, FreePages.mayBecomeZeros(after: check) else { return 0 }
+      return try finished.zeroFreePages()
     }
   }
 

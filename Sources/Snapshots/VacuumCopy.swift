@@ -106,6 +106,8 @@ extension Source {
       throw SQLiteFailure(
         renumbering: "it has CHECK constraints, and another file has its name by now", isPassing: true)
     }
+    _ = try other.integer("PRAGMA schema_version")
+    noteOwnOpening()
     return other
   }
 }

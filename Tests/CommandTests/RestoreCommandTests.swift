@@ -80,6 +80,25 @@ import Testing
     #expect(try stream.status == 13 && home.bytes("piped.db") == damaged, "\(stream.error)")
   }
 
+  @Test func `what a live restore that failed wrote to a -wal does not keep the disk full`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try SQLite.run("INSERT INTO t(b) VALUES (zeroblob(2000000))", on: home.program.file("app.db"))
+    try await home.push()
+    let live = home.program.file("live.db")
+    // An application has it open, and is idle: nobody else would cut the file.
+    let database = try TestDatabase(live)
+    _ = try database.rows("PRAGMA journal_mode=wal")
+    try database.run("CREATE TABLE other(b)")
+    let blocks = (try home.bytes("app.db").count + 4096) / 512
+    let command =
+      #""$0" --config "\#(home.program.file("config.json"))" restore latest --no-undo --live --to "\#(live)""#
+    let ending = try await home.program.shell("ulimit -f \(blocks); \(command)")
+    #expect(ending.status == 1 && ending.error.contains("the disk failed while"), "\(ending.error)")
+    #expect(try home.bytes("live.db-wal").count < 100_000)
+    #expect(try database.number("SELECT count(*) FROM other") == 0)
+  }
+
   /// SQLite itself leaves what it began to whoever opens the database next: a full disk would stay full until then.
   @Test(arguments: [("delete", "--table t --into"), ("wal", "--table t --into"), ("wal", "--no-undo --live --to")])
   func `a write that fails leaves the old content, and nothing beside it`(journal: String, words: String) async throws {

@@ -45,6 +45,27 @@ import Testing
     #expect(try !SourceSignature.read(desk.source).isSettled)
   }
 
+  @Test func `a time in the future proves as much as any other`() throws {
+    let desk = try Desk()
+    try SampleDatabase.walWithContent.make(at: desk.source)
+    for ending in ["", "-wal"] { setModified(desk.source + ending, 2_050_000_000) }
+    #expect(try !SourceSignature.read(desk.source).isSettled)
+    usleep(2_100_000)
+    #expect(try SourceSignature.read(desk.source).isSettled)
+  }
+
+  /// Vacuuming it takes a second connection. Run by root, that one gives the -wal its owner, too.
+  @Test func `what a snapshot noted of a database with CHECK constraints is still so after it`() async throws {
+    let desk = try Desk()
+    let database = try TestDatabase(desk.source)
+    try database.run("PRAGMA journal_mode=WAL; CREATE TABLE t(v CHECK(v > 0)); INSERT INTO t VALUES (1)")
+    database.closeKeepingWal()
+    try await Task.sleep(for: .seconds(2.1))
+    let snapshot = try await desk.take(.vacuum)
+    #expect(snapshot.method == .vacuum && snapshot.source.wal != nil && snapshot.source.isSettled)
+    #expect(try SourceSignature.read(desk.source) == snapshot.source)
+  }
+
   @Test func `nothing is opened: a pipe would hold the reader for ever`() throws {
     let scratch = try Scratch()
     mkfifo(scratch.file("app.db"), 0o600)
