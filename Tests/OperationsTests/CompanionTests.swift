@@ -250,6 +250,32 @@ import Testing
     #expect(try pulled(road, "att/replaced") == "old" && pulled(road, "att/new") == "appeared")
   }
 
+  @Test func `a folder that is exchanged as a whole is kept as the snapshot knew it`() async throws {
+    let road = try await Road()
+    try write(road, "att/a", "old")
+    try write(road, "att/sub/b", "old")
+    symlink("old", road.scratch.file("att/link"))
+    try write(road, "next/a", "new")
+    try write(road, "next/sub/b", "new")
+    symlink("new", road.scratch.file("next/link"))
+    // Made long before: only the folder takes its name meanwhile.
+    try await Task.sleep(for: .milliseconds(50))
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    _ = try await push(road, source) { push in
+      push.take = { [take = push.take] in
+        let snapshot = try await take($0, $1)
+        rename("\(path)/att", "\(path)/before")
+        rename("\(path)/next", "\(path)/att")
+        return snapshot
+      }
+    }
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/a") == "old" && pulled(road, "att/sub/b") == "old")
+    let link = road.scratch.file("out.db.companions/att/link")
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "old")
+  }
+
   @Test func `a file that becomes a link, or a link that is switched, is kept as the snapshot knew it`() async throws {
     let road = try await Road()
     try write(road, "att/tiered", "content")
@@ -689,6 +715,59 @@ import Testing
     #expect(try pulled(road, "att/z.db-backups/17") == "changed" && pulled(road, "att/z.db-backups/49") == "content")
     let (now, restored) = (road.scratch.file("att/z.db"), road.scratch.file("out.db.companions/att/z.db"))
     #expect(try await dump(restored) == dump(now))
+  }
+
+  /// SQLite would play it into the one that was kept.
+  @Test(arguments: [true, false])
+  func `a -wal that is another database's by now is left out, and told`(whileRead: Bool) async throws {
+    let road = try await Road()
+    nonisolated(unsafe) let ledger = try ledger(road)
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    let next = try TestDatabase("\(path)/next.db")
+    try next.run("pragma journal_mode=wal; pragma wal_autocheckpoint=0; create table a(v); create table c(v)")
+    try next.run("insert into a values('another'); insert into c values(1)")
+    next.closeKeepingWal()
+    let exchange: @Sendable () -> Void = {
+      for ending in ["", "-wal"] { rename("\(path)/next.db\(ending)", "\(path)/att/z.db\(ending)") }
+    }
+    let outcome = try await push(road, source) { push in
+      if whileRead {
+        push.companionHooks.reading = { if $0 == "att/z.db" { exchange() } }
+      } else {
+        push.take = { [take = push.take] in
+          let snapshot = try await take($0, $1)
+          exchange()
+          return snapshot
+        }
+      }
+    }
+    let events = try #require(outcome.pushed.first?.beside?.capture.events)
+    #expect(events.contains { $0.what == "vanished" && $0.paths.contains("att/z.db-wal") }, "\(events)")
+    _ = try await pull(road)
+    #expect(try TestDatabase(road.scratch.file("out.db.companions/att/z.db")).text("select v from a") == "0")
+    try ledger.run("select 1")
+  }
+
+  /// It would be half of it.
+  @Test func `a transaction that began after the listing, and is in the file, is told`() async throws {
+    let road = try await Road()
+    try write(road, "att/a.bin")
+    let path = road.scratch.file("att/z.db")
+    nonisolated(unsafe) let ledger = try TestDatabase(path)
+    try ledger.run("create table a(v, b); pragma cache_size=1")
+    try ledger.run(
+      "with n(i) as (select 1 union all select i + 1 from n where i < 900) insert into a select 0, randomblob(900) from n"
+    )
+    try await Task.sleep(for: .milliseconds(50))
+    let source = try source(road, Companion("att"))
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.opened = { if $0 == "att/a.bin" { try? ledger.run("begin; update a set v = 1") } }
+    }
+    let isHot = try fileBytes("\(path)-journal").contains { $0 != 0 }
+    try #require(isHot)
+    #expect(outcome.pushed.first?.beside?.capture.events == [.init(what: "unsettled", count: 1, paths: ["att/z.db"])])
+    try ledger.run("rollback")
   }
 
   @Test func `one that never holds still is told`() async throws {

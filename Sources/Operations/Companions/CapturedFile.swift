@@ -13,10 +13,15 @@ final class CapturedFile: CompanionFile {
   private let path: String
   private let hooks: CompanionHooks
   private let events: CaptureEvents
+  private let neighbour: SideFileNeighbour?
   private let hasEndedEarly = Locked(false)
 
+  /// - Parameter neighbour: what has to be so beside it as long as it is read.
   /// - Throws: `UnreadableCompanion`.
-  init(_ held: HeldFiles.Held, path: String, _ hooks: CompanionHooks, _ events: CaptureEvents) throws {
+  init(
+    _ held: HeldFiles.Held, path: String, _ hooks: CompanionHooks, _ events: CaptureEvents,
+    beside neighbour: SideFileNeighbour? = nil
+  ) throws {
     var status = try Self.status(held, path, events)
     // Written within the grain of its times, it could be written again without a trace.
     if status.age(at: FileStatus.now()) < FileStatus.grain {
@@ -27,6 +32,7 @@ final class CapturedFile: CompanionFile {
     self.path = path
     self.hooks = hooks
     self.events = events
+    self.neighbour = neighbour
     opened = status
     length = status.size
     mode = status.mode
@@ -77,7 +83,7 @@ final class CapturedFile: CompanionFile {
     // Of a file that somebody else has just deleted on a file server, this can no longer be asked.
     guard let now = Self.status(held) else { return false }
     return !hasEndedEarly.withLock { $0 } && now.size == opened.size && now.modified == opened.modified
-      && now.changed == opened.changed
+      && now.changed == opened.changed && neighbour?.fits(now) ?? true
   }
 
   func keptUnsettled() { events.note(.unsettled, path) }

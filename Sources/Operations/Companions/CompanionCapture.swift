@@ -143,8 +143,10 @@ actor CompanionCapture {
     }
     events.empty.withLock { $0 = empty.map { ($0.entry.path, $0.entry.status.modifiedMilliseconds) } }
     var all = Captured()
+    let neighbours = SideFileNeighbour.Finder(entries, roots)
     for (entry, file) in entries {
-      all.sources.append(source(entry, file))
+      let neighbour = neighbours.neighbour(of: entry, isHeld: file != nil)
+      all.sources.append(source(entry, file, neighbour))
       guard entry.kind == .file else { continue }
       all.count(entry.status.size, isExternal: roots[entry.root].isSupport)
     }
@@ -193,7 +195,9 @@ actor CompanionCapture {
     }
   }
 
-  private func source(_ entry: CompanionEntry, _ file: HeldFiles.Held?) -> CompanionSource {
+  private func source(
+    _ entry: CompanionEntry, _ file: HeldFiles.Held?, _ neighbour: SideFileNeighbour?
+  ) -> CompanionSource {
     let content: CompanionSource.Content
     switch entry.kind {
     case .folder: content = .folder
@@ -202,8 +206,12 @@ actor CompanionCapture {
       let root = roots[entry.root]
       content = .file { [hooks, events] in
         let path = entry.path
-        if let file { return try CapturedFile(file, path: path, hooks, events) }
-        return try root.open(path, events).map { try CapturedFile($0, path: path, hooks, events) }
+        if let file { return try CapturedFile(file, path: path, hooks, events, beside: neighbour) }
+        guard neighbour?.isOfHeldDatabase ?? true else {
+          events.note(.vanished, path)
+          return nil
+        }
+        return try root.open(path, events).map { try CapturedFile($0, path: path, hooks, events, beside: neighbour) }
       }
     }
     return CompanionSource(

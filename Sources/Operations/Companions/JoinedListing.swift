@@ -27,12 +27,12 @@ struct JoinedListing {
         continue
       }
       guard entry.kind == .file, let file = held[key] else {
-        take(entry, insteadOf: earlier, held[key]?.file, snapshotBegan)
+        take(entry, insteadOf: earlier, held[key]?.file, Self.tookName(entry, old, now) / 1_000_000 < snapshotBegan)
         continue
       }
       if entry.status.isSameFile(as: file.status) {
         entries.append((entry, file.file))
-      } else if entry.status.changed / 1_000_000 < snapshotBegan {
+      } else if Self.tookName(entry, old, now) / 1_000_000 < snapshotBegan {
         // It took the name before the snapshot began.
         entries.append((entry, nil))
       } else {
@@ -53,9 +53,9 @@ struct JoinedListing {
   /// A file or a link that is a link or a folder now, or a link that leads elsewhere: it is what it was when the snapshot
   /// began. Where that was a file which was not held, nobody has it any more.
   private mutating func take(
-    _ entry: CompanionEntry, insteadOf earlier: CompanionEntry, _ file: HeldFiles.Held?, _ snapshotBegan: Int64
+    _ entry: CompanionEntry, insteadOf earlier: CompanionEntry, _ file: HeldFiles.Held?, _ cameBefore: Bool
   ) {
-    let isAsItWas = entry.kind == earlier.kind || entry.status.changed / 1_000_000 < snapshotBegan
+    let isAsItWas = entry.kind == earlier.kind || cameBefore
     guard !isAsItWas, earlier.kind != .file || file != nil else {
       entries.append((entry, nil))
       if !isAsItWas { vanished.append(earlier.path) }
@@ -65,6 +65,20 @@ struct JoinedListing {
     if entry.kind == .folder { replaced.append(entry.path) }
     entries.append((earlier, file))
     keepsEarlier = true
+  }
+
+  /// When it took its name, at the latest: by its own time of change, and by that of each folder on the way which has taken
+  /// the place of another one, with all that is in it.
+  /// - Returns: nanoseconds since 1970.
+  private static func tookName(
+    _ entry: CompanionEntry, _ old: [[UInt8]: CompanionEntry], _ now: [[UInt8]: CompanionEntry]
+  ) -> Int64 {
+    MemberPath.ancestors(of: entry.path).reduce(entry.status.changed) { latest, key in
+      guard let folder = now[key]?.status, let earlier = old[key]?.status, !folder.isSameFile(as: earlier) else {
+        return latest
+      }
+      return max(latest, folder.changed)
+    }
   }
 
   /// Nothing can lie below what is no folder any more.

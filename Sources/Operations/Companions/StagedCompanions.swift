@@ -43,22 +43,32 @@ final class StagedCompanions: Sendable {
     folder = RestoredFile.folder(of: path)
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
     Self.sweep(folder, prefix)
-    let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))", owners)
-    // Held while we live: a later restore removes only what nobody holds.
-    guard let lock = FolderHandle(path: tree.path),
-      flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 || RestoredFile.knowsNoLocks.contains(errno)
-    else {
-      let problem = errno
-      rmdir(tree.path)
-      throw OperationError.fileSystem("cannot lock \(tree.path)", problem)
-    }
-    self.tree = tree
-    self.lock = lock
+    (tree, lock) = try Self.makeTree(in: folder, prefix, owners)
     self.owners = owners
     tops = Self.tops(of: members.map(\.path))
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
     supportFolder = tops.first { MemberPath.isSame($0, support) }
     files = members.count { $0.file != nil }
+  }
+
+  /// The lock is held while we live: a later restore removes only what nobody holds. Whoever sweeps before it is held
+  /// takes the folder for a dead run's: then another one is made.
+  private static func makeTree(
+    in folder: String, _ prefix: String, _ owners: MemberOwners?
+  ) throws -> (MemberTree, FolderHandle) {
+    let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))", owners)
+    if let lock = FolderHandle(path: tree.path),
+      flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 || RestoredFile.knowsNoLocks.contains(errno),
+      access(tree.path, F_OK) == 0
+    {
+      return (tree, lock)
+    }
+    let problem = errno
+    rmdir(tree.path)
+    guard problem == EWOULDBLOCK || problem == ENOENT else {
+      throw OperationError.fileSystem("cannot lock \(tree.path)", problem)
+    }
+    return try makeTree(in: folder, prefix, owners)
   }
 
   /// The topmost of some members' paths.
