@@ -3,15 +3,33 @@ import Repositories
 
 /// What restores that were killed left beside their destination, or left there on purpose to go on from.
 extension RestoredFile {
-  /// The temporary of a dead run that is taken over. It is locked.
-  struct Leftover {
+  /// A temporary that is ours: a new one, or a dead run's that is taken over.
+  struct Temporary {
     let path: String
     let descriptor: Int32
+    /// Held while we live: a later restore removes only leftovers that it can lock. False where a file system knows none.
+    let isLocked: Bool
     /// Bytes from its beginning on that are complete.
     let complete: Int
   }
 
-  static func temporaryPath(in folder: String, _ name: String) -> String {
+  /// Whoever sweeps between making a file and locking it takes it for a dead run's: then another one is made.
+  static func makeTemporary(in folder: String, _ name: String) throws -> Temporary {
+    let path = temporaryPath(in: folder, name)
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure("cannot write in \(folder)", errno) }
+    let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    let problem = isLocked ? 0 : errno
+    if access(path, F_OK) == 0, isLocked || knowsNoLocks.contains(problem) {
+      return Temporary(path: path, descriptor: descriptor, isLocked: isLocked, complete: 0)
+    }
+    unlink(path)
+    close(descriptor)
+    guard isLocked || problem == EWOULDBLOCK else { throw failure("cannot lock \(path)", problem) }
+    return try makeTemporary(in: folder, name)
+  }
+
+  private static func temporaryPath(in folder: String, _ name: String) -> String {
     "\(folder)/\(temporaryPrefix(name))\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
   }
 
@@ -24,15 +42,15 @@ extension RestoredFile {
   /// - Parameter note: of the version that is to come.
   /// - Returns: the one that holds some of it, which stays.
   @discardableResult
-  static func sweep(_ folder: String, leftoversOf name: String, but note: FetchNote? = nil) throws -> Leftover? {
-    var kept: Leftover?
+  static func sweep(_ folder: String, leftoversOf name: String, but note: FetchNote? = nil) throws -> Temporary? {
+    var kept: Temporary?
     for path in try leftovers(in: folder, of: name) {
       let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       guard descriptor >= 0 else { continue }
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
         // Looked at under the lock: whoever held it may have given the file its name, or removed it.
-        var spare: Leftover? = Leftover(
-          path: path, descriptor: descriptor, complete: note?.found(in: descriptor, at: path) ?? 0)
+        var spare: Temporary? = Temporary(
+          path: path, descriptor: descriptor, isLocked: true, complete: note?.found(in: descriptor, at: path) ?? 0)
         // Of several the one that holds the most.
         if let found = spare, found.complete > kept?.complete ?? 0 { (kept, spare) = (found, kept) }
         spare.map(remove)
@@ -43,7 +61,7 @@ extension RestoredFile {
     return kept
   }
 
-  private static func remove(_ leftover: Leftover) {
+  private static func remove(_ leftover: Temporary) {
     unlink(leftover.path)
     close(leftover.descriptor)
   }

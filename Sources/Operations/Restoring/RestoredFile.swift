@@ -45,20 +45,13 @@ final class RestoredFile: MemberDestination {
     }
     let known = kin.map(Self.name) ?? name
     let leftover = try Self.sweep(folder, leftoversOf: known, but: note)
-    let temporary = leftover?.path ?? Self.temporaryPath(in: folder, known)
-    temporaryPath = temporary
-    descriptor = leftover?.descriptor ?? open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw Self.failure("cannot write in \(folder)", errno) }
+    let temporary = try leftover ?? Self.makeTemporary(in: folder, known)
+    temporaryPath = temporary.path
+    descriptor = temporary.descriptor
+    isLocked = temporary.isLocked
     self.note = note
-    note?.begin(at: leftover?.complete ?? 0)
+    note?.begin(at: temporary.complete)
     writeBack = WriteBack(of: descriptor, noting: note)
-    // Held while we live: a later restore removes only leftovers that it can lock.
-    isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
-    guard isLocked || Self.knowsNoLocks.contains(errno) else {
-      let problem = errno
-      unlink(temporaryPath)
-      throw Self.failure("cannot lock \(temporaryPath)", problem)
-    }
   }
 
   static func folder(of path: String) -> String {
@@ -202,17 +195,17 @@ final class RestoredFile: MemberDestination {
   /// Makes a small file beside a database, or replaces it: whole and durable, or not at all.
   /// - Parameter kin: the database; what a killed run leaves is removed with its other leftovers.
   static func write(_ bytes: [UInt8], to path: String, of kin: String) throws {
-    let temporary = temporaryPath(in: folder(of: path), name(of: kin))
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw failure("cannot write in \(folder(of: path))", errno) }
-    defer { close(descriptor) }
+    let temporary = try makeTemporary(in: folder(of: path), name(of: kin))
+    defer { close(temporary.descriptor) }
     do {
-      let problem = bytes.withUnsafeBytes { WholeTransfer.write($0, to: descriptor) }
+      let problem = bytes.withUnsafeBytes { WholeTransfer.write($0, to: temporary.descriptor) }
       guard problem == 0 else { throw failure("cannot write \(path)", problem) }
-      guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw failure("cannot write \(path)", errno) }
+      guard fsync(temporary.descriptor) == 0, rename(temporary.path, path) == 0 else {
+        throw failure("cannot write \(path)", errno)
+      }
       try synchronizeFolder(of: path)
     } catch {
-      unlink(temporary)
+      unlink(temporary.path)
       throw error
     }
   }
