@@ -19,6 +19,10 @@ extension StoreError {
     "`sealift forget`, then `sealift prune` free space; both store small records first: raise the quota, or free a few"
     + " MiB there by other means, for as long as that takes."
 
+  static let proxyLogin = StoreError(
+    .unavailable, "a proxy on the way asks for a user and a password",
+    hint: "Set them in the address of the proxy that the environment names (https_proxy, http_proxy).", retry: .never)
+
   /// What servers and the proxies before them say of a request that is larger than they are set to take.
   static let bodyTooLarge = StoreError(
     .full, "the server takes no body of this size",

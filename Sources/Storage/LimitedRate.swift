@@ -19,19 +19,38 @@ package final class LimitedRate: Sendable {
     self.clock = clock
   }
 
-  /// Waits for the line, then takes it for `bytes`.
-  package func take(_ bytes: Int) async throws(StoreError) { try await clock.pause(reserve(bytes)) }
-
-  /// Notes bytes whose number was not known before; those who come later wait for them.
-  package func add(_ bytes: Int) { _ = reserve(bytes) }
-
-  /// How long to wait before these bytes may flow.
-  private func reserve(_ bytes: Int) -> Duration {
-    let now = clock.now()
-    return freeAt.withLock { freeAt in
-      let start = max(now, freeAt)
-      freeAt = start + .seconds(1) * (Double(bytes) / Double(bytesPerSecond))
-      return start - now
+  /// Waits for the line, and takes it for as long as so many bytes need. Where the work fails, what cannot have flowed is
+  /// given back: nobody waits for a line that carries nothing.
+  package func whileTaking<Value: Sendable>(
+    _ bytes: Int, _ work: () async throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    while let wait = begin(bytes) { try await clock.pause(min(wait, Self.longestWait)) }
+    let began = clock.now()
+    do throws(StoreError) {
+      return try await work()
+    } catch {
+      let now = clock.now()
+      let unused = max(.zero, duration(of: bytes) - (now - began))
+      freeAt.withLock { $0 = max(now, $0 - unused) }
+      throw error
     }
   }
+
+  /// Notes bytes whose number was not known before; those who come later wait for them.
+  package func add(_ bytes: Int) { freeAt.withLock { $0 = max(clock.now(), $0) + duration(of: bytes) } }
+
+  /// The line may become free earlier: so often it is looked at again.
+  private static let longestWait = Duration.seconds(5)
+
+  /// - Returns: `nil` when these bytes may flow now; else how long the line is taken.
+  private func begin(_ bytes: Int) -> Duration? {
+    let now = clock.now()
+    return freeAt.withLock { freeAt in
+      guard freeAt <= now else { return freeAt - now }
+      freeAt = now + duration(of: bytes)
+      return nil
+    }
+  }
+
+  private func duration(of bytes: Int) -> Duration { .seconds(1) * (Double(bytes) / Double(bytesPerSecond)) }
 }

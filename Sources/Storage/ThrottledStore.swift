@@ -21,18 +21,27 @@ package struct ThrottledStore: ObjectStore {
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
     try await limit.withPlace { () async throws(StoreError) in
-      try await upload?.take(body.bytes.count)
-      try await base.put(body, at: name, ifAbsent: ifAbsent)
+      try await Self.line(upload, for: body.bytes.count) { () async throws(StoreError) in
+        try await base.put(body, at: name, ifAbsent: ifAbsent)
+      }
     }
   }
 
   package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
     try await limit.withPlace { () async throws(StoreError) in
-      try await download?.take(range?.count ?? 0)
-      let bytes = try await base.get(name, range: range)
+      let bytes = try await Self.line(download, for: range?.count ?? 0) { () async throws(StoreError) in
+        try await base.get(name, range: range)
+      }
       if range == nil { download?.add(bytes.count) }
       return bytes
     }
+  }
+
+  private static func line<Value: Sendable>(
+    _ rate: LimitedRate?, for bytes: Int, _ work: () async throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    guard let rate else { return try await work() }
+    return try await rate.whileTaking(bytes, work)
   }
 
   package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {

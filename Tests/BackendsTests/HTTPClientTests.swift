@@ -36,6 +36,29 @@ import Testing
     }
   }
 
+  /// A command that prints a secret would keep the connection open, and all that it starts.
+  @Test func `what is started meanwhile gets no connection of ours`() async throws {
+    try await withServer { _ in
+      .status(200)
+    } _: { server in
+      let client = HTTPClient()
+      _ = try await client.send(get(server))
+      var kept: [Int32] = []
+      for descriptor in Int32(3)..<4096 where Self.peerPort(of: descriptor) == server.port { kept.append(descriptor) }
+      #expect(!kept.isEmpty && kept.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
+      withExtendedLifetime(client) {}
+    }
+  }
+
+  private static func peerPort(of descriptor: Int32) -> Int? {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+    }
+    return code == 0 && address.sin_family == sa_family_t(AF_INET) ? Int(UInt16(bigEndian: address.sin_port)) : nil
+  }
+
   @Test func `connections are used again, and no more requests are under way than allowed`() async throws {
     try await withServer { _ in
       var reply = ScriptedServer.Reply.status(200, [:], "ok")
@@ -310,6 +333,10 @@ import Testing
     #expect(retryAfter("7") == .seconds(7))
     #expect(retryAfter("Sun, 06 Nov 1994 08:49:37 GMT") == .seconds(90))
     #expect(retryAfter("Sun, 06 Nov 1994 08:00:00 GMT") == .zero)
+    // This machine's clock may be wrong, the server's own is what it means.
+    let dated = [("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")]
+    #expect(
+      HTTPTime.retryAfter(HTTPResponse(status: 503, headers: dated, body: []), now: 784_111_777 - 600) == .seconds(30))
     #expect(retryAfter("soon") == nil)
     #expect(retryAfter("-3") == nil)
     #expect(retryAfter("99999999999999") == .seconds(1_000_000))

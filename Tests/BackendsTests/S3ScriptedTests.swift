@@ -364,6 +364,7 @@ import Testing
     (400, "AuthorizationHeaderMalformed", .unauthenticated, false), (501, "NotImplemented", .unsupported, false),
     (401, "", .unauthenticated, false), (429, "", .throttled, true), (502, "", .unavailable, true),
     (503, "", .throttled, true), (504, "<html>", .unavailable, true), (400, "Unheard", .badAnswer, false),
+    (403, "<html>", .unavailable, false), (403, "", .forbidden, false), (407, "<html>", .unavailable, false),
     (418, "", .badAnswer, false), (409, "OperationAborted", .unavailable, true), (599, "", .unavailable, true),
   ]
 
@@ -382,6 +383,16 @@ import Testing
       #expect(error.message.hasPrefix("packs/x is not read: "))
       #expect(error.message.contains("\(status)"))
     }
+  }
+
+  /// Amazon shows all that was signed: with a long session token that is long.
+  @Test func `a signature that does not match is told as that, however much the server shows of it`() throws {
+    let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket")
+    let shown = "<CanonicalRequestBytes>\(String(repeating: "34 ", count: 20_000))</CanonicalRequestBytes>"
+    let response = HTTPResponse(
+      status: 403, headers: [], body: Array(Self.refusal("SignatureDoesNotMatch", shown).utf8))
+    let error = S3Errors(configuration: configuration, now: 0).error(response, "x", for: .read)
+    #expect(error.code == .unauthenticated)
   }
 
   @Test func `errors name a way out, and what a server says is kept to one clean line`() throws {

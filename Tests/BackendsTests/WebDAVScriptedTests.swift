@@ -103,8 +103,7 @@ import Testing
     "/dav%20files/../a", "/dav%20files/%2e%2e/a", "/dav%20files/%2e%2e", "/dav%20files/a%2fb",
     "/dav%20files/a%2F..%2Fb",
     "/dav%20files/a/b", "/other/a", "/a", "/", "a", "../a", "", "/dav%20files//a", "/dav%20files/a%00",
-    "/dav%20files/%zz",
-    "/dav%20files/%ff", "/dav+files/a", "http://user:pw@127.0.0.1/dav%20files/a",
+    "/dav%20files/%ff/a", "/dav%20files/a/%ff", "/other/%ff", "/dav+files/a", "http://user:pw@127.0.0.1/dav%20files/a",
   ])
   func `an href that leads elsewhere makes the listing an error`(_ href: String) async throws {
     let body = Self.multistatus(Self.root, Self.response(href, size: 1))
@@ -117,6 +116,21 @@ import Testing
       #expect(server.requests.count == 1)
     }
     Fault.hostileNames.met("href")
+  }
+
+  @Test func `files of somebody else are passed over, whatever they are called`() async throws {
+    let theirs = ["caf%E9.txt", "100%", "%zz", "Report.pdf", "caf%C3%A9/"].map {
+      Self.response("/dav%20files/\($0)", size: $0.hasSuffix("/") ? nil : 2)
+    }
+    let sizeless = Self.response("/dav%20files/Upper", size: 1).replacing(
+      "<D:getcontentlength>1</D:getcontentlength>", with: "")
+    let body = Self.multistatus(Self.root, theirs.joined(), sizeless, Self.response("/dav%20files/a", size: 1))
+    try await withServer { _ in
+      .status(207, [:], body)
+    } _: { server in
+      let store = try store(server)
+      #expect(try await store.list(prefix: "").map(\.name.text) == ["a"])
+    }
   }
 
   /// Behind a proxy, servers write the scheme and the host that they see.

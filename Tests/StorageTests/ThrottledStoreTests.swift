@@ -42,6 +42,21 @@ import Testing
     #expect(clock.waits.count == 3)
   }
 
+  @Test func `a try that fails leaves the line to the next`() async throws {
+    let clock = ManualClock()
+    let rate = LimitedRate(bytesPerSecond: 1000, clock: clock.storeClock)
+    let faulty = FaultyStore(MemoryStore())
+    faulty.plan(.put, .failure(StoreError(.unavailable, "cut")))
+    let store = ThrottledStore(faulty, upload: rate)
+    let body = ObjectBody([UInt8](repeating: 1, count: 20_000))
+    await #expect(throws: StoreError.self) { try await store.put(body, at: name, ifAbsent: false) }
+    try await store.put(body, at: name, ifAbsent: false)
+    #expect(clock.waits.isEmpty)
+    // What flowed counts, and the line is looked at again now and then.
+    try await store.put(body, at: name, ifAbsent: false)
+    #expect(clock.waits == [.seconds(5), .seconds(5), .seconds(5), .seconds(5)])
+  }
+
   @Test func `downloads count what came, and ranges before they come`() async throws {
     let clock = ManualClock()
     let memory = MemoryStore()

@@ -13,6 +13,8 @@ final class CurlSockets {
     sl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, context)
     sl_set_opened(handle) { context, socket, _ in
       guard let context else { return Int32(CURL_SOCKOPT_ERROR) }
+      // What is started meanwhile, such as a command that prints a secret, would keep the connection open.
+      _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
       Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().open.insert(socket)
       return Int32(CURL_SOCKOPT_OK)
     }

@@ -97,6 +97,8 @@ extension CurlTransfer {
     // A proxy is another machine: what is meant for this one, a password perhaps, must not be shown to it.
     if (try? WebAddress("http://\(request.authority)"))?.isLoopback == true { set(handle, CURLOPT_NOPROXY, "*") }
     sl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+    // Who gives up a name that no name server answers to waits for none of them: all transfers stand still meanwhile.
+    sl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     sl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     sl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
     sl_set_long(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)

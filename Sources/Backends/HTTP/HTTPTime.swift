@@ -36,11 +36,12 @@ enum HTTPTime {
       + "\(two(clock / 3600)):\(two(clock / 60 % 60)):\(two(clock % 60))Z"
   }
 
-  /// How long a server wants to be left alone: it names seconds, or a date.
+  /// How long a server wants to be left alone: it names seconds, or a date, by its own clock.
   /// - Parameter now: seconds since 1970 UTC.
   static func retryAfter(_ response: HTTPResponse, now: Int) -> Duration? {
     guard let text = response.header("retry-after") else { return nil }
     if let seconds = Int(text) { return seconds >= 0 ? .seconds(min(seconds, 1_000_000)) : nil }
+    let now = response.header("date").flatMap(seconds) ?? now
     return seconds(text).map { .seconds(min(max(0, $0 - now), 1_000_000)) }
   }
 

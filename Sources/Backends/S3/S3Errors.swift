@@ -30,6 +30,8 @@ struct S3Refusal: Sendable {
   }
 
   private struct Document: XMLReader.Listener {
+    /// Amazon shows all that was signed, with the session token in it, three characters a byte.
+    static let longestText = 1 << 20
     var isError = false
     var values: [String: String] = [:]
 
@@ -143,9 +145,14 @@ struct S3Errors {
     case 401:
       StoreError(
         .unauthenticated, "the credentials were refused", hint: "Check \(source.accessKey) and \(source.secretKey).")
+    case 403 where !response.body.isEmpty && refusal?.code.isEmpty ?? true:
+      StoreError(
+        .unavailable, "something in front of the S3 server does not allow it",
+        hint: "A proxy or a filter on the way refuses the request: ask whoever runs it.", retry: .never)
     case 403: forbidden(right)
     case 404 where refusal?.code.isEmpty ?? true: notOfS3(response)
     case 404: StoreError(.notFound, "there is no such object")
+    case 407: StoreError.proxyLogin
     case 408, 425, 500, 502, 504: StoreError(.unavailable, "the server failed", retry: later(response))
     case 409: StoreError(.unavailable, "another request was in the way", retry: later(response))
     case 412: StoreError(.exists, "the name is taken")

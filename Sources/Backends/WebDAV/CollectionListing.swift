@@ -3,7 +3,7 @@ import Storage
 /// A collection as a server describes it, with every href checked: a server may say what it likes, but only about
 /// the collection that was asked for and what lies directly in it.
 struct CollectionListing: Sendable {
-  /// A file or a collection in it.
+  /// A file or a collection in it, of a name that could be ours.
   struct Child: Sendable, Equatable {
     var name: String
     /// In bytes; `nil` for a collection.
@@ -28,8 +28,12 @@ struct CollectionListing: Sendable {
       if let status = resource.status, !status.contains(" 200") {
         throw XMLRefusal("one of its entries has an error of its own")
       }
-      let (path, server) = try Self.place(of: resource.href, at: address)
+      let (path, server, isForeign) = try Self.place(of: resource.href, at: address)
       if let server { servers.insert(server) }
+      if isForeign {
+        guard path == segments else { throw XMLRefusal("it lists what is not in it") }
+        continue
+      }
       if path == segments {
         guard resource.isCollection else { throw XMLRefusal("it is no collection") }
         hasItself = true
@@ -41,6 +45,8 @@ struct CollectionListing: Sendable {
       }
       guard names.insert(Array(name.utf8)).inserted else { throw XMLRefusal("it lists an entry twice") }
       let stored = resource.modified.flatMap(HTTPTime.seconds)
+      // Nobody asks how great it is.
+      if ObjectName(name) == nil { continue }
       children.append(Child(name: name, size: try Self.size(of: resource), stored: stored))
     }
     guard hasItself else { throw XMLRefusal("it does not list the collection itself") }
@@ -48,10 +54,10 @@ struct CollectionListing: Sendable {
   }
 
   /// The decoded segments of an href, which is a path or a whole URL, and the server of a URL that names another one
-  /// than the target does.
+  /// than the target does. A last segment that is no text is somebody else's file, and not among them.
   static func place(
     of href: String, at address: WebAddress
-  ) throws(XMLRefusal) -> (path: [String], server: String?) {
+  ) throws(XMLRefusal) -> (path: [String], server: String?, isForeign: Bool) {
     var path = href[...]
     var server: String?
     if !href.hasPrefix("/") {
@@ -63,16 +69,18 @@ struct CollectionListing: Sendable {
     }
     if path.hasPrefix("//") { throw XMLRefusal("it lists something at another server") }
     var segments: [String] = []
-    for piece in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+    var pieces = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+    // Collections end in a slash.
+    if pieces.last == "" { pieces.removeLast() }
+    let isForeign = pieces.last.map { PercentEncoding.decode($0) == nil } ?? false
+    for piece in isForeign ? pieces.dropLast() : pieces {
       guard let segment = PercentEncoding.decode(piece), !segment.contains("/"), !segment.contains("\0"),
         segment != ".", segment != ".."
       else { throw XMLRefusal("it lists a path that leads elsewhere") }
       segments.append(segment)
     }
-    // Collections end in a slash.
-    if segments.last == "" { segments.removeLast() }
     guard !segments.contains("") else { throw XMLRefusal("it lists a path that leads elsewhere") }
-    return (segments, server)
+    return (segments, server, isForeign)
   }
 
   private static func size(of resource: Multistatus.Resource) throws(XMLRefusal) -> Int? {

@@ -30,6 +30,7 @@ struct WebDAVErrors {
       StoreError(
         .unsupported, "the server does not know this WebDAV request",
         hint: "It must know PROPFIND, MKCOL and MOVE; stock nginx does not (it needs the dav-ext module).")
+    case 407: StoreError.proxyLogin
     case 408, 409, 425, 500, 502, 504:
       StoreError(.unavailable, "the server could not do it now", retry: later(response))
     case 412: StoreError(.exists, "the name is taken")

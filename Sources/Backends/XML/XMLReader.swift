@@ -14,6 +14,8 @@ struct XMLName: Hashable, Sendable {
 struct XMLReader {
   /// What one kind of document makes of its elements.
   protocol Listener {
+    /// In bytes, of one element's text.
+    static var longestText: Int { get }
     mutating func began(_ name: XMLName, depth: Int)
     /// - Parameter text: everything directly in the element, without that of inner ones.
     mutating func ended(_ name: XMLName, text: String, depth: Int) throws(XMLRefusal)
@@ -21,8 +23,6 @@ struct XMLReader {
 
   static let greatestDepth = 16
   static let mostElements = 4_000_000
-  /// In bytes, of one element's text.
-  static let longestText = 8192
 
   /// - Throws: `XMLRefusal`, its own or the listener's.
   static func read<Document: Listener>(_ bytes: [UInt8], into listener: Document) throws(XMLRefusal) -> Document {
@@ -31,7 +31,7 @@ struct XMLReader {
       throw XMLRefusal("libexpat has no memory")
     }
     defer { XML_ParserFree(parser) }
-    var state = State(parser: parser, listener: listener)
+    var state = State(parser: parser, listener: listener, longestText: Document.longestText)
     let status = withUnsafeMutablePointer(to: &state) { state in
       install(on: parser, state: UnsafeMutableRawPointer(state))
       return bytes.withUnsafeBytes { buffer in
@@ -50,6 +50,7 @@ struct XMLReader {
   private struct State {
     let parser: XML_Parser
     var listener: any Listener
+    let longestText: Int
     var texts: [[UInt8]] = []
     var elements = 0
     var refusal: XMLRefusal?
@@ -102,6 +103,10 @@ struct XMLReader {
       context.assumingMemoryBound(to: State.self).pointee.refuse(XMLRefusal("it has a document type"))
     }
   }
+}
+
+extension XMLReader.Listener {
+  static var longestText: Int { 8192 }
 }
 
 extension XMLName {
