@@ -76,10 +76,15 @@ package struct PruneRepository: Sendable {
       outcome.problems += state.vanishedChains(shown: listings.map(\.chain)).map {
         OperationError($0, doing: target.name)
       }
-      for listing in try await chosen(listings, request.databases, repository, state, target) {
-        try await prune(listing.chain, policy, repository, state, target, &outcome)
+      do {
+        for listing in try await chosen(listings, request.databases, repository, state, target) {
+          try await prune(listing.chain, policy, repository, state, target, &outcome)
+        }
+        try await sweepLeftovers(policy, repository, versions, target, &outcome)
+      } catch let error as StoreError where error.code != .cancelled && !outcome.chains.isEmpty {
+        // A target that does not answer any more hides nothing of what was deleted before.
+        outcome.problems.append(OperationError(error, doing: "pruning \(target.name)"))
       }
-      try await sweepLeftovers(policy, repository, versions, target, &outcome)
       outcome.hidden = target.store.traits.hidden.count - hiddenBefore
       outcome.chains.sort { ($0.database, $0.host, $0.chain) < ($1.database, $1.host, $1.chain) }
       state.tidy()

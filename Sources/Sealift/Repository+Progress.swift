@@ -50,7 +50,9 @@ extension Repository {
         task.cancel()
       }
     } catch {
-      throw listener.refusal ?? told(error)
+      let known = told(error)
+      // What the work has to tell of itself counts more: a version that is there, and damaged.
+      throw known is CancellationError ? listener.refusal ?? known : known
     }
   }
 }

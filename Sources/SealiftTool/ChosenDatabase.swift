@@ -23,7 +23,7 @@ struct ChosenDatabase {
     }
     // The path of a configured database is another way to name it.
     if let known = configuration.databases.first(where: {
-      Paths.resolved($0.source.path) == Paths.resolved(Paths.absolute(text)) && $0.source.name == name ?? $0.source.name
+      Paths.leadToOnePlace($0.source.path, Paths.absolute(text)) && $0.source.name == name ?? $0.source.name
     }) {
       (self.name, settings, isConfigured) = (known.source.name, known, true)
       return

@@ -23,8 +23,13 @@ final class Session: Sendable {
     let result = await work.result
     terminal.clearBar()
     switch result {
-    case .success(let status): return status.rawValue
-    case .failure(let error): return told(error)
+    case .success(.success): return terminal.unsaid.map(told) ?? ExitStatus.success.rawValue
+    case .success(let status):
+      terminal.unsaid.map(terminal.tell)
+      return status.rawValue
+    case .failure(let error):
+      terminal.unsaid.map(terminal.tell)
+      return told(error)
     }
   }
 
@@ -43,7 +48,7 @@ final class Session: Sendable {
     let isMore = error.kind != .cancelled
     return OperationError(
       .cancelled, code: "cancelled", isMore ? "\(meaning): \(error.message)" : meaning,
-      hint: isMore ? error.hint : nil, cause: error)
+      hint: error.hint, cause: error)
   }
 
   /// Everything below throws `OperationError`; what does not is told as it is.

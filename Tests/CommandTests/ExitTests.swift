@@ -221,6 +221,47 @@ import Testing
     try await home.must("pull", "latest", "-o", home.program.file("out.db"))
   }
 
+  /// Nobody else could tell what is safe by then.
+  @Test func `the document of a run that a signal ended says what was done`() async throws {
+    let home = try Home()
+    let great = home.program.file("great.db")
+    try SQLite.run("CREATE TABLE t(b); INSERT INTO t VALUES (randomblob(500000))", on: great)
+    try await home.must("init")
+    let child = try Child(
+      [
+        "env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("config.json"),
+        "--json", "--limit-upload", "1KiB", "push", "app", great,
+      ], output: home.program.file("output"))
+    #expect(try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("versions/") } })
+    try await Task.sleep(for: .seconds(2))
+    child.signal(SIGTERM)
+    #expect(await child.end() == 143)
+    let told = String(decoding: try home.bytes("output"), as: UTF8.self)
+    #expect(told.contains(#""database":"app""#) && !told.contains(#""database":"great""#), "\(told)")
+  }
+
+  /// What was found is told all the same, and is how it ends.
+  @Test func `a full standard output hides no damage`() async throws {
+    let home = try Home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(200000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    try await home.push()
+    let config = home.program.file("config.json")
+    let sound = try await home.program.shell(#""$0" --config '\#(config)' check > /dev/full"#)
+    #expect(sound.status == 1 && sound.error.contains("cannot write to standard output"), "\(sound.error)")
+    let copied = try await home.program.shell(#""$0" --config '\#(config)' drill > /dev/full"#)
+    #expect(copied.status == 1 && copied.error.contains("cannot write to standard output"), "\(copied.error)")
+    let pack = try #require(home.program.files(below: "target").first { $0.hasPrefix("packs/") })
+    var bytes = try fileBytes(home.program.file("target/\(pack)"))
+    bytes[5000] ^= 1
+    try writeFile(home.program.file("target/\(pack)"), bytes)
+    for command in ["check --read-data", "--json check --read-data", "drill", "--json drill"] {
+      let ending = try await home.program.shell(#""$0" --config '\#(config)' \#(command) > /dev/full"#)
+      #expect(ending.status == 13, "\(command): \(ending.error)")
+      #expect(command.contains("json") || ending.error.contains("cannot write to standard output"), "\(ending.error)")
+    }
+  }
+
   @Test func `a limit on the size of files is an error, not a death by signal`() async throws {
     let home = try Home()
     try SQLite.run("INSERT INTO t(b) VALUES (randomblob(5000000))", on: home.program.file("app.db"))

@@ -34,6 +34,21 @@ import Testing
     #expect(!ending.error.contains("sesame") && !ending.output.contains("sesame"))
   }
 
+  /// A first signal ends the wait for somebody who never writes.
+  @Test func `a secret in a pipe is waited for, and the wait can be ended`() async throws {
+    let program = try await program()
+    try #require(mkfifo(program.file("pipe"), 0o600) == 0)
+    let words = ["--target", program.file("target"), "--passphrase-file", program.file("pipe"), "list"]
+    let child = try Child(
+      ["env", "HOME=\(program.file("home"))", Program.path] + words, output: program.file("output"))
+    try await Task.sleep(for: .milliseconds(500))
+    child.signal(SIGTERM)
+    #expect(await child.end() == 143)
+    let written = try await program.shell(
+      #"(sleep 0.3; cat passphrase > pipe) & "$0" --target "$PWD/target" --passphrase-file pipe list"#)
+    #expect(written.status == 0, "\(written.error)")
+  }
+
   @Test func `a passphrase comes from each of its sources`() async throws {
     var program = try await program()
     let target = program.file("target")

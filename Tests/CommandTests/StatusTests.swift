@@ -36,6 +36,17 @@ import Testing
     #expect(lines[2] == "  the drill of version fedcba98 failed: no rows\\n")
   }
 
+  @Test func `what could not be judged does not hide what is wrong`() {
+    let later = OperationError(.failed, code: "unsupported", "a later format")
+    let hole = OperationError(.verificationFailed, code: "hole", "a hole")
+    var sound = outcome()
+    sound.problems = [later]
+    #expect(StatusLines.alarm([sound])?.code == "unsupported")
+    #expect(StatusLines.alarm([sound, outcome(failed)])?.code == "unsound")
+    sound.problems = [later, hole]
+    #expect(StatusLines.alarm([sound])?.code == "hole")
+  }
+
   @Test func `what is worse is not hidden by it`() throws {
     var database = failed
     database.foundDamaged = 1

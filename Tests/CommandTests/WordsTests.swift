@@ -95,10 +95,11 @@ import Testing
     #expect(Retrieval.fileName(version("00", database: "My Data")) == "My Data-20261124T115143Z.sqlite")
     // A slash with an accent is one character to people, and a folder to the system.
     #expect(Retrieval.fileName(version("00", database: "a/\u{301}b")) == "a_\u{301}b-20261124T115143Z.sqlite")
+    #expect(Retrieval.fileName(version("00", database: "a\u{1B}[2Jb")) == "a_[2Jb-20261124T115143Z.sqlite")
   }
 
   @Test func `JSON is written so that others can read it`() throws {
-    let hostile = "quote \" slash \\ line \n tab \t bell \u{07} delete \u{7F} ü 😀"
+    let hostile = "quote \" slash \\ line \n tab \t bell \u{07} delete \u{7F} csi \u{9B}31m ü 😀"
     let document = Json.object([
       ("text", .string(hostile)), ("none", .null), ("list", .array([.number(-1), .bool(true)])),
     ])
@@ -108,6 +109,8 @@ import Testing
     }
     #expect(try decoded(Read.self, document.text).text == hostile)
     #expect(document.text.allSatisfy { !$0.isNewline })
+    // Nothing in it drives a terminal.
+    #expect(document.text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
     #expect(document.keys == ["text", "none", "list"])
   }
 

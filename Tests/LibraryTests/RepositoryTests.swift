@@ -199,6 +199,8 @@ import Testing
     #expect(head?.kind == .verificationFailed)
   }
 
+  private struct TooLate: Error {}
+
   @Test func `a damaged database is pushed, flagged, and told`() async throws {
     try bench.makeDatabase()
     var bytes = try fileBytes(bench.database)
@@ -215,6 +217,17 @@ import Testing
     let restored = await #expect(throws: SealiftError.self) { try await repository.restore("app:latest", live: live) }
     #expect(restored?.code == "restoredDamaged" && restored?.kind == .verificationFailed)
     #expect(restored?.hint?.contains("live.db.before-") == true)
+    // Nor is it hidden by what a callback throws when nothing can be stopped any more.
+    let isThere = Locked(false)
+    let late = await #expect(throws: SealiftError.self) {
+      try await repository.restore("app:latest", live: live) { progress in
+        // The last page goes with the end of the transaction.
+        guard progress.stage == .restoring, progress.bytesDone + 4096 >= progress.bytesTotal ?? 0 else { return }
+        isThere.withLock { $0 = true }
+        throw TooLate()
+      }
+    }
+    #expect(isThere.withLock { $0 } && late?.code == "restoredDamaged")
   }
 
   @Test(arguments: [

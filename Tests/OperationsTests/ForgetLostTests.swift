@@ -20,6 +20,21 @@ import Testing
     return (forget, try await forget.plan(request, at: shelf.road.target))
   }
 
+  @Test func `where a name is not there nothing is given up`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    shelf.road.store.content[versions[1].name.objectName] = nil
+    let before = shelf.road.store.content
+    var wish = ForgetLost.Request()
+    wish.named = ["app", "nobody"]
+    let request = wish
+    let error = await #expect(throws: OperationError.self) {
+      try await ForgetLost(shelf.world).run(request, at: shelf.road.target)
+    }
+    #expect(error?.kind == .noSuchVersion && error?.message.contains("'nobody'") == true)
+    #expect(shelf.road.store.content == before)
+  }
+
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
   func `what is lost is given up, and everything goes on`(isSpoilt: Bool, isKnown: Bool) async throws {
     let shelf = try await Shelf()

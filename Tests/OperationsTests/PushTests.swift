@@ -90,6 +90,23 @@ import Testing
     #expect(try await road.push(mine).failures.isEmpty)
   }
 
+  @Test func `two folders that only look alike are two`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 5)
+    var sources: [DatabaseSource] = []
+    for folder in ["caf\u{E9}", "cafe\u{301}"] {
+      try FileManager.default.createDirectory(atPath: road.scratch.file(folder), withIntermediateDirectories: false)
+      let copy = road.scratch.file("\(folder)/app.db")
+      try writeFile(copy, fileBytes(path))
+      var source = DatabaseSource(name: "app", path: copy)
+      source.isNamedByPath = true
+      sources.append(source)
+    }
+    _ = try await road.push(sources[0])
+    let refused = await error(of: { [other = sources[1]] in try await road.push(other) })
+    #expect(refused?.code == "sameName")
+  }
+
   private func error(of work: () async throws -> Push.Outcome) async -> OperationError? {
     do { _ = try await work() } catch { return error as? OperationError }
     return nil

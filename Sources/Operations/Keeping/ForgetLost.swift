@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 /// `sealift forget --lost`: gives versions up whose manifests the target lost or spoilt. Until a person says so, such a gap
 /// keeps every rule and every prune from the chain: nobody can tell it from a listing that came up short.
@@ -41,9 +42,10 @@ package struct ForgetLost: Sendable {
   package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
     do {
       let lookup = try await VersionLookup(at: target, world)
+      let histories = try await lookup.histories()
+      try demandKnown(request, among: histories)
       var outcome = Outcome(target: target.name)
-      var found: Set<String> = []
-      for history in try await lookup.histories() {
+      for history in histories {
         if history.isNameless { outcome.problems.append(history.nameless) }
         guard let version = history.newest?.version,
           request.named.isEmpty || request.named.contains(version.database)
@@ -52,7 +54,6 @@ package struct ForgetLost: Sendable {
           if !history.lost.isEmpty { outcome.problems.append(elsewhere(version)) }
           continue
         }
-        found.insert(version.database)
         for problem in history.problems where problem.code == .unsupported {
           outcome.problems.append(
             OperationError(problem, doing: "giving versions of '\(version.database)' up at \(target.name)"))
@@ -65,15 +66,23 @@ package struct ForgetLost: Sendable {
           outcome.problems.append(kept(newest.sequence, of: version, flaw))
         }
       }
-      if let missing = request.named.first(where: { !found.contains($0) }), outcome.problems.isEmpty {
-        throw RepositoryError(
-          .noSuchVersion, "this host has no versions of '\(missing)' there",
-          hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
-      }
       return outcome
     } catch {
       throw OperationError(error, doing: "giving versions up at \(target.name)")
     }
+  }
+
+  /// Before anything is given up, which nobody takes back. A chain of which nothing can be read may be the one that was meant.
+  private func demandKnown(_ request: Request, among histories: [ChainHistory]) throws {
+    let isOwn = { (history: ChainHistory) in
+      request.allHosts || history.newest?.version?.host == HostName.known(world) || !history.lost.isEmpty
+    }
+    let known = Set(histories.filter(isOwn).compactMap { $0.newest?.version?.database })
+    guard !histories.contains(where: \.isNameless), let missing = request.named.first(where: { !known.contains($0) })
+    else { return }
+    throw RepositoryError(
+      .noSuchVersion, "this host has no versions of '\(missing)' there",
+      hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
   }
 
   private func elsewhere(_ version: VersionFacts.Version) -> OperationError {
@@ -115,7 +124,8 @@ package struct ForgetLost: Sendable {
       }
       outcome.chains.append(
         .init(database: version.database, host: version.host, lost: lost.map { $0.first...$0.last }))
-    } catch let error as RepositoryError {
+    } catch let error where error is RepositoryError || (error is StoreError && !outcome.chains.isEmpty) {
+      // A target that does not answer any more hides nothing of what was given up before.
       outcome.problems.append(
         OperationError(error, doing: "giving versions of '\(version.database)' up at \(outcome.target)"))
     }

@@ -9,7 +9,8 @@ enum NamedFile {
   /// - Throws: `.usage` where the name came from the path, and stood for another file that is still there.
   static func demandSame(_ database: DatabaseSource, host: String, _ world: World) throws {
     // One that was moved or removed is gone from there; one that is reached by another path is the same file.
-    guard database.isNamedByPath, let known = read(database, host, world), known != real(database.path),
+    guard database.isNamedByPath, let known = read(database, host, world),
+      !MemberPath.isSame(known, real(database.path)),
       let other = FileIdentity(at: known), other != FileIdentity(at: real(database.path))
     else { return }
     throw OperationError(
@@ -21,7 +22,7 @@ enum NamedFile {
   /// Notes what was pushed; that it could not be noted only costs the warning.
   static func note(_ database: DatabaseSource, host: String, _ world: World) {
     let path = real(database.path)
-    guard read(database, host, world) != path else { return }
+    if let known = read(database, host, world), MemberPath.isSame(known, path) { return }
     try? StateFiles.makeFolder(folder(world))
     try? StateFiles.write(Array(path.utf8), to: file(database, host, world), durably: false)
   }

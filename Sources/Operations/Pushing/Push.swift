@@ -160,6 +160,9 @@ package struct Push: Sendable {
         )
       }
       var first: PushSession.Result?
+      // Whoever is interrupted at one target hears what is safe at another.
+      var isReturned = false
+      defer { if !isReturned { tell(safe: outcome) } }
       for target in targets {
         do {
           let (pushed, result) = try await seal(copy, capture, for: target, deltas, request, host, &outcome)
@@ -185,7 +188,16 @@ package struct Push: Sendable {
       }
       if !everyFailed { for notice in try await capture.notices(with: snapshot) { world.reporter.notice(notice) } }
       if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
+      isReturned = true
       return outcome
+    }
+  }
+
+  private func tell(safe outcome: Outcome) {
+    for one in outcome.pushed where !one.unchanged && !one.dryRun {
+      let version = one.version
+      world.reporter.notice(
+        "version \(version.id.prefix(8)) of '\(version.database)' is at \(version.target) by now, head \(version.head)")
     }
   }
 

@@ -28,6 +28,8 @@ package struct RestoreAll: Sendable {
     package var failures: [(database: String?, error: OperationError)] = []
     /// Databases at the target that the configuration does not name.
     package var passedOver: [String] = []
+    /// Why those that are in neither list were not begun, or not ended.
+    package var interruption: OperationError?
   }
 
   package var pull: Pull
@@ -41,7 +43,7 @@ package struct RestoreAll: Sendable {
   /// - Parameters:
   ///   - host: whose databases; by default this host's, and where it has none, those of the only one that has.
   ///   - onDone: called for each as soon as it is done.
-  /// - Throws: what stops all of them: no repository, a wrong key, no versions, `.cancelled`.
+  /// - Throws: what stops all of them: no repository, a wrong key, no versions, `.cancelled` before anything was done.
   package func run(
     _ work: Work, from target: TargetAccess, host: String?, onDone: @Sendable (Done) -> Void = { _ in }
   ) async throws -> Outcome {
@@ -70,8 +72,14 @@ package struct RestoreAll: Sendable {
           onDone(done)
         } catch {
           let problem = OperationError(error, doing: "restoring '\(database.name)' from \(target.name)")
-          if problem.kind == .cancelled { throw problem }
-          outcome.failures.append((database.name, problem))
+          guard problem.kind == .cancelled else {
+            outcome.failures.append((database.name, problem))
+            continue
+          }
+          // What was replaced by then has to be told, and where the old one is.
+          guard !outcome.done.isEmpty else { throw problem }
+          outcome.interruption = problem
+          break
         }
       }
       guard !outcome.done.isEmpty || !outcome.failures.isEmpty else {

@@ -46,17 +46,17 @@ struct Check: SealiftCommand {
     var tries = Tries<CheckRepository.Outcome>()
     for target in chosen {
       guard let here = targets.among(names, at: target) else { continue }
-      try await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal) {
         try await CheckRepository(world).run(at: try targets.access(target), databases: here, reading)
       }
     }
     let outcomes = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.check(outcomes, failures: tries.failures, notices: session.terminal.notices))
     } else {
       for outcome in outcomes {
-        for line in CheckLines.lines(outcome) { try session.terminal.result(printable(line)) }
+        for line in CheckLines.lines(outcome) { session.terminal.report(printable(line)) }
       }
     }
     let broken = outcomes.first { !$0.isSound }

@@ -85,7 +85,7 @@ struct Copy: SealiftCommand {
     let world = try session.world(configuration)
     let outcome = try await CopyVersions(world).run(request, from: source, to: target) {
       [terminal = session.terminal] in
-      if !terminal.manner.json { try? terminal.result(Self.line($0)) }
+      if !terminal.manner.json { terminal.report(Self.line($0)) }
     }
     return try tell(outcome, session.terminal)
   }
@@ -97,7 +97,7 @@ struct Copy: SealiftCommand {
 
   private func tell(_ outcome: CopyVersions.Outcome, _ terminal: Terminal) throws -> ExitStatus {
     if outcome.copied.isEmpty, outcome.failures.isEmpty { terminal.notice("there was nothing to copy") }
-    if terminal.manner.json { try terminal.result(Documents.copy(outcome, notices: terminal.notices)) }
+    if terminal.manner.json { terminal.report(Documents.copy(outcome, notices: terminal.notices)) }
     guard let first = outcome.failures.first else { return .success }
     guard !outcome.copied.isEmpty else {
       for failure in outcome.failures.dropFirst() { terminal.tell(failure.error) }

@@ -20,7 +20,7 @@ struct Doctor: SealiftCommand {
     let world = try? session.world(configuration, readOnly: true)
     var tries = Tries<Examination>()
     for target in try targets.all() {
-      try await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal) {
         // What fails is the finding here, and nothing to be waited for.
         try await Self.examine(
           try targets.access(target, locking: false, isPatient: false), world, session.terminal)
@@ -30,7 +30,7 @@ struct Doctor: SealiftCommand {
     let release = SQLiteRelease.ours
     if let caution = release?.caution { session.terminal.notice(caution) }
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.doctor(examinations, release, failures: tries.failures, notices: session.terminal.notices))
     }
     let complaint = Self.complaint(examinations)
@@ -43,13 +43,13 @@ struct Doctor: SealiftCommand {
   /// - Throws: what says nothing of its promises: it does not answer, or not to us. What was proved before stays then.
   static func examine(_ target: TargetAccess, _ world: World?, _ terminal: Terminal) async throws -> Examination {
     let location = target.store.traits.location
-    if !terminal.manner.json { try terminal.result("\(printable(target.name)) (\(printable(location))):") }
+    if !terminal.manner.json { terminal.report("\(printable(target.name)) (\(printable(location))):") }
     let outcome = await StoreContract.examine(target.store) { finding in
       guard !terminal.manner.json else { return }
-      for line in Self.lines(finding) { try? terminal.result(printable(line)) }
+      for line in Self.lines(finding) { terminal.report(printable(line)) }
     }
     try Task.checkCancellation()
-    try tellRest(outcome, of: target.name, terminal)
+    tellRest(outcome, of: target.name, terminal)
     do {
       if let world { try ListingProof.note(outcome.findings, isWhole: outcome.isWhole, of: target, world) }
     } catch {
@@ -66,9 +66,9 @@ struct Doctor: SealiftCommand {
   }
 
   /// What the findings do not say: the trials that were not made, and what they left.
-  private static func tellRest(_ outcome: StoreContract.Outcome, of target: String, _ terminal: Terminal) throws {
+  private static func tellRest(_ outcome: StoreContract.Outcome, of target: String, _ terminal: Terminal) {
     if !terminal.manner.json {
-      for promise in outcome.untried { try terminal.result("  untried \(promise)") }
+      for promise in outcome.untried { terminal.report("  untried \(promise)") }
     } else if !outcome.untried.isEmpty {
       terminal.notice("\(target): not tried: \(outcome.untried.joined(separator: "; "))")
     }

@@ -75,7 +75,7 @@ struct DrillCommand: SealiftCommand {
       // One that was made for later, as when all moves to it.
       request.mayBeEmpty = here.isEmpty && targets.expectsNothing(at: target)
       if !selectors.isEmpty { request.choice = .versions(selectors) }
-      try await report.drill(request, at: target.name, world, session.terminal) { try targets.access(target) }
+      await report.drill(request, at: target.name, world, session.terminal) { try targets.access(target) }
     }
     return try report.end(session.terminal)
   }

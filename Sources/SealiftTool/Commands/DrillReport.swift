@@ -5,23 +5,25 @@ struct DrillReport {
   private(set) var drilled: [Drill.Drilled] = []
   private(set) var failures: [(database: String?, target: String, error: OperationError)] = []
 
-  /// Drills at one target. Its failure is kept, and the next one is tried all the same.
-  /// - Throws: only when the work was cancelled.
+  private var interruption: OperationError?
+
+  /// Drills at one target. Its failure is kept, and the next one is tried all the same. Once the work was cancelled nothing
+  /// more is begun.
   mutating func drill(
     _ request: Drill.Request, at target: String, _ world: World, _ terminal: Terminal,
     _ access: () throws -> TargetAccess
-  ) async throws {
+  ) async {
+    guard interruption == nil else { return }
     do {
       let outcome = try await Drill(world).run(request, at: access()) { one in
         guard !terminal.manner.json else { return }
-        for line in Self.lines(one) { try? terminal.result(line) }
+        for line in Self.lines(one) { terminal.report(line) }
       }
       for one in outcome.drilled { add(one) }
       for failure in outcome.failures { failed(failure.database, target, failure.error) }
     } catch {
       let error = Session.known(error)
-      if error.kind == .cancelled { throw error }
-      failed(nil, target, error)
+      if error.kind == .cancelled { interruption = error } else { failed(nil, target, error) }
     }
   }
 
@@ -32,11 +34,15 @@ struct DrillReport {
   mutating func add(_ one: Drill.Drilled) { drilled.append(one) }
 
   /// Says what is left to say. What did not pass counts more than what could not be tried.
-  /// - Throws: the first failure when nothing was tried.
+  /// - Throws: the interruption; the first failure when nothing was tried.
   func end(_ terminal: Terminal) throws -> ExitStatus {
     if drilled.isEmpty, failures.isEmpty { terminal.notice("there was nothing to drill") }
-    if terminal.manner.json { try terminal.result(Documents.drill(self, notices: terminal.notices)) }
+    if terminal.manner.json { terminal.report(Documents.drill(self, notices: terminal.notices)) }
     let errors = drilled.filter { !$0.hasPassed }.map(Self.error) + failures.map(\.error)
+    if let interruption {
+      for error in errors { terminal.tell(error) }
+      throw interruption
+    }
     guard let first = errors.first(where: { $0.kind == .verificationFailed }) ?? errors.first else { return .success }
     for error in errors { terminal.tell(error) }
     guard first.kind != .verificationFailed, !drilled.isEmpty else {

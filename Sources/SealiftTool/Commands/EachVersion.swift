@@ -22,18 +22,18 @@ struct EachVersion {
     let world = try session.world(configuration)
     var tries = Tries<Done>()
     for selector in selectors {
-      try await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal) {
         let done = try await work(selector, target, world)
         if !session.options.json {
           let version = done.version
-          try session.terminal.result(
+          session.terminal.report(
             printable("\(target.name): version \(version.id.prefix(8)) of '\(version.database)' \(done.word)"))
         }
         return done
       }
     }
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.versions(
           tries.done.map(\.outcome.version), failures: tries.failures, notices: session.terminal.notices))
     }

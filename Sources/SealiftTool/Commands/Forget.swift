@@ -53,7 +53,7 @@ struct Forget: SealiftCommand {
     for target in chosen {
       guard var request = try wish.request(at: target, of: targets) else { continue }
       request.allHosts = allHosts
-      try await report.run(request, forget, at: target, targets, session.terminal)
+      await report.run(request, forget, at: target, targets, session.terminal)
     }
     return try report.end(session.terminal)
   }
@@ -75,16 +75,16 @@ extension Forget {
     for target in try targets.all() {
       guard let here = targets.among(arguments, at: target) else { continue }
       request.named = here
-      try await tries.attempt(target.name, session.terminal) { [request] in
+      await tries.attempt(target.name, session.terminal) { [request] in
         try await forget.run(request, at: try targets.access(target))
       }
     }
     let outcomes = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.lost(outcomes, dryRun: dryRun, failures: tries.failures, notices: session.terminal.notices))
     } else {
-      for line in outcomes.flatMap({ Self.lines($0, dryRun: dryRun) }) { try session.terminal.result(printable(line)) }
+      for line in outcomes.flatMap({ Self.lines($0, dryRun: dryRun) }) { session.terminal.report(printable(line)) }
       if !outcomes.isEmpty, outcomes.allSatisfy({ $0.chains.isEmpty && $0.problems.isEmpty }) {
         session.terminal.notice("nothing is lost that was not forgotten")
       }

@@ -5,44 +5,44 @@ struct ForgetReport {
   let isDryRun: Bool
   private(set) var done: [(target: String, chain: ForgetVersions.ChainPlan, forgot: Int)] = []
   private(set) var failures: [(target: String, error: OperationError)] = []
+  private var interruption: OperationError?
 
   init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
   /// Plans for one target, shows the plan, and then carries it out. What fails is kept; the rest goes on.
-  /// - Throws: only when the work was cancelled, or nothing can be shown.
+  /// Once the work was cancelled nothing more is begun.
   mutating func run(
     _ request: ForgetVersions.Request, _ forget: ForgetVersions, at target: TargetSettings, _ targets: Targets,
     _ terminal: Terminal
-  ) async throws {
+  ) async {
+    guard interruption == nil else { return }
     let plan: ForgetVersions.Plan
     do {
       plan = try await forget.plan(request, at: try targets.access(target))
     } catch {
-      try fail(target.name, error)
-      return
+      return fail(target.name, error)
     }
     for error in plan.refusals { add(error, at: target.name) }
     if !terminal.manner.json {
       for chain in plan.chains {
         let lines = Self.lines(chain, at: target.name, within: terminal.manner.width)
-        for line in lines { try terminal.result(line) }
+        for line in lines { terminal.report(line) }
       }
     }
-    for chain in plan.chains {
+    for chain in plan.chains where interruption == nil {
       do {
         let count = isDryRun ? 0 : try await forget.carryOut(chain, of: plan)
         add(chain, at: target.name, forgot: count)
         if count > 0 { terminal.notice(Self.remark(chain, count, at: target.name)) }
       } catch {
-        try fail(target.name, error)
+        fail(target.name, error)
       }
     }
   }
 
-  private mutating func fail(_ target: String, _ error: any Error) throws {
+  private mutating func fail(_ target: String, _ error: any Error) {
     let error = Session.known(error)
-    if error.kind == .cancelled { throw error }
-    add(error, at: target)
+    if error.kind == .cancelled { interruption = error } else { add(error, at: target) }
   }
 
   mutating func add(_ chain: ForgetVersions.ChainPlan, at target: String, forgot: Int) {
@@ -51,10 +51,14 @@ struct ForgetReport {
 
   mutating func add(_ error: OperationError, at target: String) { failures.append((target, error)) }
 
-  /// - Throws: the first failure when nothing was done.
+  /// - Throws: the interruption; the first failure when nothing was done.
   func end(_ terminal: Terminal) throws -> ExitStatus {
     if failures.isEmpty, done.isEmpty { terminal.notice("there are no versions to forget") }
-    if terminal.manner.json { try terminal.result(Documents.forget(self, notices: terminal.notices)) }
+    if terminal.manner.json { terminal.report(Documents.forget(self, notices: terminal.notices)) }
+    if let interruption {
+      for failure in failures { terminal.tell(failure.error) }
+      throw interruption
+    }
     guard let first = failures.first else { return .success }
     guard !done.isEmpty else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }

@@ -24,18 +24,18 @@ struct Init: SealiftCommand {
     let world = try session.world(configuration)
     var tries = Tries<Initialize.Outcome>()
     for target in try targets.all() {
-      try await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal) {
         let access = try targets.access(target, mayBeAbsent: true)
         let outcome = try await Initialize(world).run(
           at: access, ifMissing: ifMissing, maker: Self.maker(of: target, targets))
         guard !session.options.json else { return outcome }
-        try session.terminal.result(
+        session.terminal.report(
           "\(printable(target.name)): \(outcome.created ? "made" : "found") repository \(outcome.repository)")
         return outcome
       }
     }
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.repositories(tries.done, failures: tries.failures, notices: session.terminal.notices))
     }
     return try tries.status("repositories", session.terminal)

@@ -36,7 +36,7 @@ struct List: SealiftCommand {
     let world = try session.world(configuration, readOnly: true)
     var tries = Tries<Listing>()
     for target in chosen {
-      try await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal) {
         let outcome = try await ListVersions(world).run(
           at: try targets.access(target, isPatient: false), database: name, tag: tag, forgotten: forgotten)
         return Listing(target: target.name, outcome: outcome)
@@ -44,23 +44,24 @@ struct List: SealiftCommand {
     }
     let listings = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.list(listings, failures: tries.failures, notices: session.terminal.notices))
     } else {
-      for listing in listings { try show(listing, isOneOfMany: chosen.count > 1, session.terminal) }
+      for listing in listings { show(listing, isOneOfMany: chosen.count > 1, session.terminal) }
     }
     let status = try tries.status("targets", session.terminal)
-    let problem = listings.flatMap(\.outcome.problems).first
-    for problem in listings.flatMap(\.outcome.problems) { session.terminal.tell(problem) }
+    let problems = listings.flatMap(\.outcome.problems)
+    for problem in problems { session.terminal.tell(problem) }
+    let problem = problems.first { $0.kind == .verificationFailed } ?? problems.first
     guard let problem, status == .success else { return status }
     session.terminal.tellDocument(problem)
     return ExitStatus(problem.kind)
   }
 
-  private func show(_ listing: Listing, isOneOfMany: Bool, _ terminal: Terminal) throws {
-    if isOneOfMany { try terminal.result("\(printable(listing.target)):") }
+  private func show(_ listing: Listing, isOneOfMany: Bool, _ terminal: Terminal) {
+    if isOneOfMany { terminal.report("\(printable(listing.target)):") }
     for line in VersionTable.lines(listing.outcome.versions, within: terminal.manner.width) {
-      try terminal.result(line)
+      terminal.report(line)
     }
     if listing.outcome.versions.isEmpty { terminal.notice("\(listing.target): no versions") }
     if !listing.outcome.freshnessProvable {

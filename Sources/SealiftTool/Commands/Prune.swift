@@ -46,17 +46,17 @@ struct PruneCommand: SealiftCommand {
     var tries = Tries<Pruning>()
     for target in chosen {
       guard let here = targets.among(databases, at: target) else { continue }
-      try await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal) {
         let outcome = try await PruneRepository(world).run(request(of: here), at: try targets.access(target))
         return Pruning(target: target.name, outcome: outcome)
       }
     }
     let prunings = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.prune(prunings, dryRun: dryRun, failures: tries.failures, notices: session.terminal.notices))
     } else {
-      for pruning in prunings { try show(pruning, session.terminal) }
+      for pruning in prunings { show(pruning, session.terminal) }
     }
     return try status(tries, prunings, session.terminal)
   }
@@ -82,17 +82,17 @@ struct PruneCommand: SealiftCommand {
     return prunings.allSatisfy(\.outcome.chains.isEmpty) ? ExitStatus(first.kind) : .partlyDone
   }
 
-  private func show(_ pruning: Pruning, _ terminal: Terminal) throws {
+  private func show(_ pruning: Pruning, _ terminal: Terminal) {
     let name = printable(pruning.target)
     for chain in pruning.outcome.chains {
       let parts = Self.parts(chain, dryRun: dryRun)
       let what = parts.isEmpty ? "nothing to delete" : parts.joined(separator: "; ")
-      try terminal.result("\(name): \(printable(chain.database)) of \(printable(chain.host)): \(what)")
+      terminal.report("\(name): \(printable(chain.database)) of \(printable(chain.host)): \(what)")
       if let reason = chain.retainedBecause { terminal.notice("\(pruning.target): \(reason)") }
     }
     let leftovers = pruning.outcome.leftovers
     if leftovers.objects > 0 {
-      try terminal.result(
+      terminal.report(
         "\(name): \(dryRun ? "would free" : "freed") \(leftovers.objects) leftovers of uploads, \(ByteCount.text(leftovers.bytes))"
       )
     }

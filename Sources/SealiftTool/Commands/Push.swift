@@ -69,7 +69,7 @@ struct PushCommand: SealiftCommand {
       (request.tags, request.note, request.dryRun) = (tags, note, dryRun)
       request.rebuildBase = rebuildBase
       request.verifyRemoteEvery = configuration.verifyRemote
-      try await report.push(request, world, session.terminal)
+      await report.push(request, world, session.terminal)
     }
     return try report.end(session.terminal)
   }
@@ -116,10 +116,11 @@ struct PushCommand: SealiftCommand {
 
   /// A name stands for one database: two files under it would be taken for versions of each other.
   private func refuseTwoOfOneName(_ databases: [Configuration.DatabaseSettings]) throws {
-    var paths: [String: String] = [:]
+    // Names and paths are bytes: two that only look alike lead to two files.
+    var paths: [[UInt8]: String] = [:]
     for source in databases.map(\.source) {
-      let other = paths.updateValue(source.path, forKey: source.name)
-      guard let other, Paths.resolved(other) != Paths.resolved(source.path) else { continue }
+      let other = paths.updateValue(source.path, forKey: Array(source.name.utf8))
+      guard let other, !Paths.leadToOnePlace(other, source.path) else { continue }
       throw OperationError(
         .usage, code: "sameName", "'\(source.name)' would be the name of both \(other) and \(source.path)",
         hint: "Push one of them alone, under a name of its own: `sealift push \(other) --name NAME`.")

@@ -7,12 +7,12 @@ struct PushReport {
   private var damages: [OperationError] = []
   /// What is safe, but not all of it; and machines that take turns under one name.
   private var shortfalls: [OperationError] = []
-  /// Standard output would not take what was pushed: that is told last, and hides nothing else.
-  private var unsaid: OperationError?
+  private var interruption: OperationError?
 
-  /// Pushes one database. Its failure is kept, and the next one is pushed all the same.
-  /// - Throws: only when the work was cancelled.
-  mutating func push(_ request: Push.Request, _ world: World, _ terminal: Terminal) async throws {
+  /// Pushes one database. Its failure is kept, and the next one is pushed all the same. Once the work was cancelled nothing
+  /// more is begun.
+  mutating func push(_ request: Push.Request, _ world: World, _ terminal: Terminal) async {
+    guard interruption == nil else { return }
     let name = request.database.name
     do {
       let outcome = try await Push(world).run(request)
@@ -20,11 +20,10 @@ struct PushReport {
       for failure in outcome.failures { failed(name, failure.target, failure.error) }
       if let damage = outcome.damage { damages.append(damage) }
       shortfalls += outcome.shortfalls + outcome.pushed.compactMap(\.turnTaken)
-      if !terminal.manner.json { for one in outcome.pushed { say { try terminal.result(Self.line(one)) } } }
+      if !terminal.manner.json { for one in outcome.pushed { terminal.report(Self.line(one)) } }
     } catch {
       let error = Session.known(error)
-      if error.kind == .cancelled { throw error }
-      failed(name, nil, error)
+      if error.kind == .cancelled { interruption = error } else { failed(name, nil, error) }
     }
   }
 
@@ -32,21 +31,14 @@ struct PushReport {
     failures.append((database, target, error))
   }
 
-  private mutating func say(_ write: () throws -> Void) {
-    do { try write() } catch { unsaid = unsaid ?? Session.known(error) }
-  }
-
   /// Says what is left to say.
-  /// - Throws: the first failure when nothing is safe.
-  mutating func end(_ terminal: Terminal) throws -> ExitStatus {
-    if terminal.manner.json {
-      let document = Documents.push(self, notices: terminal.notices)
-      say { try terminal.result(document) }
-    }
+  /// - Throws: the interruption; the first failure when nothing is safe.
+  func end(_ terminal: Terminal) throws -> ExitStatus {
+    if terminal.manner.json { terminal.report(Documents.push(self, notices: terminal.notices)) }
     for damage in damages + shortfalls { terminal.tell(damage) }
-    if let unsaid {
-      guard !failures.isEmpty || !damages.isEmpty else { throw unsaid }
-      terminal.tell(unsaid)
+    if let interruption {
+      for failure in failures { terminal.tell(failure.error) }
+      throw interruption
     }
     guard let first = failures.first else {
       if let worst = damages.first ?? shortfalls.first { terminal.tellDocument(worst) }

@@ -54,17 +54,17 @@ struct Repair: SealiftCommand {
     for target in try targets.all() {
       guard let here = targets.among(chosen.map(\.name), at: target) else { continue }
       request.names = here
-      try await tries.attempt(target.name, session.terminal) { [request] in
+      await tries.attempt(target.name, session.terminal) { [request] in
         try await RepairRepository(world).run(request, at: try targets.access(target))
       }
     }
     let outcomes = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.repair(outcomes, failures: tries.failures, notices: session.terminal.notices))
     } else {
       for outcome in outcomes {
-        for line in Self.lines(outcome) { try session.terminal.result(printable(line)) }
+        for line in Self.lines(outcome) { session.terminal.report(printable(line)) }
       }
     }
     let broken = outcomes.first { !$0.isWhole }

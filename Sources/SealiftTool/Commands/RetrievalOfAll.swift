@@ -85,14 +85,19 @@ struct RetrievalOfAll {
   }
 
   /// - Parameter unsaid: standard output would not take what was done: that hides nothing else.
-  /// - Throws: the first failure when nothing was done.
+  /// - Throws: the interruption; the first failure when nothing was done.
   private func end(
     _ outcome: RestoreAll.Outcome, _ unsaid: OperationError?, _ terminal: Terminal
   ) throws -> ExitStatus {
     let damages = outcome.done.compactMap { $0.outcome?.damage }
     if let unsaid {
-      guard !outcome.failures.isEmpty || !damages.isEmpty else { throw unsaid }
+      guard !outcome.failures.isEmpty || !damages.isEmpty || outcome.interruption != nil else { throw unsaid }
       terminal.tell(unsaid)
+    }
+    if var interruption = outcome.interruption {
+      for told in damages + outcome.failures.map(\.error) { terminal.tell(told) }
+      if let back = unsaid?.hint { interruption.hint = back }
+      throw interruption
     }
     for damage in damages.dropFirst(outcome.failures.isEmpty ? 1 : 0) { terminal.tell(damage) }
     guard let first = outcome.failures.first else {

@@ -28,17 +28,17 @@ struct Status: SealiftCommand {
     for target in try targets.all() {
       let here = databases?.filter { targets.expects($0, at: target) }.map(\.source)
       if let here, here.isEmpty { continue }
-      try await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal) {
         let outcome = try await operation.run(here, at: try targets.access(target, isPatient: false))
         if !session.options.json {
-          for line in StatusLines.lines(outcome) { try session.terminal.result(line) }
+          for line in StatusLines.lines(outcome) { session.terminal.report(line) }
         }
         return outcome
       }
     }
     let outcomes = tries.done.map(\.outcome)
     if session.options.json {
-      try session.terminal.result(
+      session.terminal.report(
         Documents.status(outcomes, unreachable: tries.failures, notices: session.terminal.notices))
     }
     for outcome in outcomes { for problem in outcome.problems { session.terminal.tell(problem) } }
@@ -121,11 +121,12 @@ enum StatusLines {
 
   /// What ends a status with another status than success.
   static func alarm(_ outcomes: [StatusOfDatabases.Outcome]) -> OperationError? {
-    if let problem = outcomes.flatMap(\.problems).first { return problem }
+    let problems = outcomes.flatMap(\.problems)
+    if let problem = problems.first(where: { $0.kind == .verificationFailed }) { return problem }
     for outcome in outcomes {
       if let unsound = outcome.databases.first(where: { !$0.isSound }) { return alarm(unsound, at: outcome.target) }
     }
-    return nil
+    return problems.first
   }
 
   private static func alarm(_ unsound: StatusOfDatabases.Database, at target: String) -> OperationError {

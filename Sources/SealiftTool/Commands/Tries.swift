@@ -6,21 +6,26 @@ struct Tries<Outcome> {
   /// `status` tells people of each. With `--json` the document has to: the error is that of one, or something worse.
   private(set) var failures: [(target: String, error: OperationError)] = []
 
-  /// Failures are told when they happen; the run goes on.
-  /// - Throws: only when the work was cancelled.
-  mutating func attempt(_ target: String, _ terminal: Terminal, _ work: () async throws -> Outcome) async throws {
+  private var interruption: OperationError?
+
+  /// What fails is kept, and the next one is tried all the same. Once the work was cancelled nothing more is begun.
+  mutating func attempt(_ target: String, _ terminal: Terminal, _ work: () async throws -> Outcome) async {
+    guard interruption == nil else { return }
     do {
       done.append((target, try await work()))
     } catch {
       let error = Session.known(error)
-      if error.kind == .cancelled { throw error }
-      failures.append((target, error))
+      if error.kind == .cancelled { interruption = error } else { failures.append((target, error)) }
     }
   }
 
   /// - Parameter isLastWord: nothing worse is told after it: a run ends with one document.
-  /// - Throws: the first failure when nothing was done.
+  /// - Throws: the interruption; the first failure when nothing was done.
   func status(_ what: String, _ terminal: Terminal, isLastWord: Bool = true) throws -> ExitStatus {
+    if let interruption {
+      for failure in failures { terminal.tell(failure.error) }
+      throw interruption
+    }
     guard let first = failures.first else { return .success }
     guard !done.isEmpty else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }

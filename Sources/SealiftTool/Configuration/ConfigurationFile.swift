@@ -63,6 +63,11 @@ enum Paths {
     return String(cString: buffer)
   }
 
+  /// Both are the same place, in bytes: letters that only look alike are those of two.
+  static func leadToOnePlace(_ path: String, _ other: String) -> Bool {
+    resolved(path).utf8.elementsEqual(resolved(other).utf8)
+  }
+
   /// The database's name for a path: its file without folder and extension.
   static func databaseName(_ path: String) -> String? {
     let file = path.split(separator: "/").last.map(String.init) ?? ""

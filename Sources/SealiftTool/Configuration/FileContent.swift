@@ -13,16 +13,21 @@ enum FileContent {
   static func read(_ path: String, limit: Int, accepting: (stat) throws(Failure) -> Void = { _ throws(Failure) in })
     throws(Failure) -> [UInt8]
   {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw failure() }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw failure() }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(reason: "it is a folder") }
     try accepting(status)
+    let isWritten = status.st_mode & S_IFMT == S_IFREG
     var bytes: [UInt8] = []
-    while try readMore(descriptor, &bytes, limit: limit) {}
-    return bytes
+    while true {
+      // A pipe may have nobody yet who writes it: a signal ends the wait.
+      guard isWritten || !Task.isCancelled else { throw Failure(reason: "it was not written to its end") }
+      guard isWritten || isReady(descriptor) else { continue }
+      guard try readMore(descriptor, &bytes, limit: limit) else { return bytes }
+    }
   }
 
   /// Reads to its end what somebody writes meanwhile: a signal ends the wait.
@@ -31,10 +36,15 @@ enum FileContent {
     var bytes: [UInt8] = []
     while true {
       try Task.checkCancellation()
-      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&waiting, 1, 100) > 0 else { continue }
+      guard isReady(descriptor) else { continue }
       guard try readMore(descriptor, &bytes, limit: limit) else { return bytes }
     }
+  }
+
+  /// Waits a moment for something to read.
+  private static func isReady(_ descriptor: Int32) -> Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&waiting, 1, 100) > 0
   }
 
   /// - Returns: false at the end.
@@ -45,7 +55,7 @@ enum FileContent {
       if read > 0 { bytes.append(contentsOf: buffer[..<read]) }
       return read
     }
-    if read < 0, errno == EINTR { return true }
+    if read < 0, errno == EINTR || errno == EAGAIN { return true }
     guard read >= 0 else { throw failure() }
     guard count + read <= limit else { throw Failure(reason: "it is longer than \(limit) bytes") }
     return read > 0

@@ -27,6 +27,7 @@ final class Terminal: Sendable {
     var meter: ProgressMeter
     var barIsShown = false
     var notices: [String] = []
+    var unsaid: OperationError?
   }
   private let state: Locked<State>
 
@@ -49,6 +50,18 @@ final class Terminal: Sendable {
   }
 
   func result(_ document: Json) throws { try result(document.text) }
+
+  /// A line of what was done or found. That standard output would not take it ends nothing and hides nothing: the run goes
+  /// on without it, and tells that last.
+  func report(_ text: String) {
+    guard unsaid == nil else { return }
+    do { try result(text) } catch { state.withLock { $0.unsaid = Session.known(error) } }
+  }
+
+  func report(_ document: Json) { report(document.text) }
+
+  /// Why standard output would not take what was reported.
+  var unsaid: OperationError? { state.withLock { $0.unsaid } }
 
   /// A remark a person should see even when all goes well.
   func notice(_ text: String) {
@@ -143,7 +156,7 @@ extension String {
 
 extension Unicode.Scalar {
   /// General category Cc: C0, DEL and C1.
-  fileprivate var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
+  var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
 }
 
 func monotonicSeconds() -> Double {

@@ -56,6 +56,20 @@ import Testing
     #expect(rehearsed.done.allSatisfy { $0.preview?.refusal == nil && $0.preview?.doubt == nil })
   }
 
+  /// What was replaced by then has to be told, and where the old one is.
+  @Test func `an interruption leaves what was done in the outcome`() async throws {
+    let road = try await Road()
+    try await pushed(["app", "mail"], at: road)
+    let folder = try Scratch()
+    let outcome = try await RestoreAll(Pull(machine(road))).run(.pull(into: folder.path), from: road.target, host: nil)
+    {
+      _ in withUnsafeCurrentTask { $0?.cancel() }
+    }
+    #expect(outcome.done.map(\.database) == ["app"] && outcome.failures.isEmpty)
+    #expect(outcome.interruption?.kind == .cancelled)
+    #expect(road.files(in: folder.path) == ["app.sqlite"])
+  }
+
   @Test func `of several hosts one has to be meant`() async throws {
     let road = try await Road()
     try await pushed(["app"], host: "one", at: road)
