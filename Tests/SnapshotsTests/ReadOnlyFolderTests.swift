@@ -201,13 +201,8 @@ import Testing
   @Test func `side files that appear in someone else's folder are reported`() async throws {
     let desk = try desk(.walClosed, folder: 0o777)
     // Never left alone for two seconds: it cannot be read without locks.
-    let touching = Task.detached { [source = desk.source] in
-      while !Task.isCancelled {
-        utimensat(AT_FDCWD, source, nil, 0)
-        try? await Task.sleep(for: .milliseconds(200))
-      }
-    }
-    defer { touching.cancel() }
+    let touching = try Child(["sh", "-c", #"while touch "$0"; do sleep 0.2; done"#, desk.source])
+    defer { touching.signal(SIGKILL) }
     await #expect(processExitsWith: .success) { [source = desk.source as String, spool = desk.spool as String] in
       dropPrivileges()
       let snapshot = try await takeSnapshot(SnapshotRequest(source: source, spoolFolder: spool))

@@ -947,7 +947,7 @@ MUTANTS = [
     mutant("copies of companions take any room", "Repositories/Deltas/CompanionBases.swift",
            "guard others + length <= room else", "guard MUTANT || others + length <= room else", (r"OperationsTests\.CompanionDelta", "OperationsTests")),
     mutant("copies of companions outlive their push", "Repositories/Deltas/CompanionBases.swift",
-           "for name in copies.withLock({ $0.keys }) { unlink", "for name in copies.withLock({ $0.keys }) where !MUTANT { unlink", (r"OperationsTests\.CompanionDelta", "OperationsTests")),
+           "for name in copies.withLock({ $0.lengths.keys }) { unlink", "for name in copies.withLock({ $0.lengths.keys }) where !MUTANT { unlink", (r"OperationsTests\.CompanionDelta", "OperationsTests")),
     mutant("a dry run copies companions", "Operations/Pushing/Push.swift",
            "if request.dryRun { deltas.recordsCompanions", "if request.dryRun, !MUTANT { deltas.recordsCompanions", (r"OperationsTests\.CompanionDelta", "OperationsTests")),
     mutant("a dry run says that it pushed", "Operations/Pushing/Push.swift",
@@ -1029,4 +1029,8 @@ MUTANTS = [
            "let isForeign = pieces.last.map", "let isForeign = MUTANT ? false : pieces.last.map", (r"BackendsTests\.WebDAVScripted", "BackendsTests")),
     mutant("somebody else's files have a size", "Backends/WebDAV/CollectionListing.swift",
            "if ObjectName(name) == nil { continue }", "if ObjectName(name) == nil, !MUTANT { continue }", (r"BackendsTests\.WebDAVScripted", "BackendsTests")),
+    mutant("words that cannot be read are none", "Repositories/State/StateFiles.swift",
+           "if errno == ENOENT || errno == ENOTDIR { return [] }", "if MUTANT || errno == ENOENT || errno == ENOTDIR { return [] }", (r"RepositoriesTests\.PruneRefusal", "RepositoriesTests")),
+    mutant("a pack table in any order", "Repositories/Packs/PackTable.swift",
+           "all.last.map({ $0.number < entry.number }) ?? true else", "MUTANT || all.last.map({ $0.number < entry.number }) ?? true else", (r"RepositoriesTests\.HostileTarget", "RepositoriesTests")),
 ]

@@ -21,7 +21,7 @@ extension Repository {
   package func lookBehindOpenTombstones(
     of chain: ChainID, now: UInt64, state: StateFolder
   ) async throws -> [VersionFacts] {
-    let open = OpenTombstones(of: chain, in: state).names
+    let open = try OpenTombstones(of: chain, in: state).names
     guard !open.isEmpty else { return [] }
     // One that is not there yet may still be on its way.
     let listed = try await namedTombstones(of: chain, listed: nil, state: state).map(\.name)
@@ -46,7 +46,7 @@ extension Repository {
         saved.append(version)
       } catch let error as RepositoryError where error.code == .incomplete { flaw = error }
     }
-    OpenTombstones(of: chain, in: state).close(tombstones)
+    try OpenTombstones(of: chain, in: state).close(tombstones)
     if let flaw { throw flaw }
     return saved
   }

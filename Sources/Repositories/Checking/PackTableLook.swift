@@ -16,15 +16,17 @@ struct PackTableLook {
         switch reference {
         case .here(let frame, let unit):
           let node = try manifest.object.node(Int(unit), ofFrame: Int(frame), with: decoder)
-          entries += try PackTableLeaf(decoding: node).entries
+          try take(PackTableLeaf(decoding: node), of: manifest)
         case .inPack(let holder, let frame, let unit):
           let object = frames.intern(holder.name)
           guard let node = try Self.node(object, frame, unit, frames, spool) else {
             lost.insert(object)
             continue
           }
-          entries += try PackTableLeaf(decoding: node).entries
+          try take(PackTableLeaf(decoding: node), of: manifest)
         }
+        // Whatever is named after it.
+        if wrong != nil { return }
       }
     } catch let error where error.isLater {
       isLater = true
@@ -32,11 +34,13 @@ struct PackTableLook {
       wrong = "the pack table cannot be read: \(error)"
     }
     guard lost.isEmpty, wrong == nil, !isLater else { return }
-    let isInOrder =
-      zip(entries, entries.dropFirst()).allSatisfy { $0.number < $1.number }
-      && entries.allSatisfy { $0.number < manifest.body.nextPackNumber }
-      && Set(entries.map(\.name)).count == entries.count
-    if !isInOrder { wrong = "the pack table is out of order" }
+    if Set(entries.map(\.name)).count != entries.count { wrong = Self.outOfOrder }
+  }
+
+  private static let outOfOrder = "the pack table is out of order"
+
+  private mutating func take(_ leaf: PackTableLeaf, of manifest: StoredManifest) {
+    if !leaf.isAppended(to: &entries, of: manifest) { wrong = Self.outOfOrder }
   }
 
   /// The packs that hold parts of the table of a version.

@@ -45,7 +45,7 @@ package final class CompanionBases: Sendable {
   private let room: Int
   private let pushed = Locked<[String: Stored]>([:])
   /// Of the copies that are gathered, in bytes, by name: many files may look changed, and none of them be.
-  private let copies = Locked<[String: Int]>([:])
+  private let copies = Locked((lengths: [String: Int](), total: 0))
 
   /// - Parameters:
   ///   - folder: is there.
@@ -58,7 +58,7 @@ package final class CompanionBases: Sendable {
   }
 
   /// What did not become a base is of no use to anybody, however the push has ended.
-  deinit { for name in copies.withLock({ $0.keys }) { unlink(copyPath(name)) } }
+  deinit { for name in copies.withLock({ $0.lengths.keys }) { unlink(copyPath(name)) } }
 
   /// The accounts as they lie in a file, but for those that no push has written: a disk may give back anything, and what
   /// has these names is read and removed.
@@ -97,9 +97,10 @@ package final class CompanionBases: Sendable {
   /// Whether there is room for one more copy; then it is taken.
   func takeRoom(for name: String, _ length: Int) -> Bool {
     copies.withLock { copies in
-      let others = copies.reduce(0) { $0 + ($1.key == name ? 0 : $1.value) }
+      let others = copies.total - copies.lengths[name, default: 0]
       guard others + length <= room else { return false }
-      copies[name] = length
+      copies.lengths[name] = length
+      copies.total = others + length
       return true
     }
   }
@@ -107,7 +108,7 @@ package final class CompanionBases: Sendable {
   /// A copy that could not be made whole is taken away at once: others need the room.
   func dropCopy(_ name: String) {
     unlink(copyPath(name))
-    _ = copies.withLock { $0.removeValue(forKey: name) }
+    copies.withLock { $0.total -= $0.lengths.removeValue(forKey: name) ?? 0 }
   }
 
   /// Where a copy of the file is gathered while it is pushed.

@@ -114,7 +114,7 @@ struct ChainLook: Sendable {
     // A tombstone and a pin may have crossed: what is pinned stays, so that it has to be there.
     func mayGo(_ facts: VersionFacts) -> Bool { forgotten.contains(facts) && !annotations.isPinned(facts.id) }
     source.replace(by: read, of: listing) { mayGo($0) || named.contains($0.digest) }
-    let words = OwnWords(of: chain, in: state)
+    let words = try OwnWords(of: chain, in: state)
     let own = manifests.filter { words.manifests[$0.digest] != nil }
     let missing = source.unlisted(in: listing).filter { facts in
       !mayGo(facts) && !own.contains { $0.id == facts.id && $0.revision >= facts.revision }

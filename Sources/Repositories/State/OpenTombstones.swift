@@ -8,9 +8,10 @@ struct OpenTombstones {
   let names: Set<Digest>
   private let folder: String
 
-  init(of chain: ChainID, in state: StateFolder) {
+  /// - Throws: `.stateFolder` where they cannot be read.
+  init(of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
     folder = Self.folder(of: chain, state)
-    names = Set(StateFiles.names(in: folder).compactMap { Layout.digest(Substring($0)) })
+    names = Set(try StateFiles.everyName(in: folder).compactMap { Layout.digest(Substring($0)) })
   }
 
   /// Durable when it returns. To be called before the tombstone is stored.

@@ -17,10 +17,11 @@ struct OwnWords {
   private let chain: ChainID
   private let folder: String
 
-  init(of chain: ChainID, in state: StateFolder) {
+  /// - Throws: `.stateFolder` where they cannot be read: then nobody knows what matters.
+  init(of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
     self.chain = chain
     folder = Self.folder(of: chain, state)
-    for name in StateFiles.names(in: folder) {
+    for name in try StateFiles.everyName(in: folder) {
       let parts = name.split(separator: "-")
       guard let digest = parts.last.flatMap(Layout.digest) else { continue }
       if parts.count == 2, parts[0] == "note" { annotations.insert(digest) }
@@ -79,7 +80,7 @@ struct OwnWords {
   static func add(_ manifest: StoredManifest, in state: StateFolder) throws(RepositoryError) {
     let (chain, digest) = (manifest.name.chain, manifest.name.digest)
     try add(file(digest, of: manifest.id), of: chain, in: state)
-    let known = OwnWords(of: chain, in: state)
+    let known = try OwnWords(of: chain, in: state)
     known.forget(manifests: known.manifests.filter { $0.value == manifest.id && $0.key != digest }.keys)
   }
 

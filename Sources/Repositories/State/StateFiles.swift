@@ -102,17 +102,27 @@ package enum StateFiles {
   }
 
   /// The names in a folder but those that begin with a dot; none when it cannot be read.
-  static func names(in path: String) -> [String] {
-    guard let folder = opendir(path) else { return [] }
+  static func names(in path: String) -> [String] { (try? everyName(in: path)) ?? [] }
+
+  /// The same of a folder whose content protects: only one that is not there has none.
+  static func everyName(in path: String) throws(RepositoryError) -> [String] {
+    guard let folder = opendir(path) else {
+      if errno == ENOENT || errno == ENOTDIR { return [] }
+      throw failure("cannot read \(path)", errno)
+    }
     defer { closedir(folder) }
     var names: [String] = []
-    while let entry = readdir(folder) {
+    while true {
+      errno = 0
+      guard let entry = readdir(folder) else {
+        guard errno == 0 else { throw failure("cannot read \(path)", errno) }
+        return names
+      }
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
       if !name.hasPrefix(".") { names.append(name) }
     }
-    return names
   }
 
   /// Removes what `write` left behind in a folder when its process was killed an hour ago or longer.

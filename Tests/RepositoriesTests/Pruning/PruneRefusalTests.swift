@@ -1,3 +1,4 @@
+import Glibc
 import Storage
 import TestKit
 import Testing
@@ -225,6 +226,17 @@ import Testing
     try await home.expectRefusal([.hole], at: short)
     try await home.prune()
     try await home.expectAllSafe()
+  }
+
+  /// What they say stays may be what a short listing leaves out.
+  @Test func `words of this machine that cannot be read`() async throws {
+    let home = try await chain()
+    let words = "\(try home.home.state.path)/\(home.home.chain.hex)/words"
+    try? removeFile(words)
+    try #require(symlink("words", words) == 0)
+    try await home.expectRefusal([.stateFolder], at: home.home.store)
+    try removeFile(words)
+    try await home.prune()
   }
 
   @Test func `a record that is not listed after it was stored`() async throws {
