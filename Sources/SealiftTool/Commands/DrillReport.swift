@@ -14,8 +14,10 @@ struct DrillReport {
     _ access: () throws -> TargetAccess
   ) async {
     guard interruption == nil else { return }
+    let ended = Locked<[Drill.Drilled]>([])
     do {
       let outcome = try await Drill(world).run(request, at: access()) { one in
+        ended.withLock { $0.append(one) }
         guard !terminal.manner.json else { return }
         for line in Self.lines(one) { terminal.report(line) }
       }
@@ -23,6 +25,7 @@ struct DrillReport {
       for failure in outcome.failures { failed(failure.database, target, failure.error) }
     } catch {
       let error = Session.known(error)
+      for one in ended.withLock({ $0 }) { add(one) }
       if error.kind == .cancelled { interruption = error } else { failed(nil, target, error) }
     }
   }
@@ -36,7 +39,7 @@ struct DrillReport {
   /// Says what is left to say. What did not pass counts more than what could not be tried.
   /// - Throws: the interruption; the first failure when nothing was tried.
   func end(_ terminal: Terminal) throws -> ExitStatus {
-    if drilled.isEmpty, failures.isEmpty { terminal.notice("there was nothing to drill") }
+    if drilled.isEmpty, failures.isEmpty, interruption == nil { terminal.notice("there was nothing to drill") }
     if terminal.manner.json { terminal.report(Documents.drill(self, notices: terminal.notices)) }
     let errors = drilled.filter { !$0.hasPassed }.map(Self.error) + failures.map(\.error)
     if let interruption {

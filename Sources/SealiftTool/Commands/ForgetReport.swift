@@ -53,7 +53,7 @@ struct ForgetReport {
 
   /// - Throws: the interruption; the first failure when nothing was done.
   func end(_ terminal: Terminal) throws -> ExitStatus {
-    if failures.isEmpty, done.isEmpty { terminal.notice("there are no versions to forget") }
+    if failures.isEmpty, done.isEmpty, interruption == nil { terminal.notice("there are no versions to forget") }
     if terminal.manner.json { terminal.report(Documents.forget(self, notices: terminal.notices)) }
     if let interruption {
       for failure in failures { terminal.tell(failure.error) }
