@@ -36,6 +36,25 @@ import Testing
     #expect(try await Push(road.world).run(request).pushed.map(\.version.id) == [third.version.id])
   }
 
+  /// No backup at all would be worse; that nobody hears of it would be, too.
+  @Test func `a spoilt memory of the newest version is told, and made anew`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    _ = try await road.push(database)
+    let state = road.world.stateFolder
+    let files = try FileManager.default.subpathsOfDirectory(atPath: state)
+    let mark = try #require(files.first { $0.hasSuffix("/mark.json") })
+    let good = try fileBytes("\(state)/\(mark)")
+    func told() -> Int { road.notices.said.withLock { $0.count { $0.contains("has lost none since is not proved") } } }
+    try writeFile("\(state)/\(mark)", Array("{".utf8))
+    try await road.change(database.path)
+    let second = try #require(try await road.push(database).pushed.first)
+    #expect(second.version.sequence == 2 && told() == 1)
+    try await road.change(database.path)
+    _ = try await road.push(database)
+    #expect(try fileBytes("\(state)/\(mark)").count >= good.count && told() == 1)
+  }
+
   /// As a push notes it two seconds after the last change; a file that is put back here has another time of change.
   private func remember(_ version: VersionSummary, of database: DatabaseSource, _ road: Road) async throws {
     let repository = try await road.target.open(road.world).id.hex

@@ -1033,4 +1033,6 @@ MUTANTS = [
            "if errno == ENOENT || errno == ENOTDIR { return [] }", "if MUTANT || errno == ENOENT || errno == ENOTDIR { return [] }", (r"RepositoriesTests\.PruneRefusal", "RepositoriesTests")),
     mutant("a pack table in any order", "Repositories/Packs/PackTable.swift",
            "all.last.map({ $0.number < entry.number }) ?? true else", "MUTANT || all.last.map({ $0.number < entry.number }) ?? true else", (r"RepositoriesTests\.HostileTarget", "RepositoriesTests")),
+    mutant("a spoilt mark is none", "Repositories/Pushing/PushSession.swift",
+           "(markIsSpoilt ? [Self.spoiltMark] : [])", "(markIsSpoilt && !MUTANT ? [Self.spoiltMark] : [])", (r"OperationsTests\.RolledBackMachine", "OperationsTests")),
 ]

@@ -55,10 +55,18 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
     return ChainOwner(host: host, database: database)
   }
 
-  /// The mark, or `nil` when this machine has not seen the chain (or its state was lost).
+  /// The mark, or `nil` when this machine has not seen the chain (or its state was lost, or spoilt).
   package static func read(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) -> HighWaterMark? {
-    guard let bytes = try StateFiles.read(path(chain.hex, in: state)) else { return nil }
-    return try? JSONDecoder().decode(HighWaterMark.self, from: Data(bytes))
+    try look(chain, in: state).mark
+  }
+
+  /// - Returns: the mark, and whether something stands there that is none.
+  static func look(
+    _ chain: ChainID, in state: StateFolder
+  ) throws(RepositoryError) -> (mark: HighWaterMark?, isSpoilt: Bool) {
+    guard let bytes = try StateFiles.read(path(chain.hex, in: state)) else { return (nil, false) }
+    let mark = try? JSONDecoder().decode(HighWaterMark.self, from: Data(bytes))
+    return (mark, mark == nil)
   }
 
   static func path(_ chain: String, in state: StateFolder) -> String { "\(state.path)/\(chain)/mark.json" }

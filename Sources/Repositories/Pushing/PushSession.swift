@@ -33,6 +33,8 @@ package struct PushSession: ~Copyable {
   package let newestIsFromElsewhere: Bool
   /// The newest version is one that this machine tried to store, and nobody was told of it.
   package let newestWasCut: Bool
+  /// What this machine has seen of the chain stands there, and cannot be read.
+  private let markIsSpoilt: Bool
 
   package struct Policy: Sendable {
     package static let packLength = 8 << 20
@@ -79,7 +81,7 @@ package struct PushSession: ~Copyable {
     async let annotations = repository.annotations(of: chain, state: state)
     let listing = ChainListing(chain: chain, objects: try await versions)
     let history = try await repository.newest(of: listing, state: state)
-    let mark = try HighWaterMark.read(chain, in: state)
+    let (mark, isSpoilt) = try HighWaterMark.look(chain, in: state)
     try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
 
     let journal = try PushJournal(chain, in: state)
@@ -107,6 +109,7 @@ package struct PushSession: ~Copyable {
     self.policy = policy
     self.journal = journal
     self.end = end.withoutPartials
+    markIsSpoilt = isSpoilt
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
     nextPackNumber = loader.nextNumber
@@ -121,7 +124,12 @@ package struct PushSession: ~Copyable {
   }
 
   /// What does not fit in the part of the chain that a push reads; it does not stop the push, but a person should know.
-  package var problems: [RepositoryError] { end.history.problems }
+  package var problems: [RepositoryError] { end.history.problems + (markIsSpoilt ? [Self.spoiltMark] : []) }
+
+  private static let spoiltMark = RepositoryError(
+    .stateFolder,
+    "what this machine remembered of the newest version cannot be read: that the target has lost none since is not proved",
+    hint: "A push writes it anew. Compare `sealift list` with a head code that was noted elsewhere.")
 
   /// Writes the version and returns when it is acknowledged: restorable whatever happens afterwards.
   /// - Parameters:
