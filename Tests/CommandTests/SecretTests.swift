@@ -40,7 +40,8 @@ import Testing
     try #require(mkfifo(program.file("pipe"), 0o600) == 0)
     let words = ["--target", program.file("target"), "--passphrase-file", program.file("pipe"), "list"]
     let child = try Child(
-      ["env", "HOME=\(program.file("home"))", Program.path] + words, output: program.file("output"))
+      ["env", "HOME=\(program.file("home"))", "timeout", "-k", "5", "60", Program.path] + words,
+      output: program.file("output"))
     try await Task.sleep(for: .milliseconds(500))
     child.signal(SIGTERM)
     #expect(await child.end() == 143)
