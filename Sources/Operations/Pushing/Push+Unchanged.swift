@@ -4,6 +4,23 @@ import Snapshots
 import Storage
 
 extension Push {
+  /// The targets that need a snapshot; the others have this content already, and say so in the outcome.
+  func withoutUnchanged(
+    _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
+    _ outcome: inout Outcome
+  ) async -> [TargetAccess] {
+    guard !request.keepsEqual, !request.dryRun else { return request.targets }
+    var waiting: [TargetAccess] = []
+    for target in request.targets {
+      if let version = await unchanged(request, host, signature, capture, at: target) {
+        outcome.pushed.append(Pushed(version: version, unchanged: true, dryRun: false))
+      } else {
+        waiting.append(target)
+      }
+    }
+    return waiting
+  }
+
   /// The version that a target has of a database that did not change since: found by `stat` alone.
   ///
   /// Once in a while two listings prove that the version is still there and still the newest, and that nobody said anything

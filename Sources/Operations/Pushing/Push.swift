@@ -25,7 +25,7 @@ package struct Push: Sendable {
     }
 
     /// A version is made also of content that is there.
-    fileprivate var keepsEqual: Bool { force || rebuildBase || !tags.isEmpty || !note.isEmpty }
+    var keepsEqual: Bool { force || rebuildBase || !tags.isEmpty || !note.isEmpty }
   }
 
   package struct Pushed: Sendable {
@@ -199,23 +199,6 @@ package struct Push: Sendable {
       world.reporter.notice(
         "version \(version.id.prefix(8)) of '\(version.database)' is at \(version.target) by now, head \(version.head)")
     }
-  }
-
-  /// The targets that need a snapshot; the others have this content already, and say so in the outcome.
-  private func withoutUnchanged(
-    _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
-    _ outcome: inout Outcome
-  ) async -> [TargetAccess] {
-    guard !request.keepsEqual, !request.dryRun else { return request.targets }
-    var waiting: [TargetAccess] = []
-    for target in request.targets {
-      if let version = await unchanged(request, host, signature, capture, at: target) {
-        outcome.pushed.append(Pushed(version: version, unchanged: true, dryRun: false))
-      } else {
-        waiting.append(target)
-      }
-    }
-    return waiting
   }
 
   private func seal(
