@@ -77,6 +77,7 @@ final class HandmadeVersion {
   /// Seals the manifest of a version whose database has that content, and further members.
   /// - Parameters:
   ///   - mapHolder: a pack whose first frame is the map.
+  ///   - leaves: the parts that the pack table is named in, one after the other.
   ///   - tableType: of the frame that holds the pack table.
   ///   - riders: frames of pages in the manifest itself, from index 0 on; their base packs in `riderBases`.
   ///   - decoded: what it says that restoring it decodes, in bytes, and what it fetches.
@@ -84,7 +85,7 @@ final class HandmadeVersion {
   func manifest(
     image: [UInt8], companions: [(member: Core.Member, blocks: [[UInt8]])] = [], sequence: UInt64 = 1,
     previous: Digest = .zero, tableIn holder: PackEntry? = nil, mapIn mapHolder: PackEntry? = nil,
-    table packs: [PackEntry]? = nil, tableAs tableType: UnitType = .node,
+    table packs: [PackEntry]? = nil, inLeaves leaves: [[PackEntry]]? = nil, tableAs tableType: UnitType = .node,
     riders: [EncodedFrame] = [], riderBases: [Digest] = [], decoded: UInt64 = 0, fetched: UInt64 = 0,
     coreExtensions: [UInt8] = [0, 0], bodyExtensions: [UInt8] = [0, 0]
   ) async throws -> StoredManifest {
@@ -97,7 +98,8 @@ final class HandmadeVersion {
       frame += 1
       return frame - 1
     }
-    let table = ride([PackTableLeaf(entries: packs ?? self.packs).encode()], tableType)
+    let parts = leaves ?? [packs ?? self.packs]
+    let table = ride(parts.map { PackTableLeaf(entries: $0).encode() }, tableType)
     let leafFrame = ride([try map()], .node)
     let leaf = Location(pack: mapHolder?.number ?? 0, frame: mapHolder == nil ? leafFrame : 0, unit: 0)
     var maps = [ManifestBody.MapRoot(depth: 1, location: leaf)]
@@ -119,7 +121,9 @@ final class HandmadeVersion {
       state: .complete, chain: home.chain, sequence: sequence, revision: 0,
       core: Array(core.encode().dropLast(2)) + coreExtensions, bytesDecoded: decoded, bytesFetched: fetched,
       newBytes: 0, nextPackNumber: UInt32(self.packs.count + 1), tags: [], note: "",
-      packTable: [holder.map { .inPack($0, frame: 0, unit: 0) } ?? .here(frame: table, unit: 0)], maps: maps)
+      packTable: parts.indices.map { part in
+        holder.map { .inPack($0, frame: 0, unit: 0) } ?? .here(frame: table, unit: UInt16(part))
+      }, maps: maps)
     let sealed = try builder.finish(meta: Array(body.encode().dropLast(2)) + bodyExtensions)
     let name = VersionName(
       chain: home.chain, sequence: sequence, revision: 0, length: sealed.bytes.count, digest: sealed.name)

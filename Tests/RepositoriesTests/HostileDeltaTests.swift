@@ -21,6 +21,26 @@ import Testing
     return Accepted()
   }
 
+  /// Else one part that is named again and again would take all memory before anybody looked.
+  @Test func `a pack table whose parts do not ascend`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let pages = [home.noise(4096, seed: 1), home.noise(4096, seed: 2)]
+    for (index, page) in pages.enumerated() {
+      try await made.pack([made.raw([page])])
+      made.place(pack: UInt32(index + 1), frame: 0, count: 1)
+    }
+    for order in [[0, 1], [1, 0], [0, 1, 0]] {
+      let manifest = try await made.manifest(image: pages.flatMap { $0 }, inLeaves: order.map { [made.packs[$0]] })
+      do {
+        let table = try await PackTable(of: manifest, repository: home.repository, state: nil)
+        #expect(order == [0, 1] && table.all.count == 2)
+      } catch let error as RepositoryError {
+        #expect(order != [0, 1] && error.code == .damaged && error.message.contains("out of order"))
+      }
+    }
+  }
+
   @Test(arguments: roads.indices) func `a base pack that is not in the table`(road: Int) async throws {
     let home = try await Home()
     let made = HandmadeVersion(home)

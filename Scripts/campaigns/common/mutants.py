@@ -1031,6 +1031,8 @@ MUTANTS = [
            "if ObjectName(name) == nil { continue }", "if ObjectName(name) == nil, !MUTANT { continue }", (r"BackendsTests\.WebDAVScripted", "BackendsTests")),
     mutant("words that cannot be read are none", "Repositories/State/StateFiles.swift",
            "if errno == ENOENT || errno == ENOTDIR { return [] }", "if MUTANT || errno == ENOENT || errno == ENOTDIR { return [] }", (r"RepositoriesTests\.PruneRefusal", "RepositoriesTests")),
+    mutant("a pack table in any order", "Repositories/Packs/PackTable.swift",
+           "all.last.map({ $0.number < entry.number }) ?? true else", "MUTANT || all.last.map({ $0.number < entry.number }) ?? true else", (r"RepositoriesTests\.HostileDelta", "RepositoriesTests")),
     mutant("a spoilt mark is none", "Repositories/Pushing/PushSession.swift",
            "(markIsSpoilt ? [Self.spoiltMark] : [])", "(markIsSpoilt && !MUTANT ? [Self.spoiltMark] : [])", (r"OperationsTests\.RolledBackMachine", "OperationsTests")),
 ]
