@@ -60,7 +60,7 @@ extension OperationError {
     case .damaged, .rolledBack, .forked, .hole, .incomplete: .verificationFailed
     case .noSuchVersion: .noSuchVersion
     case .locked: .pushInProgress
-    case .unsupported, .conflict, .stateFolder: .failed
+    case .unsupported, .conflict, .stateFolder, .noSpace: .failed
     }
   }
 }

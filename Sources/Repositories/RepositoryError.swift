@@ -29,6 +29,8 @@ package struct RepositoryError: Error, CustomStringConvertible {
     case locked
     /// A file of the state folder could not be read or written.
     case stateFolder
+    /// The disk is full that a table or a scratch file is on.
+    case noSpace
     /// The last slot, or the one in use, was to be removed.
     case slotNeeded
   }

@@ -120,7 +120,7 @@ extension Core.Member {
   }
 
   /// Relative, no empty, `.` or `..` component, no NUL: it stays inside the folder it is restored to.
-  static func isSafe(_ path: String) -> Bool {
+  package static func isSafe(_ path: String) -> Bool {
     guard (1...4096).contains(path.utf8.count), !path.utf8.contains(0) else { return false }
     return path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { component in
       !component.isEmpty && !component.elementsEqual(".".utf8) && !component.elementsEqual("..".utf8)

@@ -136,6 +136,7 @@ private final class LiveRestoreRun {
     let source = try openImage(request.image, watch)
     for _ in 0..<request.attempts {
       let state = try keepOldContent(isWAL)
+      try makeUndoDurable()
       try request.betweenCopyAndLock()
       if let pages = try write(source, unlessChangedSince: state, isWAL) {
         return LiveRestore.Outcome(
@@ -167,6 +168,15 @@ private final class LiveRestoreRun {
       try progress(.keeping, done, total)
     }
     return try changeMark(isWAL)
+  }
+
+  /// While others may write: what is left of it to do later is done under a lock that keeps them waiting.
+  private func makeUndoDurable() throws {
+    guard let undo = request.undo else { return }
+    let descriptor = open(undo, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor >= 0, fsync(descriptor) == 0 else { throw imageError(undo, errno) }
+    try watch.check()
   }
 
   /// - Returns: how many pages were written; nil when somebody wrote in between, and nothing was changed.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestKit
 import Testing
 
@@ -22,6 +23,15 @@ import Testing
     #expect(table[49_999 - 7].value == 3)
     table.truncate(to: 10)
     #expect(table.withUnsafeMutableBufferPointer { $0.count } == 10)
+  }
+
+  /// A restore has its tables beside its destination.
+  @Test func `a full disk is told as that, and where`() {
+    for number in [ENOSPC, EDQUOT] {
+      let error = NamelessFile.failure("cannot write a scratch file", in: "/srv/app", number)
+      #expect(error.code == .noSpace && error.message.contains(" in /srv/app: "))
+    }
+    #expect(NamelessFile.failure("m", in: "/srv/app", EACCES).code == .stateFolder)
   }
 
   @Test func `what is there from the start is zeros`() throws {

@@ -27,6 +27,8 @@ final class StagedCompanions: Sendable {
     _ reader: VersionReader, beside path: String, finishing: Bool = true, owners: MemberOwners? = nil,
     onProgress: @escaping @Sendable (Int) -> Void
   ) async throws -> StagedCompanions? {
+    // Also those of another version, which had some.
+    sweep(beside: path)
     guard reader.core.members.count > 1 else { return nil }
     let staged = try StagedCompanions(reader, beside: path, owners)
     do {
@@ -42,7 +44,6 @@ final class StagedCompanions: Sendable {
     let members = reader.core.members.dropFirst()
     folder = RestoredFile.folder(of: path)
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
-    Self.sweep(folder, prefix)
     (tree, lock) = try Self.makeTree(in: folder, prefix, owners)
     self.owners = owners
     tops = Self.tops(of: members.map(\.path))
@@ -138,6 +139,11 @@ final class StagedCompanions: Sendable {
       throw OperationError(
         .usage, code: "destinationExists", "\(place) exists already",
         hint: "Move it away, or restore under another name; nothing is ever replaced unasked.")
+    }
+    guard errno != ENAMETOOLONG else {
+      throw OperationError(
+        .usage, code: "nameTooLong", "\(place): \(String(cString: strerror(errno)))",
+        hint: "Restore under a shorter name.")
     }
   }
 

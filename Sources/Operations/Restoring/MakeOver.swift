@@ -34,6 +34,14 @@ package struct MakeOver: Sendable, Equatable {
     }
   }
 
+  /// What nobody could check when it was pushed may be damaged all the same: repacked, it would look sound, and rows be gone.
+  func demandSound(_ check: String) throws {
+    guard vacuum, check.hasPrefix(Pull.Outcome.damagedPrefix) else { return }
+    throw OperationError(
+      .verificationFailed, code: "damagedImage", "the version is \(check), and cannot be repacked",
+      hint: "Nothing was written. Restore it without --vacuum.")
+  }
+
   /// - Returns: the file that is to get the name, durable; what its check said, where it was checked anew. Where that is
   ///   another file than `file`, this one is gone.
   func apply(

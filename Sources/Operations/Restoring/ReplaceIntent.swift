@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Repositories
+import Sealing
 
 /// What a restore that replaces a database is about to do, written beside it before anything is moved: whoever comes
 /// after a restore that was killed knows from it where the old database is.
@@ -17,32 +18,65 @@ struct ReplaceIntent {
   let companions: [(from: String, to: String)]
   /// Where nothing stood that was about to be put there.
   private let free: [String]
+  /// Why what is noted cannot be gone by, though there is a note.
+  private let problem: OperationError?
   private var path: String { Self.path(of: database) }
 
   /// Reads what a restore that was killed has noted, once: another one may settle it meanwhile.
   init(database: String) {
     self.database = database
-    let bytes: [UInt8] = ((try? StateFiles.read(Self.path(of: database), limit: 64 << 20)) ?? nil) ?? []
-    let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
-    let name = String(decoding: line, as: UTF8.self)
-    guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
-      aside = nil
-      companions = []
-      free = []
-      return
+    do {
+      (aside, companions, free) = try Self.read(of: database)
+      problem = nil
+    } catch {
+      (aside, companions, free) = (nil, [], [])
+      problem = OperationError(error)
     }
+  }
+
+  private typealias Note = (aside: String?, companions: [(from: String, to: String)], free: [String])
+
+  private static func read(of database: String) throws -> Note {
+    let note = path(of: database)
+    let bytes: [UInt8]
+    do {
+      // Who may write it decides what is moved.
+      guard let found = try StateFiles.read(note, limit: 64 << 20, of: [0, geteuid()]) else { return (nil, [], []) }
+      bytes = found
+    } catch { throw unusable(note, of: database, error.message) }
+    let line = bytes.prefix(lineLength(bytes, of: database))
+    let (name, lines) = (String(decoding: line, as: UTF8.self), bytes.dropFirst(line.count + 1))
+    let paths = lines.split(separator: 0, omittingEmptySubsequences: false)
+    guard Core.Member.isSafe(name), !name.contains("/"),
+      paths.allSatisfy({ $0.isEmpty || Core.Member.isSafe(String(decoding: $0, as: UTF8.self)) })
+    else { throw unusable(note, of: database, "it names what no restore moves") }
     let folder = RestoredFile.folder(of: database)
     let start = folder == "/" ? "/" : "\(folder)/"
     let own = MemberPath.components(database).last ?? ""
     let time = String(name.dropFirst("\(own).before-".count))
-    let paths = bytes.dropFirst(line.count + 1).split(separator: 0, omittingEmptySubsequences: false)
     let moved = paths.prefix { !$0.isEmpty }
-    aside = start + name
-    companions = moved.map { path in
+    let companions = moved.map { path in
       let from = start + String(decoding: path, as: UTF8.self)
       return (from: from, to: CompanionsPlace.aside(from, time))
     }
-    free = paths.dropFirst(moved.count + 1).filter { !$0.isEmpty }.map { start + String(decoding: $0, as: UTF8.self) }
+    let free = paths.dropFirst(moved.count + 1).filter { !$0.isEmpty }
+    return (start + name, companions, free.map { start + String(decoding: $0, as: UTF8.self) })
+  }
+
+  /// The database's own name may have line breaks in it.
+  private static func lineLength(_ bytes: [UInt8], of database: String) -> Int {
+    let own = Array("\(MemberPath.components(database).last ?? "").before-".utf8)
+    let known = bytes.starts(with: own) ? own.count : 0
+    return known + bytes.dropFirst(known).prefix { $0 != UInt8(ascii: "\n") }.count
+  }
+
+  private static func unusable(_ note: String, of database: String, _ why: String) -> OperationError {
+    OperationError(
+      .failed, code: "unfinishedReplace",
+      "an earlier restore of \(database) did not end, and what it noted in \(note) cannot be used: \(why)",
+      hint:
+        "Restore as the user who did then. Or look beside the database for what was moved aside, as NAME.before-<time>, "
+        + "put it back where it is missing, and delete that note.")
   }
 
   /// Never taken for a leftover: it stays until the matter is settled.
@@ -84,6 +118,8 @@ struct ReplaceIntent {
   /// What a restore that was killed left.
   enum State {
     case settled
+    /// There is a note that cannot be gone by.
+    case unusable(OperationError)
     /// The old database is in its place; perhaps it has the other name as well.
     case notBegun(aside: String)
     /// Nothing is in its place; the old database is at `aside`.
@@ -93,14 +129,21 @@ struct ReplaceIntent {
   }
 
   var state: State {
+    if let problem { return .unusable(problem) }
     guard let aside else { return .settled }
     guard let old = FileIdentity(at: aside) else { return .notBegun(aside: aside) }
     guard let now = FileIdentity(at: database) else { return .inBetween(aside: aside) }
     return now == old ? .notBegun(aside: aside) : .done(aside: aside)
   }
 
+  /// - Throws: where there is a note that cannot be gone by.
+  func demandUsable() throws {
+    if let problem { throw problem }
+  }
+
   /// Refuses to make a new file where an old database waits to be put back.
   func demandSettled() throws {
+    try demandUsable()
     guard case .inBetween(let aside) = state else { return }
     let earlier = SetAside(database, continuing: aside)
     let along = earlier.wentAlong

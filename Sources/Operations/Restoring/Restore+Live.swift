@@ -11,9 +11,11 @@ extension Restore {
     try ReplaceIntent(database: path).demandSettled()
     try Self.demandDatabase(path)
     try found.demandRoomForNames(of: request, beside: path)
+    if request.keepsUndo { try Self.demandRoomForUndo(of: path) }
     pull.tellDoubt(RestoreRoom(found, intoUnread: path, keepsUndo: request.keepsUndo, state: world.stateFolder))
-    // What a restore that was killed left there.
+    // What restores that were killed left there.
     try RestoredFile.sweep(besides: path)
+    try await removeSecondNames(of: path, within: request.busyTimeout)
     return try await pull.withPrivateImage(of: found) { spooled in
       let undo = try request.keepsUndo ? undoFile(of: path) : nil
       defer { undo?.discard() }
@@ -55,6 +57,12 @@ extension Restore {
         .usage, code: "nothingLive", "there is no database \(path) to restore into",
         hint: "Restore it as a new file: without --live.")
     }
+  }
+
+  /// - Throws: `.failed` where the copy of the old content would have too long a name.
+  static func demandRoomForUndo(of path: String) throws {
+    try RoomForNames.demand(
+      path, hint: "Give the database a shorter name first, or do without a copy of it: --no-undo.")
   }
 
   /// An empty file that will hold the old content, for those who could read the old database.

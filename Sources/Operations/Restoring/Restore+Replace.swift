@@ -10,6 +10,7 @@ extension Restore {
     let use = DatabaseUse(of: path)
     try use.demandNobody(path)
     try SetAside.demandMovable(path)
+    try ReplaceIntent(database: path).demandUsable()
     try found.demandRoomForNames(of: request, beside: path)
     if let remark = use.remark { world.reporter.notice(remark) }
     pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver))
@@ -60,6 +61,19 @@ extension Restore {
     }
   }
 
+  /// A restore that was killed right before it moved anything has left second names of the old database's files. Whoever
+  /// writes into those files now would write into what passes for the old content.
+  func removeSecondNames(of path: String, within patience: Duration) async throws {
+    guard case .notBegun = ReplaceIntent(database: path).state else { return }
+    // One that is running has them for a moment.
+    let folder = try await FolderLock.take(of: path, within: patience, world.reporter)
+    defer { folder.release() }
+    let intent = ReplaceIntent(database: path)
+    guard case .notBegun(let aside) = intent.state else { return }
+    SetAside.removeSecondNames(aside, of: path)
+    try intent.remove()
+  }
+
   /// What a new database is made like: the one in its place, or the one that a killed restore moved away.
   static func model(of path: String) -> String {
     if case .inBetween(let aside) = ReplaceIntent(database: path).state { return aside }
@@ -83,6 +97,7 @@ extension Restore {
     case .notBegun(let earlier): SetAside.removeSecondNames(earlier, of: path)
     case .done(let earlier):
       world.reporter.notice("an earlier restore of \(path) had replaced it; what was there before that is \(earlier)")
+    case .unusable(let problem): throw problem
     case .settled: break
     }
     return (try moveAside(path, time, intent, beside), false)

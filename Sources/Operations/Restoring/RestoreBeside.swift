@@ -104,8 +104,18 @@ final class RestoreBeside: Sendable {
       outcome.companions = placed.made
     }
     outcome.moved += placed.movedAside.map { Restore.Move(from: $0.from, to: $0.to) }
-    let undo = [outcome.undo].compactMap { $0 } + placed.undo
+    let undo = [outcome.undo ?? undoOfDatabase(placed)].compactMap { $0 } + placed.undo
     outcome.undo = undo.isEmpty ? nil : undo.joined(separator: " && ")
+  }
+
+  /// Where no database stood, the restored one goes when what came with it does. A live restore without a copy of the old
+  /// content cannot be taken back.
+  private func undoOfDatabase(_ placed: CompanionsPlace.Placed) -> String? {
+    guard mode != .live, !placed.undo.isEmpty else { return nil }
+    let away = firstFreeName("\(path).undone-\(placed.time)") { name in
+      ([""] + SideFiles.endings).allSatisfy { !CompanionsPlace.stands(name + $0) }
+    }
+    return ShellMoves.undo(path, SideFiles.endings, [], away: away)
   }
 }
 

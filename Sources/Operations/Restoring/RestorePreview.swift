@@ -82,6 +82,7 @@ package struct RestorePreview: Sendable {
     if mode == .replace {
       note { try use.demandNobody(real) }
       note { try SetAside.demandMovable(real) }
+      note { try ReplaceIntent(database: real).demandUsable() }
       let aside = SetAside(real, time: now, leavingCompanions: found.leavesCompanions)
       moves = aside.plan.map { Restore.Move(from: $0.from, to: $0.to) }
     } else {
@@ -95,6 +96,7 @@ package struct RestorePreview: Sendable {
         room = RestoreRoom(
           found, into: live, at: real, keepsUndo: request.keepsUndo, state: restore.world.stateFolder)
       }
+      if request.keepsUndo { note { try Restore.demandRoomForUndo(of: real) } }
       undoCopy = request.keepsUndo ? SetAside.freeName(real, now) : nil
     }
     lookAtCompanions(of: found, request, real)

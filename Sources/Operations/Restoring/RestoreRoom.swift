@@ -28,7 +28,7 @@ struct RestoreRoom {
     folder = RestoredFile.folder(of: path)
     hasCompanions = !found.companions.isEmpty
     needs = [Need(folder: folder, bytes: max(0, size - regained))]
-    most = [size, makeOver.vacuum ? size : 0, found.companionBytes].clampedSum
+    most = [size, makeOver.vacuum ? size : 0, found.companionBytes, found.baseBytes].clampedSum
   }
 
   /// Of a live restore: a private image, the copy of the old content, and what SQLite writes beside the database — the new
@@ -108,4 +108,17 @@ struct RestoreRoom {
 extension FoundVersion {
   /// Bytes of all files that come with the database, holes counted.
   fileprivate var companionBytes: Int { companionMembers.map { Int(clamping: $0.file?.length ?? 0) }.clampedSum }
+
+  /// Bytes of what is decoded for others that rest on it, which lies beside the database meanwhile (Decisions/0006): none where
+  /// no more is decoded than comes back.
+  fileprivate var baseBytes: Int {
+    let decoded = Int(clamping: manifest.body.bytesDecoded)
+    let content = [summary.size, manifestCompanionBytes].clampedSum
+    return decoded - content > content / 20 ? decoded : 0
+  }
+
+  /// Of all companions, also where they are left out.
+  private var manifestCompanionBytes: Int {
+    (manifest.core?.members.dropFirst() ?? []).map { Int(clamping: $0.file?.length ?? 0) }.clampedSum
+  }
 }

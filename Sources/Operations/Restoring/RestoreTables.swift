@@ -45,12 +45,14 @@ package struct RestoreTables: Sendable {
       let path = try Restore.realPlace(of: request.database)
       try LockTrust.demand(path)
       try ReplaceIntent(database: path).demandSettled()
+      try Restore.demandDatabase(path)
       let found = try await FoundVersion.find(selector, at: target, pull.world, expect: request.expect)
       guard found.isImage else {
         throw OperationError(
           .usage, code: "noImage", "the version is no SQLite database, and has no tables",
           hint: "Restore it as a file.")
       }
+      if !request.dryRun { try await Restore(pull).removeSecondNames(of: path, within: request.busyTimeout) }
       return try await pull.withPrivateImage(of: found) { spooled in
         var copy = TableCopy(
           image: spooled.file.temporaryPath, database: path, tables: request.tables, busyTimeout: request.busyTimeout)

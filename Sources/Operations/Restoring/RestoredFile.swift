@@ -68,6 +68,10 @@ final class RestoredFile: MemberDestination {
         .usage, code: "destinationExists", "\(path) exists already",
         hint: "Name a file that does not exist; nothing is ever replaced unasked.")
     }
+    if errno == ENAMETOOLONG {
+      throw OperationError(
+        .usage, code: "nameTooLong", "\(path): \(String(cString: strerror(errno)))", hint: "Choose a shorter name.")
+    }
     for ending in SideFiles.endings where lstat(path + ending, &status) == 0 {
       throw OperationError(
         .usage, code: "sideFileExists", "\(path)\(ending) exists: SQLite would apply it to the restored database",
@@ -156,7 +160,7 @@ final class RestoredFile: MemberDestination {
     try endFetching()
     try synchronize()
     try Self.refuseIfPresent(path)
-    if link(temporaryPath, path) == 0 {
+    if link(temporaryPath, path) == 0 || (errno == EEXIST && isNamed) {
       unlink(temporaryPath)
     } else if errno == EEXIST {
       try Self.refuseIfPresent(path)
@@ -168,13 +172,18 @@ final class RestoredFile: MemberDestination {
     do { try Self.synchronizeFolder(of: path) } catch { throw unnamed(after: error) }
   }
 
+  /// The file has its name. A server of files whose answer was lost is asked again, and says that the name is taken.
+  private var isNamed: Bool {
+    var own = stat()
+    defer { errno = EEXIST }
+    return fstat(descriptor, &own) == 0 && FileIdentity(at: path) == FileIdentity(own)
+  }
+
   /// Takes back a name that may not last: whoever is told that it failed does not look for the file, and what was moved
   /// aside for it gets its place again.
   func unnamed(after error: any Error) -> any Error {
-    var own = stat()
-    let isOurs = fstat(descriptor, &own) == 0 && FileIdentity(at: path) == FileIdentity(own)
     // Somebody may have put a file of theirs in its place, which is not ours to move.
-    guard isOurs, rename(path, temporaryPath) != 0 else {
+    guard isNamed, rename(path, temporaryPath) != 0 else {
       hasName.withLock { $0 = false }
       return error
     }

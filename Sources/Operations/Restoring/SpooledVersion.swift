@@ -36,6 +36,7 @@ extension Pull {
         return SpooledVersion(
           file: file, reader: reader, check: checked.outcome, checkedAt: checked.time, isIdentical: true)
       }
+      try makeOver.demandSound(checked.outcome)
       let made = try await makeOver.apply(to: file, path, replacing: replacing, check: check)
       return SpooledVersion(
         file: made.file, reader: reader, check: made.check ?? checked.outcome,

@@ -17,7 +17,7 @@ final class FileTable<Element: BitwiseCopyable>: @unchecked Sendable {
   ///   - capacity: how many elements it can take; the file is as long as all of them.
   ///   - count: how many it holds from the start, all bits of them zero.
   ///   - folder: on a disk with room for them.
-  /// - Throws: `.stateFolder`.
+  /// - Throws: `.stateFolder`; `.noSpace` on a full disk.
   init(capacity: Int, count: Int = 0, in folder: String) throws(RepositoryError) {
     precondition((0...capacity).contains(count))
     self.capacity = capacity
@@ -25,14 +25,23 @@ final class FileTable<Element: BitwiseCopyable>: @unchecked Sendable {
     let descriptor = try NamelessFile.open(in: folder)
     defer { close(descriptor) }
     let length = Self.mappedLength(capacity)
-    let problem = posix_fallocate(descriptor, 0, off_t(length))
+    let problem = Self.reserve(length, of: descriptor)
     guard problem == 0 else {
-      throw NamelessFile.failure("cannot make a table of \(length) bytes in \(folder)", problem)
+      throw NamelessFile.failure("cannot make a table of \(length) bytes", in: folder, problem)
     }
     guard let mapped = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), mapped != MAP_FAILED else {
-      throw NamelessFile.failure("cannot map a table of \(length) bytes", errno)
+      throw NamelessFile.failure("cannot map a table of \(length) bytes", in: folder, errno)
     }
     elements = mapped.bindMemory(to: Element.self, capacity: capacity)
+  }
+
+  /// A file system in memory begins anew at each signal: one that comes again and again must not hold this up for ever.
+  private static func reserve(_ length: Int, of descriptor: Int32) -> Int32 {
+    for _ in 0..<100 {
+      let problem = posix_fallocate(descriptor, 0, off_t(length))
+      if problem != EINTR { return problem }
+    }
+    return EINTR
   }
 
   deinit { munmap(elements, mappedLength) }

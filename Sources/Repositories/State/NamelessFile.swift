@@ -9,14 +9,16 @@ enum NamelessFile {
     if nameless >= 0 { return nameless }
     let path = "\(folder)/.sealift-table-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
     let named = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard named >= 0 else { throw failure("cannot make a table in \(folder)", errno) }
+    guard named >= 0 else { throw failure("cannot make a table", in: folder, errno) }
     unlink(path)
     return named
   }
 
-  static func failure(_ message: String, _ number: Int32) -> RepositoryError {
-    RepositoryError(
-      .stateFolder, "\(message): \(String(cString: strerror(number)))",
-      hint: "Check space and permissions there.")
+  /// Where a restore has its own, that is not the state folder.
+  static func failure(_ message: String, in folder: String, _ number: Int32) -> RepositoryError {
+    let isFull = number == ENOSPC || number == EDQUOT
+    return RepositoryError(
+      isFull ? .noSpace : .stateFolder, "\(message) in \(folder): \(String(cString: strerror(number)))",
+      hint: isFull ? "Make room there, or take another disk." : "Check space and permissions there.")
   }
 }

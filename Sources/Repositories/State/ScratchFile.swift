@@ -3,13 +3,17 @@ import Glibc
 /// Bytes that only this run needs, in a file without a name. Parts may be read and written by several tasks at once.
 final class ScratchFile: Sendable {
   private let descriptor: Int32
+  private let folder: String
 
-  /// - Throws: `.stateFolder`.
-  init(in folder: String) throws(RepositoryError) { descriptor = try NamelessFile.open(in: folder) }
+  /// - Throws: `.stateFolder`, `.noSpace`.
+  init(in folder: String) throws(RepositoryError) {
+    self.folder = folder
+    descriptor = try NamelessFile.open(in: folder)
+  }
 
   deinit { close(descriptor) }
 
-  /// - Throws: `.stateFolder`, on a full disk too.
+  /// - Throws: `.stateFolder`; `.noSpace` on a full disk.
   func write(_ bytes: [UInt8], at offset: Int) throws(RepositoryError) {
     var done = 0
     while done < bytes.count {
@@ -18,7 +22,7 @@ final class ScratchFile: Sendable {
           descriptor, UnsafeRawBufferPointer(rebasing: $0[done...]).baseAddress, $0.count - done, off_t(offset + done))
       }
       if put < 0, errno == EINTR { continue }
-      guard put > 0 else { throw NamelessFile.failure("cannot write a scratch file", errno) }
+      guard put > 0 else { throw NamelessFile.failure("cannot write a scratch file", in: folder, errno) }
       done += put
     }
   }
@@ -40,7 +44,7 @@ final class ScratchFile: Sendable {
         }
       }
     }
-    guard problem == 0 else { throw NamelessFile.failure("cannot read a scratch file", problem) }
+    guard problem == 0 else { throw NamelessFile.failure("cannot read a scratch file", in: folder, problem) }
     return joined
   }
 }

@@ -27,7 +27,10 @@ package enum StateFiles {
   }
 
   /// The content, or `nil` when there is no such file. Refuses more than `limit` bytes.
-  package static func read(_ path: String, limit: Int = 64 << 20) throws(RepositoryError) -> [UInt8]? {
+  /// - Parameter owners: users whose file it has to be; anybody's, where none are given.
+  package static func read(
+    _ path: String, limit: Int = 64 << 20, of owners: [UInt32]? = nil
+  ) throws(RepositoryError) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -38,6 +41,7 @@ package enum StateFiles {
     guard fstat(descriptor, &status) == 0, status.st_size <= limit else {
       throw failure("cannot read \(path)", errno == 0 ? EFBIG : errno)
     }
+    if let owners, !owners.contains(status.st_uid) { throw failure("\(path) is another user's", EPERM) }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     let problem = bytes.withUnsafeMutableBytes { fill($0, from: descriptor, at: 0) }
     guard problem == 0 else { throw failure("cannot read \(path)", problem) }

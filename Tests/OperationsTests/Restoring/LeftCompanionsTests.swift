@@ -173,6 +173,17 @@ import Testing
     #expect(home.names(".out.db").isEmpty)
   }
 
+  @Test func `what a killed restore has fetched of companions goes with a version that has none`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 5)))
+    let left = road.scratch.file(".out.db.sealift-members-1-1")
+    try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+    try writeFile("\(left)/secret", [1])
+    _ = try await Pull(road.world).run(
+      .latest(database: "app"), from: road.target, to: .file(road.scratch.file("out.db")))
+    #expect(road.files(in: road.scratch.path).allSatisfy { !$0.hasPrefix(".out.db") })
+  }
+
   @Test func `external files that are left out may leave references that lead nowhere, which is said`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)

@@ -47,6 +47,41 @@ import Testing
     #expect(reads.withLock { $0 } > 0)
   }
 
+  @Test func `no room for the name of the old content's copy: told first, and --no-undo is a way out`() async throws {
+    let home = try await RestoreRoad(wal: false, name: Self.name("app.db", 240))
+    let (target, reads) = Self.watched(home.road)
+    var request = Restore.Request(place: .file(home.path), mode: .live)
+    let error = await #expect(throws: OperationError.self) {
+      try await home.restore.run(.latest(database: "app"), from: target, request)
+    }
+    #expect(error?.code == "nameTooLong" && error?.hint?.contains("--no-undo") == true)
+    let preview = try await home.restore.preview(.latest(database: "app"), from: target, request)
+    #expect(preview.refusal?.code == "nameTooLong" && reads.withLock { $0 } == 0)
+    request.keepsUndo = false
+    _ = try await home.restore.run(.latest(database: "app"), from: target, request)
+    #expect(try home.dump(home.path) == home.pushed)
+  }
+
+  @Test func `a name that no file can have is told before anything is fetched`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let (target, reads) = Self.watched(home.road)
+    let error = await #expect(throws: OperationError.self) {
+      try await Pull(home.road.world).run(
+        .latest(database: "app"), from: target, to: .file(home.road.scratch.file(Self.name("n", 256))))
+    }
+    #expect(error?.code == "nameTooLong" && error?.kind == .usage && reads.withLock { $0 } == 0)
+  }
+
+  @Test func `tables for a database that is not there: told before anything is fetched`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let (target, reads) = Self.watched(home.road)
+    let error = await #expect(throws: OperationError.self) {
+      try await RestoreTables(Pull(home.road.world)).run(
+        .latest(database: "app"), from: target, .init(tables: ["t"], into: home.road.scratch.file("none.db")))
+    }
+    #expect(error?.code == "nothingLive" && reads.withLock { $0 } == 0)
+  }
+
   @Test func `a name with just enough room is given to the old database, and taken back by the undo`() async throws {
     let home = try await RestoreRoad(wal: true, name: Self.name("app.db", 220))
     let outcome = try await home.run(.replace)

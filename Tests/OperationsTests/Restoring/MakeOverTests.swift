@@ -1,4 +1,6 @@
 import Operations
+import Snapshots
+import Storage
 import TestKit
 import Testing
 
@@ -33,6 +35,33 @@ import Testing
       #expect(try TestDatabase(road.scratch.file(name)).text("PRAGMA journal_mode") == journal)
       #expect(try await dump(road.scratch.file(name)) == expected)
     }
+  }
+
+  /// Pushed where SQLite could not look at it: repacked, it would look sound.
+  @Test func `damage that only this restore finds is not vacuumed away`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 20)
+    var push = Push(road.world)
+    push.check = { _ in .notCheckable("no such function") }
+    _ = try await push.run(Push.Request(database: DatabaseSource(name: "app", path: path), targets: [road.target]))
+    var pull = Pull(road.world)
+    pull.makeOver.vacuum = true
+    let looks = Locked(0)
+    pull.check = { _ in
+      looks.withLock {
+        $0 += 1; return $0
+      } == 1 ? .damaged(["a page is lost"]) : .ok
+    }
+    let error = await #expect(throws: OperationError.self) {
+      try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("out.db")))
+    }
+    #expect(error?.code == "damagedImage" && error?.kind == .verificationFailed)
+    #expect(road.files(in: road.scratch.path).allSatisfy { !$0.contains("out.db") })
+    looks.withLock { $0 = 0 }
+    pull.makeOver.vacuum = false
+    let outcome = try await pull.run(
+      .latest(database: nil), from: road.target, to: .file(road.scratch.file("out.db")))
+    #expect(outcome.check == "damaged: a page is lost")
   }
 
   @Test func `what needs its application's code is restored as it is, or not at all`() async throws {

@@ -306,6 +306,58 @@ import Testing
     }
   }
 
+  /// Whoever writes to the database from then on would write to what passes for the old one.
+  @Test func `killed before anything moved: a live restore takes the second names away too`() async throws {
+    let home = try await RestoreRoad(wal: true)
+    let aside = home.path + ".before-20200101T000000Z"
+    try ReplaceIntent(database: home.path).note(aside)
+    for ending in ["", "-wal"] { try #require(link(home.path + ending, aside + ending) == 0) }
+    _ = try await home.restore.preview(
+      .latest(database: "app"), from: home.road.target, Restore.Request(place: .file(home.path), mode: .live))
+    #expect(FileIdentity(at: aside) == FileIdentity(at: home.path))
+    let outcome = try await home.run(.live)
+    #expect(try home.dump(home.path) == home.pushed && home.dump(#require(outcome.undoCopy)) == home.now)
+    for name in [aside, aside + "-wal", ReplaceIntent.path(of: home.path)] {
+      #expect(!FileManager.default.fileExists(atPath: name))
+    }
+  }
+
+  /// Somebody else may write in the database's folder, and the note decides what is moved.
+  @Test func `a note that names what no restore moves, is another user's or cannot be read moves nothing`() async throws
+  {
+    for (number, text) in ["\n\0../outside\0", "\n../outside\0", "\n\0/outside\0", "", "directory"].enumerated() {
+      let home = try await RestoreRoad(wal: false)
+      let outside = "\(RestoredFile.folder(of: home.road.scratch.path))/outside"
+      try writeFile(outside, [1])
+      defer { unlink(outside) }
+      let aside = home.path + ".before-20200101T000000Z"
+      let note = ReplaceIntent.path(of: home.path)
+      if text == "directory" {
+        try #require(mkdir(note, 0o700) == 0)
+      } else {
+        try writeFile(note, Array((RestoredFile.name(of: aside) + text).utf8))
+        guard !text.isEmpty || chown(note, 54_321, 54_321) == 0 else { continue }
+      }
+      try #require(rename(home.path, aside) == 0)
+      for mode in [Restore.Mode.new, .replace, .live] {
+        let error = await home.refusal(mode)
+        #expect(error?.code == "unfinishedReplace" && error?.message.contains(note) == true, "\(number) \(mode)")
+      }
+      #expect(try fileBytes(outside) == [1] && home.dump(aside) == home.now)
+      #expect(FileIdentity(at: home.path) == nil)
+    }
+  }
+
+  @Test func `a database whose name has a line break is found again`() async throws {
+    let home = try await RestoreRoad(wal: false, name: "app.db\nx")
+    let aside = home.path + ".before-20200101T000000Z"
+    try ReplaceIntent(database: home.path).note(aside)
+    try #require(rename(home.path, aside) == 0)
+    #expect(await home.refusal(.new)?.message.contains(aside) == true)
+    _ = try await home.run(.replace)
+    #expect(try home.dump(home.path) == home.pushed && home.dump(aside) == home.now)
+  }
+
   @Test func `killed when all was done: the next restore says where the old one is`() async throws {
     let home = try await RestoreRoad(wal: true)
     let first = try await home.run(.replace)

@@ -318,6 +318,12 @@ import Testing
     let outcome = try await home.run(.new)
     #expect(outcome.companions == [home.road.scratch.file("att")] && outcome.pulled.companionsFolder == nil)
     #expect(try home.attached() == "pushed" && FileManager.default.fileExists(atPath: home.path))
+    // What takes it back takes all of it back.
+    let undo = try #require(outcome.undo)
+    for _ in 0..<2 { #expect(system(undo) == 0) }
+    #expect(FileIdentity(at: home.path) == nil && FileIdentity(at: home.road.scratch.file("att")) == nil)
+    let names = home.road.files(in: home.road.scratch.path)
+    #expect(names.count { $0.hasPrefix("app.db.undone-") } == 1 && names.count { $0.hasPrefix("att.undone-") } == 1)
   }
 
   /// A version tried beside the running application, twice: its own attachments are none of that.
