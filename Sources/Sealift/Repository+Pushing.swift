@@ -48,6 +48,7 @@ extension Repository {
       guard let pushed = outcome.pushed.first else {
         throw outcome.failures.first?.error ?? OperationError(.failed, "the push ended without a version")
       }
+      if outcome.interruption != nil { throw CancellationError() }
       if let damage = outcome.damage { throw damage }
       return Pushed(
         version: Version(pushed.version), isNew: !pushed.unchanged,

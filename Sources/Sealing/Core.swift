@@ -51,10 +51,14 @@ package struct Core: Sendable, Equatable {
     self.members = members
   }
 
-  /// Whether these members hold the same content under the same paths; times and modes do not count.
+  /// Whether these members hold the same content under the same paths, and may be read by the same people; times do not count,
+  /// nor does the mode of a database, which comes back as its owner's alone.
   package func hasContent(of others: [Member]) -> Bool {
     members.count == others.count
-      && zip(members, others).allSatisfy { $0.path.utf8.elementsEqual($1.path.utf8) && $0.content == $1.content }
+      && zip(members, others).allSatisfy { own, other in
+        own.path.utf8.elementsEqual(other.path.utf8) && own.content == other.content
+          && (own.mode == other.mode || own.isImage)
+      }
   }
 
   package func encode() -> [UInt8] {

@@ -36,7 +36,7 @@ import Testing
     try writeFile(home.program.file("att/a"), [1, 2, 3])
     try await home.must("init")
     let ending = try await home("push", "app", "--json")
-    #expect(ending.status == 0)
+    #expect(try ending.status == 3 && ending.errorDocument().code == "companionMissing")
     #expect(
       ending.output.contains(
         #""companions":{"files":1,"bytes":3,"externalFiles":0,"externalBytes":0,"left":[{"what":"missing","count":1,"paths":["nothing"]}]}"#

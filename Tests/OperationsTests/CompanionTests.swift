@@ -133,6 +133,11 @@ import Testing
     // By content: times alone are no change.
     setTime("\(old)/a", 1_500_000_000_000)
     #expect(try await road.push(source).pushed.first?.unchanged == true)
+    // What was made private must not come back for everybody.
+    chmod("\(old)/a", 0o600)
+    #expect(try await road.push(source).pushed.first?.unchanged == false)
+    chmod(source.path, 0o640)
+    #expect(try await road.push(source).pushed.first?.unchanged == true)
     try write(road, "att/a", "two")
     #expect(try await road.push(source).pushed.first?.unchanged == false)
     try write(road, "att/b")
@@ -522,11 +527,13 @@ import Testing
 
   // MARK: Missing
 
-  @Test func `a companion that was never there is told, one that is gone is worth an exit status`() async throws {
+  @Test func `a companion that was never there, or is gone, is worth an exit status until it is there`() async throws {
     let road = try await Road()
     let source = try source(road, Companion("att"))
     let first = try await road.push(source)
-    #expect(first.shortfalls.isEmpty)
+    #expect(first.shortfalls.map(\.code) == ["companionMissing"] && first.shortfalls[0].message.contains("att"))
+    // The night after too, although nothing has changed.
+    #expect(try await road.push(source).shortfalls.map(\.code) == ["companionMissing"])
     #expect(first.pushed.first?.beside?.capture.events == [.init(what: "missing", count: 1, paths: ["att"])])
     try write(road, "att/a")
     #expect(try await road.push(source).shortfalls.isEmpty)

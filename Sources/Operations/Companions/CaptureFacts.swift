@@ -60,8 +60,8 @@ extension CompanionCapture {
     return notices
   }
 
-  /// What makes a version less than it should be: a companion that an earlier version has is gone; files may not be read;
-  /// a store's external files are not there, more of them than in the version before, or all.
+  /// What makes a version less than it should be: a companion that an earlier version has is gone, or one was never there;
+  /// files may not be read; a store's external files are not there, more of them than in the version before, or all.
   /// - Parameters:
   ///   - store: what was found of the store, where it is one.
   ///   - newest: the version before.
@@ -89,6 +89,14 @@ extension CompanionCapture {
           "pushing '\(database.name)' to \(target): \(Self.names(gone, of: gone.count)) is in earlier versions, and not there any more",
           hint: "Is the disk mounted? Take it out of 'companions' if it is gone for good."
         ))
+    }
+    let missing = capture.paths(.missing).filter { path in !gone.contains { MemberPath.isSame($0, path) } }
+    if !missing.isEmpty {
+      shortfalls.append(
+        OperationError(
+          .partlyDone, code: "companionMissing",
+          "pushing '\(database.name)' to \(target): \(Self.names(missing, of: missing.count)) is to come with it, and not there",
+          hint: "Look for a typing mistake in 'companions'. What is still to come may be an empty folder until then."))
     }
     let emptied = emptied(since: newest)
     if !emptied.isEmpty {

@@ -49,6 +49,8 @@ package struct Push: Sendable {
     /// Companions that should be in a version and are not: the version is safe, and not all of it. Or files that the push of
     /// another user's database left beside it. Exit status 3.
     package var shortfalls: [OperationError] = []
+    /// What ended it when something was safe already, or had failed; the targets that come later were not tried.
+    package var interruption: OperationError?
   }
 
   package var world: World
@@ -76,7 +78,8 @@ package struct Push: Sendable {
 
   package init(_ world: World) { self.world = world }
 
-  /// - Throws: what stops all targets alike: `.sourceUnreadable`, `.cancelled`. What stops one target only is in the outcome.
+  /// - Throws: what stops all targets alike: `.sourceUnreadable`, `.cancelled`. What stops one target only is in the outcome, and
+  ///   so is what interrupted it behind the first target.
   package func run(_ request: Request) async throws -> Outcome {
     var request = request
     // Recovery changes the file, and a dry run changes nothing.
@@ -159,25 +162,36 @@ package struct Push: Sendable {
           "\(request.database.name): its bases have no room within baseLimit: pages that changed are sent whole"
         )
       }
+      if bases == nil, copy.begun.form == .image, request.database.keepsBases, world.baseLimit > 0 {
+        world.reporter.notice(
+          "\(request.database.name): another push uses its bases, or their folder cannot be written: pages that changed are sent whole"
+        )
+      }
       var first: PushSession.Result?
-      // Whoever is interrupted at one target hears what is safe at another.
-      var isReturned = false
-      defer { if !isReturned { tell(safe: outcome) } }
-      for target in targets {
+      for target in targets where outcome.interruption == nil {
         do {
           let (pushed, result) = try await seal(copy, capture, for: target, deltas, request, host, &outcome)
           outcome.pushed.append(pushed)
           first = first ?? result
           deltas.recordsCompanions = false
-        } catch let error where error is CancellationError || error is DamagedCopy || error is CopyGrowth.Abandoned {
+        } catch let error where error is DamagedCopy || error is CopyGrowth.Abandoned {
           throw error
         } catch {
-          // A database that cannot be read is not the target's failure.
-          _ = try await copy.finished()
           let problem = OperationError(error, doing: "pushing '\(request.database.name)' to \(target.name)")
-          if problem.kind == .cancelled { throw problem }
-          outcome.failures.append((target.name, problem))
+          guard problem.kind == .cancelled else {
+            // A database that cannot be read is not the target's failure.
+            _ = try await copy.finished()
+            outcome.failures.append((target.name, problem))
+            continue
+          }
+          // Whoever interrupts it at one target hears what became of the others.
+          guard !outcome.pushed.isEmpty || !outcome.failures.isEmpty else { throw error }
+          outcome.interruption = problem
         }
+      }
+      if outcome.interruption != nil {
+        await conclude(&outcome, interrupting: copy, first, bases, deltas, request)
+        return outcome
       }
       // When every target failed, nobody waits for a check that still runs.
       let everyFailed = outcome.failures.count == targets.count
@@ -188,17 +202,19 @@ package struct Push: Sendable {
       }
       if !everyFailed { for notice in try await capture.notices(with: snapshot) { world.reporter.notice(notice) } }
       if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
-      isReturned = true
       return outcome
     }
   }
 
-  private func tell(safe outcome: Outcome) {
-    for one in outcome.pushed where !one.unchanged && !one.dryRun {
-      let version = one.version
-      world.reporter.notice(
-        "version \(version.id.prefix(8)) of '\(version.database)' is at \(version.target) by now, head \(version.head)")
-    }
+  /// Of a push that was interrupted: what was found out of the copy before the first target had it, and its images for the
+  /// next push, which would else send all of it to that target again.
+  private func conclude(
+    _ outcome: inout Outcome, interrupting copy: PushCopy, _ first: PushSession.Result?, _ bases: BaseFolder?,
+    _ deltas: DeltaPlan, _ request: Request
+  ) async {
+    guard let first, let snapshot = try? await copy.finished(), let check = try? await copy.outcome() else { return }
+    outcome.damage = conclude(snapshot, check, of: request.database, isPushed: !request.dryRun, dryRun: request.dryRun)
+    if outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
   }
 
   private func seal(
