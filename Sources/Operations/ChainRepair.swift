@@ -89,9 +89,13 @@ struct ChainRepair {
       guard try await isSaved(version, images) else { return false }
       outcome.saved.append(CheckRepository.Version(version, in: chain))
       return true
-    } catch let error as RepositoryError where ![.locked, .stateFolder].contains(error.code) {
+    } catch let error as RepositoryError where ![.locked, .stateFolder, .noSpace].contains(error.code) {
       // Somebody has forgotten it meanwhile, prunes were quicker each time, or it cannot be written as it was. The others
       // are repaired all the same.
+      outcome.failures.append(OperationError(error, doing: target.name))
+      return nil
+    } catch let error as StoreError where error.code == .notFound {
+      // And somebody may have pruned it by now.
       outcome.failures.append(OperationError(error, doing: target.name))
       return nil
     }
@@ -159,6 +163,7 @@ struct ChainRepair {
     push.rebuildBase = true
     do {
       let pushed = try await Push(world).run(push)
+      if pushed.interruption != nil { throw CancellationError() }
       outcome.pushed += pushed.pushed.map(\.version)
       outcome.failures += pushed.failures.map(\.error) + [pushed.damage].compactMap { $0 }
     } catch let error as OperationError where error.kind != .cancelled {

@@ -35,6 +35,11 @@ package struct RepairRepository: Sendable {
     package var failures: [OperationError] = []
     package var dryRun = false
 
+    /// Nothing was written, and nothing decided.
+    fileprivate var isUntouched: Bool {
+      copies.isEmpty && pushed.isEmpty && saved.isEmpty && lost.isEmpty && elsewhere.isEmpty && failures.isEmpty
+    }
+
     package var isWhole: Bool { lost.isEmpty && elsewhere.isEmpty && unmended.isEmpty && failures.isEmpty }
   }
 
@@ -61,7 +66,15 @@ package struct RepairRepository: Sendable {
     if !request.dryRun { outcome.copies = try await repository.repairOpening().map(\.text) }
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
       let repair = try ChainRepair(chain, repository, target, request, world, said: said)
-      try await repair.run(&outcome)
+      do { try await repair.run(&outcome) } catch {
+        let problem = OperationError(error, doing: target.name)
+        guard problem.kind != .cancelled, !outcome.isUntouched || error is RepositoryError else { throw error }
+        // What was done until then is told. What is wrong with one chain says nothing of the next; what else failed would
+        // fail again.
+        outcome.failures.append(problem)
+        guard error is RepositoryError else { break }
+        continue
+      }
       outcome.unmended += (chain.spoiltRecords.filter(\.isDamage) + chain.spoiltRevisions)
         .map(CheckRepository.Finding.init)
       let forks = chain.problems.filter { $0.code == .forked }

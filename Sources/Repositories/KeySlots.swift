@@ -77,12 +77,18 @@ package struct KeySlots: Sendable {
     let held = try await repository.store.get(entry.name.objectName, range: nil)
     let copies = try await names().filter { $0.digest == entry.name.digest }
     for (index, copy) in copies.enumerated() {
-      try await repository.store.delete(copy.objectName)
-      // Whoever has that key opens the repository as long as the slot is there.
-      try await repository.store.demandGone(copy.objectName)
+      try await delete(copy)
       if index == 0, try await !isAnotherWhole(than: entry) { try await putBack(held, at: copy) }
     }
+    // A repair on another machine may have stored it again meanwhile.
+    for copy in try await names() where copy.digest == entry.name.digest { try await delete(copy) }
     return entry
+  }
+
+  /// Whoever has that key opens the repository as long as the slot is there.
+  private func delete(_ copy: NumberedName) async throws {
+    try await repository.store.delete(copy.objectName)
+    try await repository.store.demandGone(copy.objectName)
   }
 
   /// Another slot has two copies that can be read.

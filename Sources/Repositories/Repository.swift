@@ -44,7 +44,7 @@ package struct Repository: Sendable {
     async let slotListing = store.list(prefix: Layout.slots)
     async let keyringListing = store.list(prefix: Layout.keyrings)
     async let configurationListing = store.list(prefix: Layout.configurations)
-    var candidates = try await RepositoryFiles.read(from: store)
+    var (candidates, stranger) = try await RepositoryFiles.look(at: store)
     let slots = try await slotListing.whole(below: Layout.slots)
     let lacksFile = candidates.isEmpty
     if lacksFile, !slots.isEmpty, try await lackingFile ? true : RepositoryFiles.areVersions(at: store) {
@@ -53,9 +53,10 @@ package struct Repository: Sendable {
     let keyrings = try await keyringListing.whole(below: Layout.keyrings)
     let configurations = try await configurationListing.whole(below: Layout.configurations)
     guard !candidates.isEmpty else {
-      throw RepositoryError(
-        .noRepository, "there is no repository at \(store.traits.location)",
-        hint: "Make one with `sealift init`, or check the target's address.")
+      throw stranger
+        ?? RepositoryError(
+          .noRepository, "there is no repository at \(store.traits.location)",
+          hint: "Make one with `sealift init`, or check the target's address.")
     }
 
     var opened: [Repository] = []

@@ -4,8 +4,19 @@ package import Storage
 /// Making a repository, and finding those that are there.
 package enum RepositoryFiles {
   /// The ids of the repositories at a store, in the order of their names.
+  /// - Throws: `.unsupported` for a file that is none of ours and whole; `StoreError`.
   package static func read(from store: any ObjectStore) async throws -> [RepositoryID] {
+    let (found, stranger) = try await look(at: store)
+    if let stranger { throw stranger }
+    return found
+  }
+
+  /// The same for who opens one: anybody may put a file there that says nothing, or that its format is newer. It counts
+  /// where nothing else can be opened.
+  /// - Returns: also what is wrong with such a file.
+  static func look(at store: any ObjectStore) async throws -> (found: [RepositoryID], stranger: RepositoryError?) {
     var found: [RepositoryID] = []
+    var stranger: RepositoryError?
     for info in try await store.list(prefix: Layout.repositories).sorted(by: { $0.name < $1.name }) {
       guard let name = RepositoryFileName(info.name), name.length == info.size,
         let bytes = try await store.present(info.name)
@@ -13,14 +24,15 @@ package enum RepositoryFiles {
       // A damaged file still has its name, and the id in it is proved by the slot that opens.
       if Digest.sha256(of: bytes) == name.digest {
         guard let file = try? RepositoryFile(decoding: bytes), file.repository == name.repository else {
-          throw RepositoryError(
+          stranger = RepositoryError(
             .unsupported, "\(info.name) was not written in a format this program knows",
-            hint: "Install a newer sealift.")
+            hint: "Install a newer sealift. If nobody has one, somebody put that object there: remove it.")
+          continue
         }
       }
       if !found.contains(name.repository) { found.append(name.repository) }
     }
-    return found
+    return (found, stranger)
   }
 
   /// Whether versions lie at a store, of any repository: then there is one, whatever became of its file.

@@ -209,6 +209,52 @@ import Testing
     for index in [0, 1, 3] { #expect(try await restores(versions[index], road) == dumps[index]) }
   }
 
+  @Test func `a version that is pruned while it is repaired stops nothing`() async throws {
+    let (road, database, _, _) = try await pushed()
+    road.store.content[try largestPack(road)]?[5000] ^= 1
+    var target = road.target
+    target.store = HookedStore(
+      road.store,
+      beforePut: { [store = road.store] name async throws(StoreError) in
+        guard name.text.hasPrefix("versions/") || name.text.hasPrefix("notes/") else { return }
+        for gone in store.content.keys where gone.text.contains("/000000000003-") { store.content[gone] = nil }
+      })
+    // This machine has kept nothing of it.
+    let scratch = try Scratch()
+    let repaired = try await RepairRepository(road.withoutState(scratch)).run(
+      .init(databases: [database]), at: target)
+    #expect(repaired.failures.map(\.code) == ["notFound"])
+    #expect((repaired.saved + repaired.lost).map(\.sequence).sorted() == [1, 2, 4])
+  }
+
+  /// A database that is being pushed, or a network that goes away late.
+  @Test func `what stands in the way of one chain hides nothing of the others`() async throws {
+    let (road, database, _, _) = try await pushed()
+    let other = DatabaseSource(name: "other", path: road.scratch.file("other.db"))
+    try SQLite.run("create table t(a); insert into t values (randomblob(300000))", on: other.path)
+    _ = try await road.push(other)
+    for name in road.store.content.keys where name.text.hasPrefix("packs/") { road.store.content[name]?[5000] ^= 1 }
+    let keyring = try await road.target.open(road.world).keys.keyring
+    let spoilt = road.store.content
+    var told: [Set<String>] = []
+    for name in ["app", "other"] {
+      road.store.content = spoilt
+      let chain = keyring.chainID(host: "host", database: name, fork: 0).hex
+      var target = road.target
+      target.store = HookedStore(
+        road.store,
+        beforePut: { name async throws(StoreError) in
+          if name.text.contains(chain) { throw StoreError(.unavailable, "the line was cut") }
+        })
+      let outcome = try? await RepairRepository(road.world).run(.init(databases: [database, other]), at: target)
+      guard let outcome else { continue }
+      #expect(outcome.failures.map(\.code) == ["unavailable"])
+      told.append(Set((outcome.saved + outcome.lost).compactMap(\.database)))
+    }
+    // Whichever comes last: what became of the other one is told.
+    #expect(!told.isEmpty && told.allSatisfy { !$0.isEmpty }, "\(told)")
+  }
+
   @Test func `with nothing but the database what is lost is named and flagged, and the newest version is whole`()
     async throws
   {
@@ -373,7 +419,7 @@ import Testing
     _ = try await AnnotateVersions(road.world).run(.pin, of: .id(prefix: versions[1].id), at: road.target)
     let plan = try await ForgetVersions(road.world).plan(
       .init(.versions([.id(prefix: versions[0].id)])), at: road.target)
-    #expect(try await ForgetVersions(road.world).carryOut(try #require(plan.chains.first), of: plan) == 1)
+    #expect(try await ForgetVersions(road.world).carryOut(try #require(plan.chains.first), of: plan).forgot == 1)
     let record = try #require(road.store.content.keys.first { $0.text.hasPrefix(prefix) })
     road.store.content[record]?[60] ^= 1
     let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)

@@ -110,6 +110,40 @@ import Testing
     }
   }
 
+  /// The bytes come along, and so does what they are.
+  @Test func `a copy of what is no sound database takes no other's place`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 2)
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let newest = try #require(try await lookup.histories().first?.versions.last)
+    func say(_ text: String) async throws {
+      let said = try await lookup.repository.annotations(of: newest.chain, state: lookup.state)
+      try await lookup.repository.annotate(
+        newest, [.init(.foundDamaged, text)], now: said.time(for: newest.id, now: road.world.now()), state: lookup.state
+      )
+    }
+    try await say("what was restored is no sound database: integrity_check: NULL value in t.body")
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).failures.isEmpty)
+    func damaged() async throws -> [Bool] {
+      try await ListVersions(road.world).run(at: other).versions.map { $0.foundDamaged != nil }
+    }
+    #expect(try await damaged() == [false, true])
+    var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    request.allHosts = true
+    let plan = try await ForgetVersions(road.world).plan(request, at: other)
+    #expect(plan.refusals.isEmpty && plan.chains.allSatisfy(\.plan.going.isEmpty))
+    // It is there: another run adds nothing.
+    let before = store.content
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.copied.map(\.wasThere) == [true, true] && store.content == before)
+    // What was damaged at the origin is whole here.
+    try await say("damaged or missing: packs/x")
+    let (third, _) = try await repository(road, "third", key: 8)
+    #expect(try await copy(road, to: third).copied.map(\.origin.id) == originals.map(\.id))
+    #expect(try await ListVersions(road.world).run(at: third).versions.allSatisfy { $0.foundDamaged == nil })
+  }
+
   @Test func `a forgotten version that is named is not passed over in silence`() async throws {
     let road = try await Road()
     let originals = try await history(road, versions: 3)

@@ -244,6 +244,64 @@ import Testing
     #expect(try await isFlagged())
   }
 
+  /// Somebody had found that it could not be had, and it was brought back since.
+  @Test func `that what comes back is no sound database outlasts what was found before`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 20)
+    let database = DatabaseSource(name: "app", path: path)
+    _ = try await road.push(database)
+    try SQLite.run("update t set body = null where id = 7", on: path)
+    try SQLite.run(
+      """
+      PRAGMA writable_schema=1;
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE t(id integer primary key, body blob NOT NULL)' WHERE name = 't';
+      """, on: path)
+    var push = Push(road.world)
+    push.check = { _ in .ok }
+    _ = try await push.run(Push.Request(database: database, targets: [road.target]))
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let facts = try #require(try await lookup.histories().first?.newest)
+    try await lookup.repository.annotate(
+      facts, [.init(.foundDamaged, "damaged or missing: packs/x")], now: road.world.now(), state: lookup.state)
+    let drilled = try #require(try await Drill(road.world).run(Drill.Request(), at: road.target).drilled.first)
+    #expect(drilled.version.foundDamaged?.contains("integrity_check") == true)
+    for _ in 0..<2 {
+      let newest = try await ListVersions(road.world).run(at: road.target).versions.last
+      #expect(newest?.foundDamaged?.contains("integrity_check") == true)
+      _ = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    }
+  }
+
+  /// A listing that comes late, or a target that hides it.
+  @Test func `a pack that is not listed is read all the same`() async throws {
+    let spoilt = try await Spoilt()
+    let store = spoilt.road.store
+    let hiding = ListingStore(base: store) { [pack = spoilt.pack] (prefix) async throws(StoreError) in
+      try await store.list(prefix: prefix).filter { $0.name != pack }
+    }
+    let target = TargetAccess(name: "memory", store: hiding, unlock: spoilt.road.target.unlock)
+    let check = CheckRepository(spoilt.road.world)
+    #expect(try await !check.run(at: target, databases: [], .all).isSound)
+    spoilt.flip()
+    #expect(try await check.run(at: target, databases: [], .all).isSound)
+  }
+
+  @Test func `a pack that was moved into a folder is not there`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    _ = try await road.push(database)
+    for (name, bytes) in road.store.content where name.text.hasPrefix("packs/") {
+      let parts = name.text.split(separator: "/")
+      road.store.content[try #require(ObjectName("packs/\(parts[1])/old/\(parts[2])"))] = bytes
+      road.store.content[name] = nil
+    }
+    try await road.change(database.path)
+    let pushed = try #require(try await road.push(database).pushed.first)
+    let path = road.scratch.file("out.db")
+    _ = try await Pull(road.world).run(.id(prefix: pushed.version.id), from: road.target, to: .file(path))
+    #expect(try await dump(path) == dump(database.path))
+  }
+
   @Test func `indexes that only their application agrees with fail a drill, and take no place away`() async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 20), method: .pages)

@@ -109,7 +109,9 @@ struct Shelf {
   /// - Throws: the first refusal.
   @discardableResult
   func carryOut(_ plan: ForgetVersions.Plan) async throws -> [UInt64] {
-    for chain in plan.chains { try await ForgetVersions(world).carryOut(chain, of: plan) }
+    for chain in plan.chains {
+      if let problem = try await ForgetVersions(world).carryOut(chain, of: plan).problem { throw problem }
+    }
     if let refusal = plan.refusals.first { throw refusal }
     return plan.chains.flatMap { $0.plan.going.map(\.version.sequence) }
   }

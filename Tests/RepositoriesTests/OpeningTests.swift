@@ -32,6 +32,76 @@ import Testing
     #expect(opened.lacksFile)
   }
 
+  /// Anybody may add objects who has no key.
+  @Test func `a file that is no repository's locks nobody out`() async throws {
+    let home = try await Home()
+    _ = try await home.push(home.image(pages: 3, seed: 1))
+    let genuine = try #require(home.store.content.first { $0.key.text.hasPrefix("repo/") })
+    for bytes in [home.noise(64, seed: 5), genuine.value] {
+      for hidden in [false, true] {
+        let store = MemoryStore()
+        store.content = home.store.content
+        let id = try #require(RepositoryID([UInt8](repeating: 0, count: 16)))
+        let planted = RepositoryFileName(repository: id, length: bytes.count, digest: .sha256(of: bytes))
+        store.content[planted.objectName] = bytes
+        if hidden { store.content[genuine.key] = nil }
+        #expect(try await Repository.open(at: store, with: Home.secret).id == home.repository.id)
+        await #expect(throws: RepositoryError.self) {
+          try await RepositoryFiles.create(at: store, with: Home.secret, cost: .least, now: 1)
+        }
+        // Where nothing else is, it may be of a program to come.
+        store.content = [planted.objectName: bytes]
+        let error = await #expect(throws: RepositoryError.self) {
+          try await Repository.open(at: store, with: Home.secret)
+        }
+        #expect(error?.code == .unsupported)
+      }
+    }
+  }
+
+  @Test func `a key that another machine's repair stores again meanwhile is removed all the same`() async throws {
+    let home = try await Home()
+    let key = SlotSecret.keyFile([UInt8](repeating: 5, count: 32))
+    let entry = try await KeySlots(of: home.repository).add(key, current: Home.secret, cost: .least, now: 1)
+    let bytes = try #require(home.store.content[entry.name.objectName])
+    let store = ReturningStore(home.store, entry.name.digest, bytes)
+    let repository = try await Repository.open(at: store, with: Home.secret)
+    _ = try await KeySlots(of: repository).remove(entry.id, force: false)
+    #expect(store.hasReturned.withLock { $0 })
+    #expect(!home.store.content.keys.contains { $0.text.hasSuffix(entry.name.digest.hex) })
+    await #expect(throws: RepositoryError.self) { try await Repository.open(at: home.store, with: key) }
+  }
+
+  /// Once both copies of a slot are gone, it is there again.
+  private final class ReturningStore: ObjectStore {
+    let base: MemoryStore
+    let slot: Digest
+    let bytes: [UInt8]
+    let hasReturned = Locked(false)
+    var traits: StoreTraits { base.traits }
+
+    init(_ base: MemoryStore, _ slot: Digest, _ bytes: [UInt8]) {
+      (self.base, self.slot, self.bytes) = (base, slot, bytes)
+    }
+
+    func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+    func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+      try await base.put(body, at: name, ifAbsent: ifAbsent)
+    }
+    func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+      try await base.get(name, range: range)
+    }
+    func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+    func delete(_ name: ObjectName) async throws(StoreError) {
+      try await base.delete(name)
+      let isThere = base.content.keys.contains { $0.text.hasSuffix(slot.hex) }
+      guard !isThere, !hasReturned.withLock({ $0 }) else { return }
+      hasReturned.withLock { $0 = true }
+      let again = NumberedName(prefix: Layout.slots, number: 70, length: bytes.count, digest: slot)
+      base.content[again.objectName] = bytes
+    }
+  }
+
   @Test func `a slot that asks for more work than others is tried last`() async throws {
     let secret = SlotSecret.passphrase(Array("correct horse".utf8))
     let home = try await Home(secret: secret)

@@ -32,8 +32,8 @@ extension Simulation {
     let pinned = going.filter { pins.contains($0) }.map { (id: $0, unpinnings: pins.unpinnings(of: $0)) }
     for id in going { release(id) }
     note("\(session.name)s versions \(chain.plan.going.map(\.version.sequence)) of \(chain.host)")
-    try await operation.carryOut(chain, of: plan)
-    guard !session.isDead, !profile.isVague else { return }
+    let done = try await operation.carryOut(chain, of: plan)
+    guard done.problem == nil, !session.isDead, !profile.isVague else { return }
     // A pin that stood before the tombstone did is seen behind it, and the tombstone taken back.
     for (id, unpinnings) in pinned where pins.contains(id) && pins.unpinnings(of: id) == unpinnings { recall(id) }
   }

@@ -32,6 +32,9 @@ final class CopyDestination {
   /// Where the versions that are copied stand at their origin.
   private let origins: [Identity: CopyLanes.Origin]
   private var bases: [ChainID: BaseFolder] = [:]
+  private var copies: [String: VersionFacts] = [:]
+  /// Copies that are known to be no sound databases.
+  private var unsound: Set<Digest> = []
 
   /// - Throws: `.usage` when it is the repository that is copied from.
   init(_ target: TargetAccess, _ world: World, not origin: Repository, for plan: CopyPlan) async throws {
@@ -76,23 +79,39 @@ final class CopyDestination {
       let finding = findings[facts.digest]
       // Only the newest may be of a push that was cut before anybody was told: then its place is free. So is that of one that
       // was found damaged, as `latest` is to be the copy that makes up for it.
-      if facts.digest == newest.digest, finding != .whole || annotations.damage(of: facts.id) != nil {
+      if facts.digest == newest.digest, finding != .whole || annotations.isSpoilt(facts.id) {
         known.insert(facts.id)
         continue
       }
       follow(facts)
-      guard let finding, finding != .incomplete, !history.isForgotten(facts), annotations.damage(of: facts.id) == nil
+      guard let finding, finding != .incomplete, !history.isForgotten(facts), !annotations.isSpoilt(facts.id)
       else { continue }
       note(facts)
+      if annotations.damage(of: facts.id) != nil { unsound.insert(facts.id) }
     }
   }
 
   /// The version that is there, if it is: neither forgotten nor found damaged, and with all its packs.
   func holds(_ facts: VersionFacts) -> VersionSummary? { facts.version.flatMap { there[Identity($0)] } }
 
+  /// What came along is as it was: where a drill found that it is no sound database, no copy of it is one, and `forget` must not
+  /// rest on it.
+  func noteDamage(_ damage: String?, of copy: VersionSummary) async throws {
+    guard let damage, DrillProof.isOfImage(damage), let facts = copies[copy.id], !unsound.contains(facts.id) else {
+      return
+    }
+    let said = try await repository.annotations(of: facts.chain, state: state)
+    try await repository.annotate(
+      facts, [.init(.foundDamaged, damage)], now: said.time(for: facts.id, now: world.now()), state: state)
+    unsound.insert(facts.id)
+    world.reporter.notice(
+      "\(name): version \(copy.id.prefix(12)) is noted as found damaged, as its origin is: \(damage)")
+  }
+
   func note(_ facts: VersionFacts) {
     guard let version = facts.version else { return }
     there[Identity(version)] = VersionSummary(facts, target: name)
+    copies[facts.id.hex] = facts
     follow(facts)
   }
 
@@ -132,5 +151,13 @@ final class CopyDestination {
   func forgetBases(in place: ScratchPlace) {
     bases = [:]
     try? FileManager.default.removeItem(atPath: Self.bases(place))
+  }
+}
+
+extension Annotations {
+  /// It was found damaged, and a copy of its content would make up for it. Where it was restored to the byte, and is no sound
+  /// database, none would.
+  fileprivate func isSpoilt(_ version: Digest) -> Bool {
+    damage(of: version).map { !DrillProof.isOfImage($0) } ?? false
   }
 }

@@ -141,7 +141,7 @@ package struct Drill: Sendable {
       try await repository.annotate(
         subject.facts, [result.item] + judgement, now: result.time,
         state: StateFolder(reading: world.stateFolder, repository: repository.id))
-      drilled.version.foundDamaged = proof.damage.map { known ?? $0 }
+      drilled.version.foundDamaged = proof.damage.map { Self.isKnown($0, by: known) ? known ?? $0 : $0 }
       drilled.recorded = true
     } catch {
       let problem = OperationError(error)
@@ -172,8 +172,14 @@ package struct Drill: Sendable {
 
   /// What is said of the version itself: that it was found damaged, or is whole again, unless that is known.
   private static func judgement(_ damage: String?, known: String?) -> [Annotation.Item] {
-    guard (damage == nil) != (known == nil) else { return [] }
+    guard !isKnown(damage, by: known) else { return [] }
     return [Annotation.Item(.foundDamaged, damage ?? "")]
+  }
+
+  /// That the image is no sound database is more than that it could not be had: no repair mends it, and none may take it back.
+  private static func isKnown(_ damage: String?, by known: String?) -> Bool {
+    guard let damage, let known else { return damage == nil && known == nil }
+    return !DrillProof.isOfImage(damage) || DrillProof.isOfImage(known)
   }
 }
 

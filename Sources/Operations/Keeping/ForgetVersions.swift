@@ -75,24 +75,39 @@ package struct ForgetVersions: Sendable {
   ///
   /// Who pins a version writes that first and looks for tombstones then; here it is the other way round. So of a pin and
   /// a tombstone that cross, one side notices. Should it die before it has said so, a prune keeps what is pinned.
-  /// - Returns: how many versions were forgotten.
+  /// - Returns: how many versions were forgotten; and what failed when they were, of one that was pinned meanwhile.
+  /// - Throws: when none was.
   @discardableResult
-  package func carryOut(_ chain: ChainPlan, of plan: Plan) async throws -> Int {
-    guard let first = chain.going.first else { return 0 }
-    do {
-      let tombstone = try await plan.repository.forget(chain.going, now: world.now(), state: plan.state)
-      let annotations = try await plan.repository.annotations(of: first.chain, state: plan.state)
-      let pinned = chain.going.filter { annotations.isPinned($0.id) }
-      for version in pinned {
-        _ = try await plan.repository.unforget(
-          version, from: [tombstone], now: annotations.time(for: version.id, now: world.now()), state: plan.state)
-        world.reporter.notice(
-          "\(plan.target): version \(version.id.hex.prefix(12)) was pinned meanwhile, and stays after all")
-      }
-      return chain.going.count - pinned.count
-    } catch {
-      throw OperationError(error, doing: "forgetting versions of '\(chain.database)' at \(plan.target)")
+  package func carryOut(_ chain: ChainPlan, of plan: Plan) async throws -> (forgot: Int, problem: OperationError?) {
+    let doing = "forgetting versions of '\(chain.database)' at \(plan.target)"
+    guard let first = chain.going.first else { return (0, nil) }
+    let tombstone: Digest
+    do { tombstone = try await plan.repository.forget(chain.going, now: world.now(), state: plan.state) } catch {
+      throw OperationError(error, doing: doing)
     }
+    do {
+      let stays = try await takeBackPinned(chain, first.chain, from: tombstone, of: plan)
+      return (chain.going.count - stays, nil)
+    } catch {
+      let problem = OperationError(error, doing: doing).leaving(
+        "; they are forgotten, and one that was pinned meanwhile may be among them: `sealift unforget` takes that back")
+      return (chain.going.count, problem)
+    }
+  }
+
+  /// - Returns: how many stay.
+  private func takeBackPinned(
+    _ chain: ChainPlan, _ id: ChainID, from tombstone: Digest, of plan: Plan
+  ) async throws -> Int {
+    let annotations = try await plan.repository.annotations(of: id, state: plan.state)
+    let pinned = chain.going.filter { annotations.isPinned($0.id) }
+    for version in pinned {
+      _ = try await plan.repository.unforget(
+        version, from: [tombstone], now: annotations.time(for: version.id, now: world.now()), state: plan.state)
+      world.reporter.notice(
+        "\(plan.target): version \(version.id.hex.prefix(12)) was pinned meanwhile, and stays after all")
+    }
+    return pinned.count
   }
 
   // MARK: choosing

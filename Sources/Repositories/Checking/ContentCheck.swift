@@ -5,7 +5,8 @@ import Storage
 struct ContentCheck {
   private let repository: Repository
   private let chain: ChainID
-  private let sizes: [Digest: Int]
+  /// In bytes, of the packs that are there.
+  private var sizes: [Digest: Int]
   private let condemned: Set<Digest>
   /// Packs that somebody says are damaged: they are not even looked at.
   private let suspects: Set<Digest>
@@ -104,6 +105,8 @@ struct ContentCheck {
       for look in looks {
         let object = frames.intern(look.entry.name, look.entry)
         if let finding = look.finding { findings[look.entry.name] = finding }
+        // A listing may come late. What is there all the same is to be read too.
+        if let size = look.size { sizes[look.entry.name] = size }
         if let directory = look.directory { try frames.add(object, directory, content: look.nodes) }
       }
     }

@@ -9,6 +9,8 @@ struct PackLook: Sendable {
   /// By index of a frame of nodes, where it lies in the spool.
   private(set) var nodes: [Int: Int] = [:]
   private(set) var finding: CheckFinding?
+  /// In bytes, as it was found; `nil` when it is not there.
+  let size: Int?
 
   /// Asks once more before it finds anything wrong: one bad answer says nothing of the pack.
   /// - Parameter size: as listed; `nil` when it is not.
@@ -26,6 +28,7 @@ struct PackLook: Sendable {
     once entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: CheckSpool
   ) async throws {
     self.entry = entry
+    self.size = size
     let name = Layout.pack(entry.name, of: chain)
     guard let size else {
       finding = CheckFinding(name, .missing, "a pack is missing")

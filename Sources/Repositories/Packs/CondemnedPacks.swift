@@ -79,7 +79,9 @@ extension Repository {
   package func packSizes(of chain: ChainID) async throws -> [Digest: Int] {
     var sizes: [Digest: Int] = [:]
     for info in try await store.list(prefix: Layout.packs(of: chain)) {
-      if let digest = Layout.packDigest(info.name) { sizes[digest] = info.size }
+      // One that was moved into a folder below is not where a restore looks for it.
+      guard let digest = Layout.packDigest(info.name), info.name == Layout.pack(digest, of: chain) else { continue }
+      sizes[digest] = info.size
     }
     return sizes
   }

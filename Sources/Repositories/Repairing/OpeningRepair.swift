@@ -11,7 +11,10 @@ extension Repository {
     var written: [ObjectName] = []
     for (prefix, bytes) in opening.lacking {
       let listed = try await store.list(prefix: prefix)
-      let highest = listed.compactMap { NumberedName($0.name, prefix: prefix)?.number }.max() ?? 0
+      let names = listed.compactMap { NumberedName($0.name, prefix: prefix) }
+      // A key that was removed since must not come back.
+      guard prefix != Layout.slots || names.contains(where: { $0.digest == .sha256(of: bytes) }) else { continue }
+      let highest = names.map(\.number).max() ?? 0
       let name = try await RepositoryFiles.putTwice(bytes, below: prefix, after: highest, at: store)
       written.append(name.objectName)
     }

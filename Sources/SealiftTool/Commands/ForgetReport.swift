@@ -31,8 +31,9 @@ struct ForgetReport {
     }
     for chain in plan.chains where interruption == nil {
       do {
-        let count = isDryRun ? 0 : try await forget.carryOut(chain, of: plan)
+        let (count, problem) = isDryRun ? (0, nil) : try await forget.carryOut(chain, of: plan)
         add(chain, at: target.name, forgot: count)
+        if let problem { fail(target.name, problem) }
         if count > 0 { terminal.notice(Self.remark(chain, count, at: target.name)) }
       } catch {
         fail(target.name, error)
@@ -51,6 +52,7 @@ struct ForgetReport {
 
   mutating func add(_ error: OperationError, at target: String) { failures.append((target, error)) }
 
+  /// What could not be verified counts more than what failed otherwise.
   /// - Throws: the interruption; the first failure when nothing was done.
   func end(_ terminal: Terminal) throws -> ExitStatus {
     if failures.isEmpty, done.isEmpty, interruption == nil { terminal.notice("there are no versions to forget") }
@@ -60,6 +62,11 @@ struct ForgetReport {
       throw interruption
     }
     guard let first = failures.first else { return .success }
+    if let worst = failures.first(where: { $0.error.kind == .verificationFailed }) {
+      for failure in failures { terminal.tell(failure.error) }
+      terminal.tellDocument(worst.error)
+      return .verificationFailed
+    }
     guard !done.isEmpty else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }
       throw first.error
