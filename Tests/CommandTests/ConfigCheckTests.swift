@@ -49,6 +49,25 @@ import Testing
     #expect(try await program("config", "check").status == 2)
   }
 
+  @Test(
+    arguments: [
+      ("stateFolder", #"{"stateFolder": "~/s"}"#),
+      ("databases.d.path", #"{"databases": {"d": {"path": "~/d.db"}}}"#),
+      ("databases.d.baseFolder", #"{"databases": {"d": {"path": "/d.db", "baseFolder": "~/b"}}}"#),
+      ("databases.d.companions", #"{"databases": {"d": {"path": "/d.db", "companions": ["a", "~/keys"]}}}"#),
+      ("databases.d.companions.path", #"{"databases": {"d": {"path": "/d.db", "companions": [{"path": "~/keys"}]}}}"#),
+      ("targets.t.keyFile", #"{"targets": {"t": {"url": "file:///t", "keyFile": "~/key"}}}"#),
+    ]) func `a home folder that is not known is no folder called ~`(key: String, text: String) async throws
+  {
+    var program = try Program()
+    try program.write(text, to: "c.json")
+    program.environment["SEALIFT_STATE"] = program.file("state")
+    #expect(try await program("--config", "c.json", "config", "check").status == 0)
+    program.environment["HOME"] = nil
+    let ending = try await program("--config", "c.json", "config", "check")
+    #expect(ending.status == 2 && ending.error.contains("'\(key)' begins at the home folder"), "\(ending.error)")
+  }
+
   @Test func `mistakes end with 2, also as JSON`() async throws {
     let program = try Program()
     try program.write(#"{"databsaes": {}}"#, to: "c.json")

@@ -104,6 +104,24 @@ import Testing
     #expect(!ListingProof.holds(for: target, world))
   }
 
+  @Test func `trials that are interrupted leave nothing behind`() async throws {
+    let store = MemoryStore()
+    let puts = Locked(0)
+    let stopping = HookedStore(
+      store,
+      afterPut: { _ async throws(StoreError) in
+        if puts.withLock({
+          $0 += 1; return $0
+        }) == 5 {
+          withUnsafeCurrentTask { $0?.cancel() }
+        }
+      })
+    // Like the stores of servers, which do nothing for a task that was cancelled.
+    let target = try target(ThrottledStore(stopping, concurrency: 4))
+    await #expect(throws: (any Error).self) { _ = try await Doctor.examine(target, world, terminal) }
+    #expect(puts.withLock { $0 } >= 5 && store.content.isEmpty)
+  }
+
   @Test func `where all is well there is nothing to complain of`() async throws {
     let examination = try await Doctor.examine(try target(MemoryStore()), world, terminal)
     #expect(Doctor.complaint([examination]) == nil && terminal.notices.isEmpty)

@@ -50,6 +50,22 @@ import Testing
     #expect(written.status == 0, "\(written.error)")
   }
 
+  /// Other secrets come from commands that run before it is read, and what those start may live on.
+  @Test(arguments: [0, 3]) func `a passphrase's descriptor is nobody else's`(_ number: Int) async throws {
+    let program = try await program()
+    let command = "ls -l /proc/self/fd > \(program.file("seen")); cat > \(program.file("taken")); echo x"
+    try program.write(
+      #"""
+      {"targets": {"t": {"url": "webdav://127.0.0.1:9/x", "user": "u", "passwordCommand": "\#(command)",
+                         "allowPlainPassword": true}}, "patience": "1s"}
+      """#, to: "config.json")
+    _ = try await program.shell(
+      #"timeout 60 "$0" --config config.json --passphrase-fd \#(number) list \#(number)<passphrase"#)
+    let seen = String(decoding: try fileBytes(program.file("seen")), as: UTF8.self)
+    #expect(seen.contains("->") && !seen.contains("passphrase"), "\(seen)")
+    #expect(try number != 0 || fileBytes(program.file("taken")).isEmpty)
+  }
+
   @Test func `a passphrase comes from each of its sources`() async throws {
     var program = try await program()
     let target = program.file("target")

@@ -171,6 +171,37 @@ import Testing
 
   private let error = OperationError(.failed, "m", hint: "h")
 
+  private var silent: Terminal {
+    var manner = Terminal.Manner()
+    manner.json = true
+    return Terminal(manner)
+  }
+
+  /// Timers are told to pass over 11, and to look at 13 at once.
+  @Test(
+    arguments: [
+      ([.pushInProgress, .sourceUnreadable], .sourceUnreadable), ([.pushInProgress], .pushInProgress),
+      ([.pushInProgress, .failed, .verificationFailed], .verificationFailed), ([.failed, .wrongKey], .failed),
+    ] as [([OperationError.Kind], SealiftTool.ExitStatus)])
+  func `of pushes that all failed the worst is told`(kinds: [OperationError.Kind], status: SealiftTool.ExitStatus)
+    throws
+  {
+    var report = PushReport()
+    for (number, kind) in kinds.enumerated() { report.failed("d\(number)", nil, OperationError(kind, "m")) }
+    #expect(try report.end(silent) == status)
+  }
+
+  @Test func `what cannot be verified at one of several targets is no network that is away`() async throws {
+    for last in [true, false] {
+      var tries = Tries<Int>()
+      if last { await tries.attempt("disk", silent) { 1 } }
+      await tries.attempt("away", silent) { throw OperationError(.failed, "no route") }
+      #expect(try !last || tries.status("targets", silent) == .partlyDone)
+      await tries.attempt("bucket", silent) { throw OperationError(.verificationFailed, "went back") }
+      #expect(try tries.status("targets", silent) == .verificationFailed)
+    }
+  }
+
   /// One of every kind that a command writes to standard output, with the remark `n`.
   private func documents() -> [Json] {
     let summary = version("00")

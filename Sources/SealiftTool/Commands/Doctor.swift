@@ -48,8 +48,11 @@ struct Doctor: SealiftCommand {
       guard !terminal.manner.json else { return }
       for line in Self.lines(finding) { terminal.report(printable(line)) }
     }
+    if let folder = outcome.leftovers {
+      terminal.notice("\(target.name): what the trials stored below \(folder)/ may be there still")
+    }
     try Task.checkCancellation()
-    tellRest(outcome, of: target.name, terminal)
+    tellUntried(outcome, of: target.name, terminal)
     do {
       if let world { try ListingProof.note(outcome.findings, isWhole: outcome.isWhole, of: target, world) }
     } catch {
@@ -65,15 +68,13 @@ struct Doctor: SealiftCommand {
     return examination
   }
 
-  /// What the findings do not say: the trials that were not made, and what they left.
-  private static func tellRest(_ outcome: StoreContract.Outcome, of target: String, _ terminal: Terminal) {
+  /// What the findings do not say: the trials that were not made.
+  private static func tellUntried(_ outcome: StoreContract.Outcome, of target: String, _ terminal: Terminal) {
     if !terminal.manner.json {
       for promise in outcome.untried { terminal.report("  untried \(promise)") }
     } else if !outcome.untried.isEmpty {
       terminal.notice("\(target): not tried: \(outcome.untried.joined(separator: "; "))")
     }
-    guard let folder = outcome.leftovers else { return }
-    terminal.notice("\(target): what the trials stored below \(folder)/ may be there still")
   }
 
   /// What a run ends with that found something.

@@ -21,6 +21,7 @@ struct PushReport {
       if let damage = outcome.damage { damages.append(damage) }
       shortfalls += outcome.shortfalls + outcome.pushed.compactMap(\.turnTaken)
       if !terminal.manner.json { for one in outcome.pushed { terminal.report(Self.line(one)) } }
+      interruption = outcome.interruption
     } catch {
       let error = Session.known(error)
       if error.kind == .cancelled { interruption = error } else { failed(name, nil, error) }
@@ -31,28 +32,30 @@ struct PushReport {
     failures.append((database, target, error))
   }
 
-  /// Says what is left to say.
-  /// - Throws: the interruption; the first failure when nothing is safe.
+  /// Says what is left to say. What could not be verified counts most; least of the failures a push that is running already,
+  /// which alone is none.
+  /// - Throws: the interruption; a failure when nothing is safe.
   func end(_ terminal: Terminal) throws -> ExitStatus {
     if terminal.manner.json { terminal.report(Documents.push(self, notices: terminal.notices)) }
-    for damage in damages + shortfalls { terminal.tell(damage) }
-    if let interruption {
-      for failure in failures { terminal.tell(failure.error) }
-      throw interruption
+    let failed = failures.map(\.error)
+    for error in damages + shortfalls + failed { terminal.tell(error) }
+    if let interruption { throw interruption }
+    if let worst = failed.first(where: { $0.kind == .verificationFailed }) ?? damages.first {
+      terminal.tellDocument(worst)
+      return .verificationFailed
     }
-    guard let first = failures.first else {
-      if let worst = damages.first ?? shortfalls.first { terminal.tellDocument(worst) }
-      return damages.isEmpty ? shortfalls.isEmpty ? .success : .partlyDone : .verificationFailed
+    guard let first = failed.first(where: { $0.kind != .pushInProgress }) ?? failed.first else {
+      if let shortfall = shortfalls.first { terminal.tellDocument(shortfall) }
+      return shortfalls.isEmpty ? .success : .partlyDone
     }
     guard !pushed.isEmpty else {
-      for failure in failures.dropFirst() { terminal.tell(failure.error) }
-      throw first.error
+      terminal.tellDocument(first)
+      return ExitStatus(first.kind)
     }
-    for failure in failures { terminal.tell(failure.error) }
     terminal.tellDocument(
       OperationError(
-        .partlyDone, "\(failures.count) of \(failures.count + pushed.count) pushes failed: \(first.error.message)",
-        hint: first.error.hint))
+        .partlyDone, "\(failed.count) of \(failed.count + pushed.count) pushes failed: \(first.message)",
+        hint: first.hint))
     return .partlyDone
   }
 

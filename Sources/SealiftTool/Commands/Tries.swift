@@ -19,6 +19,8 @@ struct Tries<Outcome> {
     }
   }
 
+  /// What could not be verified counts more than what could not be tried: one is an attack or damage, the other often no more
+  /// than a network that is away.
   /// - Parameter isLastWord: nothing worse is told after it: a run ends with one document.
   /// - Throws: the interruption; the first failure when nothing was done.
   func status(_ what: String, _ terminal: Terminal, isLastWord: Bool = true) throws -> ExitStatus {
@@ -27,6 +29,11 @@ struct Tries<Outcome> {
       throw interruption
     }
     guard let first = failures.first else { return .success }
+    if let worst = failures.first(where: { $0.error.kind == .verificationFailed }) {
+      for failure in failures { terminal.tell(failure.error) }
+      if isLastWord { terminal.tellDocument(worst.error) }
+      return .verificationFailed
+    }
     guard !done.isEmpty else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }
       throw first.error

@@ -42,7 +42,7 @@ struct Configuration: Sendable {
     let top = try ConfigurationSection(root, file: file, path: "", provenance: provenance)
     self.file = file
     host = try top.text("host")
-    stateFolder = try top.text("stateFolder").map(Paths.expanded)
+    stateFolder = try top.path("stateFolder")
     verifyRemote = UInt64(try top.value("verifyRemote", default: "24h", "a time such as 24h", TimeSpan.parse) ?? 0)
     baseLimit = try top.value("baseLimit", default: "20GiB", "a number of bytes such as 20GiB", ByteCount.parse)
     patience = .milliseconds(try top.value("patience", default: "15m", "a time such as 15m", TimeSpan.parse) ?? 0)
@@ -66,7 +66,7 @@ struct Configuration: Sendable {
 
 extension Configuration.DatabaseSettings {
   init(name: String, _ section: ConfigurationSection, targets known: [String]) throws {
-    guard let path = try section.text("path") else {
+    guard let path = try section.path("path") else {
       throw section.missing("path", "a database needs the path of its file")
     }
     let method = try section.value(
@@ -75,14 +75,14 @@ extension Configuration.DatabaseSettings {
     let targets = try section.texts("targets")
     let wait = try section.value("busyTimeout", default: "30s", "a time such as 30s", TimeSpan.parse)
     source = DatabaseSource(
-      name: name, path: Paths.absolute(Paths.expanded(path)), method: method ?? .vacuum,
+      name: name, path: Paths.absolute(path), method: method ?? .vacuum,
       busyTimeoutMilliseconds: wait ?? 30_000,
       maxWalGrowth: try section.value("maxWalGrowth", "a number of bytes such as 1GiB", ByteCount.parse),
       allowRecovery: try section.flag("allowRecovery", default: false),
       keepFreePages: try section.flag("keepFreePages", default: false),
       compressionLevel: try section.integer("compression", in: 0...19, default: 1),
       delta: try section.flag("delta", default: true),
-      baseFolder: try section.text("baseFolder").map { Paths.absolute(Paths.expanded($0)) }, tags: tags)
+      baseFolder: try section.path("baseFolder").map(Paths.absolute), tags: tags)
     source.companions = try Companion.list(section, of: source.path)
     source.externalData = try section.flag("externalData", default: true)
     source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))

@@ -24,7 +24,7 @@ enum ConfigurationFile {
   private static func read(_ path: String, because reason: String?) throws -> Configuration {
     let bytes: [UInt8]
     do {
-      bytes = try FileContent.read(Paths.expanded(path), limit: 1 << 20)
+      bytes = try FileContent.read(Paths.expanded(path) ?? path, limit: 1 << 20)
     } catch {
       throw OperationError(
         .usage, code: "configurationUnreadable",
@@ -40,9 +40,10 @@ enum ConfigurationFile {
 /// Paths as people write them.
 enum Paths {
   /// `~/` is the home folder.
-  static func expanded(_ path: String) -> String {
-    guard path.hasPrefix("~/"), let home = Environment.filled("HOME") else { return path }
-    return home + path.dropFirst()
+  /// - Returns: `nil` where it is not known: then a folder called `~` must not be taken for it.
+  static func expanded(_ path: String) -> String? {
+    guard path.hasPrefix("~/") else { return path }
+    return Environment.filled("HOME").map { $0 + path.dropFirst() }
   }
 
   /// From the root, without `.` parts; links and `..` are left to the system.

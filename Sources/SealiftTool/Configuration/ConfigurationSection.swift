@@ -45,6 +45,19 @@ final class ConfigurationSection {
     return note(key, text, node)
   }
 
+  /// A path, with the home folder in the place of `~/`.
+  func path(_ key: String) throws -> String? { try text(key).map { try expanded($0, of: key) } }
+
+  /// - Throws: `.usage` where it begins at the home folder, and none is known.
+  func expanded(_ path: String, of key: String) throws -> String {
+    guard let expanded = Paths.expanded(path) else {
+      throw wrong(
+        key, "begins at the home folder, '\(path)', and HOME is not set",
+        hint: "Write an absolute path: what a timer runs often has no HOME.")
+    }
+    return expanded
+  }
+
   /// A text that may hold a secret, such as a command line: `config check` only says that it is there.
   func hiddenText(_ key: String) throws -> String? {
     guard let node = node(key) else { return nil }
@@ -104,14 +117,14 @@ final class ConfigurationSection {
 
   /// A list whose elements are texts, or objects that say more.
   func list<Value>(
-    _ key: String, _ expected: String, text: (String) -> Value, section: (ConfigurationSection) throws -> Value,
+    _ key: String, _ expected: String, text: (String) throws -> Value, section: (ConfigurationSection) throws -> Value,
     shown: (Value) -> String
   ) throws -> [Value]? {
     guard let node = node(key) else { return nil }
     guard case .array(let nodes) = node.value else { throw wrongType(key, node, expected) }
     let values = try nodes.map { element in
       switch element.value {
-      case .string(let word) where !word.isEmpty: return text(word)
+      case .string(let word) where !word.isEmpty: return try text(word)
       case .object:
         return try section(
           ConfigurationSection(element, file: file, path: keyPath(key), provenance: Provenance()))

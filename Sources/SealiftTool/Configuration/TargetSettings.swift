@@ -43,8 +43,8 @@ struct TargetSettings: Sendable {
     section.show("url", as: url)
     self.name = name
     place = try Self.completed(parsed, section)
-    caFile = try section.text("caFile").map(Paths.expanded)
-    credentialsFile = try section.text("credentialsFile").map(Paths.expanded)
+    caFile = try section.path("caFile")
+    credentialsFile = try section.path("credentialsFile")
     accessKeyID = try section.text("accessKeyId")
     secretKey = try Self.secret(section, file: "secretKeyFile", command: "secretKeyCommand")
     sessionToken = try Self.secret(section, file: "sessionTokenFile", command: "sessionTokenCommand")
@@ -55,7 +55,7 @@ struct TargetSettings: Sendable {
     password = try Self.secret(section, file: "passwordFile", command: "passwordCommand")
     allowPlainPassword = try section.flag("allowPlainPassword", default: false)
     let passphrase = try Self.secret(section, file: "passphraseFile", command: "passphraseCommand")
-    let keyFile = try section.text("keyFile").map { SecretSource.keyFile(Paths.expanded($0)) }
+    let keyFile = try section.path("keyFile").map(SecretSource.keyFile)
     if passphrase != nil, keyFile != nil { throw section.wrong("keyFile", "and a passphrase exclude each other") }
     unlock = passphrase ?? keyFile
     try refuseForeignKeys(section)
@@ -138,7 +138,7 @@ struct TargetSettings: Sendable {
   }
 
   private static func secret(_ section: ConfigurationSection, file: String, command: String) throws -> SecretSource? {
-    let path = try section.text(file).map { SecretSource.file(Paths.expanded($0)) }
+    let path = try section.path(file).map(SecretSource.file)
     let program = try section.hiddenText(command).map(SecretSource.command)
     if path != nil, program != nil { throw section.wrong(command, "and '\(file)' exclude each other") }
     return path ?? program

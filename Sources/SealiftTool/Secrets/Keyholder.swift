@@ -35,7 +35,10 @@ actor Keyholder {
 extension SecretSource {
   /// The source that options or environment give for every target of this run.
   static func forAll(_ options: GlobalOptions) -> SecretSource? {
-    if let number = options.passphraseFd { return .descriptor(number) }
+    if let number = options.passphraseFd {
+      SecretFile.hide(number)
+      return .descriptor(number)
+    }
     if let path = options.passphraseFile { return .file(path) }
     if let path = options.keyFile { return .keyFile(path) }
     if let path = options.recoveryKeyFile { return .recoveryKeyFile(path) }

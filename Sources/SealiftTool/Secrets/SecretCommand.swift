@@ -40,6 +40,10 @@ enum SecretCommand {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    // A passphrase comes through it, which is not the command's: else what it opens first would get that number.
+    if fcntl(STDIN_FILENO, F_GETFD) & FD_CLOEXEC != 0 {
+      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    }
 
     // What we ignore, the child would ignore too; and the thread that this is may have every signal blocked, which the
     // child would inherit, and all that it starts: nothing but SIGKILL could end them.

@@ -110,8 +110,19 @@ enum SecretFile {
   /// One that was given to us is open in whoever starts a program, so it cannot be closed by that. What has the number of one
   /// that was not given may be ours, such as the pipe of `Signals`, which nobody ever writes a passphrase to.
   private static func demandGiven(_ descriptor: Int32) throws(FileContent.Failure) {
+    if hidden.withLock({ $0.contains(descriptor) }) { return }
     let flags = fcntl(descriptor, F_GETFD)
     guard flags < 0 || flags & FD_CLOEXEC != 0 else { return }
     throw FileContent.Failure(reason: String(cString: strerror(EBADF)).lowercased())
+  }
+
+  private static let hidden = Locked<Set<Int32>>([])
+
+  /// It is read when a repository is opened. Commands that print other secrets run before that, and none of what they start is
+  /// to have it.
+  static func hide(_ descriptor: Int32) {
+    let flags = fcntl(descriptor, F_GETFD)
+    guard flags >= 0, flags & FD_CLOEXEC == 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else { return }
+    hidden.withLock { _ = $0.insert(descriptor) }
   }
 }

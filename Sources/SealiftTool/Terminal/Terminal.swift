@@ -96,7 +96,10 @@ final class Terminal: Sendable {
 
   func progress(_ progress: Progress) {
     state.withLock { state in
-      guard let output = state.meter.update(progress, at: monotonicSeconds()) else { return }
+      // Who reports may hold a lock of a database: a terminal that was stopped (Ctrl-S) must not hold it for longer.
+      guard Self.takesOutput(STDERR_FILENO), let output = state.meter.update(progress, at: monotonicSeconds()) else {
+        return
+      }
       switch output {
       case .bar(let text):
         state.barIsShown = true
@@ -122,6 +125,11 @@ final class Terminal: Sendable {
 
   private func red(_ text: String) -> String { manner.colours ? "\u{1B}[1;31m\(text)\u{1B}[0m" : text }
   private func dim(_ text: String) -> String { manner.colours ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+
+  private static func takesOutput(_ descriptor: Int32) -> Bool {
+    var asked = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&asked, 1, 0) == 1 && Int32(asked.revents) & POLLOUT != 0
+  }
 
   /// False when not everything could be written; `errno` says why.
   static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {

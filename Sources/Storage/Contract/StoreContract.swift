@@ -92,12 +92,16 @@ package enum StoreContract {
   }
 
   private static func cleanUp(_ room: Room, _ outcome: inout Outcome, _ report: @Sendable (Finding) -> Void) async {
-    do throws(StoreError) {
-      if let finding = try await judge(cleaningUp, in: room) {
-        outcome.findings.append(finding)
-        return report(finding)
-      }
-    } catch {
+    // By a task of its own: who interrupts the trials wants nothing of them to stay.
+    let judged = await Task { () -> Result<Finding?, StoreError> in
+      do throws(StoreError) { return .success(try await judge(cleaningUp, in: room)) } catch { return .failure(error) }
+    }.value
+    switch judged {
+    case .success(let finding?):
+      outcome.findings.append(finding)
+      return report(finding)
+    case .success(nil): break
+    case .failure(let error):
       outcome.obstacle = outcome.obstacle ?? Obstacle(promise: cleaningUp.sentence, error: error)
     }
     outcome.untried.append(cleaningUp.sentence)
