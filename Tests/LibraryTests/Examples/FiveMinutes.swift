@@ -2,15 +2,16 @@ import Sealift
 
 // The code of the article "Five minutes", word for word: `DocumentationTests` compares them.
 
+private let target = Repository.Target.folder("/mnt/backup")
+private let key = Repository.Key.passphraseFile("/etc/app/backup-passphrase")
+private let state = "/var/lib/app/sealift"
+
+func makeRepository() async throws {
+  _ = try await Repository.create(at: target, key: key, state: state)
+}
+
 func openRepository() async throws -> Repository {
-  let target = Repository.Target.folder("/mnt/backup")
-  let key = Repository.Key.passphraseFile("/etc/app/backup-passphrase")
-  let state = "/var/lib/app/sealift"
-  do {
-    return try await Repository.open(at: target, key: key, state: state)
-  } catch let error as SealiftError where error.kind == .noRepository {
-    return try await Repository.create(at: target, key: key, state: state)
-  }
+  try await Repository.open(at: target, key: key, state: state)
 }
 
 func targets(secretKey: String, password: String) -> [Repository.Target] {
