@@ -2,7 +2,7 @@
 """Read a Sealift repository without Sealift.
 
     unseal.py REPOSITORY --passphrase-file FILE list [--json]
-    unseal.py REPOSITORY --passphrase-file FILE restore VERSION -o OUT [--no-companions]
+    unseal.py REPOSITORY --passphrase-file FILE restore VERSION -o OUT [--no-companions] [--expect HEAD]
     unseal.py REPOSITORY --passphrase-file FILE check
 
 REPOSITORY is a folder: a folder target itself, or a bucket or WebDAV collection fetched whole, names unchanged:
@@ -12,7 +12,9 @@ REPOSITORY is a folder: a folder target itself, or a bucket or WebDAV collection
 
 VERSION is an unambiguous prefix of an id that `list` prints, `latest`, or `NAME:latest`. `restore` writes the database
 to OUT and what came with it into OUT.companions; neither may exist. All is verified before either gets its name.
-With --no-companions it writes the database alone, where what came with it is damaged or has no room. `check` decodes one
+With --no-companions it writes the database alone, where what came with it is damaged or has no room. --expect takes a head
+code that a push printed, SEQUENCE-DIGITS, and refuses a repository that does not hold it: an older one was put in its
+place. A database that was damaged when it was pushed comes back with exit code 13. `check` decodes one
 file after the other into the folder for temporary files, which needs room for the largest: TMPDIR names another one.
 Instead of a passphrase: --key-file FILE, or --recovery-key-file FILE with the 56 characters of the printed key.
 
@@ -166,13 +168,21 @@ def open_slot(slot, repository, secret):
     if derivation == PASSPHRASE:
         memory = 128 * r * ((1 << log_n) + p + 2) + (1 << 20)
         must(memory < 1 << 31, "the slot's scrypt needs more memory than this Python can give it", "unsupported")
-        material = hashlib.scrypt(material, salt=slot[32:64], n=1 << log_n, r=r, p=p, maxmem=memory, dklen=32)
+        try:
+            material = hashlib.scrypt(material, salt=slot[32:64], n=1 << log_n, r=r, p=p, maxmem=memory, dklen=32)
+        except (ValueError, MemoryError) as error:
+            raise Failure("failed", f"the slot's scrypt needs {memory >> 20} MiB of memory: {error}") from None
     okm = hkdf(material, repository, b"sealift slot" + slot[:96], 64)
     must(hmac.compare_digest(okm[32:], slot[96:128]), "the secret does not fit the slot", "wrong key")
     try:
         return AESGCM(okm[:32]).decrypt(bytes(12), slot[128:], slot[:128])
     except InvalidTag:
         raise Failure("damaged", "the slot's sealed master key is not authentic") from None
+
+
+def cost(slot):
+    """What its scrypt takes, in blocks; nothing where it has none."""
+    return (1 << min(slot[10], 63)) * slot[11] * slot[12]
 
 
 def recovery_key(text):
@@ -532,7 +542,8 @@ def form_of(pages, size):
 
 # ----------------------------------------------------------------------------------------------- 5. Repository
 
-Problem = namedtuple("Problem", "text chain sequence grave")  # grave: something is lost or forged, not only left over
+# grave: something is lost or forged, not only left over. sequence and revision: of the manifest that it is about
+Problem = namedtuple("Problem", "text chain sequence grave revision")
 
 
 class Repository:
@@ -543,12 +554,16 @@ class Repository:
         self.keys = Keys(repository, self.master_key(repository, secret))
         self.open_keyring(Reader(self.newest("keyring", KEYRING).meta, "the keyring").version())
         self.open_configuration(Reader(self.newest("config", CONFIGURATION).meta, "the configuration").version())
-        self.versions, self.claims, self.ranges = [], {}, {}
+        self.versions, self.ranges = [], {}  # ranges: of the tombstones of each chain
         for chain in self.names("versions", r"[0-9a-f]{32}", folders=True):
             self.read_chain(chain)
 
-    def problem(self, text, chain=None, sequence=0, grave=True):
-        self.problems.append(Problem(text, chain, sequence, grave))
+    def problem(self, text, chain=None, sequence=0, grave=True, revision=None):
+        self.problems.append(Problem(text, chain, sequence, grave, revision))
+
+    def ease(self, does_harm, since=0):
+        """Problems that do no harm after all stay named."""
+        self.problems[since:] = [p if does_harm(p) else p._replace(grave=False) for p in self.problems[since:]]
 
     def names(self, folder, pattern, folders=False):
         """The names in a folder that follow the pattern, in order. Whatever else lies there is not ours."""
@@ -571,40 +586,55 @@ class Repository:
     def authentic(self, folder, kind, pattern, failures=None):
         """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem."""
         for name in self.names(folder, pattern + r"[0-9]{1,10}-[0-9a-f]{64}"):
-            sequence = int(name.split("-")[0]) if kind == MANIFEST else 0
+            sequence, revision = (int(n) for n in name.split("-")[:2]) if kind == MANIFEST else (0, None)
             try:
                 data = self.bytes_of(folder, name)
                 if data is None or data[16:32] != self.keys.repository and "/" not in folder:
                     continue  # two machines made the repository at once: the other one's keyring or configuration
                 yield name, Sealed.whole(self.keys, kind, data)
             except Failure as failure:
-                self.problem(f"{folder}/{name}: {failure}", folder.partition("/")[2], sequence)
+                self.problem(f"{folder}/{name}: {failure}", folder.partition("/")[2], sequence, revision=revision)
                 if failures is not None:
                     failures.append(failure)
 
     def newest(self, folder, kind):
         """Of keyrings or configurations the one that counts: authentic, of the highest number, of the greater name."""
-        failures = []
+        failures, before = [], len(self.problems)
         found = [(int(name.split("-")[0]), name, sealed)
                  for name, sealed in self.authentic(folder, kind, r"[1-9][0-9]{0,11}-", failures)]
         if not found:
             raise (failures + [Failure("damaged", f"{folder}/ has nothing that was sent whole")])[-1]
-        return max(found, key=lambda item: item[:2])[2]
+        newest = max(found, key=lambda item: item[:2])[2]
+        if sum(sealed.name == newest.name for *_, sealed in found) > 1:
+            self.ease(lambda problem: False, before)  # of what counts there are two copies
+        return newest
 
     def master_key(self, repository, secret):
-        failures, names = [], self.names("keys", r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}")
-        for name in names:
-            try:
-                slot = self.bytes_of("keys", name)
-                master = slot and open_slot(slot, repository, secret)
+        failures, slots = [], []
+        for name in self.names("keys", r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}"):
+            with self.passing_over(f"keys/{name}", failures):
+                slots.append((name, self.bytes_of("keys", name)))
+        # Anybody can put a slot there that takes long: those that ask for least come first, and of these the youngest.
+        slots = sorted((s for s in slots if s[1]), key=lambda s: (cost(s[1]), -int(s[0].split("-")[0])))
+        for name, slot in slots:
+            with self.passing_over(f"keys/{name}", failures):
+                master = open_slot(slot, repository, secret)
                 if master:
+                    if sum(other == slot for _, other in slots) > 1:
+                        self.ease(lambda problem: False)  # what opens has two copies
                     return master
-            except Failure as failure:  # one damaged slot must not keep the others from opening
-                failures.append(failure)
-                if failure.kind != "wrong key":
-                    self.problem(f"keys/{name}: {failure}")
         wrong = [f for f in failures if f.kind == "wrong key"]
         raise (wrong + failures + [Failure("wrong key", "the repository has no key slot for this kind of secret")])[0]
+
+    @contextlib.contextmanager
+    def passing_over(self, what, failures):
+        """§3: one damaged slot must not keep the others from opening."""
+        try:
+            yield
+        except Failure as failure:
+            failures.append(failure)
+            if failure.kind != "wrong key":
+                self.problem(f"{what}: {failure}")
 
     def open_keyring(self, field):
         """§5.1"""
@@ -631,6 +661,14 @@ class Repository:
         cuts = [cut for cut in self.keys.cuts if cut[1] == chain and epoch <= cut[0]]
         return all(sequence < cut[2] or (sequence, core_hash) == cut[2:] for cut in cuts)
 
+    def opened(self, outline):
+        """A manifest again, with all that it says: of thousands only outlines are held."""
+        folder = f"versions/{outline.chain}"
+        data = self.bytes_of(folder, outline.name)
+        must(data is not None, f"{folder}/{outline.name} is not whole any more", "damaged")
+        sealed = Sealed.whole(self.keys, MANIFEST, data)
+        return Manifest(sealed, outline.chain, outline.sequence, outline.revision)
+
     def is_whole(self, manifest):
         """§6.2: whether every pack that a manifest needs is there, with its length."""
         try:
@@ -645,27 +683,29 @@ class Repository:
         """§6.2: of one version's revisions the highest that is whole; where none is, the highest."""
         if len(revisions) == 1:
             return revisions[0]
-        revisions = sorted(revisions, key=lambda m: (m.revision, m.sealed.name), reverse=True)
+        revisions = sorted(revisions, key=lambda m: (m.revision, m.digest), reverse=True)
         return next((m for m in revisions if self.is_whole(m)), revisions[0])
 
     def read_chain(self, chain):
         """§9.2: the versions of a chain, each by the revision that counts, with tombstones and annotations."""
-        revisions = {}
+        revisions, before = {}, len(self.problems)
         for name, sealed in self.authentic(f"versions/{chain}", MANIFEST, r"[0-9]{12}-[0-9]{4}-"):
             sequence, revision = (int(part) for part in name.split("-")[:2])
             try:
-                manifest = Manifest(sealed, chain, sequence, revision)
+                manifest = Manifest(sealed, chain, sequence, revision).outline(name)
                 if manifest.complete and self.genuine(chain, sealed.epoch, sequence, manifest.id):
                     revisions.setdefault((sequence, manifest.id), []).append(manifest)
                 elif manifest.complete:
                     text = f"passed over versions/{chain}/{name}: malformed: beyond the keyring's cut"
                     self.problem(text, grave=False)
             except Failure as failure:
-                self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence)
+                self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence, revision=revision)
         unread = {problem.sequence for problem in self.problems if problem.grave and problem.chain == chain}
         versions = [self.that_counts(found) for found in revisions.values()]
+        self.ease(lambda p: not any(p.sequence == v.sequence and p.revision < v.revision for v in versions), before)
         tombstones = self.read_tombstones(chain)
-        self.check_hash_chain(chain, versions, [r for _, ranges in tombstones for r in ranges], unread)
+        self.ranges[chain] = [r for _, ranges in tombstones for r in ranges]
+        self.check_hash_chain(chain, versions, self.ranges[chain], unread)
         self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
         for version in versions:
             version.forgotten = any(covers(chain, r, version) for name, ranges in tombstones
@@ -752,7 +792,7 @@ def slot_owners(folder):
     """The repositories that key slots are bound to."""
     owners = set()
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        if re.fullmatch(r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}", name, re.ASCII):
+        if re.fullmatch(r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}", name, re.ASCII) and os.path.isfile(os.path.join(folder, name)):
             with open(os.path.join(folder, name), "rb") as file:
                 head = file.read(32)
             if head[:8] == b"\x89SLKS\r\n\x1a" and len(head) == 32:
@@ -765,12 +805,13 @@ def open_repository(root, secret):
     none of those opens, the slots do."""
     folder, owners = os.path.join(root, "repo"), slot_owners(os.path.join(root, "keys"))
     must(os.path.isdir(folder) or owners, f"there is no Sealift repository in {root}", "failed")
-    opened, failures = [], []
+    opened, failures, strangers = [], [], []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        known, path = False, os.path.join(folder, name)
         try:
             match = re.fullmatch(r"([0-9a-f]{32})-64-([0-9a-f]{64})", name, re.ASCII)
-            if match and os.path.getsize(os.path.join(folder, name)) == 64:
-                with open(os.path.join(folder, name), "rb") as file:
+            if match and os.path.isfile(path) and os.path.getsize(path) == 64:
+                with open(path, "rb") as file:
                     data = file.read()
                 must(sha256(data).hex() == match[2], f"repo/{name} does not have the bytes of its name", "damaged")
                 must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file")
@@ -778,11 +819,13 @@ def open_repository(root, secret):
                 must(not any(data[9:16]) and not any(data[32:]), f"repo/{name} has bytes that should be zero")
                 must(data[16:32].hex() == match[1], f"repo/{name} is another repository's")
                 owners.discard(data[16:32])
+                known = True
                 opened.append(Repository(root, data[16:32], secret))
         except Failure as failure:
-            if failure.kind == "unsupported":
+            if known and failure.kind == "unsupported":
                 raise
-            failures.append(failure)
+            # Anybody can put a file there: it counts where nothing else opens.
+            (failures if known else strangers).append(failure)
     for repository in sorted(owners) if not opened else []:
         try:
             opened.append(Repository(root, repository, secret))
@@ -792,7 +835,7 @@ def open_repository(root, secret):
         opened = [repository for repository in opened if repository.versions] or opened[:1]
         must(len(opened) == 1, "two repositories with versions lie in this folder", "failed")
     if not opened:
-        raise (failures + [Failure("damaged", "no file in repo/ was ever sent whole")])[0]
+        raise (failures + strangers + [Failure("damaged", "no file in repo/ was ever sent whole")])[0]
     return opened[0]
 
 
@@ -874,9 +917,12 @@ class Manifest:
         elif kind == 8:
             self.taken_back |= {text[at:at + 32].hex() for at in range(0, len(text) - 31, 32)}
 
-    @property
-    def size(self):
-        return self.members[0].length
+    def outline(self, name):
+        """What has to be held of every version. It is opened again when more is wanted (`Repository.opened`)."""
+        self.name, self.digest, self.count = name, self.sealed.name, len(self.members)
+        self.size = self.members[0].length if self.members else 0
+        del self.sealed, self.members, self.leaves, self.maps, self.stored
+        return self
 
 
 def read_member(field):
@@ -929,6 +975,7 @@ class Version:
     CACHED_FRAMES = 512  # decoded, at most 256 KiB each
 
     def __init__(self, repository, manifest):
+        manifest = manifest if hasattr(manifest, "sealed") else repository.opened(manifest)
         self.keys, self.manifest = repository.keys, manifest
         self.folder = os.path.join(repository.root, "packs", manifest.chain)
         self.packs, self.decoded, self.depths = {}, OrderedDict(), {}
@@ -1200,17 +1247,19 @@ def finish(member, path):
 
 # ------------------------------------------------------------------------------------------------ Command line
 
-def prefix_of(version, versions):
-    """The shortest unambiguous prefix of an id, of at least 8 digits."""
-    others, own = [v.id.hex() for v in versions if v.id != version.id], version.id.hex()
-    return next(own[:n] for n in range(8, 65) if not any(other.startswith(own[:n]) for other in others))
+def prefixes(versions):
+    """By id, its shortest unambiguous prefix, of at least 8 digits: of a sorted list only neighbours are alike."""
+    ids = sorted({v.id.hex() for v in versions})
+    alike = [len(os.path.commonprefix(pair)) for pair in zip(ids, ids[1:])]
+    return {bytes.fromhex(own): own[:max(8, before + 1, after + 1)]
+            for own, before, after in zip(ids, [0] + alike, alike + [0])}
 
 
 def command_list(repository, options):
     versions = sorted(repository.versions, key=lambda v: (v.time, v.sequence))
     if options.json:
         rows = [{"id": v.id.hex(), "database": v.database, "host": v.host, "time": rfc3339(v.time), "size": v.size,
-                 "sequence": v.sequence, "revision": v.revision, "chain": v.chain, "members": len(v.members),
+                 "sequence": v.sequence, "revision": v.revision, "chain": v.chain, "members": v.count,
                  "tags": v.tags, "note": v.note, "pinned": v.pinned, "forgotten": v.forgotten,
                  "damaged": bool(v.flags & 1), "notCheckable": bool(v.flags & 2)} for v in versions]
         problems = [problem.text for problem in repository.problems]
@@ -1219,11 +1268,11 @@ def command_list(repository, options):
     else:
         form = f"format {FORMAT}"
         print(f"repository {repository.keys.repository.hex()}, {form}, {len(versions)} versions")
-        several = len({v.host for v in versions}) > 1
+        several, short = len({v.host for v in versions}) > 1, prefixes(versions)
         for v in versions:
             marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
-            columns = [prefix_of(v, versions), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks))]
-            columns[3:3] = [plain(v.host)] if several else []
+            columns = [short[v.id], str(v.sequence), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks))]
+            columns[4:4] = [plain(v.host)] if several else []
             print("  ".join(columns).rstrip())
     return 13 if any(problem.grave for problem in repository.problems) else 0
 
@@ -1255,14 +1304,19 @@ def demand_one(text, name, found, versions):
         if v.chain not in newest or newest[v.chain].sequence < v.sequence:
             newest[v.chain] = v
     each = sorted(newest.values(), key=lambda v: (v.database, v.host, v.chain))
-    listed = ", ".join(f"{prefix_of(v, versions)} (the newest of {plain(v.database)} of {plain(v.host)})" for v in each)
+    short = prefixes(versions)
+    listed = ", ".join(f"{short[v.id]} (the newest of {plain(v.database)} of {plain(v.host)})" for v in each)
     way = "use an id" if name is not None else "use NAME:latest or an id"
     must(len(each) == 1, f"{text} fits several databases, {way}: {listed}", "usage")
 
 
 def command_restore(repository, options):
-    manifest = choose(repository, options.version)
-    restore(Version(repository, manifest), options.output, options.no_companions)
+    outline = choose(repository, options.version)
+    if options.expect:
+        demand_head(repository, outline.chain, options.expect)
+    version = Version(repository, outline)
+    manifest = version.manifest
+    restore(version, options.output, options.no_companions)
     if options.no_companions and manifest.members[1:]:
         files = [m for m in manifest.members[1:] if m.type != FOLDER]
         size = sum(m.length for m in files if m.type == FILE)
@@ -1270,28 +1324,51 @@ def command_restore(repository, options):
         print(f"unseal: {what}, left out as asked", file=sys.stderr)
         if os.path.lexists(options.output + ".companions"):
             print(f"unseal: {options.output}.companions was there before, and is not of this version", file=sys.stderr)
-    print(f"restored {prefix_of(manifest, repository.versions)} of {rfc3339(manifest.time)} to {options.output}")
-    return 0
+    print(f"restored {prefixes(repository.versions)[manifest.id]} of {rfc3339(manifest.time)} to {options.output}")
+    if manifest.flags & 2:
+        print("unseal: SQLite could not check it when it was pushed", file=sys.stderr)
+    if manifest.flags & 1:
+        print("unseal: SQLite found it damaged when it was pushed: `list` shows other versions", file=sys.stderr)
+    return 13 if manifest.flags & 1 else 0
+
+
+def demand_head(repository, chain, code):
+    """§6.2: refuses a chain that does not hold the version of a head code, or what was forgotten up to it."""
+    match = re.fullmatch(r"([1-9][0-9]{0,19})-([0-9a-fA-F]{16})", code)
+    must(match, f"{code} is no head code, such as 12-0123456789abcdef", "usage")
+    sequence, start = int(match[1]), match[2].lower()
+    versions = [v for v in repository.versions if v.chain == chain]
+    grave = [p for p in repository.problems if p.grave and p.chain == chain]
+    must(max(v.sequence for v in versions) >= sequence, f"nothing is as new as the head {code}", "damaged")
+    broken = [p.text for p in grave if p.text.startswith(f"chain {chain} ")]
+    must(not broken, f"the chain cannot be followed to the head {code}: {'; '.join(broken)}", "damaged")
+    counting = max((v.sequence for v in versions if not v.forgotten), default=0)
+    must(counting >= sequence or any(p.sequence > counting for p in grave),
+         f"all from the head {code} on was forgotten, and nothing newer is there", "damaged")
+    there = [v.id for v in versions if v.sequence == sequence]
+    there = there or [r[3] for r in repository.ranges[chain] if r[1] == sequence]
+    must(any(known.hex().startswith(start) for known in there),
+         f"the version of the head {code} is not there, nor what was forgotten up to it", "damaged")
 
 
 def command_check(repository, options):
     """Reads everything: all that every version needs, and all bytes of all packs."""
     failed, unread = [problem.text for problem in repository.problems if problem.grave], []
     print(f"unseal: each file is decoded into {tempfile.gettempdir()} (TMPDIR) and removed again", file=sys.stderr)
-    for manifest in repository.versions:
+    for outline in repository.versions:
         try:
-            version = Version(repository, manifest)
-            for member, a_map in zip(manifest.stored, manifest.maps):
+            version = Version(repository, outline)
+            for member, a_map in zip(version.manifest.stored, version.manifest.maps):
                 with tempfile.TemporaryFile() as file:
                     version.write(member, a_map, file)
-            print(f"{manifest.id.hex()}  sound")
+            print(f"{outline.id.hex()}  sound{' (damaged source)' * (outline.flags & 1)}")
         except Failure as failure:
-            failed.append(f"version {manifest.id.hex()}: {failure}")
+            failed.append(f"version {outline.id.hex()}: {failure}")
         except OSError as error:
             # It says nothing of the version: this machine has no room, or cannot read.
             full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
             hint = ": name a folder with more room in TMPDIR" if full else ""
-            unread.append(f"version {manifest.id.hex()} was not read: {error}{hint}")
+            unread.append(f"version {outline.id.hex()} was not read: {error}{hint}")
             print(f"unseal: {unread[-1]}", file=sys.stderr)
     packs = 0
     for chain in repository.names("packs", r"[0-9a-f]{32}", folders=True):
@@ -1358,6 +1435,7 @@ def arguments():
     restoring = commands.add_parser("restore", help="write a version's database and companions")
     restoring.add_argument("version", help="beginning of an id, latest, or NAME:latest")
     restoring.add_argument("-o", "--output", metavar="OUT", required=True)
+    restoring.add_argument("--expect", metavar="HEAD", help="a head code that the repository must hold")
     restoring.add_argument("--no-companions", action="store_true", help="the database alone")
     restoring.set_defaults(run=command_restore)
     needs = "read and verify everything; TMPDIR (/tmp) needs room for the largest file"

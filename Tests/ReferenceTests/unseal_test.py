@@ -147,7 +147,8 @@ class Reading(Scratch):
         found, depth, deepest = set(), 0, 0
         repository = unseal.open_repository(self.root, unseal.read_secret(unseal.arguments().parse_args(
             [self.root, *self.key, "list"])))
-        for manifest in repository.versions:
+        for outline in repository.versions:
+            manifest = repository.opened(outline)
             version = unseal.Version(repository, manifest)
             deepest = max([deepest] + [d for d, _ in manifest.maps])
             found |= {"table in a pack" for entry, *_ in manifest.leaves if entry}
@@ -752,13 +753,127 @@ class Hostile(Scratch):
         shutil.copy(newest, elsewhere)
         self.assertIn("not that of its name", run(self.root, *self.key, "list")[2])
 
+    # What anybody can plant locks nobody out
+
+    def plant(self, folder, name, content):
+        os.makedirs(os.path.join(self.root, folder), exist_ok=True)
+        write(os.path.join(self.root, folder, name), content)
+
+    def test_a_planted_repository_file_stops_nobody(self):
+        for start in (b"\x89SLRP\r\n\x1a\1", b"anything."):
+            data = start + bytes(55)
+            name = f"{'0' * 32}-64-{hashlib.sha256(data).hexdigest()}"
+            self.plant("repo", name, data)
+            self.assertEqual(self.outcome(), 2)
+        # Where nothing else is, it may be of a program to come.
+        shutil.rmtree(os.path.join(self.root, "repo"))
+        shutil.rmtree(os.path.join(self.root, "keys"))
+        self.plant("repo", f"{'0' * 32}-64-{hashlib.sha256(b'%b' % data).hexdigest()}", data)
+        self.assertEqual(run(self.root, *self.key, "list")[0], 13)
+
+    def test_a_folder_called_like_a_slot_or_a_repository_file_stops_nobody(self):
+        for name in (f"keys/7-176-{'0' * 64}", f"repo/{'0' * 32}-64-{'0' * 64}"):
+            os.mkdir(os.path.join(self.root, name))
+        os.symlink("nowhere", os.path.join(self.root, f"keys/8-176-{'0' * 64}"))
+        self.assertEqual(self.outcome(), 2)
+
+    def test_planted_slots_that_ask_for_much_are_tried_last(self):
+        slot = bytearray(read(next(p for p in self.files if "/keys/2-" in p)))
+        slot[10:13] = 20, 15, 4
+        self.plant("keys", f"1-176-{hashlib.sha256(slot).hexdigest()}", bytes(slot))
+        asked, scrypt = [], hashlib.scrypt
+
+        def counted(*arguments, n, **words):
+            asked.append(n)
+            if n > 1 << 17:
+                raise ValueError("memory limit exceeded")
+            return scrypt(*arguments, n=n, **words)
+
+        secret = ("--passphrase-file", self.path("pass"))
+        with mock.patch.object(hashlib, "scrypt", counted):
+            self.assertEqual((run(self.root, *secret, "list")[0], asked), (0, [1 << 15]))
+            os.remove(next(p for p in self.files if "/keys/2-" in p))
+            code, _, err = run(self.root, *secret, "list")
+        self.assertEqual((code, "needs" in err and "of memory" in err, "Error(" in err), (1, True, False), err)
+
+    # What is known of a version
+
+    def test_a_version_that_was_damaged_when_it_was_pushed_says_so(self):
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+        for flags, expected, text in ((1, 13, "found it damaged"), (2, 0, "could not check it")):
+            version = self.chain.push([image], flags=flags)
+            code, out, err = run(self.root, *self.key, "restore", version["id"], "-o", self.path("out"))
+            self.assertEqual((code, digest(self.path("out")), text in err), (expected, version["sha256"], True), err)
+            os.remove(self.path("out"))
+        self.assertIn("sound (damaged source)", run(self.root, *self.key, "check")[1])
+
+    def test_an_older_state_is_refused_by_a_head_code(self):
+        def code(version):
+            return f"{version['sequence']}-{version['id'][:16]}"
+
+        second, third = self.chain.versions
+        first = {"sequence": 1, "id": second["core"][25:57].hex()}  # forgotten: the tombstone holds its hash
+        for head, expected in ((code(first), 0), (code(second), 0), (code(third), 0), (code(third).upper(), 0),
+                               (f"3-{second['id'][:16]}", 13), (f"1-{second['id'][:16]}", 13), (f"4-{'0' * 16}", 13),
+                               ("3", 2), (f"0-{'0' * 16}", 2)):
+            ended, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"), "--expect", head)
+            self.assertEqual(ended, expected, head + err)
+            if os.path.exists(self.path("out")):
+                os.remove(self.path("out"))
+                shutil.rmtree(self.path("out.companions"))
+            self.assertEqual(ended == 0, head in (code(first), code(second), code(third), code(third).upper()))
+        os.remove(max(p for p in self.files if "/versions/" in p))
+        ended, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"), "--expect", code(third))
+        self.assertEqual((ended, "nothing is as new" in err), (13, True), err)
+        self.assertIn(f"  {second['sequence']}  ", run(self.root, *self.key, "list")[1])
+
+    def bend(self, path):
+        content = bytearray(read(path))
+        content[200] ^= 1
+        write(path, content)
+
+    def test_what_does_no_harm_any_more_is_named_and_ends_with_0(self):
+        for folder in ("keyring", "config"):
+            path = next(p for p in self.files if f"/{folder}/" in p)
+            for number in (7, 8):
+                self.plant(folder, f"{number}-" + os.path.basename(path).split("-", 1)[1], read(path))
+            self.bend(path)
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+        version = self.chain.push([image])
+        spoilt = max(os.path.join(f, n) for f, _, names in os.walk(self.path("repository/versions")) for n in names)
+        self.assertIn("/000000000004-0000-", spoilt)
+        self.bend(spoilt)
+        self.assertEqual(run(self.root, *self.key, "list")[0], 13)
+        self.bend(spoilt)
+        self.chain.push([image], revision_of=version)
+        self.bend(spoilt)
+        for command in ("list", "check"):
+            code, _, err = run(self.root, *self.key, command)
+            self.assertEqual((code, "keyring/1-" in err, "config/1-" in err, os.path.basename(spoilt) in err),
+                             (0, True, True, True), err)
+
+    def test_thousands_of_versions_are_held_in_outline(self):
+        import tracemalloc
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+        files = [{"type": 2, "path": f"f{i}", "mode": 0o600, "modified": 0, "content": b""} for i in range(3000)]
+        for number in range(12):
+            self.chain.push([image, *files], note=str(number))
+        options = unseal.arguments().parse_args([self.root, *self.key, "list"])
+        secret = unseal.read_secret(options)
+        tracemalloc.start()
+        repository = unseal.open_repository(self.root, secret)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        self.assertEqual(len(repository.versions), 14)
+        self.assertLess(held, 1 << 20)
+
     # What is whole comes back all the same
 
     def damage(self, index):
         """Flips a byte of a frame that a member of the second version needs; gives the version's id."""
         options = unseal.arguments().parse_args([self.root, *self.key, "list"])
         repository = unseal.open_repository(self.root, unseal.read_secret(options))
-        manifest = next(v for v in repository.versions if v.sequence == 2)
+        manifest = repository.opened(next(v for v in repository.versions if v.sequence == 2))
         version = unseal.Version(repository, manifest)
         member, a_map = list(zip(manifest.stored, manifest.maps))[index]
         piece = next(p for p in version.pieces(member, *a_map) if p.number not in (unseal.ZEROS, unseal.THE_MANIFEST))
