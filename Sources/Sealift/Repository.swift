@@ -12,8 +12,8 @@ import Storage
 /// What is stored is deduplicated, compressed, encrypted and authenticated on this machine; the target is trusted with
 /// nothing but keeping bytes. It is the same repository that the command line `sealift` works with.
 ///
-/// A repository holds no connection and no lock between calls; any number of them may be open, also in several
-/// processes.
+/// A repository holds no lock between calls; any number of them may be open, also in several processes. One at a server keeps
+/// a thread and up to 16 idle connections to it until it is released.
 public struct Repository: Sendable {
   /// 32 hexadecimal digits.
   public let id: String

@@ -27,7 +27,7 @@ extension Snapshot {
   ///   - progress: throwing from it aborts, and the error is passed on; once the restore is complete, what it throws is
   ///     ignored.
   /// - Throws: `SealiftError` of kind `usage` when the connection cannot be used: it is of another SQLite library,
-  ///   closed, in the middle of a transaction, read-only, or has pages of another size; `verificationFailed` when the
+  ///   closed, in the middle of a transaction or a statement, read-only, without a journal, or has pages of another size; `verificationFailed` when the
   ///   copy is damaged; `sourceUnreadable`; `failed` with the code `untrustedLocks` on a file system where SQLite's locks
   ///   cannot be trusted, such as NFS; `CancellationError` in a cancelled task; or what `progress` threw.
   public static func restore(

@@ -97,6 +97,8 @@ package struct ConnectionCopy {
       try copyIn(identity.path, progress)
     } catch let failure as SQLiteFailure where failure.primary == SQLITE_READONLY {
       throw pageSizeRefusal(facts.pageSize, failure)
+    } catch let failure as SQLiteFailure where [SQLITE_FULL, SQLITE_IOERR].contains(failure.primary) {
+      throw LiveRestore.explained(failure, of: connection.path ?? "the database in memory")
     } catch {
       throw explained(error)
     }
@@ -131,6 +133,17 @@ package struct ConnectionCopy {
         .connection, "the connection is in the middle of a transaction",
         hint: "Restore outside of transactions; with GRDB, in writeWithoutTransaction.")
     }
+    guard sqlite3_txn_state(connection.handle, connection.schema) == SQLITE_TXN_NONE else {
+      throw SnapshotError(
+        .connection, "the connection is in the middle of a statement", hint: "Finish or reset its statements first.")
+    }
+    // Then SQLite could not take back what a restore that ends in the middle has written.
+    let mode = try? connection.text("PRAGMA \(quoted(connection.schema, by: "\"")).journal_mode")
+    guard mode != "off" else {
+      throw SnapshotError(
+        .connection, "the connection keeps no journal (journal_mode=OFF): a restore that fails would leave half of it",
+        hint: "Run `PRAGMA journal_mode=DELETE` on it first, or MEMORY.")
+    }
   }
 
   /// - Parameter path: of the copy.
@@ -138,13 +151,22 @@ package struct ConnectionCopy {
     let schema = quoted(connection.schema, by: "\"")
     do {
       guard try connection.text("PRAGMA \(schema).schema_version") != "0" else { return }
-      let wanted = try openImage(path, Watch(StopSignal(), busyTimeout: .seconds(1))).textEncoding()
+      let wanted: String?
+      do { wanted = try openImage(path, Watch(StopSignal(), busyTimeout: .seconds(1))).textEncoding() } catch {
+        throw damaged(path, error)
+      }
       try TextEncoding.demandSame(
         wanted, as: try connection.text("PRAGMA encoding"), of: connection.path ?? "the database in memory",
         hint: "Nothing was changed. Restore it to a file, and open that.")
     } catch {
       throw explained(error)
     }
+  }
+
+  private func damaged(_ copy: String, _ failure: SQLiteFailure) -> SnapshotError {
+    SnapshotError(
+      .damagedCopy, "\(copy) cannot be read: \(failure.message)", hint: "Nothing was changed. Restore another copy.",
+      cause: failure)
   }
 
   /// A file with side files is a live database, not a copy of one.

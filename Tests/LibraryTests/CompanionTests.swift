@@ -56,6 +56,34 @@ import Testing
     #expect(stat("\(folder)/config.json", &status) == 0 && status.st_mode & 0o777 == 0o640)
   }
 
+  /// Closing a file drops all locks that its process has on it (sqlite.org/howtocorrupt.html, 2.2).
+  @Test func `another name of the database among the companions takes no lock away`() async throws {
+    let path = bench.scratch.file("locked.db")
+    try Bench.makeDatabase(at: path, rows: 20)
+    try #require(link(path, bench.scratch.file("uploads/copy.db")) == 0)
+    var locked = Repository.Database.database(named: "locked", at: path)
+    locked.companions = ["uploads"]
+    let repository = try await bench.makeRepository()
+    let own = try TestDatabase(path)
+    try own.run("BEGIN IMMEDIATE")
+    let pushed = try await repository.push(locked)
+    let other = try await Child.run(["sqlite3", path, "BEGIN IMMEDIATE"])
+    #expect(!other.isSuccess && other.error.contains("locked"))
+    let pulled = try await repository.pull(pushed.version.id, to: bench.scratch.file("new.db"))
+    let found = allFiles(in: try #require(pulled.companionsFolder)).sorted()
+    #expect(found == ["uploads/cache/thumbnail", "uploads/new.tmp", "uploads/picture.png"])
+  }
+
+  @Test func `progress never goes beyond its total`() async throws {
+    try write(String(repeating: "large", count: 1_000_000), to: "uploads/large")
+    let repository = try await bench.makeRepository()
+    let told = Told<Repository.Progress>()
+    try await repository.push(app) { told.append($0) }
+    let all = told.values
+    #expect(all.contains { $0.bytesTotal == nil && $0.bytesDone > 5_000_000 })
+    #expect(all.allSatisfy { $0.bytesDone <= $0.bytesTotal ?? .max })
+  }
+
   @Test func `companions can be left out, and what stands there stays`() async throws {
     let remarks = Told<String>()
     var options = Repository.Options()

@@ -87,6 +87,43 @@ import Testing
     try database.run("INSERT INTO t(word) VALUES ('still writable')")
   }
 
+  @Test func `without a journal nothing could be taken back`() throws {
+    try bench.makeDatabase(rows: 20)
+    let database = try TestDatabase(bench.database)
+    try database.run("PRAGMA journal_mode=OFF")
+    let error = #expect(throws: SealiftError.self) { try restore(into: database) }
+    #expect(error?.kind == .usage && error?.code == "connection" && error?.message.contains("journal_mode=OFF") == true)
+    #expect(try words(database) == [["t:old", "i:20"]])
+    try database.run("PRAGMA journal_mode=DELETE")
+    try restore(into: database)
+    #expect(try words(database) == [["t:new", "i:90"]])
+  }
+
+  @Test func `a statement that is not finished is told`() throws {
+    try bench.makeDatabase(rows: 20)
+    let database = try TestDatabase(bench.database)
+    var statement: OpaquePointer?
+    try #require(sqlite3_prepare_v2(database.handle, "SELECT * FROM t", -1, &statement, nil) == SQLITE_OK)
+    try #require(sqlite3_step(statement) == SQLITE_ROW)
+    let error = #expect(throws: SealiftError.self) { try restore(into: database) }
+    #expect(error?.kind == .usage && error?.code == "connection" && error?.message.contains("statement") == true)
+    sqlite3_finalize(statement)
+    try restore(into: database)
+  }
+
+  /// It is not the open database that is damaged.
+  @Test func `a copy that is cut is told as the copy`() throws {
+    try bench.makeDatabase(rows: 20)
+    let database = try TestDatabase(bench.database)
+    try #require(truncate(copy, off_t(fileBytes(copy).count / 2 / 4096 * 4096)) == 0)
+    let error = #expect(throws: SealiftError.self) {
+      try Snapshot.restore(copy, into: .connection(database.handle), busy: .fail, check: false)
+    }
+    #expect(error?.kind == .verificationFailed && error?.message.contains(copy) == true)
+    #expect(error?.message.contains(bench.database) == false)
+    #expect(try words(database) == [["t:old", "i:20"]])
+  }
+
   @Test func `throwing is ignored once the new content is there`() throws {
     try bench.makeDatabase()
     let database = try TestDatabase(bench.database)

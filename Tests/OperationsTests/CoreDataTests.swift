@@ -122,6 +122,20 @@ import Testing
     #expect(again.shortfalls.map(\.code) == ["externalDataMissing"])
   }
 
+  /// The first photo is saved while the push waits for the database.
+  @Test func `external files that come to be while a push waits are in`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 1)
+    let elsewhere = road.scratch.file("elsewhere")
+    try #require(rename(store.supportFolder, elsewhere) == 0)
+    var push = Push(road.world)
+    push.companionHooks.listed = { [folder = store.supportFolder] in rename(elsewhere, folder) }
+    let outcome = try await push.run(Push.Request(database: database(store), targets: [road.target]))
+    let beside = try #require(outcome.pushed.first?.beside)
+    #expect(outcome.shortfalls.isEmpty && beside.store?.missing == 0 && beside.externalFiles == 1)
+    #expect(beside.store?.supportFolder == ".Journal_SUPPORT")
+  }
+
   @Test func `more external files missing than before is a shortfall, as many as before is not`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 4)

@@ -60,10 +60,16 @@ actor CompanionCapture {
     self.roots = roots
     self.real = real
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
-    digest = roots.isEmpty ? nil : before.digest
+    digest = Self.digest(of: before, roots)
   }
 
-  /// The companions that are asked for, and the folder where Core Data would have put external files, if that is there.
+  /// `nil` where nothing was asked for and nothing is there.
+  private static func digest(of listing: CompanionListing, _ roots: [CompanionRoot]) -> Digest? {
+    listing.entries.isEmpty && !roots.contains(where: \.isAsked) ? nil : listing.digest
+  }
+
+  /// The companions that are asked for, and the folder where Core Data puts external files, which may come to be there while
+  /// the snapshot is waited for.
   private static func roots(of database: DatabaseSource, at real: String) -> [CompanionRoot] {
     let folder = RestoredFile.folder(of: real)
     let support = database.externalData ? SupportFolder.name(of: real) : nil
@@ -75,8 +81,7 @@ actor CompanionCapture {
         isSupport: support.map { MemberPath.isSame($0, companion.memberPath) } ?? false,
         mayBeLink: place.leadsToDatabase)
     }
-    var status = stat()
-    if let support, !roots.contains(where: \.isSupport), lstat("\(folder)/\(support)", &status) == 0 {
+    if let support, !roots.contains(where: \.isSupport) {
       // What of it is named by itself is listed there, with its own exceptions.
       let named = roots.map(\.memberPath).filter { MemberPath.isAbove(support, $0) }
       let end = linkedFolder("\(folder)/\(support)", of: real)
@@ -151,11 +156,11 @@ actor CompanionCapture {
       all.count(entry.status.size, isExternal: roots[entry.root].isSupport)
     }
     if case .coreData(let facts) = store {
-      let support = roots.first(where: \.isSupport)?.memberPath
+      let support = entries.first { roots[$0.entry.root].isSupport }.map { roots[$0.entry.root].memberPath }
       all.store = Remarks.Store(
         facts, support: support, isLookedFor: database.externalData || support != nil, entries.map(\.entry))
     }
-    all.digest = roots.isEmpty ? nil : after.digest
+    all.digest = Self.digest(of: after, roots)
     all.isSettled = !joined.keepsEarlier && after.age(at: hooks.now()) >= 2_000_000_000
     captured = (snapshot.path, all)
     return all

@@ -47,6 +47,7 @@ struct CompanionListing: Sendable {
   }
 
   private struct Lister {
+    private let database: FileStatus?
     private let databaseFolder: FileStatus?
     private let ownNames: Set<[UInt8]>
     /// Paths inside the version of all companions that are named.
@@ -60,12 +61,18 @@ struct CompanionListing: Sendable {
     init(_ database: String, _ opening: @escaping @Sendable (String) -> Void) {
       self.opening = opening
       var status = stat()
+      self.database = stat(database, &status) == 0 ? FileStatus(status) : nil
       databaseFolder = stat(RestoredFile.folder(of: database), &status) == 0 ? FileStatus(status) : nil
       let name = MemberPath.components(database).last ?? ""
       ownNames = Set(([""] + SideFiles.endings).map { MemberPath.key(name + $0) })
     }
 
     mutating func list(_ root: CompanionRoot, _ number: Int) throws {
+      var status = stat()
+      // Nobody misses it, though its folder may be one that shows no names.
+      if !root.isAsked, lstat(([root.folder] + root.components).joined(separator: "/"), &status) != 0, errno == ENOENT {
+        return
+      }
       guard let name = root.components.last, let top = FolderHandle(path: root.folder) else {
         noteUnopened(root)
         return
@@ -118,6 +125,9 @@ struct CompanionListing: Sendable {
         return
       }
       switch status.st_mode & S_IFMT {
+      // The database under another name, as a hard link: to open and close it would drop the locks of whoever has it open in
+      // this process.
+      case S_IFREG where database?.isSameFile(as: FileStatus(status)) == true: return
       case S_IFREG: add(place, .file, status)
       case S_IFLNK: addLink(place, status)
       case S_IFDIR: try visitFolder(place)

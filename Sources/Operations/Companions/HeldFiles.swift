@@ -22,22 +22,36 @@ final class HeldFiles: Sendable {
     var now: rlim_t
     var users: Int
   }
-  private static let raise = Locked<Raise?>(nil)
+  private struct Shared {
+    var raise: Raise?
+    /// Descriptors that those of us who live may open.
+    var granted = 0
+  }
+  private static let shared = Locked(Shared())
 
   private let left: Locked<Int>
+  private let granted: Int
   private let needsRaise: Bool
 
   /// - Parameters:
   ///   - wanted: so many files are to be held.
   ///   - most: for tests.
   init(for wanted: Int, most: Int = HeldFiles.most) {
-    let room = Self.raise.withLock { Self.makeRoom(for: min(wanted, most), &$0) }
+    let room = Self.shared.withLock { shared in
+      let room = Self.makeRoom(for: min(wanted, most), besides: shared.granted, &shared.raise)
+      shared.granted += room.descriptors
+      return room
+    }
     left = Locked(room.descriptors)
+    granted = room.descriptors
     needsRaise = room.needsRaise
   }
 
   deinit {
-    if needsRaise { Self.raise.withLock(Self.giveBack) }
+    Self.shared.withLock { shared in
+      shared.granted -= granted
+      if needsRaise { Self.giveBack(&shared.raise) }
+    }
   }
 
   /// `nil` when the file is not the one that was listed any more, cannot be opened, or there are too many.
@@ -65,9 +79,12 @@ final class HeldFiles: Sendable {
   }
 
   /// Raises the soft limit, where it does not suffice, as far as it may.
-  private static func makeRoom(for wanted: Int, _ raise: inout Raise?) -> (descriptors: Int, needsRaise: Bool) {
+  /// - Parameter granted: what others of us may open, or have opened already.
+  private static func makeRoom(
+    for wanted: Int, besides granted: Int, _ raise: inout Raise?
+  ) -> (descriptors: Int, needsRaise: Bool) {
     guard wanted > 0, var limit = limit() else { return (0, false) }
-    let others = (folderEntries("/proc/self/fd")?.count ?? reserve) + reserve
+    let others = (folderEntries("/proc/self/fd")?.count ?? reserve) + reserve + granted
     let needed = min(limit.rlim_max, rlim_t(others + wanted))
     let earlier = raise.flatMap { $0.now == limit.rlim_cur ? $0 : nil }
     if limit.rlim_cur < needed {

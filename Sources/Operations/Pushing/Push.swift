@@ -255,8 +255,9 @@ package struct Push: Sendable {
     draft.lateCapture = { capture.remarks(after: newest) }
     if !request.dryRun { draft.admit = { try demandNotOvertaken(snapshot, by: newest) } }
     let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
-      world.reporter.progress(
-        Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: image.expectedLength))
+      // Companions come behind the database: how much they are is not known.
+      let total = done <= image.expectedLength ? image.expectedLength : nil
+      world.reporter.progress(Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: total))
     }
     guard let version = VersionSummary(result.manifest, target: target.name) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")
