@@ -119,8 +119,11 @@ class Story:
         return os.path.exists(f"{self.bench.out}/disturbed")
 
     def wait_while_paused(self):
-        """As long as there is a file `pause` beside the results: somebody else needs the machine."""
+        """As long as there is a file `pause` beside the results: somebody else needs the machine. What the kernel tells of
+        that one's connections is read meanwhile: it keeps only so much.
+        """
         while os.path.exists(f"{self.bench.out}/pause"):
+            self.bench.wire.bytes()
             time.sleep(1)
 
     def wait_while_busy(self):
