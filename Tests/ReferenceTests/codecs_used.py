@@ -13,7 +13,7 @@ spec.loader.exec_module(unseal)
 root, key = sys.argv[1:]
 repository = unseal.open_repository(root, unseal.read_secret(unseal.arguments().parse_args(
     [root, "--key-file", key, "list"])))
-objects = [manifest.sealed for manifest in repository.versions]
+objects = [repository.opened(outline).sealed for outline in repository.versions]
 for chain in repository.names("packs", r"[0-9a-f]{32}", folders=True):
     for name in repository.names(f"packs/{chain}", r"[0-9a-f]{64}"):
         with open(os.path.join(root, "packs", chain, name), "rb") as file:
