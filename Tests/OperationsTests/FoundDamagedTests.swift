@@ -217,9 +217,8 @@ import Testing
     #expect(newest.foundDamaged == nil && newest.drilledAt == nil)
   }
 
-  @Test func `a database that fails its check after it was restored takes no place, and repair does not change that`()
-    async throws
-  {
+  /// A version that nobody found damaged when it was pushed, and that is no sound database.
+  private func unsound() async throws -> (Road, DatabaseSource) {
     let road = try await Road()
     let path = try road.database(rows: 20)
     let database = DatabaseSource(name: "app", path: path)
@@ -234,6 +233,13 @@ import Testing
     push.check = { _ in .ok }
     let pushed = try await push.run(Push.Request(database: database, targets: [road.target]))
     #expect(pushed.damage == nil)
+    return (road, database)
+  }
+
+  @Test func `a database that fails its check after it was restored takes no place, and repair does not change that`()
+    async throws
+  {
+    let (road, database) = try await unsound()
     #expect(try await Drill(road.world).run(Drill.Request(), at: road.target).drilled.first?.hasPassed == false)
     func isFlagged() async throws -> Bool {
       let newest = try await ListVersions(road.world).run(at: road.target).versions.last
@@ -246,19 +252,7 @@ import Testing
 
   /// Somebody had found that it could not be had, and it was brought back since.
   @Test func `that what comes back is no sound database outlasts what was found before`() async throws {
-    let road = try await Road()
-    let path = try road.database(rows: 20)
-    let database = DatabaseSource(name: "app", path: path)
-    _ = try await road.push(database)
-    try SQLite.run("update t set body = null where id = 7", on: path)
-    try SQLite.run(
-      """
-      PRAGMA writable_schema=1;
-      UPDATE sqlite_schema SET sql = 'CREATE TABLE t(id integer primary key, body blob NOT NULL)' WHERE name = 't';
-      """, on: path)
-    var push = Push(road.world)
-    push.check = { _ in .ok }
-    _ = try await push.run(Push.Request(database: database, targets: [road.target]))
+    let (road, database) = try await unsound()
     let lookup = try await VersionLookup(at: road.target, road.world)
     let facts = try #require(try await lookup.histories().first?.newest)
     try await lookup.repository.annotate(
