@@ -56,6 +56,11 @@ import Testing
     #expect(check.isSuccess, "\(check.output) \(check.error)")
   }
 
+  @Test func `the campaigns see what they look for`() async throws {
+    let check = try await Child.run(["python3", "\(SourceTree.root)/Scripts/campaigns/common/selftest.py"])
+    #expect(check.isSuccess, "\(check.output) \(check.error)")
+  }
+
   /// What a CI run does is what a person can do, to the letter.
   @Test func `the CI entry calls Scripts test and nothing else`() throws {
     let lines = try SourceTree.text(".ci/run").split(separator: "\n").filter { !$0.hasPrefix("#") }
