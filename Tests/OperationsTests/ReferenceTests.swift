@@ -34,11 +34,12 @@ import Testing
       let path = reference.scratch.file("out-\(version.id.prefix(12))")
       let pulled = try await Pull(world).run(.id(prefix: version.id), from: target, to: .file(path))
       #expect(pulled.version.sha256 == version.sha256)
-      #expect([UInt8](try Data(contentsOf: URL(fileURLWithPath: path))).count == version.size)
+      let bytes = try fileBytes(path)
+      #expect(bytes.count == version.size && Digest.sha256(of: bytes).hex == version.sha256)
       #expect((pulled.companionsFolder != nil) == (version.members.count > 1))
       for member in version.members.dropFirst() where member.type == 2 {
-        let companion = try Data(contentsOf: URL(fileURLWithPath: "\(path).companions/\(member.path)"))
-        #expect(companion.count == member.size)
+        let companion = try fileBytes("\(path).companions/\(member.path)")
+        #expect(companion.count == member.size && Digest.sha256(of: companion).hex == member.sha256, "\(member.path)")
       }
       guard let listed = list.versions.first(where: { $0.id == version.id }) else { continue }
       #expect(listed.tags.sorted() == version.tags.sorted())
@@ -188,6 +189,7 @@ private struct Expected: Decodable {
     let type: Int
     let path: String
     let size: Int?
+    let sha256: String?
   }
   struct Version: Decodable {
     let id: String
