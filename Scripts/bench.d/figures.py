@@ -3,8 +3,12 @@
 
 import os, statistics
 
-BUSY = os.cpu_count() + 2
-"""A cell that began at a higher load than this shares its cores with others: its times say nothing."""
+SPARE = 2
+"""A cell that began at a load of more than its cores and these shares them with others: its times say nothing."""
+BUSY = os.cpu_count() + SPARE
+"""That load for whoever measures now; of a cell, its own machine's counts, wherever the report is written."""
+CORES = 2
+"""Of the machines of all cells that do not say it."""
 STOLEN = 0.1
 """Where a virtual machine's host gave more than this part of its time to others, times say nothing either."""
 TIMES = ("wall", "cpu", "copy")
@@ -114,7 +118,8 @@ def tells(cell, metric):
     """Whether a cell has this figure, and it can be believed."""
     if metric not in cell or metric not in TIMES:
         return metric in cell
-    return cell["load"] <= BUSY and cell.get("stolen", 0) <= STOLEN and not cell.get("disturbed", False)
+    busy = cell.get("cores", CORES) + SPARE
+    return cell["load"] <= busy and cell.get("stolen", 0) <= STOLEN and not cell.get("disturbed", False)
 
 
 def one_sitting(cells):

@@ -51,9 +51,9 @@ TEXT = """
   also of files without a name that a program keeps its tables in: they are the system's to take back. They are in
   the **resident** size beside it, which is the greatest that the kernel noted of one process, not of all together, and
   – where that was not looked at.
-  Up to a minute is waited for the load to fall; a cell that began while it was above the number of cores and two more,
-  during which the host of the virtual machine gave more than a tenth of its time to others, or beside which other work
-  was known to be done, counts for bytes, requests and memory, but not for time.
+  Up to a minute is waited for the load to fall; a cell that began while it was above the number of its machine's cores
+  and two more, during which the host of the virtual machine gave more than a tenth of its time to others, or beside
+  which other work was known to be done, counts for bytes, requests and memory, but not for time.
   Times are compared only where both were taken within three hours. Cells of several days and machines may stand side
   by side; the head of this report says of how many.
 * Databases and changes are seeded: the same rows on every machine. Every change is made to the database of the first

@@ -4,7 +4,8 @@
 With --quick what needs root or watches the clock is left out: that is what the tests run.
 """
 
-import contextlib, io, json, os, re, shutil, socket, sqlite3, sys, tempfile, threading, time
+import contextlib, importlib.util, io, json, os, re, shutil, socket, sqlite3, sys, tempfile, threading, time
+from unittest import mock
 
 import bench, bounds, databases, kinds, measure, readme, report, targets
 from figures import Figures
@@ -133,6 +134,22 @@ def of_results(folder):
     known = [[results.has("oltp", "1M", tool, "first", 1) for tool in tools] for results in (same, other)]
     expected = [[True, True, False, False], [False, True, False, False]]
     return check("cells known to the same build and to another", 1, known == expected, 1)
+
+
+def of_cores(folder):
+    """What a cell's time says does not depend on the machine that the report is written on."""
+    loads = {(4, None): True, (5, None): False, (5, 4): True, (7, 4): False, (7, 64): True}
+    cells = [{"load": load, "wall": 1.0} | ({"cores": cores} if cores else {}) for load, cores in loads]
+    source = importlib.util.spec_from_file_location("figures_elsewhere", sys.modules["figures"].__file__)
+    os.makedirs(f"{folder}/cores")
+    elsewhere, known = importlib.util.module_from_spec(source), Results(f"{folder}/cores", published=None)
+    with mock.patch("os.cpu_count", return_value=64):
+        source.loader.exec_module(elsewhere)
+        told = [elsewhere.tells(cell, "wall") for cell in cells]
+        for run, cell in enumerate(cells):
+            known.add(cell | {"kind": "oltp", "size": "1K", "tool": "shell", "what": "first", "run": run, "ok": True})
+        had = [known.has("oltp", "1K", "shell", "first", run) for run in range(len(cells))]
+    return check("cells whose times count on 64 cores", 1, told == had == list(loads.values()), 1)
 
 
 def of_folders(folder):
@@ -336,8 +353,8 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = [of_figures, of_series, of_results, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_verdicts, of_report, of_readme]
-        tests += [of_comparison, of_databases]
+        tests = [of_figures, of_series, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores]
+        tests += [of_verdicts, of_report, of_readme, of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]
         results = [test(folder) for test in tests]

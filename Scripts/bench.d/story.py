@@ -90,6 +90,7 @@ class Story:
             "stored": room.stored(),
             "at": round(began),
             "load": round(before, 2),
+            "cores": os.cpu_count(),
             "stolen": measure.stolen(ticks, measure.ticks()),
             **more,
         }
