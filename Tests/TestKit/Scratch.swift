@@ -5,8 +5,11 @@ import Glibc
 package final class Scratch: Sendable {
   package let path: String
 
-  package init() throws {
-    path = "\(Self.place)/\(Self.prefix)\(getpid())-\(UUID().uuidString)"
+  package convenience init() throws { try self.init(in: Self.place) }
+
+  /// In a folder of the caller's, where a test needs a file system of some kind.
+  package init(in place: String) throws {
+    path = "\(place)/\(Self.prefix)\(getpid())-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
