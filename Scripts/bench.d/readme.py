@@ -34,7 +34,7 @@ def sentences(figures):
         f"{span(ours['oltp'])} of restic's time with orders, and {span(sum(ours.values(), []))} over all kinds of "
         f"data, sizes and changes that were measured{on_few_runs(found)}{slower(ours)}. Both times count the copy that "
         "SQLite makes. Sealift also has SQLite check it, restic's is checked by nobody: copy and check by the "
-        f"`sqlite3` program take {span(floors)} of restic's time."
+        f"`sqlite3` program take {span(floors)} of restic's time (orders; first push and 1 % updates)."
     )
 
 

@@ -314,7 +314,8 @@ def of_readme(folder):
         readme.write(Figures([cell for run in range(1, count + 1) for cell in cells_of_all(run)]), path)
         with open(path) as file:
             found.append(file.read().removeprefix(before).removesuffix(after))
-    said = r"to 64 MiB [^<>]* costs 210 MB\. A push takes 10\.00 to 10\.00 [^<>]* take 1\.00 to 1\.00 [^<>]*\."
+    said = r"to 64 MiB [^<>]* costs 210 MB\. A push takes 10\.00 to 10\.00 [^<>]* take 1\.00 to 1\.00 [^<>]*"
+    said += r" \(orders; first push and 1 % updates\)\."
     new = re.fullmatch(said, found[1])
     return check("sentences of README", 1, found[0] == "b" and bool(new), 1)
 
