@@ -26,10 +26,8 @@ struct XMLReader {
 
   /// - Throws: `XMLRefusal`, its own or the listener's.
   static func read<Document: Listener>(_ bytes: [UInt8], into listener: Document) throws(XMLRefusal) -> Document {
-    // A space never stands in a namespace or a name.
-    guard let parser = XML_ParserCreateNS("UTF-8", CChar(UInt8(ascii: " "))) else {
-      throw XMLRefusal("libexpat has no memory")
-    }
+    // Not XML_ParserCreateNS: `XMLNamespaces` says why.
+    guard let parser = XML_ParserCreate("UTF-8") else { throw XMLRefusal("libexpat has no memory") }
     defer { XML_ParserFree(parser) }
     var state = State(parser: parser, listener: listener, longestText: Document.longestText)
     let status = withUnsafeMutablePointer(to: &state) { state in
@@ -51,7 +49,8 @@ struct XMLReader {
     let parser: XML_Parser
     var listener: any Listener
     let longestText: Int
-    var texts: [[UInt8]] = []
+    var open: [(name: XMLName, text: [UInt8])] = []
+    var namespaces = XMLNamespaces()
     var elements = 0
     var refusal: XMLRefusal?
 
@@ -60,24 +59,29 @@ struct XMLReader {
       XML_StopParser(parser, XML_Bool(XML_FALSE))
     }
 
-    mutating func began(_ name: XMLName) {
+    mutating func began(_ name: UnsafePointer<CChar>, _ attributes: XMLNamespaces.Attributes?) {
+      guard refusal == nil else { return }
       elements += 1
-      if texts.count == greatestDepth { return refuse(XMLRefusal("elements are nested too deeply")) }
+      if open.count == greatestDepth { return refuse(XMLRefusal("elements are nested too deeply")) }
       if elements > mostElements { return refuse(XMLRefusal("there are too many elements")) }
-      texts.append([])
-      listener.began(name, depth: texts.count)
+      do {
+        let element = try namespaces.enter(name, attributes)
+        open.append((element, []))
+        listener.began(element, depth: open.count)
+      } catch { refuse(error) }
     }
 
-    mutating func ended(_ name: XMLName) {
-      let depth = texts.count
-      guard refusal == nil, let text = texts.popLast() else { return }
+    mutating func ended() {
+      let depth = open.count
+      guard refusal == nil, let (name, text) = open.popLast() else { return }
+      namespaces.leave()
       do { try listener.ended(name, text: String(decoding: text, as: UTF8.self), depth: depth) } catch { refuse(error) }
     }
 
     mutating func took(_ text: UnsafeBufferPointer<CChar>) {
-      guard refusal == nil, let last = texts.indices.last else { return }
-      guard texts[last].count + text.count <= longestText else { return refuse(XMLRefusal("a text is too long")) }
-      texts[last].append(contentsOf: UnsafeRawBufferPointer(text))
+      guard refusal == nil, let last = open.indices.last else { return }
+      guard open[last].text.count + text.count <= longestText else { return refuse(XMLRefusal("a text is too long")) }
+      open[last].text.append(contentsOf: UnsafeRawBufferPointer(text))
     }
   }
 
@@ -85,13 +89,13 @@ struct XMLReader {
     XML_SetUserData(parser, state)
     XML_SetElementHandler(
       parser,
-      { context, name, _ in
+      { context, name, attributes in
         guard let context, let name else { return }
-        context.assumingMemoryBound(to: State.self).pointee.began(XMLName(joined: String(cString: name)))
+        context.assumingMemoryBound(to: State.self).pointee.began(name, attributes)
       },
-      { context, name in
-        guard let context, let name else { return }
-        context.assumingMemoryBound(to: State.self).pointee.ended(XMLName(joined: String(cString: name)))
+      { context, _ in
+        guard let context else { return }
+        context.assumingMemoryBound(to: State.self).pointee.ended()
       })
     XML_SetCharacterDataHandler(parser) { context, text, count in
       guard let context, let text else { return }
@@ -107,15 +111,6 @@ struct XMLReader {
 
 extension XMLReader.Listener {
   static var longestText: Int { 8192 }
-}
-
-extension XMLName {
-  /// As libexpat writes it: namespace and local name with a space between, or the local name alone.
-  fileprivate init(joined: String) {
-    let space = joined.lastIndex(of: " ")
-    namespace = space.map { String(joined[..<$0]) } ?? ""
-    local = space.map { String(joined[joined.index(after: $0)...]) } ?? joined
-  }
 }
 
 /// Why a document was not taken.
