@@ -585,7 +585,7 @@ class Repository:
 
     def authentic(self, folder, kind, pattern, failures=None):
         """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem."""
-        for name in self.names(folder, pattern + r"[0-9]{1,10}-[0-9a-f]{64}"):
+        for name in self.names(folder, pattern + r"(0|[1-9][0-9]{0,9})-[0-9a-f]{64}"):
             sequence, revision = (int(n) for n in name.split("-")[:2]) if kind == MANIFEST else (0, None)
             try:
                 data = self.bytes_of(folder, name)

@@ -45,9 +45,11 @@ package enum Layout {
     return Value(text)
   }
 
-  /// A length in a name. None is beyond what an object may have: nobody makes us fetch more than that.
+  /// A length in a name. None is beyond what an object may have: nobody makes us fetch more than that. None begins with
+  /// zeros: we would ask for an object by another name than it has.
   static func length(_ text: some StringProtocol) -> Int? {
-    number(text).flatMap { (length: Int) in length <= Limits.object ? length : nil }
+    guard text.utf8.count == 1 || text.utf8.first != UInt8(ascii: "0") else { return nil }
+    return number(text).flatMap { (length: Int) in length <= Limits.object ? length : nil }
   }
 
   static func padded(_ value: UInt64, to width: Int) -> String {
@@ -75,6 +77,8 @@ package struct RepositoryFileName: Sendable, Hashable {
       let length = Layout.length(parts[1]), let digest = Layout.digest(parts[2])
     else { return nil }
     self.init(repository: repository, length: length, digest: digest)
+    // What lies further down is nobody's either.
+    guard objectName == name else { return nil }
   }
 
   package var objectName: ObjectName { Layout.known("\(Layout.repositories)\(repository.hex)-\(length)-\(digest.hex)") }
@@ -104,6 +108,8 @@ package struct NumberedName: Sendable, Hashable {
       let length = Layout.length(parts[1]), let digest = Layout.digest(parts[2])
     else { return nil }
     self.init(prefix: prefix, number: number, length: length, digest: digest)
+    // What counts is what we would ask for: no zeros in front.
+    guard objectName == name else { return nil }
   }
 
   package var objectName: ObjectName { Layout.known("\(prefix)\(number)-\(length)-\(digest.hex)") }

@@ -54,6 +54,7 @@ import Testing
     let refused = try await PruneRepository(shelf.road.world).run(request, at: shelf.road.target)
     #expect(refused.chains.isEmpty && refused.problems.map(\.kind) == [.verificationFailed])
     #expect(refused.problems.first?.message.contains("the manifest of version 3 cannot be read") == true)
+    #expect(refused.problems.first?.hint?.contains("remove it by hand: \(versions[2].name.objectName).") == true)
     #expect(shelf.road.store.content == before)
     // Brought back, it goes on.
     spoil(versions[2], shelf)

@@ -281,6 +281,12 @@ class Hostile(Scratch):
         self.assertEqual(self.outcome(), 2)
         self.assertEqual(run(self.root, *self.key, "check")[0], 0)
 
+    def test_zeros_in_front_of_a_length_make_a_name_nobodys(self):
+        name = f"{len(self.versions) + 1:012}-9999-04096-{'a' * 64}"
+        write(os.path.join(self.root, "versions", self.chain.id.hex(), name), bytes(4096))
+        self.assertEqual(self.outcome(), 2)
+        self.assertEqual(run(self.root, *self.key, "check")[0], 0)
+
     def test_flips_and_cuts_of_every_file(self):
         dice, refused = random.Random(7), 0
         for path in self.files:

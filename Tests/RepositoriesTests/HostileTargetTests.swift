@@ -113,6 +113,24 @@ import Testing
     }
   }
 
+  /// Readers would ask for it by the name that it should have, and not find it.
+  @Test func `a number with zeros in front makes a name nobody's`() throws {
+    let chain = String(repeating: "a", count: 32)
+    let digest = String(repeating: "b", count: 64)
+    for (number, length, isOurs) in [("1", "4096", true), ("1", "04096", false), ("01", "4096", false)] {
+      let slot = try #require(ObjectName("keys/\(number)-\(length)-\(digest)"))
+      #expect((NumberedName(slot, prefix: "keys/") != nil) == isOurs)
+      guard number == "1" else { continue }
+      let version = try #require(ObjectName("versions/\(chain)/000000000001-0000-\(length)-\(digest)"))
+      #expect((VersionName(version) != nil) == isOurs)
+      let record = try #require(ObjectName("gone/\(chain)/\(length)-\(digest)"))
+      #expect((RecordName(record, prefix: "gone/\(chain)/") != nil) == isOurs)
+      let file = try #require(ObjectName("repo/\(chain)-\(length)-\(digest)"))
+      #expect((RepositoryFileName(file) != nil) == isOurs)
+      #expect(RepositoryFileName(try #require(ObjectName("repo/below/\(file.lastComponent)"))) == nil)
+    }
+  }
+
   @Test func `a retired key seals nothing beyond its cut, partial manifests included`() async throws {
     let home = try await Home()
     let first = try await home.push(home.image(pages: 10, seed: 1)).manifest

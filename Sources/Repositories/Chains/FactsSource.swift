@@ -145,10 +145,12 @@ extension Repository {
         .unsupported, "the manifest of version \(name.sequence) is of a later format: \(later.message)",
         hint: "Install a newer sealift. Other versions are not harmed; `sealift list` shows them.", cause: cause)
     }
+    // What the target shows and does not give is not there to be removed.
+    let byHand = cause is StoreError ? "" : " If nobody of yours stored it, remove it by hand: \(name.objectName)."
     return RepositoryError(
       .damaged, "the manifest of version \(name.sequence) cannot be read: \(cause)",
       hint:
-        "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives it up.",
+        "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives it up.\(byHand)",
       cause: cause)
   }
 }
