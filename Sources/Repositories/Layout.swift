@@ -12,11 +12,13 @@ package enum Layout {
   package static let versions = "versions/"
   package static let allTombstones = "tomb/"
   package static let allAnnotations = "notes/"
+  static let allPacks = "packs/"
+  static let allCondemned = "gone/"
 
   package static func versions(of chain: ChainID) -> String { "versions/\(chain.hex)/" }
-  package static func packs(of chain: ChainID) -> String { "packs/\(chain.hex)/" }
+  package static func packs(of chain: ChainID) -> String { "\(allPacks)\(chain.hex)/" }
   package static func tombstones(of chain: ChainID) -> String { "\(allTombstones)\(chain.hex)/" }
-  package static func condemned(of chain: ChainID) -> String { "gone/\(chain.hex)/" }
+  package static func condemned(of chain: ChainID) -> String { "\(allCondemned)\(chain.hex)/" }
   package static func annotations(of chain: ChainID) -> String { "\(allAnnotations)\(chain.hex)/" }
 
   package static func pack(_ name: Digest, of chain: ChainID) -> ObjectName {
@@ -25,6 +27,12 @@ package enum Layout {
 
   /// The digest a listed pack is named by.
   package static func packDigest(_ name: ObjectName) -> Digest? { digest(name.lastComponent) }
+
+  /// The chain that an object lies directly below, whatever it is.
+  static func chain(_ name: ObjectName) -> ChainID? {
+    let parts = name.text.split(separator: "/", omittingEmptySubsequences: false)
+    return parts.count == 3 ? ChainID(hex: String(parts[1])) : nil
+  }
 
   /// What the name of every object of a repository ends in: the digest of its bytes.
   static func digest(namedBy name: ObjectName) -> Digest? { digest(name.lastComponent.suffix(64)) }

@@ -50,6 +50,19 @@ import Testing
     #expect(try await home.must("repair", "--json").contains(#""whole":true"#))
   }
 
+  /// No link is followed, and none that is not in our way is met.
+  @Test func `what others keep beside a repository ends no check`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try FileManager.default.createSymbolicLink(
+      atPath: home.program.file("target/zz"), withDestinationPath: home.program.file("elsewhere"))
+    try writeFile(home.program.file("target/notice"), Array("not ours".utf8))
+    let checked = try await home.must("check", "--read-data")
+    #expect(checked.contains("1 versions whole, 0 harmed") && !checked.contains("objects of other programs"))
+    #expect(try await home.must("repair").contains("nothing to repair"))
+  }
+
   /// Nothing says whose such a chain is: not that there is no version of the database that somebody asks for.
   @Test func `a database of which no manifest opens is damaged, not absent`() async throws {
     let home = try Home()

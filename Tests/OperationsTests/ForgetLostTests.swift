@@ -35,6 +35,24 @@ import Testing
     #expect(shelf.road.store.content == before)
   }
 
+  /// Whoever asks for such an object by the name that it should have finds nothing there.
+  @Test func `an object with zeros in front of its length is no manifest, and stops nothing`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    let planted = Layout.known(
+      "\(Layout.versions(of: shelf.chain()))000000000005-9999-04096-\(Digest.sha256(of: [1]).hex)")
+    shelf.road.store.content[planted] = [UInt8](repeating: 1, count: 4096)
+    let checked = try await CheckRepository(shelf.world).run(at: shelf.road.target, databases: [], .all)
+    #expect(checked.isSound && checked.findings.isEmpty && checked.unknown == 1)
+    let (forget, plan) = try await rules(shelf.world, shelf)
+    #expect(plan.refusals.isEmpty && plan.chains.count == 1)
+    for chain in plan.chains { try await forget.carryOut(chain, of: plan) }
+    #expect(try await prune(shelf.world, shelf).problems.isEmpty)
+    let list = try await ListVersions(shelf.world).run(at: shelf.road.target)
+    #expect(list.versions.map(\.id) == [versions[3].id.hex] && list.problems.isEmpty)
+    #expect(shelf.road.store.content[planted] != nil)
+  }
+
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
   func `what is lost is given up, and everything goes on`(isSpoilt: Bool, isKnown: Bool) async throws {
     let shelf = try await Shelf()

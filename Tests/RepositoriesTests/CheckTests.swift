@@ -263,10 +263,30 @@ import Testing
     let checked = try await CheckedHome()
     let junk = checked.home.noise(5000, seed: 9)
     checked.home.store.content[Layout.pack(.sha256(of: junk), of: checked.home.chain)] = junk
-    checked.home.store.content[Layout.known("doctor/left-behind")] = [1]
     let report = try await checked.check(.all)
-    #expect(report.isSound && report.unknown == 1)
+    #expect(report.isSound && report.unknown == 0)
     #expect(report.chains.first?.unreferenced == 1 && report.chains.first?.unreferencedBytes == 5000)
+  }
+
+  @Test func `names of others are counted where ours lie, and nowhere else`() async throws {
+    let checked = try await CheckedHome()
+    let chain = checked.home.chain
+    let digest = Digest.sha256(of: [1]).hex
+    let among = [
+      "repo/other", "keys/other", "keyring/other", "config/other", "versions/other", "versions/a/b/other",
+      "\(Layout.versions(of: chain))000000000005-9999-04096-\(digest)", "packs/other", "packs/nobody/\(digest)",
+      "\(Layout.packs(of: chain))other", "tomb/\(digest)", "\(Layout.tombstones(of: chain))04096-\(digest)",
+      "\(Layout.annotations(of: chain))other", "\(Layout.condemned(of: chain))other",
+    ]
+    for name in among + ["other", "doctor/left-behind", "tmp/other", "repository/other"] {
+      checked.home.store.content[Layout.known(name)] = [1]
+    }
+    let listed = Locked<[String]>([])
+    let store = ListedStore(checked.home.store) { prefix in listed.withLock { $0.append(prefix) } }
+    let report = try await checked.check(nil, at: store)
+    #expect(report.isSound && report.unknown == among.count && report.chains.map(\.chain) == [chain])
+    // Whose it is may forbid a look at the rest.
+    #expect(listed.withLock { $0.allSatisfy { $0.hasSuffix("/") && $0 != "tmp/" } })
   }
 
   @Test func `a pack that a prune noted is told, and no damage`() async throws {

@@ -93,12 +93,12 @@ import Testing
     #expect(report.isSound, "\(report.allFindings.map(\.object))")
     let checked = try #require(report.chains.first).versions
     #expect(checked.count == 20 && checked.allSatisfy { $0.facts?.revision == 1 })
-    #expect(count(listed, below: "packs/") == 1)
+    #expect(count(listed, below: Layout.packs(of: home.chain)) == 1)
   }
 }
 
 /// Tells which prefixes are listed.
-private final class ListedStore: ObjectStore {
+final class ListedStore: ObjectStore {
   let traits: StoreTraits
   private let base: MemoryStore
   private let onList: @Sendable (String) -> Void

@@ -67,7 +67,7 @@ package struct CheckReport: Sendable {
   /// Of the objects that open the repository: its file, slots, keyrings, configurations.
   package var findings: [CheckFinding] = []
   package var chains: [CheckedChain] = []
-  /// Objects whose names say nothing to this program.
+  /// Objects below the prefixes of a repository whose names say nothing to this program.
   package var unknown = 0
 
   package var allFindings: [CheckFinding] { findings + chains.flatMap(\.findings) }

@@ -25,15 +25,11 @@ struct ManifestsLook: Sendable {
   private(set) var held: [VersionName: HeldManifest] = [:]
   /// Objects shorter or longer than their names say.
   private(set) var cut: [(name: VersionName, size: Int)] = []
-  private(set) var unknown = 0
 
   /// - Throws: `StoreError`, `.stateFolder`.
   init(_ listed: [ObjectInfo], of chain: ChainID, _ repository: Repository, in spool: CheckSpool) async throws {
     for info in listed {
-      guard let name = VersionName(info.name), name.chain == chain else {
-        unknown += 1
-        continue
-      }
+      guard let name = VersionName(info.name), name.chain == chain else { continue }
       if name.length != info.size { cut.append((name, info.size)) }
     }
     let names = ChainListing(chain: chain, objects: listed).versions

@@ -7,7 +7,6 @@ struct RecordsLook {
   private let repository: Repository
   private let chain: ChainID
   private(set) var findings: [CheckFinding] = []
-  private(set) var unknown = 0
   /// Packs, and manifests, that are about to be deleted.
   private(set) var condemned: Set<Digest> = []
 
@@ -22,10 +21,7 @@ struct RecordsLook {
   private mutating func look(_ kind: ObjectKind, below prefix: String) async throws {
     var names: [RecordName] = []
     for info in try await repository.store.list(prefix: prefix) {
-      guard let name = RecordName(info.name, prefix: prefix) else {
-        unknown += 1
-        continue
-      }
+      guard let name = RecordName(info.name, prefix: prefix) else { continue }
       if name.length == info.size {
         names.append(name)
       } else {

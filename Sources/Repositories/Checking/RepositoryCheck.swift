@@ -59,7 +59,7 @@ package struct RepositoryCheck: Sendable {
     return report
   }
 
-  /// What a listing of everything showed.
+  /// What listings of the chains showed.
   private struct Shown {
     /// Every chain of which the target shows something, or this machine has seen something.
     let chains: [ChainID]
@@ -68,30 +68,32 @@ package struct RepositoryCheck: Sendable {
     let unknown: Int
   }
 
+  /// Only what lies below our own prefixes: the rest of a target is somebody else's, and may be closed to us.
   private func shown() async throws -> Shown {
-    let known = [
-      Layout.repositories, Layout.slots, Layout.keyrings, Layout.configurations, "tmp/", Layout.versions, "packs/",
-      Layout.allTombstones, Layout.allAnnotations, "gone/",
-    ]
-    var ids = Set(state.markedChains())
-    var manifests: [ObjectInfo] = []
+    let store = repository.store
+    var chains = Set(state.markedChains().compactMap { ChainID(hex: $0) })
     var unknown = 0
-    for info in try await repository.store.list(prefix: "") {
-      guard let prefix = known.first(where: { info.name.text.hasPrefix($0) }) else {
+    let manifests = try await store.list(prefix: Layout.versions)
+    for info in manifests {
+      if let name = VersionName(info.name) { chains.insert(name.chain) } else { unknown += 1 }
+    }
+    for info in try await store.list(prefix: Layout.allPacks) {
+      if Layout.packDigest(info.name) != nil, let chain = Layout.chain(info.name) {
+        chains.insert(chain)
+      } else {
         unknown += 1
-        continue
-      }
-      let parts = info.name.text.split(separator: "/", omittingEmptySubsequences: false)
-      if prefix == Layout.versions, parts.count == 3 {
-        ids.insert(String(parts[1]))
-        manifests.append(info)
-      }
-      if prefix == "packs/" {
-        if parts.count == 3, Layout.packDigest(info.name) != nil { ids.insert(String(parts[1])) } else { unknown += 1 }
       }
     }
+    for prefix in [Layout.allTombstones, Layout.allAnnotations, Layout.allCondemned] {
+      for info in try await store.list(prefix: prefix) where !Self.isRecord(info.name, below: prefix) { unknown += 1 }
+    }
     return Shown(
-      chains: ids.sorted().compactMap { ChainID(hex: $0) }, listings: ChainListing.byChain(manifests), unknown: unknown)
+      chains: chains.sorted { $0.hex < $1.hex }, listings: ChainListing.byChain(manifests), unknown: unknown)
+  }
+
+  private static func isRecord(_ name: ObjectName, below prefix: String) -> Bool {
+    guard let chain = Layout.chain(name) else { return false }
+    return RecordName(name, prefix: "\(prefix)\(chain.hex)/") != nil
   }
 
   /// All but those whose newest version is of another database. That may be what this machine has kept of it: its bytes
