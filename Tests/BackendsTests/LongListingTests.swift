@@ -35,7 +35,7 @@ import Testing
       let error = await storeError { _ = try await short.find("packs/", depth: 1) }
       #expect(error?.code == .badAnswer && error?.retry == .never)
       #expect(error?.message.contains("/dav/packs/") == true)
-      #expect(error?.hint?.contains("`sealift prune --two-runs`") == true)
+      #expect(error?.hint?.contains("prune NAME --one-run`") == true)
     }
   }
 
@@ -48,8 +48,8 @@ import Testing
       .status(404)
     } _: { server in
       let requests = try requests(server, longest: 1 << 20)
-      #expect(requests.refused(.tooManyResources, "packs/").hint?.contains("`sealift prune --two-runs`") == true)
-      #expect(requests.refused(XMLRefusal("no"), "packs/").hint?.contains("`sealift prune --two-runs`") == false)
+      #expect(requests.refused(.tooManyResources, "packs/").hint?.contains("prune NAME --one-run`") == true)
+      #expect(requests.refused(XMLRefusal("no"), "packs/").hint?.contains("prune NAME --one-run`") == false)
     }
   }
 

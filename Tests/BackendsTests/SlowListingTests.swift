@@ -51,7 +51,7 @@ import Testing
       let error = await storeError { _ = try await requests.find("packs/", depth: 1) }
       #expect(error?.code == .unavailable && error?.retry == .never)
       #expect(error?.message.contains("/dav/packs/") == true)
-      #expect(error?.hint?.contains("`sealift prune --two-runs`") == true)
+      #expect(error?.hint?.contains("prune NAME --one-run`") == true)
     }
   }
 

@@ -150,8 +150,9 @@ struct WebDAVRequests: Sendable {
 
   /// Nothing can be pushed, read or pruned any more where a collection cannot be listed.
   private static let wayOutOfTooMany =
-    "There are too many objects in one collection. Make its folder on the server the target, as file:///path: "
-    + "`sealift forget` and `sealift prune --two-runs` have no such bound there, and make room (`Docs/Stores.md`)."
+    "There are too many objects in one collection. Stop all pushes of that database, and make room in its folder on "
+    + "the server: `sealift --target file:///path forget NAME --all-hosts --keep-daily 14`, then "
+    + "`sealift --target file:///path prune NAME --one-run` (`Docs/Stores.md`)."
 
   func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
     WebDAVErrors(configuration: configuration, now: now()).error(response, what, for: right)
