@@ -149,6 +149,20 @@ import Testing
     }
   }
 
+  /// As where a configuration was copied to another machine.
+  @Test func `where only other hosts have versions, they are named`() async throws {
+    let (home, versions) = try await home(versions: 2)
+    let text = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+    try home.program.write(
+      text.replacing("web-1", with: "web-2").replacing(#"/app.db"}}"#, with: #"/app.db", "keep": {"last": 1}}}"#),
+      to: "config.json")
+    let nothing = try await home("forget")
+    #expect(nothing.status == 0 && nothing.output.isEmpty)
+    #expect(nothing.error.contains("no versions of this host to forget; web-1 has some: --all-hosts takes them in"))
+    #expect(try await listed(home) == versions.map(\.id))
+    #expect(try await home.must("forget", "--all-hosts").contains("app of web-1: 1 stay, 1 go\n"))
+  }
+
   @Test func `tags, notes and pins are shown`() async throws {
     let (home, versions) = try await home(versions: 2)
     #expect(try await home.must("tag", "app:latest", "--add", "x", "--add", "y").hasSuffix("has tags x, y\n"))

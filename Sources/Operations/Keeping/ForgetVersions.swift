@@ -39,6 +39,8 @@ package struct ForgetVersions: Sendable {
     package internal(set) var chains: [ChainPlan] = []
     /// Chains that are left alone, because something about them is in doubt.
     package internal(set) var refusals: [OperationError] = []
+    /// Other hosts with versions there, where only this one's were asked for.
+    package internal(set) var otherHosts: [String] = []
     let repository: Repository
     let state: StateFolder
   }
@@ -53,6 +55,7 @@ package struct ForgetVersions: Sendable {
       let lookup = try await VersionLookup(at: target, world)
       var plan = Plan(target: target.name, repository: lookup.repository, state: lookup.state)
       let histories = try await lookup.histories()
+      plan.otherHosts = otherHosts(request, histories)
       for chosen in try choose(request, from: histories, at: target.name) {
         do {
           plan.chains.append(try await self.plan(chosen.history, chosen.wish, lookup))
@@ -182,6 +185,12 @@ package struct ForgetVersions: Sendable {
     guard !request.allHosts else { return histories }
     let host = HostName.known(world)
     return histories.filter { $0.host == host }
+  }
+
+  private func otherHosts(_ request: Request, _ histories: [ChainHistory]) -> [String] {
+    if request.allHosts { return [] }
+    if case .versions = request.choice { return [] }
+    return Set(histories.compactMap(\.host)).subtracting([HostName.known(world)]).sorted()
   }
 
   private func named(

@@ -6,6 +6,8 @@ struct ForgetReport {
   private(set) var done: [(target: String, chain: ForgetVersions.ChainPlan, forgot: Int)] = []
   private(set) var failures: [(target: String, error: OperationError)] = []
   private var interruption: OperationError?
+  /// Hosts whose versions were not asked for.
+  private var otherHosts: Set<String> = []
 
   init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
@@ -22,6 +24,7 @@ struct ForgetReport {
     } catch {
       return fail(target.name, error)
     }
+    otherHosts.formUnion(plan.otherHosts)
     for error in plan.refusals { add(error, at: target.name) }
     if !terminal.manner.json {
       for chain in plan.chains {
@@ -55,7 +58,7 @@ struct ForgetReport {
   /// What could not be verified counts more than what failed otherwise.
   /// - Throws: the interruption; the first failure when nothing was done.
   func end(_ terminal: Terminal) throws -> ExitStatus {
-    if failures.isEmpty, done.isEmpty, interruption == nil { terminal.notice("there are no versions to forget") }
+    if failures.isEmpty, done.isEmpty, interruption == nil { terminal.notice(nothing) }
     if terminal.manner.json { terminal.report(Documents.forget(self, notices: terminal.notices)) }
     if let interruption {
       for failure in failures { terminal.tell(failure.error) }
@@ -74,6 +77,13 @@ struct ForgetReport {
     for failure in failures { terminal.tell(failure.error) }
     terminal.tellDocument(OperationError(.partlyDone, first.error.message, hint: first.error.hint))
     return .partlyDone
+  }
+
+  /// A configuration that came from another machine knows that one's databases, and this host has none of them.
+  private var nothing: String {
+    guard !otherHosts.isEmpty else { return "there are no versions to forget" }
+    let others = StatusLines.haveSome(otherHosts.sorted())
+    return "there are no versions of this host to forget; \(others): --all-hosts takes them in"
   }
 
   /// A heading, and a line for every version: `goes` or `stays`, and why.

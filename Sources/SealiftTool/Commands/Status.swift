@@ -76,9 +76,13 @@ enum StatusLines {
   private static func nothing(_ outcome: StatusOfDatabases.Outcome) -> String {
     let others = outcome.otherHosts ?? []
     guard !others.isEmpty else { return "\(outcome.target): no versions" }
-    let named = others.prefix(5).joined(separator: ", ") + (others.count > 5 ? " and \(others.count - 5) more" : "")
-    return
-      "\(outcome.target): no versions of host \(outcome.host); \(named) \(others.count == 1 ? "has" : "have") some: see `sealift list`"
+    return "\(outcome.target): no versions of host \(outcome.host); \(haveSome(others)): see `sealift list`"
+  }
+
+  /// - Parameter hosts: at least one.
+  static func haveSome(_ hosts: [String]) -> String {
+    let named = hosts.prefix(5).joined(separator: ", ") + (hosts.count > 5 ? " and \(hosts.count - 5) more" : "")
+    return "\(named) \(hosts.count == 1 ? "has" : "have") some"
   }
 
   private static func lines(_ database: StatusOfDatabases.Database, at target: String) -> [String] {
