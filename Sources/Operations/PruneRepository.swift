@@ -18,6 +18,8 @@ package struct PruneRepository: Sendable {
     package var dryRun = false
     /// Milliseconds; younger packs stay.
     package var minAge: UInt64 = 86_400_000
+    /// Milliseconds; versions that were forgotten later, by the target's time, stay.
+    package var forgottenFor: UInt64 = 0
     /// `nil`: one where the target is known to list at once, by its nature or by `sealift doctor`.
     package var runs: Runs?
 
@@ -35,6 +37,8 @@ package struct PruneRepository: Sendable {
       package var waiting: Amount
       package var retained: Amount
       package var retainedBecause: String?
+      /// Forgotten versions that stay, because they were not forgotten long enough ago.
+      package var resting = 0
     }
 
     package struct Amount: Sendable, Equatable {
@@ -69,6 +73,7 @@ package struct PruneRepository: Sendable {
       let runs = request.runs ?? (ListingProof.holds(for: target, world) ? .one : .two)
       var policy = PrunePolicy(twoRuns: runs == .two, now: world.now)
       policy.minAge = request.minAge
+      policy.forgottenFor = request.forgottenFor
       policy.dryRun = request.dryRun
       let versions = try await repository.store.list(prefix: Layout.versions)
       let listings = ChainListing.byChain(versions)
@@ -164,7 +169,7 @@ extension PruneRepository.Outcome.Chain {
     self.init(
       database: pruned.database, host: pruned.host, chain: pruned.chain.hex, condemned: .init(pruned.condemned),
       freed: .init(pruned.freed), waiting: .init(pruned.waiting), retained: .init(pruned.retained),
-      retainedBecause: pruned.retainedBecause?.message)
+      retainedBecause: pruned.retainedBecause?.message, resting: pruned.resting)
   }
 }
 

@@ -60,6 +60,22 @@ import Testing
     #expect(try home.content("again.db") == home.content("app.db"))
   }
 
+  @Test func `what was forgotten a moment ago stays where it is to rest`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let first = try await home.push()
+    try home.change()
+    try await home.push()
+    try await home.must("forget", first.id)
+    let resting = try await home("prune", "--min-age", "0s", "--forgotten-for", "30d")
+    #expect(resting.status == 0 && resting.output == "disk: app of web-1: nothing to delete\n")
+    #expect(resting.error.contains("of 'app' that stay for now (--forgotten-for): 1"))
+    try await home.must("unforget", first.id)
+    try await home.must("pull", first.id, "-o", home.program.file("again.db"))
+    try await home.must("forget", first.id)
+    #expect(try await home.must("prune", "--min-age", "0s", "--forgotten-for", "0s").contains(": freed "))
+  }
+
   @Test func `a doubt ends with 13 and deletes nothing`() async throws {
     let home = try Home()
     try await home.must("init")
@@ -80,6 +96,7 @@ import Testing
     #expect(try await home("prune", "nobody").status == 14)
     #expect(try await home("prune", "--one-run", "--two-runs").status == 2)
     #expect(try await home("prune", "--min-age", "7").status == 2)
+    #expect(try await home("prune", "--forgotten-for", "7").status == 2)
     let help = try await home("help", "prune")
     #expect(help.output.contains("\n  sealift prune"))
     #expect(help.output.split(separator: "\n").allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE") })
@@ -94,7 +111,7 @@ import Testing
       target: "t",
       outcome: .init(runs: .one, chains: [chain], problems: [OperationError(.failed, "m")]))
     let keys = Documents.prune([pruning], dryRun: true, failures: [], notices: []).keys
-    #expect(keys.isSuperset(of: ["retainedBecause", "waiting", "runs", "problems"]))
+    #expect(keys.isSuperset(of: ["retainedBecause", "resting", "waiting", "runs", "problems"]))
     for key in keys { #expect(documentation.contains("`\(key)`"), "Docs/Json.md does not describe `\(key)`") }
   }
 

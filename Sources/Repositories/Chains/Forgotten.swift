@@ -44,6 +44,12 @@ package struct Forgotten: Sendable {
     for (sequence, id) in places where !covers(sequence, id) { standing[sequence] = id }
   }
 
+  /// What was forgotten by some of the tombstones alone.
+  func by(_ isMeant: (Digest) -> Bool) -> Forgotten {
+    guard let chain else { return .nothing }
+    return Forgotten(of: chain, tombstones.filter { isMeant($0.name) }, takenBack: takenBack)
+  }
+
   /// Places whose emptiness a tombstone explains.
   var explained: [ClosedRange<UInt64>] {
     var places = standing.keys.sorted()[...]

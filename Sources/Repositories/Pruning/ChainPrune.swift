@@ -20,7 +20,7 @@ struct ChainPrune {
     self.policy = policy
     self.state = state
     tables = PackTables(repository, state: state)
-    look = ChainLook(repository, chain, state, tables)
+    look = ChainLook(repository, chain, state, tables, policy)
   }
 
   /// - Returns: `nil` when the chain has no version: what lies there may belong to a push that is about to make the first.

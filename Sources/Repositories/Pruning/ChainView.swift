@@ -62,12 +62,16 @@ struct ChainLook: Sendable {
   private let chain: ChainID
   private let state: StateFolder
   private let tables: PackTables
+  private let policy: PrunePolicy
 
-  init(_ repository: Repository, _ chain: ChainID, _ state: StateFolder, _ tables: PackTables) {
+  init(
+    _ repository: Repository, _ chain: ChainID, _ state: StateFolder, _ tables: PackTables, _ policy: PrunePolicy
+  ) {
     self.repository = repository
     self.chain = chain
     self.state = state
     self.tables = tables
+    self.policy = policy
   }
 
   /// - Throws: `RepositoryError` `.damaged`, `.hole`, `.forked`, `.rolledBack`, `.incomplete`; `SealError`; `StoreError`.
@@ -122,12 +126,14 @@ struct ChainLook: Sendable {
     try demandKnown(Set(words.manifests.keys).union(missing.map(\.digest)), in: listing, named, words)
     try words.demandAll(among: RecordListing(objects: notes))
     words.forget(manifests: named)
+    // What was not forgotten for long enough counts as any other version, whoever condemned what of it.
+    let rested = policy.rested(forgotten, by: tombstones, below: Layout.tombstones(of: chain))
     let live = try await LiveSet(
-      manifests, forgotten, annotations, condemned: named, packs: packs, tables: tables,
+      manifests, rested, of: forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
     return ChainView(
-      chain: chain, manifests: manifests, ruined: ruined, forgotten: forgotten, annotations: annotations,
-      condemned: condemned, packs: packs,
+      chain: chain, manifests: manifests, ruined: ruined.filter { rested.isGivenUp($0.sequence) },
+      forgotten: forgotten, annotations: annotations, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
       storeTime: ((versions + tombstones + notes).compactMap(\.stored) + condemned.compactMap(\.stored)).max())
   }

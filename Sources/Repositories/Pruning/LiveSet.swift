@@ -11,14 +11,18 @@ struct LiveSet: Sendable {
   /// Some revision of the newest version is whole, and no prune condemned anything of it. Where none is, its push may be
   /// about to store it anew.
   private(set) var newestIsSafe = true
+  /// Manifests of versions that were forgotten, and not for long enough: they stay, and nobody misses what they lack.
+  let resting: Set<Digest>
 
   /// - Parameters:
+  ///   - forgotten: what was forgotten long enough to go.
+  ///   - said: all that was forgotten.
   ///   - annotations: all there are: what is pinned stays whatever a tombstone says, for the two may have crossed.
   ///   - tables: reads what manifests need.
   /// - Throws: `.incomplete` for a version that no manifest holds whole; what `tables` throws.
   init(
-    _ all: [VersionFacts], _ forgotten: Forgotten, _ annotations: Annotations, condemned: Set<Digest>,
-    packs listed: [Digest: ObjectInfo], tables: PackTables, atOnce: Int
+    _ all: [VersionFacts], _ forgotten: Forgotten, of said: Forgotten, _ annotations: Annotations,
+    condemned: Set<Digest>, packs listed: [Digest: ObjectInfo], tables: PackTables, atOnce: Int
   ) async throws {
     let newest = all.last { $0.isComplete }?.sequence ?? 0
     // The newest one stays whatever a tombstone says: with nothing after it, it is the backup.
@@ -27,10 +31,15 @@ struct LiveSet: Sendable {
         $0.isComplete && (annotations.isPinned($0.id) || ($0.sequence == newest || !forgotten.contains($0)))
       },
       by: { Place(sequence: $0.sequence, id: $0.id) })
+    let resting = Set(
+      standing.values.joined().filter {
+        said.contains($0) && $0.sequence != newest && !annotations.isPinned($0.id)
+      }.map(\.digest))
+    self.resting = resting
     let partials = all.filter { !$0.isComplete && $0.sequence > newest }.map { [$0] }
     let verdicts = PackVerdicts(tables, listed: listed, condemned: condemned)
     let kept = try await bounded(Array(standing.values) + partials, atOnce: atOnce) { revisions in
-      try await Self.kept(of: revisions, tables, verdicts)
+      try await Self.kept(of: revisions, tables, verdicts, resting)
     }
     for version in kept {
       manifests.formUnion(version.manifests)
@@ -56,7 +65,7 @@ struct LiveSet: Sendable {
   /// Of one version's revisions: the highest that is whole and that nobody condemned, and those above it, which may be
   /// on their way to be whole. A lower one may go when that one is safe, never earlier.
   private static func kept(
-    of revisions: [VersionFacts], _ tables: PackTables, _ verdicts: PackVerdicts
+    of revisions: [VersionFacts], _ tables: PackTables, _ verdicts: PackVerdicts, _ resting: Set<Digest>
   ) async throws -> Kept {
     var kept = Kept(sequence: revisions[0].sequence)
     var isWhole = false
@@ -70,7 +79,9 @@ struct LiveSet: Sendable {
       isWhole = true
       if !verdicts.condemned.contains(facts.digest), verdicts.areSpared(needs) { safe = facts.revision }
     }
-    guard isWhole || !revisions.contains(where: \.isComplete) else { throw incomplete(revisions[0]) }
+    guard isWhole || !revisions.contains(where: { $0.isComplete && !resting.contains($0.digest) }) else {
+      throw incomplete(revisions[0])
+    }
     kept.isSafe = safe != nil
     return kept
   }

@@ -28,6 +28,8 @@ package struct PrunedChain: Sendable {
   package let chain: ChainID
   package let host: String
   package let database: String
+  /// Versions that were forgotten, and stay because that was not long enough ago.
+  package let resting: Int
   /// Named by records of this run: nothing refers to them from now on.
   package var condemned = Tally()
   /// Not at the target any more.
@@ -43,6 +45,7 @@ package struct PrunedChain: Sendable {
 
   init(_ view: ChainView) {
     chain = view.chain
+    resting = Set(view.manifests.filter { view.live.resting.contains($0.digest) }.map(\.id)).count
     let newest = view.manifests.last { $0.isComplete }?.version
     host = newest?.host ?? ""
     database = newest?.database ?? ""

@@ -14,6 +14,7 @@ struct PruneCommand: SealiftCommand {
 
         sealift prune --dry-run
         sealift prune app --min-age 2d
+        sealift prune --forgotten-for 30d
       """)
 
   @Argument(help: ArgumentHelp("Only what belongs to these databases.", valueName: "name"))
@@ -24,6 +25,9 @@ struct PruneCommand: SealiftCommand {
 
   @Option(help: ArgumentHelp("Leave packs alone that are younger, such as 12h.", valueName: "time"))
   var minAge = "24h"
+
+  @Option(help: ArgumentHelp("Delete only versions that were forgotten so long ago, such as 30d.", valueName: "time"))
+  var forgottenFor: String?
 
   @Flag(help: "Condemn and delete in one run, whatever is known of the target.")
   var oneRun = false
@@ -36,6 +40,9 @@ struct PruneCommand: SealiftCommand {
   func validate() throws {
     if oneRun && twoRuns { throw ValidationError("--one-run and --two-runs exclude each other") }
     if TimeSpan.parse(minAge) == nil { throw ValidationError("--min-age needs a time with its unit, such as 24h") }
+    if let forgottenFor, TimeSpan.parse(forgottenFor) == nil {
+      throw ValidationError("--forgotten-for needs a time with its unit, such as 30d")
+    }
   }
 
   func perform(in session: Session) async throws -> ExitStatus {
@@ -66,6 +73,7 @@ struct PruneCommand: SealiftCommand {
     request.databases = databases
     request.dryRun = dryRun
     request.minAge = UInt64(max(0, TimeSpan.parse(minAge) ?? 0))
+    request.forgottenFor = UInt64(max(0, forgottenFor.flatMap(TimeSpan.parse) ?? 0))
     request.runs = oneRun ? .one : twoRuns ? .two : nil
     return request
   }
@@ -88,6 +96,11 @@ struct PruneCommand: SealiftCommand {
       let parts = Self.parts(chain, dryRun: dryRun)
       let what = parts.isEmpty ? "nothing to delete" : parts.joined(separator: "; ")
       terminal.report("\(name): \(printable(chain.database)) of \(printable(chain.host)): \(what)")
+      if chain.resting > 0 {
+        terminal.notice(
+          "\(pruning.target): forgotten versions of '\(chain.database)' that stay for now (--forgotten-for): \(chain.resting)"
+        )
+      }
       if let reason = chain.retainedBecause { terminal.notice("\(pruning.target): \(reason)") }
     }
     let leftovers = pruning.outcome.leftovers

@@ -46,11 +46,12 @@ final class PruneHome: Sendable {
 
   @discardableResult
   func prune(
-    at store: (any ObjectStore)? = nil, twoRuns: Bool = false, minAge: UInt64 = 0, dryRun: Bool = false,
-    now: UInt64 = now, state: StateFolder? = nil
+    at store: (any ObjectStore)? = nil, twoRuns: Bool = false, minAge: UInt64 = 0, forgottenFor: UInt64 = 0,
+    dryRun: Bool = false, now: UInt64 = now, state: StateFolder? = nil
   ) async throws -> PrunedChain {
     var policy = PrunePolicy(twoRuns: twoRuns, now: { now })
     policy.minAge = minAge
+    policy.forgottenFor = forgottenFor
     policy.dryRun = dryRun
     let pruned = try await repository(at: store).prune(home.chain, policy, state: state ?? home.state)
     return try #require(pruned)

@@ -122,6 +122,50 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// Who has taken over a machine forgets everything, and condemns it, too.
+  @Test func `what was forgotten rests for as long as was asked for, by the store's time`() async throws {
+    let home = try await PruneHome(versions: 3)
+    let known = home.safe.withLock { $0 }
+    try await home.forget(1...2)
+    let forgotten = Int(PruneHome.now / 1000)
+    func store(stored: Int?) -> StagedStore {
+      StagedStore(home.home.store) {
+        $0.listed = { prefix, listed async throws(StoreError) in
+          guard prefix.hasPrefix("tomb/") else { return listed }
+          return listed.map { ObjectInfo(name: $0.name, size: $0.size, stored: stored) }
+        }
+      }
+    }
+    let month: UInt64 = 30 * PrunePolicy.day
+    try await home.home.condemn(home.home.packs() + known.filter { $0.key < 3 }.map(\.value.name.digest))
+    for stored in [forgotten, forgotten + 1, Int.min, nil] {
+      let pruned = try await home.prune(at: store(stored: stored), forgottenFor: month)
+      #expect(pruned.freed.objects == 0 && pruned.resting == 2, "\(String(describing: stored))")
+    }
+    let timed = store(stored: forgotten)
+    let early = try await home.prune(at: timed, forgottenFor: month, now: PruneHome.now + month - 1000)
+    #expect(early.freed.objects == 0 && home.count(below: "versions/") == 3 && home.count(below: "packs/") == 3)
+    let pruned = try await home.prune(at: timed, forgottenFor: month, now: PruneHome.now + month)
+    #expect(pruned.freed.objects == 4 && pruned.resting == 0)
+    try await home.expectAllSafe()
+  }
+
+  /// Of a push that was cut, and forgotten as the hint of a prune says.
+  @Test func `a version that is not whole stops nothing while it rests`() async throws {
+    let home = try await PruneHome(versions: 2)
+    let first = try #require(home.safe.withLock { $0[1] })
+    let packs = try await PackTable(
+      of: home.home.repository.readManifest(first.name), repository: home.home.repository, state: nil
+    ).all
+    let pack = Layout.pack(try #require(packs.first).name, of: home.home.chain)
+    home.home.store.content[pack] = nil
+    try await home.expectRefusal([.incomplete])
+    try await home.forget(1...1)
+    let pruned = try await home.prune(forgottenFor: PrunePolicy.day)
+    #expect(pruned.freed.objects == 0 && pruned.resting == 1)
+    try await home.expectAllSafe()
+  }
+
   /// A folder says of its files what somebody has set.
   @Test func `a pack from before all times is old`() async throws {
     let home = try await PruneHome(versions: 2)
