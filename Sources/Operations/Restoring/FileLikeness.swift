@@ -81,3 +81,19 @@ struct FileLikeness {
     return count < 0 ? nil : Array(buffer[..<count])
   }
 }
+
+extension FileLikeness {
+  /// What root makes in another user's folder only root may read, and that user's application finds it there.
+  /// - Parameter path: of a file that was just made.
+  /// - Returns: how to hand it over; `nil` where nobody is kept out.
+  static func handingOver(_ path: String) -> String? {
+    var file = stat()
+    var folder = stat()
+    guard lstat(path, &file) == 0, stat(RestoredFile.folder(of: path), &folder) == 0 else { return nil }
+    guard geteuid() == 0, file.st_uid == 0, folder.st_uid != 0 else { return nil }
+    let (user, group) = (folder.st_uid, folder.st_gid)
+    // Whose folder it is may put a link there: it is not to be followed.
+    return "\(path) belongs to root, and only root may read it; its folder is of user \(user): "
+      + "`chown -h \(user):\(group) \(shellQuoted(path))`"
+  }
+}

@@ -96,7 +96,12 @@ package struct Pull: Sendable {
     }
     if let caution = spooled.reader.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
     tellLeftOut(found)
+    tellHandingOver(path)
     return outcome(found, spooled, path, published)
+  }
+
+  func tellHandingOver(_ path: String) {
+    if let remark = FileLikeness.handingOver(path) { world.reporter.notice(remark) }
   }
 
   /// What the version has besides its database, into `<path>.companions` and, of a Core Data store, its support folder.

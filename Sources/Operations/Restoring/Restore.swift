@@ -148,6 +148,7 @@ package struct Restore: Sendable {
     }
     var outcome = Outcome(pulled: pull.outcome(found, spooled, path), mode: .new)
     beside.tell(&outcome)
+    pull.tellHandingOver(path)
     return outcome
   }
 

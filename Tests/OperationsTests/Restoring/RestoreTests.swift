@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Operations
 import Storage
 import TestKit
@@ -17,6 +18,26 @@ import Testing
   private func refusal(_ road: Road, to path: String) async -> OperationError? {
     await #expect(throws: OperationError.self) {
       try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(path))
+    }
+  }
+
+  /// An application that runs as another user finds its database there, and may not open it.
+  @Test(.enabled(if: geteuid() == 0)) func `root is told how to hand a new file over`() async throws {
+    let (road, _) = try await pushed()
+    for path in [road.scratch.file("mine/app.db"), road.scratch.file("theirs/app.db")] {
+      let folder = String(path.dropLast("/app.db".count))
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      let isTheirs = folder.hasSuffix("/theirs")
+      if isTheirs { try #require(chown(folder, 1000, 1001) == 0) }
+      let restore = Restore(Pull(road.world))
+      _ = try await restore.run(.latest(database: "app"), from: road.target, Restore.Request(place: .file(path)))
+      _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file("\(path)-2"))
+      let told = road.notices.said.withLock { $0.filter { $0.contains("belongs to root") } }
+      #expect(told.count == (isTheirs ? 2 : 0))
+      if isTheirs {
+        #expect(told.first?.contains("of user 1000: `chown -h 1000:1001 '\(path)'`") == true)
+        #expect(told.last?.contains("'\(path)-2'") == true)
+      }
     }
   }
 
