@@ -185,6 +185,24 @@ import Testing
     #expect(outcome.failures[0].error.kind == .noRepository)
   }
 
+  /// Else it would be told that versions were taken away there, and how to accept that.
+  @Test func `a mirror of the files of a target is no second one`() async throws {
+    let road = try await Road()
+    let source = try road.database(rows: 50)
+    let database = DatabaseSource(name: "app", path: source)
+    _ = try await road.push(database)
+    let mirror = MemoryStore(location: "memory:mirror")
+    mirror.content = road.store.content
+    let target = TargetAccess(name: "mirror", store: mirror, unlock: road.target.unlock)
+    try await road.change(source)
+    let before = mirror.content
+    let outcome = try await Push(road.world).run(Push.Request(database: database, targets: [road.target, target]))
+    #expect(outcome.pushed.map(\.version.sequence) == [2] && outcome.failures.map(\.target) == ["mirror"])
+    #expect(outcome.failures.first?.error.code == "sameRepository" && outcome.failures.first?.error.kind == .usage)
+    #expect(outcome.failures.first?.error.message.contains("the same repository as memory, ") == true)
+    #expect(mirror.content == before)
+  }
+
   @Test func `a dry run stores nothing and says how much it would`() async throws {
     let road = try await Road()
     let source = try road.database(rows: 500)

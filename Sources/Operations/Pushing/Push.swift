@@ -168,9 +168,12 @@ package struct Push: Sendable {
         )
       }
       var first: PushSession.Result?
+      var opened: [RepositoryID: String] = [:]
       for target in targets where outcome.interruption == nil {
         do {
-          let (pushed, result) = try await seal(copy, capture, for: target, deltas, request, host, &outcome)
+          let repository = try await target.open(world)
+          if let other = opened.updateValue(target.name, forKey: repository.id) { throw same(repository, other) }
+          let (pushed, result) = try await seal(copy, capture, for: target, repository, deltas, request, host, &outcome)
           outcome.pushed.append(pushed)
           first = first ?? result
           deltas.recordsCompanions = false
@@ -217,13 +220,21 @@ package struct Push: Sendable {
     if outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
   }
 
+  /// Files that were copied to another place are no second repository: what this machine has seen at the one it would
+  /// miss at the other.
+  private func same(_ repository: Repository, _ other: String) -> OperationError {
+    OperationError(
+      .usage, code: "sameRepository", "it holds the same repository as \(other), \(repository.id.hex)",
+      hint:
+        "Push to one of them only. A second target is made by `sealift init` and `sealift copy`, not of copied files.")
+  }
+
   private func seal(
-    _ copy: PushCopy, _ capture: CompanionCapture, for target: TargetAccess, _ deltas: DeltaPlan, _ request: Request,
-    _ host: String, _ outcome: inout Outcome
+    _ copy: PushCopy, _ capture: CompanionCapture, for target: TargetAccess, _ repository: Repository,
+    _ deltas: DeltaPlan, _ request: Request, _ host: String, _ outcome: inout Outcome
   ) async throws -> (Pushed, PushSession.Result) {
     let snapshot = copy.begun
     let database = request.database
-    let repository = try await target.open(world)
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
     let state = try StateFolder(world.stateFolder, repository: repository.id)
     var policy = PushSession.Policy(now: world.now)
