@@ -16,7 +16,7 @@ struct PullCommand: SealiftCommand {
 
         sealift pull latest -o restored.db
         sealift pull app@2026-11-20T12:00:00Z -o /tmp/
-        sealift pull app:latest -o - | sqlite3 -readonly /dev/stdin .schema
+        sealift pull app:latest -o - | sha256sum
         sealift pull app:latest -o restored.db --no-companions
         sealift --target s3://bucket/backup pull --all /srv/restored
       """)
