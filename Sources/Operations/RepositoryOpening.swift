@@ -54,6 +54,12 @@ extension StoreError {
 }
 
 extension UnlockSecret {
+  /// What a person typed where a passphrase was asked for: with a recovery key's check in it, it is one.
+  package static func typed(_ bytes: [UInt8]) -> UnlockSecret {
+    let text = String(decoding: bytes, as: UTF8.self)
+    return (try? RecoveryKey.parse(text)) == nil ? .passphrase(bytes) : .recoveryKey(text)
+  }
+
   /// - Throws: `.usage` for a key file that cannot be one, `.wrongKey` for a recovery key that was mistyped.
   func slotSecret() throws -> SlotSecret {
     switch self {

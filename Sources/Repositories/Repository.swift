@@ -106,7 +106,7 @@ package struct Repository: Sendable {
       throw RepositoryError(
         .wrongKey, "no key slot of the repository at \(store.traits.location) opens with this key",
         hint:
-          "Check the passphrase or key file; every slot that exists is shown by `sealift key list` with a key that works."
+          "Check the passphrase or key file; a printed recovery key goes into a file for --recovery-key-file. `sealift key list`, with a key that works, shows every slot that exists."
       )
     }
     guard opened.count > 1 else { return first }

@@ -55,6 +55,21 @@ import Testing
     }
   }
 
+  /// All that is left of a lost machine may be a printed key.
+  @Test func `a recovery key may be typed where a passphrase is asked for`() async throws {
+    let program = try Program()
+    let target = "file://\(program.file("target"))"
+    try program.write("a key of at least thirty-two bytes, known to nobody\n", to: "key")
+    let made = try await program("--target", target, "--key-file", "key", "init")
+    let printed = try await program("--target", target, "--key-file", "key", "-q", "key", "recovery")
+    #expect(made.status == 0 && printed.status == 0, "\(made.error)\(printed.error)")
+    let key = printed.output.filter { !$0.isNewline }.lowercased()
+    let listed = try await play(program, "\(key)\\n", "--target", target, "key", "list")
+    #expect(listed.contains("asked 1 status 0"), "\(listed)")
+    let line = listed.split(whereSeparator: \.isNewline).first { $0.contains("in use now") }
+    #expect(line?.contains("recovery key") == true && !listed.contains(key))
+  }
+
   @Test func `a mistyped, an empty and an interrupted passphrase change nothing`() async throws {
     let program = try Program()
     let target = "file://\(program.file("target"))"

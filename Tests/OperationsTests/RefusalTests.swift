@@ -93,6 +93,9 @@ import Testing
     #expect(first?.kind == .usage)
     let second = await #expect(throws: OperationError.self) { try await lists.run(at: mistyped) }
     #expect(second?.kind == .wrongKey)
+    let other = TargetAccess(name: "memory", store: road.store, unlock: { .keyFile([UInt8](repeating: 4, count: 64)) })
+    let wrong = await #expect(throws: OperationError.self) { try await lists.run(at: other) }
+    #expect(wrong?.kind == .wrongKey && wrong?.hint?.contains("--recovery-key-file") == true)
     let third = await #expect(throws: OperationError.self) {
       try await Initialize(road.world).run(at: empty, ifMissing: false)
     }

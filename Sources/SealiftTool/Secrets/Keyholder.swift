@@ -25,8 +25,9 @@ actor Keyholder {
 
   private func prompted(for target: TargetSettings) throws -> UnlockSecret {
     if let held = typed[target.name] { return held }
-    let question = isNew ? "new passphrase for \(target.name)" : "passphrase for \(target.name)"
-    let secret = UnlockSecret.passphrase(try Prompt.passphrase(question, twice: isNew))
+    let question = isNew ? "new passphrase for \(target.name)" : "passphrase or recovery key for \(target.name)"
+    let answer = try Prompt.passphrase(question, twice: isNew)
+    let secret = isNew ? UnlockSecret.passphrase(answer) : .typed(answer)
     typed[target.name] = secret
     return secret
   }
