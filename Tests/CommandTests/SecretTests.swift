@@ -114,6 +114,7 @@ import Testing
       let error = try ending.errorDocument()
       #expect(error.code == "secretExposed")
       #expect(error.hint?.contains("chmod 600 open") == true)
+      #expect(error.hint?.contains(#""passphraseCommand": "cat open""#) == true)
     }
   }
 

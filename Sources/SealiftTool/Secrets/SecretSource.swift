@@ -72,7 +72,8 @@ enum SecretFile {
     } catch  where error.reason == exposed {
       throw OperationError(
         .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
-        hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too.")
+        hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too. "
+          + "A passphrase that is mounted into a container so: \"passphraseCommand\": \"cat \(path)\".")
     } catch {
       throw OperationError(
         .usage, code: "secretUnreadable", "cannot read the secret in \(path): \(error.reason)",
