@@ -36,30 +36,27 @@ package enum KeptCopy {
 
   private static func synchronize(_ path: String) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure("cannot open \(path)") }
+    guard descriptor >= 0 else { throw OperationError.fileSystem("cannot open \(path)", errno) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure("cannot make \(path) durable") }
+    guard fsync(descriptor) == 0 else { throw OperationError.fileSystem("cannot make \(path) durable", errno) }
   }
 
   private static func copy(_ path: String, into file: RestoredFile) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw failure("cannot open \(path)") }
+    guard descriptor >= 0 else { throw OperationError.fileSystem("cannot open \(path)", errno) }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw failure("cannot read \(path)") }
+    guard fstat(descriptor, &status) == 0 else { throw OperationError.fileSystem("cannot read \(path)", errno) }
     try file.setLength(Int(status.st_size))
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     var done = 0
     while done < Int(status.st_size) {
       let got = read(descriptor, &buffer, buffer.count)
       if got < 0, errno == EINTR { continue }
-      guard got > 0 else { throw failure("cannot read \(path)") }
+      // It has become shorter, which the system does not call an error.
+      guard got > 0 else { throw OperationError.fileSystem("cannot read \(path)", got == 0 ? EIO : errno) }
       try file.write(buffer[..<got], at: done)
       done += got
     }
-  }
-
-  private static func failure(_ message: String) -> OperationError {
-    OperationError(.failed, code: "fileSystem", "\(message): \(String(cString: strerror(errno)))")
   }
 }

@@ -9,6 +9,7 @@ package enum FailingCalls {
     case look
     case statx
     case flock
+    case link
     /// To open a folder for reading, as whoever makes the names in it durable does.
     case openFolder
 
@@ -19,6 +20,7 @@ package enum FailingCalls {
         case .look: 262
         case .statx: 332
         case .flock: 73
+        case .link: 86
         case .openFolder: 257
         }
       #elseif arch(arm64)
@@ -27,6 +29,8 @@ package enum FailingCalls {
         case .look: 79
         case .statx: 291
         case .flock: 32
+        // `linkat`, there is no other.
+        case .link: 37
         case .openFolder: 56
         }
       #endif

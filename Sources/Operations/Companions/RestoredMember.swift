@@ -33,12 +33,3 @@ final class RestoredMember: MemberDestination {
     .fileSystem("\(what) '\(path)'", number)
   }
 }
-
-extension OperationError {
-  static func fileSystem(_ message: String, _ number: Int32) -> OperationError {
-    OperationError(
-      .failed, code: number == ENOSPC || number == EDQUOT ? "noSpace" : "fileSystem",
-      "\(message): \(String(cString: strerror(number)))",
-      hint: number == ENOSPC || number == EDQUOT ? "Free some space, or choose another disk." : nil)
-  }
-}

@@ -34,9 +34,8 @@ struct FolderLock {
   private init(_ folder: String) throws {
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw OperationError(
-        .failed, code: "fileSystem", "cannot open \(folder): \(String(cString: strerror(errno)))",
-        hint: "Run as a user who may read and write that folder.")
+      throw OperationError.fileSystem(
+        "cannot open \(folder)", errno, hint: "Run as a user who may read and write that folder.")
     }
   }
 

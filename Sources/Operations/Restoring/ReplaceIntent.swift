@@ -111,7 +111,7 @@ struct ReplaceIntent {
 
   func remove() throws {
     guard unlink(path) == 0 || errno == ENOENT else {
-      throw OperationError(.failed, code: "fileSystem", "cannot remove \(path): \(String(cString: strerror(errno)))")
+      throw OperationError.fileSystem("cannot remove \(path)", errno)
     }
   }
 

@@ -245,16 +245,13 @@ final class RestoredFile: MemberDestination {
   func discard() { if !isKept.withLock({ $0 }) { unlink(temporaryPath) } }
 
   static func failure(_ message: String, _ number: Int32) -> OperationError {
-    OperationError(
-      .failed, code: number == ENOSPC || number == EDQUOT ? "noSpace" : "fileSystem",
-      "\(message): \(String(cString: strerror(number)))", hint: hint(number))
+    .fileSystem(message, number, hint: hint(number))
   }
 
   private static func hint(_ number: Int32) -> String? {
     switch number {
     case ENOENT: "Make the folder first, or check the path."
     case EACCES, EPERM, EROFS: "Choose a folder that this user may read and write."
-    case ENOSPC, EDQUOT: "Free some space, or choose another disk."
     default: nil
     }
   }

@@ -92,7 +92,7 @@ struct SetAside {
       for move in planned {
         if linked.contains(move) {
           guard FileIdentity(at: move.from) == FileIdentity(at: move.to) else { throw Self.disturbed(move.from) }
-          guard unlink(move.from) == 0 else { throw failure("cannot move \(move.from)", errno) }
+          guard unlink(move.from) == 0 else { throw Self.failure("cannot move \(move.from)", errno) }
         } else {
           try Self.rename(move)
         }
@@ -123,7 +123,7 @@ struct SetAside {
   mutating func takeAlong(_ now: String) throws {
     for move in plan where move.from != database {
       if FileIdentity(at: move.from) == FileIdentity(at: move.to) {
-        guard unlink(move.from) == 0 else { throw failure("cannot move \(move.from)", errno) }
+        guard unlink(move.from) == 0 else { throw Self.failure("cannot move \(move.from)", errno) }
       } else if Self.goesAlong.contains(where: { move.from == database + $0 }), FileIdentity(at: move.to) != nil {
         // The old one is away already: this is what that restore had put in its place.
         try Self.rename(Move(from: move.from, to: "\(move.from).undone-\(now)"))
@@ -169,22 +169,19 @@ struct SetAside {
     }
     switch errno {
     case EPERM, EACCES, EOPNOTSUPP, ENOSYS, EMLINK, EINVAL: return false
-    case let number: throw failure("cannot name \(move.to)", number)
+    case let number: throw Self.failure("cannot name \(move.to)", number)
     }
   }
 
   private static func rename(_ move: Move) throws {
     guard FileIdentity(at: move.to) == nil else { throw disturbed(move.to) }
     guard Glibc.rename(move.from, move.to) == 0 else {
-      throw OperationError(
-        .failed, code: "fileSystem", "cannot move \(move.from) to \(move.to): \(String(cString: strerror(errno)))")
+      throw failure("cannot move \(move.from) to \(move.to)", errno)
     }
   }
 
-  private func failure(_ message: String, _ number: Int32) -> OperationError {
-    OperationError(
-      .failed, code: "fileSystem", "\(message): \(String(cString: strerror(number)))",
-      hint: "Run as a user who may change the folder of the database.")
+  private static func failure(_ message: String, _ number: Int32) -> OperationError {
+    .fileSystem(message, number, hint: "Run as a user who may change the folder of the database.")
   }
 
   static func disturbed(_ path: String) -> OperationError {

@@ -382,6 +382,20 @@ import Testing
     #expect(try home.dump(home.path) == home.now)
   }
 
+  /// Nobody is to go after rights that are there.
+  @Test func `a disk that is full when the old database gets its other name is told as that`() async throws {
+    await #expect(processExitsWith: .success) {
+      let scratch = try Scratch()
+      let path = scratch.file("app.db")
+      try writeFile(path, [1])
+      guard FailingCalls.fail(.link, with: ENOSPC) else { fatalError("this kernel takes no filters") }
+      var aside = SetAside(path, time: "20200101T000000Z")
+      let error = #expect(throws: OperationError.self) { try aside.move() }
+      #expect(error?.code == "noSpace" && error?.hint?.contains("Free some space") == true)
+      #expect(try fileBytes(path) == [1])
+    }
+  }
+
   @Test(arguments: ["it's my app.db $HOME", "it'\u{301}s.db"])
   func `names with quotes and spaces survive the shell`(name: String) async throws {
     let home = try await RestoreRoad(wal: true, name: name)
