@@ -8,17 +8,18 @@ extension Repository {
     /// A passphrase.
     public static func passphrase(_ text: String) -> Key { Key { .passphrase(Array(text.utf8)) } }
 
-    /// A passphrase in a file that only its owner may read (mode 600); a newline at its end is not part of it.
+    /// A passphrase in a file that only its owner may read (mode 600); a newline at its end is not part of it. A
+    /// credential of systemd's, below the folder in `CREDENTIALS_DIRECTORY`, may have the mode that it is given (440).
     public static func passphraseFile(_ path: String) -> Key {
       Key {
-        let bytes = try PrivateFile.read(path)
+        let bytes = try SecretFile.read(path)
         return .passphrase(bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes)
       }
     }
 
     /// A key file: its whole content, at least 32 random bytes, is the key. Only its owner may be allowed to read it
-    /// (mode 600).
-    public static func keyFile(_ path: String) -> Key { Key { .keyFile(try PrivateFile.read(path)) } }
+    /// (mode 600), or it is a credential, as in ``passphraseFile(_:)``.
+    public static func keyFile(_ path: String) -> Key { Key { .keyFile(try SecretFile.read(path)) } }
 
     /// The content of a key file: at least 32 random bytes.
     public static func keyFile(content: [UInt8]) -> Key { Key { .keyFile(content) } }

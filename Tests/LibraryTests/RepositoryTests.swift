@@ -295,6 +295,28 @@ import Testing
     #expect(closed?.cause is VaultIsClosed)
   }
 
+  /// systemd's own copies have mode 0440 and an access list, in a folder for one service.
+  @Test func `a passphrase may be a credential of the service`() async throws {
+    await #expect(processExitsWith: .success) {
+      let bench = try Bench()
+      let file = bench.scratch.file("credentials/passphrase")
+      try #require(mkdir(bench.scratch.file("credentials"), 0o700) == 0)
+      try writeFile(file, Array("correct horse\n".utf8))
+      chmod(file, 0o440)
+      let exposed = await #expect(throws: SealiftError.self) {
+        try await Repository.create(at: bench.target, key: .passphraseFile(file), state: bench.state)
+      }
+      #expect(exposed?.code == "secretExposed")
+      setenv("CREDENTIALS_DIRECTORY", bench.scratch.file("credentials"), 1)
+      _ = try await Repository.create(at: bench.target, key: .passphraseFile(file), state: bench.state)
+      chmod(file, 0o444)
+      let open = await #expect(throws: SealiftError.self) {
+        try await Repository.open(at: bench.target, key: .passphraseFile(file), state: bench.state)
+      }
+      #expect(open?.code == "secretExposed")
+    }
+  }
+
   @Test func `another machine that pushes under the same name is told`() async throws {
     try bench.makeDatabase()
     var options = Repository.Options()

@@ -57,36 +57,7 @@ enum SecretSource: Sendable, Hashable {
   }
 }
 
-/// Files that hold secrets: only their owner may read them.
-enum SecretFile {
-  private static let limit = 64 << 10
-
-  static func read(_ path: String) throws -> [UInt8] {
-    let bytes: [UInt8]
-    do {
-      bytes = try FileContent.read(path, limit: limit) { (status) throws(FileContent.Failure) in
-        let forbidden: mode_t = isCredential(path) ? 0o037 : 0o077
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & forbidden != 0 else { return }
-        throw FileContent.Failure(reason: exposed)
-      }
-    } catch  where error.reason == exposed {
-      throw OperationError(
-        .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
-        hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too. "
-          + "A passphrase that is mounted into a container so: \"passphraseCommand\": \"cat \(path)\".")
-    } catch {
-      throw OperationError(
-        .usage, code: "secretUnreadable", "cannot read the secret in \(path): \(error.reason)",
-        hint: "Check the path in the configuration or on the command line.")
-    }
-    guard !bytes.isEmpty else {
-      throw OperationError(
-        .usage, code: "secretEmpty", "\(path) is empty",
-        hint: "An empty key protects nothing. Write the secret into it.")
-    }
-    return bytes
-  }
-
+extension SecretFile {
   static func read(descriptor: Int32) throws -> [UInt8] {
     do {
       try demandGiven(descriptor)
@@ -97,15 +68,6 @@ enum SecretFile {
         .usage, code: "secretUnreadable", "cannot read the passphrase from descriptor \(descriptor): \(error.reason)",
         hint: "Open it in the shell: `sealift --passphrase-fd 3 list 3<passphrase.txt`.")
     }
-  }
-
-  private static let exposed = "open to others"
-
-  /// systemd's own copy for one service (`LoadCredential=`), in a folder that nobody else can enter: where the service has a
-  /// `User=`, an access list lets that user read it, and what looks like the right of a group is the mask of that list.
-  private static func isCredential(_ path: String) -> Bool {
-    guard let folder = Environment.filled("CREDENTIALS_DIRECTORY") else { return false }
-    return Paths.resolved(path).hasPrefix(Paths.resolved(folder) + "/")
   }
 
   /// One that was given to us is open in whoever starts a program, so it cannot be closed by that. What has the number of one

@@ -1,18 +1,26 @@
 import Glibc
 
 /// Whole small files, read once.
-enum FileContent {
-  struct Failure: Error {
+package enum FileContent {
+  package struct Failure: Error {
     /// What the system says.
-    let reason: String
+    package let reason: String
     /// There is no such file.
-    var isAbsent = false
+    package let isAbsent: Bool
+
+    package init(reason: String, isAbsent: Bool = false) {
+      self.reason = reason
+      self.isAbsent = isAbsent
+    }
   }
 
   /// - Parameter limit: more bytes than this are refused.
-  static func read(_ path: String, limit: Int, accepting: (stat) throws(Failure) -> Void = { _ throws(Failure) in })
-    throws(Failure) -> [UInt8]
-  {
+  package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+    try read(path, limit: limit) { _ throws(Failure) in }
+  }
+
+  /// - Parameter accepting: throws for what is not to be read.
+  static func read(_ path: String, limit: Int, accepting: (stat) throws(Failure) -> Void) throws(Failure) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw failure() }
     defer { close(descriptor) }
@@ -32,7 +40,7 @@ enum FileContent {
 
   /// Reads to its end what somebody writes meanwhile: a signal ends the wait.
   /// - Throws: `Failure`; `CancellationError`.
-  static func readAll(asWritten descriptor: Int32, limit: Int) throws -> [UInt8] {
+  package static func readAll(asWritten descriptor: Int32, limit: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while true {
       try Task.checkCancellation()

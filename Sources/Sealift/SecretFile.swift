@@ -1,0 +1,55 @@
+import Glibc
+import Operations
+
+/// Files that hold secrets: only their owner may read them.
+package enum SecretFile {
+  package static let limit = 64 << 10
+
+  /// The whole content.
+  /// - Throws: `OperationError` of kind `.usage`, which names the file and what is wrong with it, never the content;
+  ///   `CancellationError`.
+  package static func read(_ path: String) throws -> [UInt8] {
+    let bytes: [UInt8]
+    do {
+      bytes = try FileContent.read(path, limit: limit) { (status) throws(FileContent.Failure) in
+        let forbidden: mode_t = isCredential(path) ? 0o037 : 0o077
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & forbidden != 0 else { return }
+        throw FileContent.Failure(reason: exposed)
+      }
+    } catch  where error.reason == exposed {
+      throw OperationError(
+        .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
+        hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too. "
+          + "In a configuration, a passphrase that is mounted into a container so: \"passphraseCommand\": \"cat \(path)\".")
+    } catch {
+      try Task.checkCancellation()
+      throw OperationError(
+        .usage, code: "secretUnreadable", "cannot read the secret in \(path): \(error.reason)",
+        hint: "Check the path, and that this user may read the file.")
+    }
+    guard !bytes.isEmpty else {
+      throw OperationError(
+        .usage, code: "secretEmpty", "\(path) is empty",
+        hint: "An empty key protects nothing. Write the secret into it.")
+    }
+    return bytes
+  }
+
+  private static let exposed = "open to others"
+
+  /// systemd's own copy for one service (`LoadCredential=`), in a folder that nobody else can enter: where the service has a
+  /// `User=`, an access list lets that user read it, and what looks like the right of a group is the mask of that list.
+  private static func isCredential(_ path: String) -> Bool {
+    guard let folder = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), !folder.isEmpty else {
+      return false
+    }
+    return resolved(path).utf8.starts(with: "\(resolved(folder))/".utf8)
+  }
+
+  /// Without links and detours where the file exists; else as it is.
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+}
