@@ -36,13 +36,19 @@ public final class Snapshot: Sendable {
 
   private let place: Locked<Place>
 
-  private struct Place {
-    var path: String
-    /// `nil` when the file has left it.
-    var spool: Spool?
+  private enum Place {
+    case spooled(String, Spool)
+    case moved(String)
+    case removed(String)
+
+    var path: String {
+      switch self {
+      case .spooled(let path, _), .moved(let path), .removed(let path): path
+      }
+    }
   }
 
-  /// Where the file is: in its private folder, or where `move(to:)` has put it.
+  /// Where the file is: in its private folder, or where `move(to:)` has put it. Where it was, when it was removed.
   public var path: String { place.withLock { $0.path } }
 
   /// What `quick_check` found.
@@ -59,18 +65,22 @@ public final class Snapshot: Sendable {
   /// On another file system it is copied there under a hidden name first: a file called `path` is always whole. The
   /// mode stays 0600.
   /// - Throws: `SealiftError` of kind `usage` when a file, or a side file of that name, exists, or when the snapshot
-  ///   was removed; `failed` when the folder cannot be written to.
+  ///   was moved or removed; `failed` when the folder cannot be written to.
   public func move(to path: String) throws {
     do {
       try place.withLock { place in
-        guard place.spool != nil else {
+        switch place {
+        case .spooled(let file, let spool):
+          try KeptCopy.move(file, to: path)
+          spool.remove()
+          place = .moved(path)
+        case .moved(let file):
           throw OperationError(
             .usage, code: "notThere", "the snapshot has left its folder already",
-            hint: "Move or copy the file \(place.path) by other means.")
+            hint: "Move or copy the file \(file) by other means.")
+        case .removed:
+          throw OperationError(.usage, code: "notThere", "the snapshot was removed", hint: "Take another one.")
         }
-        try KeptCopy.move(place.path, to: path)
-        place.spool?.remove()
-        place = Place(path: path)
       }
     } catch {
       throw told(error)
@@ -80,8 +90,9 @@ public final class Snapshot: Sendable {
   /// Removes the file and its folder now. A file that was moved stays where it is.
   public func remove() {
     place.withLock { place in
-      place.spool?.remove()
-      place.spool = nil
+      guard case .spooled(let path, let spool) = place else { return }
+      spool.remove()
+      place = .removed(path)
     }
   }
 
@@ -89,7 +100,7 @@ public final class Snapshot: Sendable {
     path: String, in spool: Spool, pageSize: Int, pageCount: Int, method: Method, fallback: String?,
     check: CheckOutcome?, takenAt: Int64, longestWriterStall: Duration?, source: String?
   ) {
-    place = Locked(Place(path: path, spool: spool))
+    place = Locked(.spooled(path, spool))
     self.pageSize = pageSize
     self.pageCount = pageCount
     self.method = method

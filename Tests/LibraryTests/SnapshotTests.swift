@@ -46,6 +46,8 @@ import Testing
     let removed = try await Snapshot.take(of: .file(bench.database), in: bench.folder)
     removed.remove()
     #expect(try bench.copiesLeft().isEmpty)
+    let gone = #expect(throws: SealiftError.self) { try removed.move(to: bench.scratch.file("gone.db")) }
+    #expect(gone?.message == "the snapshot was removed" && gone?.hint == "Take another one.")
 
     let moved = try await Snapshot.take(of: .file(bench.database), in: bench.folder)
     let place = bench.scratch.file("kept.db")
@@ -57,7 +59,7 @@ import Testing
     moved.remove()
     #expect(access(place, F_OK) == 0)
     let again = #expect(throws: SealiftError.self) { try moved.move(to: bench.scratch.file("other.db")) }
-    #expect(again?.kind == .usage)
+    #expect(again?.kind == .usage && again?.hint?.contains(place) == true)
   }
 
   @Test(arguments: ["", "-wal", "-journal"])
