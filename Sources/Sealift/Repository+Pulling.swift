@@ -32,8 +32,8 @@ extension Repository {
   ///     damaged or have no room; a remark says what was left out.
   ///   - progress: throwing from it ends the pull, and the error is passed on; once the file is there, what it throws
   ///     is ignored. Called on any thread.
-  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `wrongKey`, `usage` (with the code
-  ///   `destinationExists` or `sideFileExists`), `failed`; `CancellationError`; or what `progress` threw.
+  /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `noRepository`, `wrongKey`, `usage` (with the
+  ///   code `destinationExists` or `sideFileExists`), `failed`; `CancellationError`; or what `progress` threw.
   @discardableResult
   public func pull(
     _ version: String, to path: String, expecting head: String? = nil, companions: Bool = true,

@@ -32,10 +32,11 @@ extension Repository {
   ///   - note: a text for the version.
   ///   - progress: throwing from it ends the push like cancelling, and the error is passed on; once the version is
   ///     complete, what it throws is ignored. Called on any thread.
-  /// - Throws: `SealiftError` of kind `sourceUnreadable`, `pushInProgress`, `wrongKey`, `verificationFailed`, `usage`,
-  ///   `failed`; `CancellationError`; or what `progress` threw. With the code `sourceDamaged` the database has failed
-  ///   SQLite's check: it was pushed all the same, as it is, and flagged (``Version/isDamaged``). With the code
-  ///   `overtaken` another push has put a newer version there while this one worked, and this copy was left out.
+  /// - Throws: `SealiftError` of kind `sourceUnreadable`, `pushInProgress`, `noRepository`, `wrongKey`,
+  ///   `verificationFailed`, `usage`, `failed`; `CancellationError`; or what `progress` threw. With the code
+  ///   `sourceDamaged` the database has failed SQLite's check: it was pushed all the same, as it is, and flagged
+  ///   (``Version/isDamaged``). With the code `overtaken` another push has put a newer version there while this one
+  ///   worked, and this copy was left out.
   @discardableResult
   public func push(
     _ database: Database, tags: [String] = [], note: String = "",

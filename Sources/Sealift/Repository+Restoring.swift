@@ -40,9 +40,9 @@ extension Repository {
   ///   - progress: throwing from it ends the restore, and the error is passed on; once the new content is there, what it
   ///     throws is ignored. Called on any thread.
   /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed` (with the code `restoredDamaged` when the content
-  ///   is there and SQLite's check finds it damaged; the hint tells how to take it back), `wrongKey`, `sourceUnreadable`
-  ///   (with the code `busy` when somebody else kept the lock), `usage`, `failed`; `CancellationError`; or what `progress`
-  ///   threw.
+  ///   is there and SQLite's check finds it damaged; the hint tells how to take it back), `noRepository`, `wrongKey`,
+  ///   `sourceUnreadable` (with the code `busy` when somebody else kept the lock), `usage`, `failed`; `CancellationError`;
+  ///   or what `progress` threw.
   @discardableResult
   public func restore(
     _ version: String, live path: String, keepsUndo: Bool = true,

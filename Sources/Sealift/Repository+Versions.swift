@@ -11,7 +11,8 @@ extension Repository {
   /// - Parameters:
   ///   - database: only those of this name, of all hosts.
   ///   - tag: only those with this tag.
-  /// - Throws: `SealiftError` of kind `wrongKey`, `noRepository`, `verificationFailed`, `failed`; `CancellationError`.
+  /// - Throws: `SealiftError` of kind `wrongKey`, `noRepository`, `verificationFailed`, `usage` (with the code
+  ///   `ambiguousRepository`), `failed`; `CancellationError`.
   ///   What cannot be read of some versions only is in ``Versions/problems``.
   public func versions(of database: String? = nil, tag: String? = nil) async throws -> Versions {
     do {

@@ -6,8 +6,7 @@ import Storage
 extension Snapshot {
   /// How a copy is made.
   public enum Method: String, Sendable, CaseIterable {
-    /// `VACUUM INTO`: the smallest copy, repacked. Where SQLite refuses that, or would give rows other rowids, pages are
-    /// copied (`Snapshot/fallback`).
+    /// `VACUUM INTO`: the smallest copy, repacked. Where that cannot be, pages are copied; `Snapshot/fallback` says why.
     case vacuum
     /// The exact pages, inside one read transaction. What only remains of deleted rows on free pages becomes zeros, if
     /// the copy is checked.

@@ -22,7 +22,8 @@ extension Snapshot {
   ///   - folder: where the copy lies until it is moved or released.
   ///   - progress: called on that thread. Throwing from it aborts the copy, and the error is passed on; once the copy
   ///     is complete, what it throws is ignored.
-  /// - Throws: `SealiftError` of kind `sourceUnreadable`, `CancellationError`, or what `progress` threw.
+  /// - Throws: `SealiftError` of kind `sourceUnreadable`, `usage`, or `failed` when the copy cannot be written;
+  ///   `CancellationError`; or what `progress` threw.
   public static func take(
     of file: DatabaseFile, method: Method = .vacuum, pagesPerStep: Int = 1000,
     busy: BusyPolicy = .retry(upTo: .seconds(30)), check: Bool = true, in folder: Folder = .temporaryFolder,
@@ -69,8 +70,8 @@ extension Snapshot {
   ///   - progress: throwing from it aborts the copy, and the error is passed on; once the copy is complete, what it
   ///     throws is ignored.
   /// - Throws: `SealiftError` of kind `usage` when the connection cannot be used: it is of another SQLite library,
-  ///   closed, or in the middle of a write transaction; `sourceUnreadable`; `CancellationError` in a cancelled task; or
-  ///   what `progress` threw.
+  ///   closed, or in the middle of a write transaction; `sourceUnreadable`; `failed` when the copy cannot be written;
+  ///   `CancellationError` in a cancelled task; or what `progress` threw.
   public static func take(
     of connection: Connection, pagesPerStep: Int = 1000, busy: BusyPolicy = .retry(upTo: .seconds(30)),
     check: Bool = true, in folder: Folder = .temporaryFolder, progress: (Progress) throws -> Void = { _ in }

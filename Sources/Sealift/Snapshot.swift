@@ -21,7 +21,8 @@ public final class Snapshot: Sendable {
   /// How it was made in the end; see `fallback`.
   public let method: Method
   /// Why it was copied by pages although `Method/vacuum` was asked for: the database needs a collation or a function
-  /// that only its application has, or is damaged.
+  /// that only its application has, keeps something of its own at the end of its pages, has more of them than SQLite
+  /// vacuums, is damaged, or would get other row numbers. `Docs/Sources.md` says when that is.
   public let fallback: String?
   /// What SQLite's `quick_check` said of the copy; `nil` when it was not asked.
   public let check: Check?
