@@ -34,7 +34,8 @@ package struct Repository: Sendable {
   /// - Parameters:
   ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first.
   ///   - lackingFile: open one without a repository file also where there are no versions.
-  /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`; `StoreError`.
+  /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`;
+  ///   `SealError` `.failed`, without memory; `StoreError`.
   package static func open(
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
     state: String? = nil, lackingFile: Bool = false

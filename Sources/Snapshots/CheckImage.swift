@@ -18,7 +18,7 @@ package enum CheckOutcome: Sendable, Equatable {
 /// Checks a private, finished image.
 ///
 /// It is opened as immutable, so that no file appears beside it; nobody may be writing to it.
-/// - Throws: `.missing`, `.unreadable`, `.cancelled`.
+/// - Throws: `.missing`, `.unreadable`, `.spool` without a thread, `.cancelled`.
 package func checkImage(at path: String) async throws -> CheckOutcome {
   try await onOwnThread { stop in
     guard exists(path) else { throw SnapshotError(.missing, "there is no file \(path)") }

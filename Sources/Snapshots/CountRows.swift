@@ -26,7 +26,7 @@ package struct CountLimits: Sendable {
 /// SQLite walks the smallest index of each table, or the table, and looks at no row. Virtual tables have no rows of
 /// their own, and SQLite's own tables say nothing of the application's: both are left out, as is what cannot be counted
 /// without the application's collations and functions, or at all.
-/// - Throws: `.missing`, `.unreadable`, `.cancelled`.
+/// - Throws: `.missing`, `.unreadable`, `.spool` without a thread, `.cancelled`.
 package func countRows(at path: String, limits: CountLimits = CountLimits()) async throws -> [TableRows] {
   try await onOwnThread { stop in
     guard exists(path) else { throw SnapshotError(.missing, "there is no file \(path)") }

@@ -32,7 +32,7 @@ package struct ImageProof: Sendable, Equatable {
 /// Looks at a private, finished image with everything that SQLite has, and asks it what its user wants to know.
 ///
 /// It is opened as immutable and read-only; nobody may be writing to it.
-/// - Throws: `.missing`, `.unreadable`, `.cancelled`; `.query` for a query that must not be run.
+/// - Throws: `.missing`, `.unreadable`, `.spool` without a thread, `.cancelled`; `.query` for a query that must not be run.
 package func proveImage(at path: String, _ trial: ImageTrial) async throws -> ImageProof {
   try await onOwnThread { stop in
     guard exists(path) else { throw SnapshotError(.missing, "there is no file \(path)") }

@@ -24,8 +24,9 @@ package struct FileRequest: Sendable {
 /// What SQLite reads is refused: a database that is open may be in the middle of a change, and to open and close it here
 /// would drop the locks that this process may hold on it.
 /// - Parameter progress: called for each piece that was read; "pages" are bytes. Throwing ends the copy.
-/// - Throws: `.missing`, `.isDirectory`, `.empty`, `.notADatabase` for what is no regular file, `.plainDatabase`,
-///   `.sideFiles`, `.changedMeanwhile`, `.unreadable`, `.noSpace`, `.spool`, `.cancelled`; what `progress` throws.
+/// - Throws: `.missing`, `.isDirectory`, `.empty`, `.notADatabase` for what is no regular file, `.otherFormat`
+///   for a -wal, a journal or a folder, `.plainDatabase`, `.sideFiles`, `.changedMeanwhile`, `.unreadable`, `.noSpace`,
+///   `.spool`, `.cancelled`; what `progress` throws.
 package func takeFile(
   _ request: FileRequest, progress: @escaping @Sendable (SnapshotProgress) throws -> Void = { _ in }
 ) async throws -> Snapshot {

@@ -5,7 +5,7 @@ import Platform
 ///
 /// Runs on a thread of its own. Cancelling the task, or throwing from `progress`, ends it within moments and
 /// removes what was written; once the copy is complete both are ignored.
-/// - Parameter progress: called on that thread, at most some fifty times a second.
+/// - Parameter progress: called on that thread, at most some fifty times a second; with `pagesPerStep` after each step.
 /// - Throws: `SnapshotError`, or what `progress` threw.
 package func takeSnapshot(
   _ request: SnapshotRequest, progress: @escaping @Sendable (SnapshotProgress) throws -> Void = { _ in }

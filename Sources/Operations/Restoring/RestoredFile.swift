@@ -84,7 +84,7 @@ final class RestoredFile: MemberDestination {
       .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make the folder first, or check the path.")
   }
 
-  /// - Throws: `.failed` for a folder that this user, or nobody, may write in.
+  /// - Throws: `.failed` for a folder that this user, or everybody, may not write in.
   static func demandWritable(_ folder: String) throws {
     guard faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
       throw failure("cannot write in \(folder)", errno)

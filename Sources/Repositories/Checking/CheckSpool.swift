@@ -12,11 +12,11 @@ final class CheckSpool: Sendable {
   private let file: ScratchFile
   private let room = Locked(Room())
 
-  /// - Throws: `.stateFolder`.
+  /// - Throws: `.stateFolder`; `.noSpace` on a full disk.
   init(in folder: String) throws(RepositoryError) { file = try ScratchFile(in: folder) }
 
   /// - Returns: where it lies.
-  /// - Throws: `.stateFolder`, on a full disk too.
+  /// - Throws: `.stateFolder`; `.noSpace` on a full disk.
   func add(_ bytes: [UInt8]) throws(RepositoryError) -> Range<Int> {
     let length = Self.roomLength(bytes.count)
     let start = room.withLock { room in

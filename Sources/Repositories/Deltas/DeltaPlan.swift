@@ -102,7 +102,7 @@ package final class BaseSamples: Sendable {
   package var haveBegun: Bool { table != nil }
 
   /// The version may become a base after all: samples are taken from now on.
-  /// - Throws: `.stateFolder` when there is no room for them.
+  /// - Throws: `.stateFolder`; `.noSpace` when there is no room for them.
   package func begin() throws(RepositoryError) {
     guard table == nil else { return }
     let made = try SampleTable(pages: pages, pageSize: pageSize, in: folder)

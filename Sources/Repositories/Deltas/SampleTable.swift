@@ -14,7 +14,7 @@ final class SampleTable: @unchecked Sendable {
   private let pages: Int
 
   /// - Parameter pages: of the image that will be sampled.
-  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
   init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
     self.pages = pages
     sampler = PageSampler(distance: Self.distance(pages: pages, pageSize: pageSize))

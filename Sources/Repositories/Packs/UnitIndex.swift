@@ -25,7 +25,7 @@ final class UnitIndex: @unchecked Sendable {
   private(set) var count = 0
 
   /// - Parameter expected: how many units will come, at a guess.
-  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
   init(in folder: String, expected: Int = 0) throws(RepositoryError) {
     self.folder = folder
     var capacity = 1024

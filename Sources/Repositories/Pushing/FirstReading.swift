@@ -11,7 +11,7 @@ struct FirstReading {
   private let units: GrowingTable<Unit>
   let sums: UnitSums
 
-  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
   init(unitSize: Int, in folder: String) throws(RepositoryError) {
     units = try GrowingTable(in: folder)
     sums = UnitSums(unitSize: unitSize)

@@ -50,7 +50,7 @@ final class RunList {
   /// Where this list begins in the table; what lies before belongs to other members.
   private let start: Int
 
-  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
   init(in folder: String) throws(RepositoryError) {
     runs = try GrowingTable(in: folder)
     start = 0

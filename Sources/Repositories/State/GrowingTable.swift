@@ -5,7 +5,7 @@ final class GrowingTable<Element: BitwiseCopyable>: @unchecked Sendable {
   private let folder: String
   private var elements: FileTable<Element>
 
-  /// - Throws: `.stateFolder` when there is no room in `folder`.
+  /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
   init(in folder: String) throws(RepositoryError) {
     self.folder = folder
     elements = try FileTable(capacity: 4096, in: folder)
