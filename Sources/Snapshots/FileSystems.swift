@@ -25,7 +25,7 @@ package enum FileSystemKind: Sendable, Hashable {
 
   /// Whether something is mounted right at a path, absolute, so that it cannot get another name. A link is no such place.
   package static func isMountPoint(_ path: String) -> Bool {
-    let steps = path.split(separator: "/")
+    let steps = path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
     guard let name = steps.last else { return true }
     guard let parent = realPath("/" + steps.dropLast().joined(separator: "/")) else { return false }
     let real = parent == "/" ? "/\(name)" : "\(parent)/\(name)"

@@ -54,10 +54,9 @@ func names(inFolder path: String) -> [String] {
 
 func exists(_ path: String) -> Bool { faccessat(AT_FDCWD, path, F_OK, 0) == 0 }
 
-/// The folder part of an absolute path.
+/// The folder part of a path.
 func folder(of path: String) -> String {
-  let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
-  return end == path.startIndex ? "/" : String(path[..<end])
+  path.utf8.lastIndex(of: UInt8(ascii: "/")).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
 }
 
 /// The endings of the files that SQLite keeps beside a database.

@@ -121,13 +121,12 @@ private struct SpoolHall {
     return SpoolHall(path: path, lock: lock)
   }
 
-  private static func synchronizeParent(of folder: String) throws(SnapshotError) {
-    let parent = folder.lastIndex(of: "/").map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
-    let descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  private static func synchronizeParent(of path: String) throws(SnapshotError) {
+    let descriptor = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if descriptor >= 0 { close(descriptor) } }
     // Folders that a virtual machine's host lends, and others, know no such thing: that is no error.
     guard descriptor >= 0, fsync(descriptor) == 0 || errno == EINVAL || errno == EOPNOTSUPP else {
-      throw spoolError("the name of the folder \(folder) cannot be made durable", errno)
+      throw spoolError("the name of the folder \(path) cannot be made durable", errno)
     }
   }
 

@@ -12,8 +12,8 @@ package enum PlantedEntry {
   ///   - path: absolute, or from the working folder.
   ///   - foldersToo: also folders of other users are refused, not only links.
   package static func refusal(on path: String, foldersToo: Bool = false) -> String? {
-    var parent = path.hasPrefix("/") ? "/" : "."
-    for step in path.split(separator: "/") {
+    var parent = PathSteps.isAbsolute(path) ? "/" : "."
+    for step in PathSteps.of(path) {
       let entry = parent == "/" ? "/\(step)" : "\(parent)/\(step)"
       if let refusal = refusal(of: entry, in: parent, foldersToo: foldersToo) { return refusal }
       parent = entry

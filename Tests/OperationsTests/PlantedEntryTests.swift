@@ -48,6 +48,9 @@ import Testing
       PlantedEntry.refusal(on: "\(hall)/room/state", foldersToo: true)
         == "\(hall)/room is a folder that another user put there")
     #expect(PlantedEntry.refusal(on: "\(hall)/own room", foldersToo: true) == nil)
+    // A letter to Swift together with the slash before it.
+    link("\u{301}theirs")
+    #expect(PlantedEntry.refusal(on: "\(hall)/\u{301}theirs/state")?.hasSuffix("another user put there") == true)
     #expect(PlantedEntry.refusal(on: "\(hall)/not there/state") == "\(hall)/not there was taken away")
   }
 

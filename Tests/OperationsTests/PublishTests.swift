@@ -21,6 +21,18 @@ import Testing
     #expect(try fileBytes(path) == [7])
   }
 
+  /// The system knows a path up to its first zero byte only.
+  @Test func `a name with a zero byte in it is none`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    let file = #expect(throws: OperationError.self) { _ = try RestoredFile(for: path + "\0x") }
+    #expect(file?.kind == .usage)
+    try writeFile(path, [7])
+    let live = #expect(throws: OperationError.self) { try Restore.realPlace(of: path + "\0x") }
+    #expect(live?.code == "noFile")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["out.db"])
+  }
+
   /// The disk fails in the instant after the name: the one that is told so finds no file.
   @Test func `a name that cannot be made durable is taken back`() async throws {
     let scratch = try Scratch()

@@ -243,10 +243,8 @@ extension FolderStore {
     var found = stat()
     while stat(above, &found) != 0 {
       let number = errno
-      guard number == ENOENT, above != "/", let end = above.lastIndex(of: "/") else {
-        throw .system(number, what, for: .write)
-      }
-      above = end == above.startIndex ? "/" : String(above[..<end])
+      guard number == ENOENT, !["/", "."].contains(above) else { throw .system(number, what, for: .write) }
+      above = PathSteps.folder(of: above)
     }
     guard found.st_mode & S_IFMT == S_IFDIR else { throw .system(ENOTDIR, what, for: .write) }
     guard access(above, W_OK | X_OK) == 0 else { throw .system(errno, what, for: .write) }
@@ -254,8 +252,8 @@ extension FolderStore {
 
   /// Makes the folder and those above it, durably.
   private static func make(_ path: String) throws(StoreError) {
-    var made = path.hasPrefix("/") ? "/" : "."
-    for step in path.split(separator: "/") {
+    var made = PathSteps.isAbsolute(path) ? "/" : "."
+    for step in PathSteps.of(path) {
       let parent = made
       made += (made.hasSuffix("/") ? "" : "/") + step
       if mkdir(made, 0o700) == 0 {

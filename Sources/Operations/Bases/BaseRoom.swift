@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Storage
 
 /// How many images of a database there is room for: those of all databases together may take `baseLimit` bytes.
 enum BaseRoom: Int, Comparable {
@@ -28,7 +29,7 @@ enum BaseRoom: Int, Comparable {
 
   /// The folders of other databases, and what their images take.
   private static func others(than folder: String) -> [(path: String, used: Int)] {
-    let hall = String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)])
+    let hall = PathSteps.folder(of: folder)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? []
     return names.filter { isName($0) && !folder.hasSuffix($0) }.sorted().map { name in
       let other = "\(hall)/\(name)"

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Repositories
 import Sealing
 import Snapshots
+import Storage
 
 /// What this machine remembers of the last push of one database to one target: enough to see, by `stat` alone, that
 /// nothing changed since, without a key, and until `verifyRemote` has gone by without a request.
@@ -63,8 +64,8 @@ struct SourceMemory: Codable, Sendable {
 
   func write(_ path: String) {
     // A memory that cannot be written costs a snapshot next time, nothing else.
-    guard let folder = path.lastIndex(of: "/"), let bytes = try? JSONEncoder().encode(self) else { return }
-    try? StateFiles.makeFolder(String(path[..<folder]))
+    guard let bytes = try? JSONEncoder().encode(self) else { return }
+    try? StateFiles.makeFolder(PathSteps.folder(of: path))
     try? StateFiles.write([UInt8](bytes), to: path)
   }
 }

@@ -3,6 +3,10 @@ import Glibc
 extension Restore {
   /// Where the links of a path lead: a linked database is replaced where it is, and the link stays.
   static func realPlace(of path: String) throws -> String {
+    // The system would take what stands before it for the whole path.
+    guard !path.utf8.contains(0) else {
+      throw OperationError(.usage, code: "noFile", "a zero byte is in the path \(path)", hint: "Name a database file.")
+    }
     var status = stat()
     guard lstat(path, &status) == 0 else {
       // Nothing is there: then the folder has to be.
@@ -43,6 +47,10 @@ extension Restore {
 
 /// The path of what is there, with every link resolved; `nil`, and `errno`, when nothing is there.
 func realPath(_ path: String) -> String? {
+  guard !path.utf8.contains(0) else {
+    errno = ENOENT
+    return nil
+  }
   guard let real = realpath(path, nil) else { return nil }
   defer { free(real) }
   return String(cString: real)

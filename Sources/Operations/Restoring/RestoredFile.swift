@@ -30,7 +30,7 @@ final class RestoredFile: MemberDestination {
     self.path = path
     folder = Self.folder(of: path)
     let name = Self.name(of: path)
-    guard !name.isEmpty, name != ".", name != ".." else {
+    guard !name.isEmpty, name != ".", name != "..", !path.utf8.contains(0) else {
       throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write.")
     }
     if !replacing { try Self.refuseIfPresent(path) }

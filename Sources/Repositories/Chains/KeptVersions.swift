@@ -46,11 +46,9 @@ struct KeptVersions: Sendable {
     }
     // What does not fit is read each time, and makes no other list.
     if small.count == self.facts.count, small.allSatisfy({ self.facts[$0.name] != nil }) { return true }
-    guard let sealed = try? LocalSeal.seal(plain, purpose: purpose, keys: keys, random: random),
-      let folder = path.lastIndex(of: "/")
-    else { return false }
+    guard let sealed = try? LocalSeal.seal(plain, purpose: purpose, keys: keys, random: random) else { return false }
     do {
-      try StateFiles.makeFolder(String(path[..<folder]))
+      try StateFiles.makeFolder(PathSteps.folder(of: path))
       try StateFiles.write(sealed, to: path, durably: false)
       return true
     } catch {

@@ -8,8 +8,8 @@ package enum StateFiles {
   /// Makes the folder and its parents, 0700, with names that are durable.
   /// - Throws: `.stateFolder` when it cannot be made, or when another user was there first (`PlantedEntry`).
   package static func makeFolder(_ path: String) throws(RepositoryError) {
-    var made = path.hasPrefix("/") ? "/" : "."
-    for component in path.split(separator: "/", omittingEmptySubsequences: true) {
+    var made = PathSteps.isAbsolute(path) ? "/" : "."
+    for component in PathSteps.of(path) {
       let parent = made
       made += (made.hasSuffix("/") ? "" : "/") + component
       if mkdir(made, 0o700) == 0 {
@@ -141,7 +141,7 @@ package enum StateFiles {
   package static func remove(_ path: String) { unlink(path) }
 
   static func synchronizeFolder(of path: String) throws(RepositoryError) {
-    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let folder = PathSteps.folder(of: path)
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
     defer { close(descriptor) }

@@ -28,7 +28,7 @@ struct StatePlace {
   /// Makes the folder and its parents, for the owner only.
   static func make(_ path: String) throws {
     var made = ""
-    for part in path.split(separator: "/") {
+    for part in PathSteps.of(path) {
       let parent = made.isEmpty ? "/" : made
       made += "/\(part)"
       if mkdir(made, 0o700) == 0 {
