@@ -4,7 +4,8 @@ import COpenSSL
 final class AuthenticatedCipher {
   static let tagLength = 16
 
-  /// Fetched once: fetching by name each time costs a tenth of the speed on pages.
+  /// Fetched once: fetching by name each time costs a tenth of the speed on pages. Nobody changes it after that, and
+  /// OpenSSL lets any number of threads use it.
   nonisolated(unsafe) private static let gcm: OpaquePointer? =
     opensslIsReady() ? EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) : nil
 

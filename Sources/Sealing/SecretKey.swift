@@ -1,6 +1,8 @@
 import COpenSSL
 
 /// 32 secret bytes: zeroed when released, never shown by `print`, a debugger's summary or a mirror.
+///
+/// They never change once they are there, so any thread may read them.
 package final class SecretKey: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
   private let storage: UnsafeMutableRawBufferPointer
 

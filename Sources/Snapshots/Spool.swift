@@ -6,7 +6,9 @@ import Platform
 ///
 /// While the run lives it holds a lock on a file in there. The lock dies with the process, however that ends, and a
 /// folder whose lock can be taken is a dead run's: the next `sweep` removes it.
-package final class Spool: @unchecked Sendable {
+///
+/// Any thread may remove it: nothing in here changes but `removal`.
+package final class Spool: Sendable {
   /// Absolute; mode 0700.
   package let path: String
   private let lock: Int32
@@ -40,8 +42,8 @@ package final class Spool: @unchecked Sendable {
 
   /// Removes the folder and all in it. Doing it twice is harmless.
   package func remove() {
-    guard !removal.isRaised else { return }
-    removal.raise()
+    // Of several at once only one: the descriptor of the lock may be somebody else's after it is closed.
+    guard removal.raise() else { return }
     // It is a plain copy of a database: one failed call must not leave it until the next run.
     for _ in 1...3 where Self.isEmptied(path) { return Self.end(path, lock) }
     unlock(lock)

@@ -1,6 +1,6 @@
 import Platform
 
-/// Says to a thread that it should stop, from any other.
+/// Says to a thread that it should stop, from any other. All that changes in it is behind its mutex.
 final class StopSignal: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var raised = false
@@ -15,10 +15,13 @@ final class StopSignal: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  func raise() {
+  /// - Returns: false where it was raised already.
+  @discardableResult
+  func raise() -> Bool {
     pthread_mutex_lock(mutex)
-    raised = true
-    pthread_mutex_unlock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    defer { raised = true }
+    return !raised
   }
 
   var isRaised: Bool {

@@ -97,7 +97,7 @@ struct PageSampler: Sendable {
   }
 }
 
-/// Random numbers for the rolling hash, always the same.
+/// Random numbers for the rolling hash, always the same: set once, before anybody sees them, and only read then.
 private enum Gear {
   nonisolated(unsafe) static let values: UnsafePointer<UInt32> = {
     let values = UnsafeMutablePointer<UInt32>.allocate(capacity: 256)

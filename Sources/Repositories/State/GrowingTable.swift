@@ -1,6 +1,6 @@
 /// A `FileTable` that takes any number of elements: its room doubles when it is full.
 ///
-/// One thread at a time.
+/// One thread at a time adds or truncates; while none does, several may read, and each change elements of its own.
 final class GrowingTable<Element: BitwiseCopyable>: @unchecked Sendable {
   private let folder: String
   private var elements: FileTable<Element>
