@@ -9,8 +9,13 @@ extension ObjectName {
 enum TemporaryName {
   /// 128 random bits: two writers never meet.
   static func random() -> Substring {
-    let digits = String(UInt64.random(in: 0 ... .max), radix: 16) + String(UInt64.random(in: 0 ... .max), radix: 16)
-    return Substring(digits)
+    Substring(digits(.random(in: 0 ... .max)) + digits(.random(in: 0 ... .max)))
+  }
+
+  /// All sixteen: without zeros in front, two pairs of numbers could make one name.
+  static func digits(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }
 

@@ -1,8 +1,8 @@
 /// The code's view of a target: a flat namespace of immutable, named byte strings.
 ///
 /// Everything remote stands behind this door. A store knows nothing of databases, versions or keys: it sees
-/// opaque bytes under names. What every store must promise (`Docs/Stores.md` says it for people, the contract
-/// suite in `Tests/TestKit` proves it, `sealift doctor` runs it against a person's own target):
+/// opaque bytes under names. What every store must promise (`Docs/Stores.md` says it for people, `StoreContract` tries
+/// it: in the tests, and as `sealift doctor` at a person's own target):
 ///
 /// - A `put` that returned is readable, complete, under that name.
 /// - A partial object is never visible under its name, whatever was killed or cut.

@@ -18,6 +18,11 @@ import Testing
     store = try FolderStore(path: root, create: true)
   }
 
+  @Test func `names of what is being written keep all their digits`() {
+    #expect(TemporaryName.digits(0x1f) == "000000000000001f" && TemporaryName.digits(.max) == "ffffffffffffffff")
+    #expect((0..<100).allSatisfy { _ in TemporaryName.random().utf8.count == 32 })
+  }
+
   private func mode(_ path: String) -> mode_t {
     var status = stat()
     return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
