@@ -34,7 +34,7 @@ final class Session: Sendable {
   }
 
   private func told(_ error: any Error) -> Int32 {
-    let known = Self.known(error)
+    let known = OperationError(error)
     let signal = signals.received
     let told = signal.map { Self.ended(by: $0, known) } ?? known
     terminal.tell(told)
@@ -49,13 +49,6 @@ final class Session: Sendable {
     return OperationError(
       .cancelled, code: "cancelled", isMore ? "\(meaning): \(error.message)" : meaning,
       hint: error.hint, cause: error)
-  }
-
-  /// Everything below throws `OperationError`; what does not is told as it is.
-  static func known(_ error: any Error) -> OperationError {
-    if let error = error as? OperationError { return error }
-    if error is CancellationError { return OperationError(.cancelled, "interrupted", cause: error) }
-    return OperationError(.failed, "\(error)", cause: error)
   }
 
   func configuration() throws -> Configuration {

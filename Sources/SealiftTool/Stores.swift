@@ -36,7 +36,7 @@ struct Stores: Sendable {
   }
 
   private func refusal(_ absent: AbsentFolder) -> OperationError {
-    told(stateFolder.map { absent.absence.asOfUsed(absent, in: $0) } ?? absent.absence)
+    OperationError(stateFolder.map { absent.absence.asOfUsed(absent, in: $0) } ?? absent.absence)
   }
 
   private func retrying(_ store: any ObjectStore, name: String, _ patience: Duration) -> any ObjectStore {
@@ -90,14 +90,8 @@ struct Stores: Sendable {
       }
       return try place.storeThereOrNot(access)
     } catch let error as StoreError {
-      throw told(error)
+      throw OperationError(error)
     }
-  }
-
-  private func told(_ error: StoreError) -> OperationError {
-    OperationError(
-      error.code == .noTarget ? .noRepository : .failed, code: error.code.rawValue, error.message, hint: error.hint,
-      cause: error)
   }
 
   private static func rate(_ text: String?, _ option: String) throws -> LimitedRate? {

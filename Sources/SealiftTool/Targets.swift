@@ -86,7 +86,7 @@ struct Targets: Sendable {
       let settings = locking ? target : target.withoutLock
       store = try stores.store(for: settings, create: create, mayBeAbsent: mayBeAbsent, isPatient: isPatient)
     } catch {
-      var error = Session.known(error)
+      var error = OperationError(error)
       error.message = "\(context ?? "opening \(target.name)"): \(error.message)"
       throw error
     }

@@ -202,6 +202,13 @@ import Testing
     }
   }
 
+  @Test func `an error of a layer below keeps its code`() async {
+    var tries = Tries<Int>()
+    await tries.attempt("away", silent) { throw StoreError(.noTarget, "there is no folder") }
+    #expect(tries.failures.map(\.error.code) == ["noTarget"])
+    #expect(tries.failures.map(\.error.kind) == [.noRepository])
+  }
+
   /// One of every kind that a command writes to standard output, with the remark `n`.
   private func documents() -> [Json] {
     let summary = version("00")

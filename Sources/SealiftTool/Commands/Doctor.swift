@@ -56,7 +56,7 @@ struct Doctor: SealiftCommand {
     do {
       if let world { try ListingProof.note(outcome.findings, isWhole: outcome.isWhole, of: target, world) }
     } catch {
-      terminal.notice("\(target.name): what was found cannot be remembered: \(Session.known(error).message)")
+      terminal.notice("\(target.name): what was found cannot be remembered: \(OperationError(error).message)")
     }
     let examination = Examination(
       target: target.name, location: location, findings: outcome.findings, mayNotDelete: outcome.mayNotDelete)

@@ -24,7 +24,7 @@ struct DrillReport {
       for one in outcome.drilled { add(one) }
       for failure in outcome.failures { failed(failure.database, target, failure.error) }
     } catch {
-      let error = Session.known(error)
+      let error = OperationError(error)
       for one in ended.withLock({ $0 }) { add(one) }
       if error.kind == .cancelled { interruption = error } else { failed(nil, target, error) }
     }

@@ -4,10 +4,12 @@ import Sealift
 struct ForgetReport {
   let isDryRun: Bool
   private(set) var done: [(target: String, chain: ForgetVersions.ChainPlan, forgot: Int)] = []
-  private(set) var failures: [(target: String, error: OperationError)] = []
-  private var interruption: OperationError?
+  private var failed = Failures()
+  private var tried: Set<String> = []
   /// Hosts whose versions were not asked for.
   private var otherHosts: Set<String> = []
+
+  var failures: [Documents.Failure] { failed.failures }
 
   init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
@@ -17,12 +19,13 @@ struct ForgetReport {
     _ request: ForgetVersions.Request, _ forget: ForgetVersions, at target: TargetSettings, _ targets: Targets,
     _ terminal: Terminal
   ) async {
-    guard interruption == nil else { return }
+    guard !failed.isInterrupted else { return }
+    tried.insert(target.name)
     let plan: ForgetVersions.Plan
     do {
       plan = try await forget.plan(request, at: try targets.access(target))
     } catch {
-      return fail(target.name, error)
+      return failed.add(error, at: target.name)
     }
     otherHosts.formUnion(plan.otherHosts)
     for error in plan.refusals { add(error, at: target.name) }
@@ -32,51 +35,31 @@ struct ForgetReport {
         for line in lines { terminal.report(line) }
       }
     }
-    for chain in plan.chains where interruption == nil {
+    for chain in plan.chains where !failed.isInterrupted {
       do {
         let (count, problem) = isDryRun ? (0, nil) : try await forget.carryOut(chain, of: plan)
         add(chain, at: target.name, forgot: count)
-        if let problem { fail(target.name, problem) }
+        if let problem { failed.add(problem, at: target.name) }
         if count > 0 { terminal.notice(Self.remark(chain, count, at: target.name)) }
       } catch {
-        fail(target.name, error)
+        failed.add(error, at: target.name)
       }
     }
-  }
-
-  private mutating func fail(_ target: String, _ error: any Error) {
-    let error = Session.known(error)
-    if error.kind == .cancelled { interruption = error } else { add(error, at: target) }
   }
 
   mutating func add(_ chain: ForgetVersions.ChainPlan, at target: String, forgot: Int) {
     done.append((target, chain, forgot))
   }
 
-  mutating func add(_ error: OperationError, at target: String) { failures.append((target, error)) }
+  mutating func add(_ error: OperationError, at target: String) { failed.add(error, at: target) }
 
-  /// What could not be verified counts more than what failed otherwise.
   /// - Throws: the interruption; the first failure when nothing was done.
   func end(_ terminal: Terminal) throws -> ExitStatus {
-    if failures.isEmpty, done.isEmpty, interruption == nil { terminal.notice(nothing) }
+    if failures.isEmpty, done.isEmpty, !failed.isInterrupted { terminal.notice(nothing) }
     if terminal.manner.json { terminal.report(Documents.forget(self, notices: terminal.notices)) }
-    if let interruption {
-      for failure in failures { terminal.tell(failure.error) }
-      throw interruption
-    }
-    guard let first = failures.first else { return .success }
-    if let worst = failures.first(where: { $0.error.kind == .verificationFailed }) {
-      for failure in failures { terminal.tell(failure.error) }
-      terminal.tellDocument(worst.error)
-      return .verificationFailed
-    }
-    guard !done.isEmpty else {
-      for failure in failures.dropFirst() { terminal.tell(failure.error) }
-      throw first.error
-    }
-    for failure in failures { terminal.tell(failure.error) }
-    terminal.tellDocument(OperationError(.partlyDone, first.error.message, hint: first.error.hint))
-    return .partlyDone
+    // Of one target the error says itself which database it was.
+    let part = tried.count > 1 ? "\(Set(failures.map { $0.target }).count) of \(tried.count) targets" : nil
+    return try failed.status(part, isAnythingDone: !done.isEmpty, terminal)
   }
 
   /// A configuration that came from another machine knows that one's databases, and this host has none of them.

@@ -83,7 +83,7 @@ struct PushCommand: SealiftCommand {
       do {
         return try targets.access(target, doing: "pushing '\(database.source.name)' to \(target.name)")
       } catch {
-        report.failed(database.source.name, target.name, Session.known(error))
+        report.failed(database.source.name, target.name, OperationError(error))
         return nil
       }
     }

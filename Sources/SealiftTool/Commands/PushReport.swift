@@ -23,7 +23,7 @@ struct PushReport {
       if !terminal.manner.json { for one in outcome.pushed { terminal.report(Self.line(one)) } }
       interruption = outcome.interruption
     } catch {
-      let error = Session.known(error)
+      let error = OperationError(error)
       if error.kind == .cancelled { interruption = error } else { failed(name, nil, error) }
     }
   }

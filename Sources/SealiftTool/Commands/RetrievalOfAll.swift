@@ -78,7 +78,7 @@ struct RetrievalOfAll {
   private static func unsaid(
     _ error: any Error, _ outcome: RestoreAll.Outcome, _ terminal: Terminal
   ) -> OperationError {
-    var unsaid = Session.known(error)
+    var unsaid = OperationError(error)
     let undo = outcome.done.compactMap { $0.outcome?.undo }
     if terminal.manner.json, !undo.isEmpty { unsaid.hint = "To take it back: \(undo.joined(separator: " && "))" }
     return unsaid

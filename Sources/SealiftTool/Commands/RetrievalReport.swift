@@ -28,7 +28,7 @@ extension Retrieval {
       }
       if !terminal.manner.json { notes(outcome, terminal) }
       do { try result.get() } catch {
-        var unsaid = Session.known(error)
+        var unsaid = OperationError(error)
         unsaid.message += ": \(outcome.pulled.path ?? "the database") was restored"
         if let undo = outcome.undo { unsaid.hint = "To take this back: \(undo)" }
         throw unsaid
@@ -53,7 +53,7 @@ extension Retrieval {
     ) throws -> ExitStatus {
       do { try tell() } catch {
         guard damage != nil else { throw error }
-        terminal.tell(Session.known(error))
+        terminal.tell(OperationError(error))
       }
       guard let damage else { return .success }
       terminal.tell(damage)

@@ -3,27 +3,50 @@ import Sealift
 /// The same thing done for several targets: the failure of one does not stop the others.
 struct Tries<Outcome> {
   private(set) var done: [(target: String, outcome: Outcome)] = []
-  /// `status` tells people of each. With `--json` the document has to: the error is that of one, or something worse.
-  private(set) var failures: [(target: String, error: OperationError)] = []
+  private var failed = Failures()
 
-  private var interruption: OperationError?
+  var failures: [Documents.Failure] { failed.failures }
 
   /// What fails is kept, and the next one is tried all the same. Once the work was cancelled nothing more is begun.
   mutating func attempt(_ target: String, _ terminal: Terminal, _ work: () async throws -> Outcome) async {
-    guard interruption == nil else { return }
+    guard !failed.isInterrupted else { return }
     do {
       done.append((target, try await work()))
     } catch {
-      let error = Session.known(error)
-      if error.kind == .cancelled { interruption = error } else { failures.append((target, error)) }
+      failed.add(error, at: target)
     }
+  }
+
+  /// - Parameter isLastWord: nothing worse is told after it: a run ends with one document.
+  /// - Throws: the interruption; the first failure when nothing was done.
+  func status(_ what: String, _ terminal: Terminal, isLastWord: Bool = true) throws -> ExitStatus {
+    let part = "\(failures.count) of \(failures.count + done.count) \(what)"
+    return try failed.status(part, isAnythingDone: !done.isEmpty, terminal, isLastWord: isLastWord)
+  }
+}
+
+/// What failed while the rest went on.
+struct Failures {
+  /// `status` tells people of each. With `--json` the document has to: the error is that of one, or something worse.
+  private(set) var failures: [Documents.Failure] = []
+  private var interruption: OperationError?
+
+  var isInterrupted: Bool { interruption != nil }
+
+  mutating func add(_ error: any Error, at target: String) {
+    let error = OperationError(error)
+    if error.kind == .cancelled { interruption = error } else { failures.append((target, error)) }
   }
 
   /// What could not be verified counts more than what could not be tried: one is an attack or damage, the other often no more
   /// than a network that is away.
-  /// - Parameter isLastWord: nothing worse is told after it: a run ends with one document.
+  /// - Parameters:
+  ///   - part: of the whole, that failed, such as "1 of 3 targets"; `nil` where there was one.
+  ///   - isLastWord: nothing worse is told after it: a run ends with one document.
   /// - Throws: the interruption; the first failure when nothing was done.
-  func status(_ what: String, _ terminal: Terminal, isLastWord: Bool = true) throws -> ExitStatus {
+  func status(
+    _ part: String?, isAnythingDone: Bool, _ terminal: Terminal, isLastWord: Bool = true
+  ) throws -> ExitStatus {
     if let interruption {
       for failure in failures { terminal.tell(failure.error) }
       throw interruption
@@ -34,16 +57,14 @@ struct Tries<Outcome> {
       if isLastWord { terminal.tellDocument(worst.error) }
       return .verificationFailed
     }
-    guard !done.isEmpty else {
+    guard isAnythingDone else {
       for failure in failures.dropFirst() { terminal.tell(failure.error) }
       throw first.error
     }
     for failure in failures { terminal.tell(failure.error) }
     guard isLastWord else { return .partlyDone }
-    terminal.tellDocument(
-      OperationError(
-        .partlyDone, "\(failures.count) of \(failures.count + done.count) \(what) failed: \(first.error.message)",
-        hint: first.error.hint))
+    let context = part.map { "\($0) failed: " } ?? ""
+    terminal.tellDocument(OperationError(.partlyDone, context + first.error.message, hint: first.error.hint))
     return .partlyDone
   }
 }

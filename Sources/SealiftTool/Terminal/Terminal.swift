@@ -55,7 +55,7 @@ final class Terminal: Sendable {
   /// on without it, and tells that last.
   func report(_ text: String) {
     guard unsaid == nil else { return }
-    do { try result(text) } catch { state.withLock { $0.unsaid = Session.known(error) } }
+    do { try result(text) } catch { state.withLock { $0.unsaid = OperationError(error) } }
   }
 
   func report(_ document: Json) { report(document.text) }
