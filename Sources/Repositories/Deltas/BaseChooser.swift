@@ -42,7 +42,7 @@ struct BaseChooser: FrameBases {
 
   /// - Parameter units: pages of the base's size.
   func choose(for units: UnsafeRawBufferPointer, positions: [Int], fingerprints: [Fingerprint]) -> BaseChoice {
-    let inPlace = PagesInPlace(base, count: positions.count)
+    let inPlace = ExpectedPages(base, count: positions.count)
     defer { withExtendedLifetime(inPlace) {} }
     let pages = votes(for: units, positions: positions, inPlace).pages
     var choice = BaseChoice()
@@ -64,7 +64,7 @@ struct BaseChooser: FrameBases {
   }
 
   private func votes(
-    for units: UnsafeRawBufferPointer, positions: [Int], _ inPlace: PagesInPlace
+    for units: UnsafeRawBufferPointer, positions: [Int], _ inPlace: ExpectedPages
   ) -> BaseVotes {
     var all: [BaseVotes.Vote] = []
     var previous: (base: Int, position: Int)?
@@ -111,7 +111,7 @@ struct BaseChooser: FrameBases {
   }
 
   /// Pages that lie one after the other, to be read at once; those in place stand for themselves.
-  private func runs(of pages: [Int], _ inPlace: PagesInPlace) -> [Range<Int>] {
+  private func runs(of pages: [Int], _ inPlace: ExpectedPages) -> [Range<Int>] {
     var runs: [Range<Int>] = []
     var canGrow = false
     for page in pages {

@@ -1,6 +1,6 @@
 /// Base pages that were looked at first, where a new page is expected to come from, and found to be it but for a little.
 /// They are read once and kept until the prefix is made. For the pages of one frame; one thread at a time.
-final class PagesInPlace {
+final class ExpectedPages {
   /// Bytes that are compared as one.
   private static let line = 64
 
