@@ -9,6 +9,7 @@ struct VersionLookup: Sendable {
   let state: StateFolder
   let targetName: String
   private let host: String
+  private let now: UInt64
   private let reporter: any Reporter
   private let listings: [ChainListing]
 
@@ -34,6 +35,7 @@ struct VersionLookup: Sendable {
     state = StateFolder(reading: world.stateFolder, repository: repository.id)
     targetName = target.name
     host = HostName.known(world)
+    now = world.now()
     reporter = world.reporter
     times = StorageTimes(try await versions)
     listings = ChainListing.byChain(try await versions)
@@ -73,7 +75,7 @@ struct VersionLookup: Sendable {
     try await bounded(listings, atOnce: 4) { listing in
       try await repository.end(
         of: listing, state: state, tombstones: tombstones(of: listing.chain), notes: notes(of: listing.chain),
-        isEnough: { selector.isSettled(by: $0) }, concerns: { meant.concerns($0) })
+        isEnough: { selector.isSettled(by: $0, now: now) }, concerns: { meant.concerns($0) })
     }
   }
 
@@ -141,7 +143,7 @@ struct VersionLookup: Sendable {
       guard wanted?.contains(chain, owner) ?? true else { continue }
       let isRival = rivals?.contains(chain, owner) ?? true
       try history.demandNothingUnread(
-        behind: history.versions.last { selector.matches($0) && !history.isForgotten($0) }, selector,
+        behind: history.answer(to: selector, now: now), selector,
         insteadOf: found.facts, isOlder: { isRival && times.isBefore($0, found.facts) })
     }
   }
@@ -167,17 +169,29 @@ struct VersionLookup: Sendable {
     return found
   }
 
-  /// The last version of each chain that matches, and of those the youngest. In a chain its order counts, not its
-  /// times: clocks go back.
+  /// The last version of each chain that answers to the name, and of those the youngest.
   private func newest(_ selector: VersionSelector, in histories: [ChainHistory]) throws -> Found {
     let candidates = histories.compactMap { history in
-      history.versions.last { selector.matches($0) && !history.isForgotten($0) }
-        .map { Found(facts: $0, history: history) }
+      history.answer(to: selector, now: now).map { Found(facts: $0, history: history) }
     }
     guard let found = try ofOneHost(candidates, selector).max(by: { times.isOlder($0.facts, $1.facts) }) else {
+      for history in histories { tellPassedOver(in: history, selector) }
       throw nothing(named: selector.text, histories)
     }
+    tellPassedOver(in: found.history, selector)
     return found
+  }
+
+  /// Whoever looks at a list would have expected that version.
+  private func tellPassedOver(in history: ChainHistory, _ selector: VersionSelector) {
+    guard let (version, after) = history.passedOver(by: selector, now: now) else { return }
+    reporter.notice(
+      "\(selector.text) passes over \(words(for: version)): it was pushed after \(words(for: after)), so its clock was wrong"
+    )
+  }
+
+  private func words(for facts: VersionFacts) -> String {
+    "version \(facts.id.hex.prefix(8)) of \(Times.seconds(facts.version?.time ?? 0))"
   }
 
   /// Which of two versions of a database, in one chain or another, is taken for the older one.

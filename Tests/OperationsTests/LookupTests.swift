@@ -49,6 +49,46 @@ import Testing
     #expect(try await show(.notLater(database: "app", time: 9000), road) == last.id.hex)
   }
 
+  @Test func `a time is no name of what was pushed after it by a clock that was behind`() async throws {
+    let road = try await Road()
+    let first = try await push(road, "one", time: 5000)
+    let second = try await push(road, "two", time: 6000)
+    let third = try await push(road, "three", time: 100)
+    let early = try Scratch()
+    #expect(try await show(.notLater(database: "app", time: 5500), road, road.withoutState(early)) == first.id.hex)
+    try await push(road, "four", time: 7000)
+    let folder = try Scratch()
+    for world in [road.world, road.withoutState(folder)] {
+      road.notices.said.withLock { $0 = [] }
+      #expect(try await show(.notLater(database: "app", time: 5500), road, world) == first.id.hex)
+      let said = road.notices.said.withLock { $0 }
+      #expect(said.count { $0.contains(third.id.hex.prefix(8)) && $0.contains(second.id.hex.prefix(8)) } == 1)
+    }
+    // What was pushed before the next one that can be believed was there at that time.
+    #expect(try await show(.notLater(database: "app", time: 6500), road) == third.id.hex)
+    #expect(await refusal(.notLater(database: "app", time: 4000), road)?.kind == .noSuchVersion)
+  }
+
+  @Test func `one clock that was ahead hides nothing that was pushed after it`() async throws {
+    let road = try await Road()
+    for (index, time) in [UInt64(1000), 9000, 2000, 3000, 4000].enumerated() {
+      try await push(road, "\(index)", time: time)
+    }
+    let versions = try await ListVersions(road.world).run(at: road.target).versions
+    #expect(versions.map(\.time) == [1000, 9000, 2000, 3000, 4000])
+    #expect(try await show(.notLater(database: "app", time: 2500), road) == versions[2].id)
+    #expect(try await show(.notLater(database: "app", time: 3000), road) == versions[3].id)
+  }
+
+  @Test(
+    arguments: [
+      ([], []), ([5, 5, 6], [0, 1, 2]), ([50, 60, 1, 70], [0, 1, 3]), ([1, 20, 2, 3], [0, 2, 3]), ([6, 1], [0]),
+      ([10, 20, 5, 6], [0, 1]), ([10, 5, 6, 7], [1, 2, 3]), ([10, 101, 20], [0, 2]), ([100, 101], [0]),
+    ] as [([UInt64], [Int])])
+  func `the times that most others agree with are believed`(times: [UInt64], believed: [Int]) {
+    #expect(ChainClocks.believed(times, now: 100) == believed)
+  }
+
   @Test func `a name that two hosts push is this host's, or must be told apart`() async throws {
     let road = try await Road()
     let mine = try await push(road, "mine", time: 1000)

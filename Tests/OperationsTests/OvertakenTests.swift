@@ -71,4 +71,15 @@ import Testing
     #expect(outcome.failures.isEmpty && outcome.pushed.first?.unchanged == false)
     #expect(versions(road) == 2)
   }
+
+  @Test(arguments: [(-hour / 2, false), (-2 * hour, true)])
+  func `a clock that went back by more than an hour is told`(clock: Int64, isTold: Bool) async throws {
+    let road = try await Road()
+    let source = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    let first = try #require(try await push(road, source).pushed.first?.version)
+    try await road.change(source.path)
+    #expect(try await push(road, source, clock: clock).failures.isEmpty)
+    let told = road.notices.said.withLock { $0 }.filter { $0.contains("set the clock") }
+    #expect(told.count == (isTold ? 1 : 0) && told.allSatisfy { $0.contains(first.id.prefix(8)) }, "\(told)")
+  }
 }

@@ -16,4 +16,13 @@ extension Push {
       "version \(newest.id.hex.prefix(8)), which was pushed meanwhile, is newer than the copy that this push has taken",
       hint: "Nothing is lost: the newer one is there. Push again for one of now.")
   }
+
+  /// Rules count a version to the day that its clock said, and what asks for a time may pass it over.
+  func tellClockWentBack(to time: UInt64, from newest: StoredManifest?, at target: String) {
+    let hour: UInt64 = 3_600_000
+    guard let newest, let before = newest.core?.time, before > time, before - time > hour else { return }
+    world.reporter.notice(
+      "\(target): the clock says \(Times.seconds(time)), the version before, \(newest.id.hex.prefix(8)), is of \(Times.seconds(before)): set the clock, unless it was wrong then"
+    )
+  }
 }

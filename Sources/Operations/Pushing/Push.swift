@@ -280,6 +280,7 @@ package struct Push: Sendable {
           + (result.unchanged || session.newestIsWhole
             ? "counts from now on" : "is not whole any more: `sealift forget \(id)` before the next prune"))
     }
+    if !result.unchanged, !request.dryRun { tellClockWentBack(to: version.time, from: newest, at: target.name) }
     let captured = try await capture.members(with: copy.finished())
     let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)
     outcome.shortfalls += shortfalls
