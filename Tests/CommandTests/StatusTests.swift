@@ -55,6 +55,16 @@ import Testing
     #expect(StatusLines.lines(outcome(database)).last?.hasSuffix("version fedcba98 failed: no rows\\n") == true)
   }
 
+  @Test func `an age that nobody knows is not told as none`() {
+    var database = failed
+    (database.age, database.lastDrill) = (nil, nil)
+    var ahead = outcome(database)
+    ahead.problems = [OperationError(.partlyDone, code: "clockAhead", "ahead of this clock")]
+    #expect(StatusLines.alarm([ahead])?.code == "clockAhead")
+    #expect(StatusLines.lines(ahead).first?.contains(", age unknown: ahead of this clock, ") == true)
+    #expect(StatusLines.alarm([ahead, outcome(failed)])?.code == "unsound")
+  }
+
   @Test func `the newest version's failure is told, whatever was drilled after it`() {
     var database = failed
     database.lastDrill?.passed = true

@@ -294,6 +294,24 @@ import Testing
     #expect(try await shelf.status(sources).problems.map(\.code) == ["rolledBack"])
   }
 
+  @Test func `a version of a time that has not come has no age`() async throws {
+    let shelf = try await Shelf()
+    let now = shelf.world.now()
+    try await shelf.push(1, at: now + Shelf.day)
+    let soon = try await shelf.status()
+    #expect(soon.databases.first?.age == 0 && soon.problems.isEmpty)
+    try await shelf.push(2, at: now + Shelf.day + 1)
+    for databases in [nil, [DatabaseSource(name: "app", path: "/nonexistent")]] as [[DatabaseSource]?] {
+      let later = try await shelf.status(databases)
+      let app = try #require(later.databases.first)
+      #expect(app.age == nil && app.newest != nil && app.isSound)
+      #expect(later.problems.map(\.code) == ["clockAhead"] && later.problems.map(\.kind) == [.partlyDone])
+    }
+    // The clock was set, and something was pushed since.
+    try await shelf.push(3, at: now)
+    #expect(try await shelf.status().problems.isEmpty)
+  }
+
   @Test func `a head code whose version was forgotten is told as that, not as an older state`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(6)

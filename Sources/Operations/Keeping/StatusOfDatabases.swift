@@ -18,7 +18,7 @@ package struct StatusOfDatabases: Sendable {
     package var name: String
     package var host: String
     package var newest: VersionSummary?
-    /// How old the newest version is: milliseconds.
+    /// How old the newest version is: milliseconds; `nil` where its time is far ahead of this clock, too.
     package var age: UInt64?
     package var change = Change.unknown
     /// Versions that count.
@@ -57,6 +57,9 @@ package struct StatusOfDatabases: Sendable {
     /// Other hosts with versions there; `nil` where only some databases were asked for.
     package var otherHosts: [String]?
   }
+
+  /// A version that is so much ahead of this clock may as well be years old.
+  private static let longestLead: UInt64 = 86_400_000
 
   package var world: World
   package init(_ world: World) { self.world = world }
@@ -102,6 +105,7 @@ package struct StatusOfDatabases: Sendable {
         }
         outcome.databases = try await statuses(of: found, host, lookup).sorted { $0.name < $1.name }
       }
+      outcome.problems += outcome.databases.compactMap { clockAhead($0, at: target.name) }
       return outcome
     } catch {
       throw OperationError(error, doing: "looking at \(target.name)")
@@ -131,6 +135,17 @@ package struct StatusOfDatabases: Sendable {
     return problems
   }
 
+  /// Whoever waits for an alarm when the newest version is too old would wait for years.
+  private func clockAhead(_ database: Database, at target: String) -> OperationError? {
+    guard let newest = database.newest, database.age == nil else { return nil }
+    return OperationError(
+      .partlyDone, code: "clockAhead",
+      "the newest version of '\(database.name)' at \(target) is of \(Times.seconds(newest.time)), ahead of this clock: nobody knows how old it is",
+      hint:
+        "Set the clock that is wrong, this one or that of the machine that pushed. Where it was that one's, push again: of a database that has not changed with --tag or --note."
+    )
+  }
+
   /// In the same order.
   private func statuses(
     of databases: [(name: String, history: ChainHistory?)], _ host: String, _ lookup: VersionLookup
@@ -152,7 +167,7 @@ package struct StatusOfDatabases: Sendable {
     let versions = all.filter { !$0.forgotten }
     let now = world.now()
     status.newest = versions.last
-    status.age = versions.last.map { now - min(now, $0.time) }
+    status.age = versions.last.flatMap { age(of: $0.time, at: now) }
     status.versions = versions.count
     status.forgotten = history.versions.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
@@ -161,6 +176,11 @@ package struct StatusOfDatabases: Sendable {
       status.drilled = all.first { $0.id == version.hex }
     }
     return status
+  }
+
+  private func age(of time: UInt64, at now: UInt64) -> UInt64? {
+    guard time > now else { return now - time }
+    return time - now > Self.longestLead ? nil : 0
   }
 
   private func change(

@@ -7,8 +7,9 @@ struct Status: SealiftCommand {
     abstract: "Say of every database whether it is safe, and how fresh.",
     discussion: """
       The newest version at each target, whether the database changed since, the last drill, what was found damaged. \
-      Ends with 13 when something is wrong at a target, with 3 when nothing is but one of several cannot be reached; \
-      when none can, with that failure's own status. Whatever is not 0 deserves a look.
+      Ends with 13 when something is wrong at a target, with 3 when nothing is but one of several cannot be reached, \
+      or a newest version is of a time that has not come; when none can be reached, with that failure's own status. \
+      Whatever is not 0 deserves a look.
 
         sealift status
         sealift status app --json
@@ -42,7 +43,10 @@ struct Status: SealiftCommand {
         Documents.status(outcomes, unreachable: tries.failures, notices: session.terminal.notices))
     }
     for outcome in outcomes { for problem in outcome.problems { session.terminal.tell(problem) } }
-    let alarm = StatusLines.alarm(outcomes)
+    let found = StatusLines.alarm(outcomes)
+    // What nobody can tell does not hide what could not be verified.
+    let isHarmed = tries.failures.contains { $0.error.kind == .verificationFailed }
+    let alarm = isHarmed && found?.kind != .verificationFailed ? nil : found
     let status = try tries.status("targets", session.terminal, isLastWord: alarm == nil)
     guard let alarm else { return status }
     // Problems were told one by one.
@@ -88,7 +92,8 @@ enum StatusLines {
   private static func lines(_ database: StatusOfDatabases.Database, at target: String) -> [String] {
     let place = "\(database.name) -> \(target):"
     guard let newest = database.newest else { return ["\(place) no versions"] }
-    var facts = ["\(ago(database.age ?? 0)) old", ByteCount.text(newest.size)]
+    let age = database.age.map { "\(ago($0)) old" } ?? "age unknown: ahead of this clock"
+    var facts = [age, ByteCount.text(newest.size)]
     switch database.change {
     case .unchanged: facts.append("unchanged since")
     case .changed: facts.append("changed since")
