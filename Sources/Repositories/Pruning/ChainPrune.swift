@@ -75,8 +75,10 @@ struct ChainPrune {
   }
 
   private func isOld(_ info: ObjectInfo) -> Bool {
-    guard policy.minAge > 0, let stored = info.stored else { return true }
-    let (age, isBeyond) = Int(clamping: policy.now() / 1000).subtractingReportingOverflow(stored)
+    let now = policy.now()
+    // A pack of a time that has not come would be young for years.
+    guard policy.minAge > 0, let stored = info.stored, !PrunePolicy.isAhead(stored, of: now) else { return true }
+    let (age, isBeyond) = Int(clamping: now / 1000).subtractingReportingOverflow(stored)
     // A folder says what somebody has set: a time as long ago as that is old.
     return isBeyond || age >= Int(clamping: policy.minAge / 1000)
   }
@@ -102,7 +104,7 @@ struct ChainPrune {
   private func hasRested(
     _ named: NamedCondemnedRecord, in view: ChainView, _ seen: SeenRecords, _ now: UInt64
   ) -> Bool {
-    if let stored = named.stored, let latest = view.storeTime {
+    if let stored = named.stored, !PrunePolicy.isAhead(stored, of: now), let latest = view.storeTime(at: now) {
       let (passed, isNonsense) = latest.subtractingReportingOverflow(stored)
       return !isNonsense && passed >= Int(clamping: policy.pause / 1000)
     }

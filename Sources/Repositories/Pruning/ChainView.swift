@@ -18,13 +18,16 @@ struct ChainView: Sendable {
   /// Tombstones, annotations and condemned records: nobody ever deletes one.
   let records: Set<ObjectName>
   let live: LiveSet
-  /// When the newest object was stored of all that was listed by the time the manifests were, in seconds since 1970 by the
-  /// store's own clock; `nil` where it does not tell. What is listed behind them may be days younger: a machine sleeps.
-  let storeTime: Int?
+  /// When what was listed by the time the manifests were was stored, in seconds since 1970 by the store's own clock, the
+  /// latest first; empty where it does not tell. What is listed behind them may be days younger: a machine sleeps.
+  let storeTimes: [Int]
 
   var newest: VersionFacts? { manifests.last { $0.isComplete } }
   /// The newest version that was not forgotten.
   var newestCounting: VersionFacts? { manifests.last { $0.isComplete && !forgotten.contains($0) } }
+
+  /// What the store's clock said at least; `nil` where it does not tell, or nothing that can be believed.
+  func storeTime(at now: UInt64) -> Int? { storeTimes.first { !PrunePolicy.isAhead($0, of: now) } }
 
   /// Refuses a second look that shows less than the first, where nothing explains it.
   /// - Throws: `.rolledBack`.
@@ -135,7 +138,7 @@ struct ChainLook: Sendable {
       chain: chain, manifests: manifests, ruined: ruined.filter { rested.isGivenUp($0.sequence) },
       forgotten: forgotten, annotations: annotations, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
-      storeTime: ((versions + tombstones + notes).compactMap(\.stored) + condemned.compactMap(\.stored)).max())
+      storeTimes: ((versions + tombstones + notes).compactMap(\.stored) + condemned.compactMap(\.stored)).sorted(by: >))
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known. But where all that stood at its place was

@@ -38,4 +38,10 @@ package struct PrunePolicy: Sendable {
     let names = Set(RecordListing(objects: old).names(below: prefix).map(\.digest))
     return forgotten.by { names.contains($0) }
   }
+
+  /// Whether a time that a store tells, in seconds, proves nothing: it is more than a day ahead of this machine's. Of a
+  /// folder it is that of the clock that wrote there, which may have been wrong once.
+  static func isAhead(_ stored: Int, of now: UInt64) -> Bool {
+    stored > Int(clamping: now / 1000) + Int(day / 1000)
+  }
 }

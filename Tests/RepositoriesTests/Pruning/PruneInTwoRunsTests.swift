@@ -60,10 +60,16 @@ import Testing
     try await home.expectAllSafe()
   }
 
-  /// Where the store tells times, its clock counts, whatever this machine believes.
-  @Test func `the pause goes by on the store's clock too`() async throws {
+  /// In the year 2100.
+  private static let ahead = 4_102_444_800
+
+  /// Where the store tells times, its clock counts, whatever this machine believes. One object of a time that has not come
+  /// says nothing of what has gone by.
+  @Test(arguments: [false, true])
+  func `the pause goes by on the store's clock too`(hasOneAhead: Bool) async throws {
     let home = try await PruneHome(versions: 3)
     try await home.forget(1...2)
+    let newest = try #require(home.safe.withLock { $0[3] }).name.objectName
     let clock = Locked(1000)
     let stored = Locked<[ObjectName: Int]>([:])
     let timed = StagedStore(home.home.store) {
@@ -73,7 +79,8 @@ import Testing
             if stored[info.name] == nil { stored[info.name] = clock.withLock { $0 } }
             return stored[info.name]
           }
-          return ObjectInfo(name: info.name, size: info.size, stored: time)
+          let isAhead = hasOneAhead && info.name == newest
+          return ObjectInfo(name: info.name, size: info.size, stored: isAhead ? Self.ahead : time)
         }
       }
     }
@@ -83,6 +90,25 @@ import Testing
       try await home.push()
       #expect(try await home.prune(at: timed, twoRuns: true, now: PruneHome.now).freed.objects == freed)
     }
+    try await home.expectAllSafe()
+  }
+
+  @Test(arguments: ["", "gone/"])
+  func `where the store's times are years ahead this machine's clock counts`(prefix: String) async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    let ahead = StagedStore(home.home.store) {
+      $0.listed = { _, listed async throws(StoreError) in
+        listed.map { info in
+          ObjectInfo(
+            name: info.name, size: info.size, stored: info.name.text.hasPrefix(prefix) ? Self.ahead : 1000)
+        }
+      }
+    }
+    #expect(try await home.prune(at: ahead, twoRuns: true, now: soon).condemned.objects == 4)
+    try await home.push()
+    #expect(try await home.prune(at: ahead, twoRuns: true, now: soon + day - 1).freed.objects == 0)
+    #expect(try await home.prune(at: ahead, twoRuns: true, now: soon + day).freed.objects == 4)
     try await home.expectAllSafe()
   }
 

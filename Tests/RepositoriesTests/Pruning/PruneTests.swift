@@ -114,6 +114,10 @@ import Testing
     #expect(try await home.prune(at: store(stored: now - 3599), minAge: hour, dryRun: true).freed.objects == 1)
     // A server whose clock is ahead only delays.
     #expect(try await home.prune(at: store(stored: now + 9999), minAge: hour, dryRun: true).freed.objects == 1)
+    // One that is years ahead would delay for years.
+    #expect(try await home.prune(at: store(stored: now + 86_400), minAge: hour, dryRun: true).freed.objects == 1)
+    #expect(try await home.prune(at: store(stored: now + 86_401), minAge: hour, dryRun: true).freed.objects == 2)
+    #expect(try await home.prune(at: store(stored: Int.max), minAge: hour, dryRun: true).freed.objects == 2)
     #expect(try await home.prune(at: store(stored: now - 3600), minAge: hour, dryRun: true).freed.objects == 2)
     #expect(try await home.prune(at: store(stored: nil), minAge: hour, dryRun: true).freed.objects == 2)
     #expect(try await home.prune(at: store(stored: now - 3599), minAge: hour).freed.objects == 1)
