@@ -3,8 +3,12 @@ import Testing
 
 /// The script that `Docs/Operating.md` gives for a timer, as it stands there.
 @Suite struct NightlyScriptTests {
+  private func document() throws -> String {
+    String(decoding: try fileBytes("\(SourceTree.root)/Docs/Operating.md"), as: UTF8.self)
+  }
+
   private func script(_ program: Program) throws -> String {
-    let text = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Operating.md"), as: UTF8.self)
+    let text = try document()
     let start = try #require(text.firstRange(of: "```sh\n#!/bin/sh\nend=0\n"))
     let end = try #require(text[start.upperBound...].firstRange(of: "```"))
     let lines = "end=0\n" + text[start.upperBound..<end.lowerBound]
@@ -27,5 +31,22 @@ import Testing
     #expect(
       String(decoding: try fileBytes(program.file("done")), as: UTF8.self)
         == statuses.map { "step\($0)\n" }.joined())
+  }
+
+  /// Where summer time begins, an hour before four in the morning is left out, and systemd leaves out what was due in it.
+  @Test func `nothing is due in an hour that one night of the year does not have`() throws {
+    let text = try document()
+    let timers = text.matches(of: #/\nOnCalendar=[^\n]* (\d\d):\d\d:\d\d([^\n]*)/#)
+    let jobs = text.matches(of: #/\n\d+ +(\d+) +\* +\* +[*\d] +root /#)
+    #expect(timers.count == 2 && jobs.count == 2)
+    let hours = timers.filter { $0.output.2 != " UTC" }.map { $0.output.1 } + jobs.map { $0.output.1 }
+    #expect(hours.allSatisfy { Int($0) ?? 0 > 3 }, "\(hours)")
+  }
+
+  @Test func `services wait for the time as they wait for the network`() throws {
+    let text = try document()
+    let services = text.matches(of: #/\nAfter=([^\n]*)/#).map { $0.output.1 }
+    #expect(services.count == 2 && services.allSatisfy { $0.contains("time-sync.target") }, "\(services)")
+    #expect(text.matches(of: #/\nWants=([^\n]*)time-sync.target/#).count == 2)
   }
 }
