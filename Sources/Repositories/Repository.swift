@@ -34,11 +34,15 @@ package struct Repository: Sendable {
   /// - Parameters:
   ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first.
   ///   - lackingFile: open one without a repository file also where there are no versions.
+  ///   - opening: opens a slot; of tests that count how often.
   /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`;
   ///   `SealError` `.failed`, without memory; `StoreError`.
   package static func open(
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
-    state: String? = nil, lackingFile: Bool = false
+    state: String? = nil, lackingFile: Bool = false,
+    opening: @escaping SlotOpening = { slot, secret, repository throws(SealError) in
+      try KeySlot.open(slot, secret: secret, repository: repository)
+    }
   ) async throws -> Repository {
     let bare = store
     let store = DoubtingStore(bare)
@@ -47,9 +51,11 @@ package struct Repository: Sendable {
     async let configurationListing = store.list(prefix: Layout.configurations)
     var (candidates, stranger) = try await RepositoryFiles.look(at: store)
     let slots = try await slotListing.whole(below: Layout.slots)
+    var search = SlotSearch(slots, at: store, with: secret, opening: opening)
     let lacksFile = candidates.isEmpty
     if lacksFile, !slots.isEmpty, try await lackingFile ? true : RepositoryFiles.areVersions(at: store) {
-      candidates = try await repositories(named: slots, at: store)
+      try await search.readAll()
+      candidates = search.owners
     }
     let keyrings = try await keyringListing.whole(below: Layout.keyrings)
     let configurations = try await configurationListing.whole(below: Layout.configurations)
@@ -61,44 +67,40 @@ package struct Repository: Sendable {
     }
 
     var opened: [Repository] = []
-    var seen = SlotsSeen()
-    func open(_ candidates: [RepositoryID], lacksFile: Bool) async throws {
-      for candidate in candidates {
-        let last = state.flatMap { SlotMemory(in: StateFolder(reading: $0, repository: candidate)).remembered }
-        guard
-          let (master, slot) = try await openSlot(slots, with: secret, of: candidate, last: last, at: store, &seen)
-        else { continue }
-        let (keyring, name) = try await newestKeyring(keyrings, master: master, repository: candidate, at: store)
-        let keys = SealingKeys(repository: candidate, keyring: keyring)
+    var closed: Set<RepositoryID> { Set(candidates).subtracting(opened.map(\.id)) }
+    func enter(_ found: [SlotSearch.Opened], lacksFile: Bool) async throws {
+      for door in found {
+        let (id, slot) = (door.slot.repository, door.slot.name)
+        let (keyring, name) = try await newestKeyring(keyrings, master: door.master, repository: id, at: store)
+        let keys = SealingKeys(repository: id, keyring: keyring)
         try await checkConfiguration(configurations, keys: keys, at: store)
         opened.append(
           Repository(store: bare, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
       }
     }
-    try await open(candidates, lacksFile: lacksFile)
-    // The file of another repository beside the slots of one whose file was lost.
-    let others = seen.owners.subtracting(candidates).sorted { $0.hex < $1.hex }
-    if opened.isEmpty, !lacksFile { try await open(others, lacksFile: true) }
-    guard seen.whole > 0 else {
+    // Who has used one here looks for no other: anybody can plant the file of one, and slots that take time and memory.
+    let last = try await search.openLast(of: candidates, in: state)
+    let used = candidates.count > 1 ? state.map { KnownRepositories(at: store, in: $0).used } ?? [] : []
+    let familiar = last.filter { used.contains($0.slot.repository) }
+    try await enter(familiar.isEmpty ? last : familiar, lacksFile: lacksFile)
+    if familiar.isEmpty, !closed.isEmpty {
+      try await search.readAll()
+      try await enter(search.open(closed, atMost: last.map(\.slot.work).min()), lacksFile: lacksFile)
+      // What asks for more counts beside one that two inits at once left empty.
+      while !opened.isEmpty, search.hasUntried(closed), try await !areVersions(in: opened) {
+        try await enter(search.open(closed, atMost: nil), lacksFile: lacksFile)
+      }
+      // The file of another repository beside the slots of one whose file was lost.
+      let others = Set(search.owners).subtracting(candidates)
+      if opened.isEmpty, !lacksFile { try await enter(search.open(others, atMost: nil), lacksFile: true) }
+      if opened.isEmpty, let refusal = search.refusal { throw refusal }
+    }
+    guard !opened.isEmpty || !search.owners.isEmpty else {
       throw RepositoryError(
         .damaged, "no key slot of the repository at \(store.traits.location) can be read",
         hint: "Bring back the objects below keys/ from a copy of the target; without them nothing can be read.")
     }
     return try await onlyOne(of: opened, at: store)
-  }
-
-  /// The ids that slots are bound to, ascending.
-  private static func repositories(
-    named slots: [NumberedName], at store: any ObjectStore
-  ) async throws -> [RepositoryID] {
-    var found: Set<RepositoryID> = []
-    for name in slots where name.length == KeySlot.length {
-      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
-        let description = try? KeySlot.describe(bytes)
-      else { continue }
-      found.insert(description.repository)
-    }
-    return found.sorted { $0.hex < $1.hex }
   }
 
   /// After a race of two inits several may open: the one with versions counts.
@@ -121,6 +123,11 @@ package struct Repository: Sendable {
     return used.first ?? opened.min { $0.id.hex < $1.id.hex } ?? first
   }
 
+  private static func areVersions(in repositories: [Repository]) async throws -> Bool {
+    for repository in repositories where try await repository.hasVersions() { return true }
+    return false
+  }
+
   private func hasVersions() async throws -> Bool {
     for info in try await store.list(prefix: Layout.versions) {
       guard let name = VersionName(info.name), name.length == info.size else { continue }
@@ -137,65 +144,6 @@ package struct Repository: Sendable {
       }
     }
     return false
-  }
-
-  /// What was found while slots were tried.
-  private struct SlotsSeen {
-    /// Slots that are whole, of the repositories that were asked for.
-    var whole = 0
-    var owners: Set<RepositoryID> = []
-  }
-
-  /// - Parameter last: the slot that this machine opened last.
-  private static func openSlot(
-    _ slots: [NumberedName], with secret: SlotSecret, of repository: RepositoryID, last: Digest?,
-    at store: any ObjectStore, _ seen: inout SlotsSeen
-  ) async throws -> (MasterKey, NumberedName)? {
-    if let opened = try await openLast(slots, last, with: secret, of: repository, at: store) {
-      seen.whole += 1
-      return opened
-    }
-    // Each slot lies there twice.
-    var found: [Digest: (name: NumberedName, bytes: [UInt8], work: Int)] = [:]
-    for name in slots.sorted(by: { $0.number > $1.number })
-    where name.length == KeySlot.length && found[name.digest] == nil {
-      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
-        let description = try? KeySlot.describe(bytes)
-      else { continue }
-      seen.owners.insert(description.repository)
-      guard description.repository == repository else { continue }
-      seen.whole += 1
-      found[name.digest] = (name, bytes, description.cost.work)
-    }
-    // To try one costs a second, and memory. What asks for more than others comes last: who can write to the target could
-    // have planted it.
-    var refusal: SealError?
-    for slot in found.values.sorted(by: { ($0.work, $1.name.number) < ($1.work, $0.name.number) }) {
-      // A slot of another secret, another repository or a damaged one is passed over: one must open.
-      do throws(SealError) {
-        return (try KeySlot.open(slot.bytes, secret: secret, repository: repository), slot.name)
-      } catch  where error.code == .failed {
-        refusal = refusal ?? error
-      } catch {
-        continue
-      }
-    }
-    // Not tried is not wrong: a person would look for another key.
-    if let refusal { throw refusal }
-    return nil
-  }
-
-  /// Opens the slot that opened last; `nil` where it is gone, damaged or opens with another secret.
-  private static func openLast(
-    _ slots: [NumberedName], _ last: Digest?, with secret: SlotSecret, of repository: RepositoryID,
-    at store: any ObjectStore
-  ) async throws -> (MasterKey, NumberedName)? {
-    for name in slots where name.digest == last && name.length == KeySlot.length {
-      guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest
-      else { continue }
-      return (try? KeySlot.open(bytes, secret: secret, repository: repository)).map { ($0, name) }
-    }
-    return nil
   }
 
   /// The one with the highest number that is authentic; nothing older takes its place, which would bring back keys that

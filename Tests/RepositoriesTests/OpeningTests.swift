@@ -161,6 +161,99 @@ import Testing
     #expect(try await Repository.open(at: home.store, with: key, state: folder).id == home.repository.id)
   }
 
+  private static let passphrase = SlotSecret.passphrase(Array("correct horse".utf8))
+  private static let dearest = SlotCost(logN: 20, r: 16, p: 4)
+
+  /// What anybody can plant: the file of a repository that nobody has, and a slot of it.
+  private func plant(_ byte: UInt8, asking cost: SlotCost, in home: Home) throws {
+    let id = try #require(RepositoryID([UInt8](repeating: byte, count: 16)))
+    let file = RepositoryFile(repository: id).encode()
+    let planted = RepositoryFileName(repository: id, length: file.count, digest: .sha256(of: file))
+    home.store.content[planted.objectName] = file
+    var slot = try #require(home.store.content.first { $0.key.text.hasPrefix(Layout.slots) }).value
+    slot.replaceSubrange(10..<13, with: [cost.logN, cost.r, cost.p])
+    slot.replaceSubrange(16..<32, with: id.bytes)
+    let name = NumberedName(
+      prefix: Layout.slots, number: 900 + UInt64(byte), length: slot.count, digest: .sha256(of: slot))
+    home.store.content[name.objectName] = slot
+  }
+
+  /// Opens slots of a repository; for those of others this machine has no memory.
+  private func opening(_ home: Home, _ tried: Locked<[RepositoryID]>) -> SlotOpening {
+    let own = home.repository.id
+    return { slot, secret, repository throws(SealError) in
+      tried.withLock { $0.append(repository) }
+      guard repository == own else { throw SealError(.failed, "there is no memory left") }
+      return try KeySlot.open(slot, secret: secret, repository: repository)
+    }
+  }
+
+  @Test func `a planted repository whose slot asks for much costs nothing`() async throws {
+    let home = try await Home(secret: Self.passphrase)
+    _ = try await home.push(home.image(pages: 3, seed: 1))
+    for byte in [UInt8.min, .max] { try plant(byte, asking: Self.dearest, in: home) }
+    let folder = try Scratch()
+    let remembered = StateFolder(reading: folder.path, repository: home.repository.id)
+    for state in [nil, folder.path, folder.path] {
+      let tried = Locked<[RepositoryID]>([])
+      let opened = try await Repository.open(
+        at: home.store, with: Self.passphrase, state: state, opening: opening(home, tried))
+      #expect(opened.id == home.repository.id)
+      #expect(tried.withLock { $0 } == [home.repository.id])
+      if state != nil { opened.rememberSlot(in: remembered) }
+    }
+    Fault.slots.met(2, "planted slot")
+  }
+
+  @Test func `a machine that has used a repository looks for no other there`() async throws {
+    let home = try await Home(secret: Self.passphrase)
+    _ = try await home.push(home.image(pages: 3, seed: 1))
+    let folder = home.stateFolder
+    try home.repository.checkPlace(in: folder)
+    home.repository.rememberSlot(in: try home.state)
+    for byte in [UInt8.min, .max] { try plant(byte, asking: .least, in: home) }
+    let read = Locked(0)
+    let watched = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix(Layout.slots) { read.withLock { $0 += 1 } }
+      })
+    let tried = Locked<[RepositoryID]>([])
+    let opened = try await Repository.open(
+      at: watched, with: Self.passphrase, state: folder, opening: opening(home, tried))
+    #expect(opened.id == home.repository.id)
+    #expect(tried.withLock { $0 } == [home.repository.id])
+    #expect(read.withLock { $0 } == 1)
+  }
+
+  @Test func `a slot that this machine has no memory for stands in no other's way`() async throws {
+    let home = try await Home(secret: Self.passphrase)
+    // Of equal work the youngest comes first: these are tried.
+    for byte in [UInt8.min, .max] { try plant(byte, asking: .least, in: home) }
+    let tried = Locked<[RepositoryID]>([])
+    let opened = try await Repository.open(at: home.store, with: Self.passphrase, opening: opening(home, tried))
+    #expect(opened.id == home.repository.id)
+    #expect(tried.withLock { $0.count } == 3)
+    // Not tried is not wrong.
+    let error = await #expect(throws: SealError.self) {
+      try await Repository.open(
+        at: home.store, with: .passphrase(Array("wrong".utf8)), opening: opening(home, Locked([])))
+    }
+    #expect(error?.code == .failed)
+  }
+
+  @Test func `an empty repository does not hide one whose slot asks for more`() async throws {
+    let (empty, home) = (try await Home(secret: Self.passphrase), try await Home(secret: Self.passphrase))
+    _ = try await home.push(home.image(pages: 3, seed: 1))
+    let cheap = home.repository.slot.digest.hex
+    _ = try await KeySlots(of: home.repository).add(
+      Self.passphrase, current: Self.passphrase, cost: SlotCost(logN: 15, r: 8, p: 2), now: 1)
+    let store = MemoryStore()
+    store.content = home.store.content.filter { !$0.key.text.hasSuffix(cheap) }
+      .merging(empty.store.content) { first, _ in first }
+    #expect(try await Repository.open(at: store, with: Self.passphrase).id == home.repository.id)
+  }
+
   @Test func `among thousands of planted slots the right one is found soon`() async throws {
     let home = try await Home()
     let count = Environment.value("SEALIFT_CAMPAIGNS") == nil ? 1000 : 10_000

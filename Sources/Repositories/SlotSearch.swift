@@ -1,0 +1,113 @@
+package import Sealing
+import Storage
+
+/// Opens one key slot. Tests count how often: with a passphrase it takes a second, and memory.
+package typealias SlotOpening = @Sendable ([UInt8], SlotSecret, RepositoryID) throws(SealError) -> MasterKey
+
+/// The key slots at a target, of all repositories that lie there, and what a secret opens of them.
+struct SlotSearch: Sendable {
+  struct Slot: Sendable {
+    let name: NumberedName
+    let bytes: [UInt8]
+    let repository: RepositoryID
+    let work: Int
+  }
+
+  struct Opened: Sendable {
+    let slot: Slot
+    let master: MasterKey
+  }
+
+  private let names: [NumberedName]
+  private let store: any ObjectStore
+  private let secret: SlotSecret
+  private let opening: SlotOpening
+  /// Whole slots that were not tried yet, those that ask for the least first.
+  private var untried: [Slot] = []
+  /// The repositories that whole slots are bound to, ascending.
+  private(set) var owners: [RepositoryID] = []
+  /// Why a slot could not be tried: that is not wrong, and a person would look for another key.
+  private(set) var refusal: SealError?
+
+  init(_ names: [NumberedName], at store: any ObjectStore, with secret: SlotSecret, opening: @escaping SlotOpening) {
+    self.names = names.filter { $0.length == KeySlot.length }
+    self.store = store
+    self.secret = secret
+    self.opening = opening
+  }
+
+  /// Reads all of them, once.
+  mutating func readAll() async throws {
+    guard owners.isEmpty else { return }
+    // Each slot lies there twice.
+    var found: [Digest: Slot] = [:]
+    for name in names.sorted(by: { $0.number > $1.number }) where found[name.digest] == nil {
+      found[name.digest] = try await read(name)
+    }
+    owners = Set(found.values.map(\.repository)).sorted { $0.hex < $1.hex }
+    // To try one costs a second, and memory. What asks for more than others comes last: who can write to the target
+    // could have planted it.
+    untried = found.values.sorted(by: { ($0.work, $1.name.number) < ($1.work, $0.name.number) })
+  }
+
+  /// `nil` for what is gone, or no whole slot.
+  private func read(_ name: NumberedName) async throws -> Slot? {
+    guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
+      let description = try? KeySlot.describe(bytes)
+    else { return nil }
+    return Slot(name: name, bytes: bytes, repository: description.repository, work: description.cost.work)
+  }
+
+  /// Of each repository the slot that this machine opened last, where it is there still and opens.
+  /// - Parameter state: where that is remembered.
+  func openLast(of repositories: [RepositoryID], in state: String?) async throws -> [Opened] {
+    guard let state else { return [] }
+    var opened: [Opened] = []
+    for repository in repositories {
+      guard let last = SlotMemory(in: StateFolder(reading: state, repository: repository)).remembered,
+        let found = try await open(last, of: repository)
+      else { continue }
+      opened.append(found)
+    }
+    return opened
+  }
+
+  private func open(_ last: Digest, of repository: RepositoryID) async throws -> Opened? {
+    for name in names where name.digest == last {
+      guard let slot = try await read(name) else { continue }
+      return (try? opening(slot.bytes, secret, repository)).map { Opened(slot: slot, master: $0) }
+    }
+    return nil
+  }
+
+  /// Whether a slot of these repositories is left.
+  func hasUntried(_ repositories: Set<RepositoryID>) -> Bool {
+    untried.contains { repositories.contains($0.repository) }
+  }
+
+  /// Tries slots of these repositories. Once one has opened, only others that ask for no more are tried: dear ones
+  /// beside it are most likely planted.
+  /// - Parameter bound: what a slot may ask for, if one has opened before.
+  mutating func open(_ repositories: Set<RepositoryID>, atMost bound: Int?) -> [Opened] {
+    var opened: [Opened] = []
+    var tried: Set<Digest> = []
+    var wanted = repositories
+    var most = bound
+    for slot in untried where wanted.contains(slot.repository) {
+      if let most, slot.work > most { break }
+      tried.insert(slot.name.digest)
+      // A slot of another secret or a damaged one is passed over: one must open.
+      do throws(SealError) {
+        opened.append(Opened(slot: slot, master: try opening(slot.bytes, secret, slot.repository)))
+        wanted.remove(slot.repository)
+        most = most ?? slot.work
+      } catch  where error.code == .failed {
+        refusal = refusal ?? error
+      } catch {
+        continue
+      }
+    }
+    untried.removeAll { tried.contains($0.name.digest) }
+    return opened
+  }
+}
