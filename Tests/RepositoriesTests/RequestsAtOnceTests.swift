@@ -34,6 +34,57 @@ import Testing
     #expect(store.most > 1)
   }
 
+  /// Who can write to the target can plant any number of objects of the greatest length.
+  @Test func `no more is on its way of objects that are fetched whole than one may have`() async throws {
+    let home = try await Home()
+    let chain = home.chain
+    try await expectOneByOne(home, Layout.annotations(of: chain)) { repository in
+      _ = try await repository.annotations(of: chain, state: nil)
+    }
+    try await expectOneByOne(home, Layout.tombstones(of: chain)) { _ = try await $0.tombstones(of: chain) }
+    try await expectOneByOne(home, Layout.tombstones(of: chain)) { _ = try await RecordsLook($0, of: chain) }
+    // Whoever writes stops at the first of these.
+    try await expectOneByOne(home, Layout.condemned(of: chain)) {
+      _ = try? await $0.condemnedRecords(of: chain, state: nil)
+    }
+    let place = "000000000001-0000-"
+    try await expectOneByOne(home, Layout.versions(of: chain) + place) { repository in
+      _ = try await repository.newest(of: try await repository.versionListing(of: chain))
+    }
+    try await expectOneByOne(home, Layout.versions(of: chain) + place) { repository in
+      _ = try await repository.history(of: try await repository.versionListing(of: chain))
+    }
+    try await expectOneByOne(home, Layout.versions(of: chain) + place) { repository in
+      let listed = try await repository.store.list(prefix: Layout.versions(of: chain))
+      _ = try await ManifestsLook(listed, of: chain, repository, in: try CheckSpool(in: home.stateFolder))
+    }
+  }
+
+  private func expectOneByOne(
+    _ home: Home, _ prefix: String, _ read: @Sendable (Repository) async throws -> Void
+  ) async throws {
+    let store = LongStore(home.store, prefix)
+    try await read(
+      Repository(store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot))
+    #expect(store.most == Limits.object, "\(prefix)")
+  }
+
+  @Test func `short objects are fetched at once, in their order, and one that is too long alone`() async throws {
+    let flight = Locked((now: 0, most: 0))
+    let lengths = [3, 3, 3, 90, 3, 3, 3, 3, 3]
+    let found = try await bounded(lengths, atOnce: 8, within: 10, of: { $0 }) { length in
+      flight.withLock {
+        $0.now += length
+        $0.most = max($0.most, length == 90 ? $0.now - 80 : $0.now)
+      }
+      try await Task.sleep(for: .milliseconds(2))
+      flight.withLock { $0.now -= length }
+      return length
+    }
+    #expect(found == lengths)
+    #expect(flight.withLock { $0.most } <= 10)
+  }
+
   private func made() async throws -> (Home, LevelledVersion) {
     let home = try await Home()
     return (home, try await LevelledVersion(home, frames: 26))
@@ -91,5 +142,46 @@ private final class MeetingStore: ObjectStore {
   }
   func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
   func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}
+
+/// Shows four objects of the greatest length besides, which say nothing, and counts how much of them is on its way.
+private final class LongStore: ObjectStore {
+  private let base: MemoryStore
+  private let planted: [ObjectInfo]
+  private let flight = Locked((now: 0, most: 0))
+
+  /// - Parameter prefix: what their names begin with, up to the length.
+  init(_ base: MemoryStore, _ prefix: String) {
+    self.base = base
+    planted = (UInt8(0)..<4).map { seed in
+      let name = Layout.known("\(prefix)\(Limits.object)-\(Digest.sha256(of: [seed]).hex)")
+      return ObjectInfo(name: name, size: Limits.object)
+    }
+  }
+
+  /// So many bytes were on their way at the same time.
+  var most: Int { flight.withLock { $0.most } }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    guard planted.contains(where: { $0.name == name }) else { return try await base.get(name, range: range) }
+    flight.withLock {
+      $0.now += Limits.object
+      $0.most = max($0.most, $0.now)
+    }
+    defer { flight.withLock { $0.now -= Limits.object } }
+    try? await Task.sleep(for: .milliseconds(5))
+    return []
+  }
+
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    try await base.list(prefix: prefix) + planted.filter { $0.name.text.hasPrefix(prefix) }
+  }
+
+  var traits: StoreTraits { base.traits }
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
   func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }

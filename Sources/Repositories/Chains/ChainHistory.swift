@@ -136,7 +136,9 @@ extension Repository {
     var reader = HistoryReader(chain: listing.chain, [])
     for sequence in listing.sequences.sorted(by: >) {
       let names = listing.revisions(of: sequence)
-      let read = try await bounded(names, atOnce: store.traits.concurrency) { name in
+      let read = try await bounded(
+        names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
+      ) { name in
         try await self.readable(name) { try await self.readManifest(name, state: state) }
       }
       for (name, result) in zip(names, read) { reader.add((name, result.map(\.facts))) }

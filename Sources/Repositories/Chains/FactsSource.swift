@@ -45,7 +45,9 @@ struct FactsSource: Sendable {
     while !rest.isEmpty {
       let part = Array(rest.suffix(nextBatch))
       rest = rest.dropLast(part.count)
-      let read = try await bounded(part, atOnce: repository.store.traits.concurrency) { [repository, state] name in
+      let read = try await bounded(
+        part, atOnce: repository.store.traits.concurrency, within: Limits.object, of: { $0.length }
+      ) { [repository, state] name in
         try await repository.readable(name) {
           try await repository.readManifest(name, state: state, keep: keep).facts
         }

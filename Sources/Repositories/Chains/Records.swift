@@ -33,7 +33,9 @@ extension Repository {
     let listing: RecordListing
     if let listed { listing = listed } else { listing = RecordListing(objects: try await store.list(prefix: prefix)) }
     let names = listing.names(below: prefix)
-    let opened = try await bounded(names, atOnce: store.traits.concurrency) { name in
+    let opened = try await bounded(
+      names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
+    ) { name in
       try await self.record(kind, name, state: state)
     }
     return zip(names, opened).compactMap { name, object in object.map { (name, $0) } }

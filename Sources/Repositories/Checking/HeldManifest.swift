@@ -33,7 +33,9 @@ struct ManifestsLook: Sendable {
       if name.length != info.size { cut.append((name, info.size)) }
     }
     let names = ChainListing(chain: chain, objects: listed).versions
-    let read = try await bounded(names, atOnce: repository.store.traits.concurrency) { name in
+    let read = try await bounded(
+      names, atOnce: repository.store.traits.concurrency, within: Limits.object, of: { $0.length }
+    ) { name in
       try await Self.read(name, repository).held(in: spool)
     }
     for (name, result) in zip(names, read) {

@@ -33,7 +33,9 @@ struct RecordsLook {
           ))
       }
     }
-    let looks = try await bounded(names, atOnce: repository.store.traits.concurrency) { [repository, chain] name in
+    let looks = try await bounded(
+      names, atOnce: repository.store.traits.concurrency, within: Limits.object, of: { $0.length }
+    ) { [repository, chain] name in
       try await Self.look(name, kind, of: chain, in: repository)
     }
     for look in looks {

@@ -36,7 +36,9 @@ extension Repository {
     let listed = try await store.list(prefix: prefix).compactMap { info in
       RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? (name: $0, stored: info.stored) : nil }
     }
-    return try await bounded(listed, atOnce: store.traits.concurrency) { name, stored in
+    return try await bounded(
+      listed, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.name.length }
+    ) { name, stored in
       let record = try await self.condemnedRecord(name, of: chain, state: state)
       return take(NamedCondemnedRecord(name: name, record: record, stored: stored))
     }
