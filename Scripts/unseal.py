@@ -145,6 +145,7 @@ class Keys:
 
 # ------------------------------------------------------------------------------------------------ 3. Key slots
 
+SLOT_MAGIC = b"\x89SLKS\r\n\x1a"
 PASSPHRASE, KEY_FILE, RECOVERY_KEY = 1, 2, 3
 Secret = namedtuple("Secret", "derivation material")  # material: the passphrase's bytes, or secret 2 or 3 itself
 
@@ -153,7 +154,9 @@ def open_slot(slot, repository, secret):
     """The master key; None when the slot is another repository's or for another kind of secret."""
     field = Reader(slot, "the slot")
     must(len(slot) >= 176, "the slot is cut", "truncated")
-    must(len(slot) == 176 and field.take(8) == b"\x89SLKS\r\n\x1a", "not a key slot")
+    must(len(slot) == 176 and field.take(8) == SLOT_MAGIC, "not a key slot")
+    if slot[16:32] != repository:
+        return None  # whatever it asks for: anybody can put one there
     field.version()
     derivation, log_n, r, p = field.u8(), field.u8(), field.u8(), field.u8()
     must(not any(slot[13:16]) and not any(slot[72:96]), "the slot has bytes that should be zero")
@@ -162,7 +165,7 @@ def open_slot(slot, repository, secret):
     else:
         must(derivation in (KEY_FILE, RECOVERY_KEY), f"the slot has derivation {derivation}", "unsupported")
         must(log_n == r == p == 0, "the slot has scrypt parameters without scrypt")
-    if slot[16:32] != repository or derivation != secret.derivation:
+    if derivation != secret.derivation:
         return None
     material = secret.material
     if derivation == PASSPHRASE:
@@ -546,17 +549,11 @@ def form_of(pages, size):
 Problem = namedtuple("Problem", "text chain sequence grave revision")
 
 
-class Repository:
-    """The objects of one repository id in a folder, and all its versions, as far as they are authentic."""
+class Folder:
+    """What lies below a folder, and what is wrong with it."""
 
-    def __init__(self, root, repository, secret):
+    def __init__(self, root):
         self.root, self.problems = root, []
-        self.keys = Keys(repository, self.master_key(repository, secret))
-        self.open_keyring(Reader(self.newest("keyring", KEYRING).meta, "the keyring").version())
-        self.open_configuration(Reader(self.newest("config", CONFIGURATION).meta, "the configuration").version())
-        self.versions, self.ranges = [], {}  # ranges: of the tombstones of each chain
-        for chain in self.names("versions", r"[0-9a-f]{32}", folders=True):
-            self.read_chain(chain)
 
     def problem(self, text, chain=None, sequence=0, grave=True, revision=None):
         self.problems.append(Problem(text, chain, sequence, grave, revision))
@@ -583,6 +580,71 @@ class Repository:
         must(sha256(data).hex() == digest, f"{folder}/{name} does not have the bytes of its name", "damaged")
         return data
 
+
+class Slots(Folder):
+    """§3: the key slots of all repositories in a folder."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.found, self.failures, self.unreadable = [], [], []
+        for name in self.names("keys", r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}"):
+            try:
+                slot = self.bytes_of("keys", name)
+                if slot:
+                    self.found.append((name, slot))
+            except Failure as failure:  # one damaged slot must not keep the others from opening
+                self.failures.append(failure)
+                self.problem(f"keys/{name}: {failure}")
+        # Anybody can put a slot there that takes long: those that ask for least come first, and of these the youngest.
+        self.found.sort(key=lambda slot: (cost(slot[1]), -int(slot[0].split("-")[0])))
+
+    def open(self, repositories, secret):
+        """Of these repositories those that open. Behind one that has versions no slot is tried that asks for more: a dear
+        one of another repository is most likely planted."""
+        opened, closed, most, refused = [], set(repositories), None, {}
+        for name, slot in self.found:
+            repository = slot[16:32] if slot[:8] == SLOT_MAGIC else None
+            if most is not None and cost(slot) > most:
+                break
+            if repository and repository not in closed:
+                continue
+            try:
+                master = open_slot(slot, repository, secret)
+                if master is None:
+                    continue
+            except Failure as failure:
+                self.failures.append(failure)
+                if failure.kind != "wrong key":
+                    text = f"keys/{name}: {failure}"
+                    refused.setdefault(repository, []).append(Problem(text, None, 0, True, None))
+                continue
+            closed.remove(repository)
+            problems = self.problems + refused.get(None, []) + refused.get(repository, [])
+            if sum(other == slot for _, other in self.found) > 1:
+                problems = [p._replace(grave=False) for p in problems]  # what opens has two copies
+            try:
+                opened.append(Repository(self.root, repository, master, problems))
+            except Failure as failure:
+                self.unreadable.append(failure)
+                continue
+            if most is None and opened[-1].versions:
+                most = cost(slot)
+        return opened
+
+
+class Repository(Folder):
+    """The objects of one repository id in a folder, and all its versions, as far as they are authentic."""
+
+    def __init__(self, root, repository, master, problems):
+        super().__init__(root)
+        self.problems += problems
+        self.keys = Keys(repository, master)
+        self.open_keyring(Reader(self.newest("keyring", KEYRING).meta, "the keyring").version())
+        self.open_configuration(Reader(self.newest("config", CONFIGURATION).meta, "the configuration").version())
+        self.versions, self.ranges = [], {}  # ranges: of the tombstones of each chain
+        for chain in self.names("versions", r"[0-9a-f]{32}", folders=True):
+            self.read_chain(chain)
+
     def authentic(self, folder, kind, pattern, failures=None):
         """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem."""
         for name in self.names(folder, pattern + r"(0|[1-9][0-9]{0,9})-[0-9a-f]{64}"):
@@ -608,33 +670,6 @@ class Repository:
         if sum(sealed.name == newest.name for *_, sealed in found) > 1:
             self.ease(lambda problem: False, before)  # of what counts there are two copies
         return newest
-
-    def master_key(self, repository, secret):
-        failures, slots = [], []
-        for name in self.names("keys", r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}"):
-            with self.passing_over(f"keys/{name}", failures):
-                slots.append((name, self.bytes_of("keys", name)))
-        # Anybody can put a slot there that takes long: those that ask for least come first, and of these the youngest.
-        slots = sorted((s for s in slots if s[1]), key=lambda s: (cost(s[1]), -int(s[0].split("-")[0])))
-        for name, slot in slots:
-            with self.passing_over(f"keys/{name}", failures):
-                master = open_slot(slot, repository, secret)
-                if master:
-                    if sum(other == slot for _, other in slots) > 1:
-                        self.ease(lambda problem: False)  # what opens has two copies
-                    return master
-        wrong = [f for f in failures if f.kind == "wrong key"]
-        raise (wrong + failures + [Failure("wrong key", "the repository has no key slot for this kind of secret")])[0]
-
-    @contextlib.contextmanager
-    def passing_over(self, what, failures):
-        """§3: one damaged slot must not keep the others from opening."""
-        try:
-            yield
-        except Failure as failure:
-            failures.append(failure)
-            if failure.kind != "wrong key":
-                self.problem(f"{what}: {failure}")
 
     def open_keyring(self, field):
         """§5.1"""
@@ -795,19 +830,17 @@ def slot_owners(folder):
         if re.fullmatch(r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}", name, re.ASCII) and os.path.isfile(os.path.join(folder, name)):
             with open(os.path.join(folder, name), "rb") as file:
                 head = file.read(32)
-            if head[:8] == b"\x89SLKS\r\n\x1a" and len(head) == 32:
+            if head[:8] == SLOT_MAGIC and len(head) == 32:
                 owners.add(head[16:32])
     return owners
 
 
-def open_repository(root, secret):
-    """§9.1: of several repositories the one whose slot opens and that has versions. Files say which there are; where
-    none of those opens, the slots do."""
-    folder, owners = os.path.join(root, "repo"), slot_owners(os.path.join(root, "keys"))
-    must(os.path.isdir(folder) or owners, f"there is no Sealift repository in {root}", "failed")
-    opened, failures, strangers = [], [], []
+def repository_files(folder):
+    """The repositories that files name, and what is wrong with others. Anybody can put a file there: those count where
+    nothing else opens."""
+    known, strangers = set(), []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        known, path = False, os.path.join(folder, name)
+        path = os.path.join(folder, name)
         try:
             match = re.fullmatch(r"([0-9a-f]{32})-64-([0-9a-f]{64})", name, re.ASCII)
             if match and os.path.isfile(path) and os.path.getsize(path) == 64:
@@ -818,23 +851,32 @@ def open_repository(root, secret):
                 must(data[8] == 0, f"the repository has format {data[8]}", "unsupported")
                 must(not any(data[9:16]) and not any(data[32:]), f"repo/{name} has bytes that should be zero")
                 must(data[16:32].hex() == match[1], f"repo/{name} is another repository's")
-                owners.discard(data[16:32])
-                known = True
-                opened.append(Repository(root, data[16:32], secret))
+                known.add(data[16:32])
         except Failure as failure:
-            if known and failure.kind == "unsupported":
-                raise
-            # Anybody can put a file there: it counts where nothing else opens.
-            (failures if known else strangers).append(failure)
-    for repository in sorted(owners) if not opened else []:
-        try:
-            opened.append(Repository(root, repository, secret))
-        except Failure as failure:
-            failures.append(failure)
+            strangers.append(failure)
+    return known, strangers
+
+
+def open_repository(root, secret):
+    """§9.1: of several repositories the one whose slot opens and that has versions. Files say which there are; where
+    none of those opens, the slots do."""
+    folder, owners = os.path.join(root, "repo"), slot_owners(os.path.join(root, "keys"))
+    must(os.path.isdir(folder) or owners, f"there is no Sealift repository in {root}", "failed")
+    known, strangers = repository_files(folder)
+    slots = Slots(root)
+    opened = slots.open(known, secret) or slots.open(owners - known, secret)
+    if not any(repository.versions for repository in opened):
+        # The key opens it, so nobody planted it; its versions must not seem to be gone.
+        for failure in slots.unreadable:
+            must(failure.kind != "unsupported", failure.message, "unsupported")
     if len(opened) > 1:
+        opened.sort(key=lambda repository: repository.keys.repository)
         opened = [repository for repository in opened if repository.versions] or opened[:1]
         must(len(opened) == 1, "two repositories with versions lie in this folder", "failed")
     if not opened:
+        failures = slots.unreadable + sorted(slots.failures, key=lambda failure: failure.kind != "wrong key")
+        if known or owners:
+            failures.append(Failure("wrong key", "the repository has no key slot for this kind of secret"))
         raise (failures + strangers + [Failure("damaged", "no file in repo/ was ever sent whole")])[0]
     return opened[0]
 

@@ -777,6 +777,33 @@ class Hostile(Scratch):
         self.plant("repo", f"{'0' * 32}-64-{hashlib.sha256(b'%b' % data).hexdigest()}", data)
         self.assertEqual(run(self.root, *self.key, "list")[0], 13)
 
+    def test_a_planted_repository_with_slots_of_its_own_stops_nobody(self):
+        slot = read(next(p for p in self.files if "/keys/2-" in p))
+        for identity in (bytes(16), b"\xff" * 16):
+            data = b"\x89SLRP\r\n\x1a" + bytes(8) + identity + bytes(32)
+            self.plant("repo", f"{identity.hex()}-64-{hashlib.sha256(data).hexdigest()}", data)
+            # Of a program to come, with more memory than there is, with all that a slot may ask for.
+            for number, fields in enumerate((b"\x09\0\0\0", b"\1\x14\x10\4", b"\1\x14\x0f\4"), 90):
+                planted = slot[:9] + fields + slot[13:16] + identity + slot[32:]
+                self.plant("keys", f"{number}-176-{hashlib.sha256(planted).hexdigest()}", planted)
+        asked, scrypt = [], hashlib.scrypt
+
+        def counted(*arguments, n, **words):
+            asked.append(n)
+            if n > 1 << 17:
+                raise ValueError("memory limit exceeded")
+            return scrypt(*arguments, n=n, **words)
+
+        secret = ("--passphrase-file", self.path("pass"))
+        with mock.patch.object(hashlib, "scrypt", counted):
+            for key, work in ((self.key, []), (secret, [1 << 15])):
+                code, _, err = run(self.root, *key, "list")
+                self.assertEqual((code, asked, "keys/" in err), (0, work, False), err)
+            write(self.path("pass"), b"another")
+            code, _, err = run(self.root, *secret, "list")
+            self.assertEqual((code, "does not fit the slot" in err), (12, True), err)
+        self.assertEqual(self.outcome(), 2)
+
     def test_a_folder_called_like_a_slot_or_a_repository_file_stops_nobody(self):
         for name in (f"keys/7-176-{'0' * 64}", f"repo/{'0' * 32}-64-{'0' * 64}"):
             os.mkdir(os.path.join(self.root, name))
