@@ -17,6 +17,8 @@ package struct World: Sendable {
   package var systemName: @Sendable () -> String = { HostName.ofSystem() }
   /// Finds out what a path lies on; tests make it something else.
   package var fileSystem: @Sendable (_ path: String) -> FileSystemKind = { .of(path: $0) }
+  /// Bytes that are free for a file that is moved to a folder of another file system; tests say otherwise.
+  package var roomAcross: @Sendable (_ file: String, _ folder: String) -> Int? = { BaseRoom.across($0, $1) }
   /// What keys and salts are drawn from.
   package var random: RandomSource = systemRandom
   /// Where progress and remarks go.

@@ -41,6 +41,83 @@ import Testing
     #expect(told == (room > 0))
   }
 
+  @Test func `on a disk without room for them a push sends no more than without deltas, and says so`() async throws {
+    let road = try await Road()
+    let path = try orders(road)
+    var plain = DatabaseSource(name: "plain", path: path)
+    plain.delta = false
+    let roomless = DatabaseSource(name: "roomless", path: path)
+    var world = road.world
+    world.roomAcross = { _, _ in 0 }
+    for turn in 0..<4 {
+      if turn > 0 { try SQLite.run("update t set tag = tag + 1 where (id * 7919 + \(turn)) % 100 = 0", on: path) }
+      func stored(_ database: DatabaseSource) async throws -> Int {
+        let pushed = try await Push(world).run(Push.Request(database: database, targets: [road.target])).pushed
+        return try #require(pushed.first).version.bytesNew
+      }
+      let (with, without) = (try await stored(roomless), try await stored(plain))
+      #expect(with <= without + without / 20 + 20_000, "push \(turn)")
+      let told = road.notices.said.withLock { $0 }.filter { $0.contains("has no room for another base") }
+      #expect(told.count == turn + 1)
+    }
+    let folder = BaseFolder.path(of: roomless, host: "host", world)
+    #expect(!road.files(in: folder).contains { $0.hasSuffix(".db") })
+  }
+
+  @Test func `a disk has room for as many images as fit`() {
+    let rooms: [BaseRoom] = [.none, .none, .anchor, .anchor, .both, .both]
+    #expect([0, 99, 100, 199, 200, Int.max].map { BaseRoom(for: 100, free: $0) } == rooms)
+  }
+
+  @Test func `where a new one fits only in the place of the old ones, those go first`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 400))
+    var world = road.world
+    #expect(try await road.push(database).failures.isEmpty)
+    let anchor = "\(BaseFolder.path(of: database, host: "host", world))/anchor.db"
+    let before = try fileBytes(anchor)
+    world.roomAcross = { _, _ in 4096 }
+    try await road.change(database.path)
+    var request = Push.Request(database: database, targets: [road.target])
+    request.rebuildBase = true
+    #expect(try await Push(world).run(request).failures.isEmpty)
+    #expect(try fileBytes(anchor) != before)
+    #expect(!road.notices.said.withLock { $0 }.contains { $0.contains("room") })
+  }
+
+  @Test(arguments: [false, true])
+  func `a base that cannot be kept costs none that is there`(isWeekOver: Bool) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "orders", path: try orders(road))
+    func push(rebuilding: Bool) async throws -> Int {
+      var request = Push.Request(database: database, targets: [road.target])
+      request.rebuildBase = rebuilding
+      return try #require(try await Push(road.world).run(request).pushed.first).version.bytesNew
+    }
+    let whole = try await push(rebuilding: false)
+    let folder = BaseFolder.path(of: database, host: "host", road.world)
+    let before = try fileBytes("\(folder)/anchor.db")
+    // In the way of what would be written there.
+    mkdir("\(folder)/anchor.db.new", 0o700)
+    _ = try await push(rebuilding: true)
+    #expect(try fileBytes("\(folder)/anchor.db") == before)
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("could not be kept") })
+    rmdir("\(folder)/anchor.db.new")
+    if isWeekOver {
+      let then = time_t(time(nil) - 8 * 86_400)
+      var times = [timespec(tv_sec: then, tv_nsec: 0), timespec(tv_sec: then, tv_nsec: 0)]
+      #expect(utimensat(AT_FDCWD, "\(folder)/failure", &times, 0) == 0)
+    }
+    // What is there serves the next one, which becomes a base itself when the disk may be asked again.
+    try SQLite.run("update t set tag = tag + 1 where id % 100 = 0", on: database.path)
+    #expect(try await push(rebuilding: false) < whole / 10)
+    let images = road.files(in: folder).filter { $0.hasSuffix(".db") }
+    #expect(images == (isWeekOver ? ["anchor.db", "middle.db"] : ["anchor.db"]))
+    #expect(road.files(in: folder).contains("failure") == !isWeekOver)
+    // Either way leaves refer to what it has stored.
+    #expect(BaseRecord(json: try fileBytes("\(folder)/record.json"))?.middle != nil)
+  }
+
   /// Sixteen pushes: long enough for leaves, and for middle versions after the first.
   @Test func `where one image alone has room the anchor is kept and deltas rest on it`() async throws {
     let road = try await Road()

@@ -12,10 +12,15 @@ final class BaseFolder {
   private let path: String
   private let lock: Int32
   private let limit: Int
+  private let world: World
+  private let database: String
   private var record: BaseRecord?
+  /// What the limit leaves: of what is there no more is used, or stays.
   private var room = BaseRoom.none
-  /// The bases of this database do not fit into what all may take, which was otherwise before, or was never asked.
-  private(set) var lacksRoom = false
+  /// What the disk has room for: so much is kept anew. What is there stays, and is used on.
+  private var diskRoom = BaseRoom.both
+  /// What a person should know: no base of this database has room.
+  private(set) var shortage: String?
   private let isNew: Bool
   private let companions: CompanionBaseFolder?
 
@@ -28,6 +33,8 @@ final class BaseFolder {
     lock = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else { return nil }
     limit = world.baseLimit
+    self.world = world
+    self.database = database.name
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
       close(lock)
       return nil
@@ -35,6 +42,8 @@ final class BaseFolder {
     // When they were used last.
     futimens(lock, nil)
     StateFiles.removeAbandoned(in: path)
+    // Whoever began them was killed: the lock is ours.
+    for name in BaseName.allCases { name.removeUnfinished(in: path) }
     let bytes = try? StateFiles.read("\(path)/record.json")
     record = bytes.flatMap(BaseRecord.init(json:))
     companions = limit > 0 ? CompanionBaseFolder("\(path)/companions", limit: limit) : nil
@@ -63,6 +72,7 @@ final class BaseFolder {
     let length = snapshot.pageSize * snapshot.pageCount
     // Asked for also where this version makes no base: what was kept under a higher limit goes.
     room = findRoom(for: snapshot, dryRun)
+    diskRoom = room > .none ? findDiskRoom(for: snapshot, anew) : .both
     var plan = DeltaPlan(level: .anchor, keepsPositions: snapshot.method == .pages)
     if !anew, let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
       plan.level = record.level(for: length)
@@ -74,7 +84,7 @@ final class BaseFolder {
       if room >= .both { plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path) }
       if plan.anchor == nil { (plan.level, plan.leafUpTo) = (.anchor, nil) }
     }
-    if room > .none { plan.samples = samples(for: plan.level, snapshot) }
+    if min(room, diskRoom) > .none { plan.samples = samples(for: plan.level, snapshot) }
     // An anchor that will not be kept serves nobody: what is there is referenced, as without bases.
     if plan.level == .anchor, plan.samples == nil, !anew { (plan.level, plan.leafUpTo) = (.leaf, nil) }
     return plan
@@ -100,9 +110,12 @@ final class BaseFolder {
     let base = BaseRecord.Base(length: length, cost: cost, decoded: max(length, Int(body.bytesDecoded) - beside))
     let isKept =
       switch result.level {
-      case .fresh, .anchor: keep(snapshot.path, as: .anchor, plan.samples)
+      // Where its image has no room on the disk, the one before serves as far as they are alike.
+      case .fresh, .anchor:
+        keep(snapshot, as: .anchor, plan.samples) || (diskRoom < .anchor && access(image(.anchor), F_OK) == 0)
       // Where its image has no room leaves rest on the anchor, and on what this version and they have in common.
-      case .middle: result.canBeBase && (room == .anchor || keep(snapshot.path, as: .middle, plan.samples))
+      case .middle:
+        result.canBeBase && (room == .anchor || keep(snapshot, as: .middle, plan.samples) || diskRoom < .both)
       case .shoot, .leaf: false
       }
     record = BaseRecord.after(
@@ -115,15 +128,46 @@ final class BaseFolder {
     }
   }
 
-  private func keep(_ copy: String, as name: BaseName, _ samples: BaseSamples?) -> Bool {
-    guard let samples, samples.haveBegun else { return false }
+  /// - Returns: false when its image is not kept; what was there before is, mostly.
+  private func keep(_ snapshot: Snapshot, as name: BaseName, _ samples: BaseSamples?) -> Bool {
+    guard let samples, samples.haveBegun, diskRoom >= (name == .anchor ? .anchor : .both) else { return false }
+    makeWay(for: snapshot, name)
+    guard isStaged(snapshot.path, name, samples) else {
+      name.removeUnfinished(in: path)
+      noteFailure()
+      return false
+    }
     // A middle version rests on the anchor that was.
     if name == .anchor { remove(.middle) }
     remove(name)
-    guard rename(copy, image(name)) == 0 || moveAcross(copy, to: image(name)) else { return false }
-    if (try? samples.write(besides: image(name))) == true { return true }
+    if name.isTaken(in: path) { return true }
     remove(name)
     return false
+  }
+
+  /// Puts all of an image where it counts for nothing yet: a disk that is full costs no image that was there.
+  private func isStaged(_ copy: String, _ name: BaseName, _ samples: BaseSamples) -> Bool {
+    let staged = name.unfinished(in: path)
+    guard rename(copy, staged) == 0 || moveAcross(copy, to: staged) else { return false }
+    return (try? samples.write(besides: staged)) == true
+  }
+
+  /// Where both do not fit beside each other, what it takes the place of goes before it comes.
+  private func makeWay(for snapshot: Snapshot, _ name: BaseName) {
+    let length = snapshot.pageSize * snapshot.pageCount
+    guard let free = world.roomAcross(snapshot.path, path), free < length else { return }
+    let going: [BaseName] = name == .anchor ? BaseName.allCases : [.middle]
+    guard [free, BaseRoom.bytes(of: going, in: path)].clampedSum >= length else { return }
+    for name in going { remove(name) }
+  }
+
+  /// The next ones are not pushed in vain for a while: an anchor may cost more than a version without bases.
+  private func noteFailure() {
+    diskRoom = .none
+    try? StateFiles.write([], to: "\(path)/\(BaseName.failure)", durably: false)
+    world.reporter.notice(
+      "\(database): its new base could not be kept in \(path), which may have no room: for a week none is tried, and pushes may store more"
+    )
   }
 
   /// To another file system.
@@ -143,12 +187,30 @@ final class BaseFolder {
   /// Asks what room there is for the bases of this database, and removes what has none.
   private func findRoom(for snapshot: Snapshot, _ dryRun: Bool) -> BaseRoom {
     let room = BaseRoom.besides(path, limit: limit, length: snapshot.pageSize * snapshot.pageCount, dryRun: dryRun)
-    lacksRoom = room == .none && (isNew || images.contains { access($0, F_OK) == 0 })
+    // Where it was otherwise before, or was never asked.
+    if room == .none, isNew || images.contains(where: { access($0, F_OK) == 0 }) {
+      shortage = "its bases have no room within baseLimit: pages that changed are sent whole"
+    }
     if !dryRun {
       if room < .both { remove(.middle) }
       if room < .anchor { remove(.anchor) }
     }
     return room
+  }
+
+  /// Asks what room the disk has for new bases, where they come to lie on another one than the copy. Nothing goes for
+  /// it: one that is full now may have room tomorrow.
+  private func findDiskRoom(for snapshot: Snapshot, _ anew: Bool) -> BaseRoom {
+    var diskRoom = BaseRoom.both
+    if let free = world.roomAcross(snapshot.path, path) {
+      let own = BaseRoom.bytes(of: BaseName.allCases, in: path)
+      diskRoom = BaseRoom(for: snapshot.pageSize * snapshot.pageCount, free: [free, own].clampedSum)
+    }
+    if !anew, BaseName.hasFailedLately(in: path) { diskRoom = .none }
+    if diskRoom == .none {
+      shortage = "\(path) has no room for another base, or had none in the last week: pushes may store more"
+    }
+    return diskRoom
   }
 
   /// Removes all that is kept of a database, companions too: its settings say now that nothing of it is. Does nothing while

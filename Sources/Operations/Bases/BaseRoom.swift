@@ -12,6 +12,18 @@ enum BaseRoom: Int, Comparable {
   /// another name or place, or does not change.
   private static let abandonment = 90 * 86_400
 
+  /// What so many bytes have room for.
+  init(for length: Int, free: Int) { self = free / 2 >= length ? .both : free >= length ? .anchor : .none }
+
+  /// Bytes that are free where a file comes to lie that is moved to a folder on another file system; `nil` where it is on
+  /// the same one, and takes no more there, or where that is not known.
+  static func across(_ file: String, _ folder: String) -> Int? {
+    var here = stat()
+    var there = stat()
+    guard stat(file, &here) == 0, stat(folder, &there) == 0, here.st_dev != there.st_dev else { return nil }
+    return RestoreRoom.free(in: folder)
+  }
+
   /// The room that the bases of other databases leave. What was abandoned of them goes, should both images need it.
   /// - Parameters:
   ///   - folder: of this database, beside those of others.
@@ -33,8 +45,13 @@ enum BaseRoom: Int, Comparable {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: hall)) ?? []
     return names.filter { isName($0) && !folder.hasSuffix($0) }.sorted().map { name in
       let other = "\(hall)/\(name)"
-      return (other, BaseName.allCases.reduce(0) { $0 + size(of: $1.image(in: other)) })
+      return (other, bytes(of: BaseName.allCases, in: other))
     }
+  }
+
+  /// What images in a folder take.
+  static func bytes(of names: [BaseName], in folder: String) -> Int {
+    names.reduce(0) { $0 + size(of: $1.image(in: folder)) }
   }
 
   private static func size(of path: String) -> Int {

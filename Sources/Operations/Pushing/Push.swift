@@ -157,10 +157,8 @@ package struct Push: Sendable {
       let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
       var deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase, dryRun: request.dryRun) ?? .withoutBases
       if request.dryRun { deltas.recordsCompanions = false }
-      if let bases, bases.lacksRoom, world.baseLimit > 0 {
-        world.reporter.notice(
-          "\(request.database.name): its bases have no room within baseLimit: pages that changed are sent whole"
-        )
+      if let shortage = bases?.shortage, world.baseLimit > 0 {
+        world.reporter.notice("\(request.database.name): \(shortage)")
       }
       if bases == nil, copy.begun.form == .image, request.database.keepsBases, world.baseLimit > 0 {
         world.reporter.notice(
