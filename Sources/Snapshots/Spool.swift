@@ -75,8 +75,10 @@ package final class Spool: Sendable {
   /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What has no name that
   /// `open` gives is left alone; what cannot be removed stays for the next time: old copies must not stand in the way of
   /// a new one. Makes nothing.
+  /// - Parameter left: gets the path of each that stays though no lock is known to be held on it: that of a run of another
+  ///   user, as a rule.
   @discardableResult
-  package static func sweep(in stateFolder: String) -> Int {
+  package static func sweep(in stateFolder: String, left: (_ folder: String) -> Void = { _ in }) -> Int {
     guard access("\(stateFolder)/spool", F_OK) == 0, let hall = try? SpoolHall.enter(stateFolder) else { return 0 }
     defer { hall.leave() }
     var removed = 0
@@ -85,10 +87,18 @@ package final class Spool: Sendable {
       let folder = "\(hall.path)/\(name)"
       var status = stat()
       guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
-      // A run that died between making its folder and its lock file left one without: it is made here.
-      guard let lock = try? lockFile("\(folder)/\(lockName)", waiting: false) else { continue }
+      let lock: Int32
+      do throws(SnapshotError) {
+        // A run that died between making its folder and its lock file left one without: it is made here.
+        guard let taken = try lockFile("\(folder)/\(lockName)", waiting: false) else { continue }
+        lock = taken
+      } catch {
+        left(folder)
+        continue
+      }
       guard isEmptied(folder) else {
         unlock(lock)
+        left(folder)
         continue
       }
       end(folder, lock)

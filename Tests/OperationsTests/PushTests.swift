@@ -265,6 +265,20 @@ import Testing
     #expect(outcome.failures.first?.error.kind == .wrongKey)
   }
 
+  /// Another user's is; a link in the place of its lock keeps off everybody.
+  @Test func `a copy that a killed run left and that cannot be removed is told`() async throws {
+    let road = try await Road()
+    let left = "\(road.world.stateFolder)/spool/00000000deadbeef"
+    try FileManager.default.createDirectory(
+      atPath: left, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try writeFile("\(left)/image", [1, 2, 3])
+    symlink("image", "\(left)/lock")
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 10))
+    #expect(try await road.push(database).failures.isEmpty)
+    #expect(road.notices.said.withLock { $0 }.contains { $0.hasPrefix("\(left) cannot be removed") })
+    #expect(road.files(in: left) == ["image", "lock"])
+  }
+
   @Test func `no spool is left behind, whatever happened`() async throws {
     let road = try await Road()
     let source = try road.database(rows: 50)

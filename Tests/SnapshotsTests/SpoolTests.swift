@@ -40,6 +40,27 @@ import Testing
     living.remove()
   }
 
+  @Test func `what another user's run has left, and cannot be removed, is told`() async throws {
+    let scratch = try Scratch()
+    chmod(scratch.path, 0o755)
+    let left = scratch.file("state/spool/0123456789abcdef")
+    for folder in ["state", "state/spool", "state/spool/0123456789abcdef"] { mkdir(scratch.file(folder), 0o700) }
+    try writeFile(left + "/image.sqlite", [1])
+    if geteuid() == 0 { for folder in ["state", "state/spool"] { chown(scratch.file(folder), nobody, nobody) } }
+    chmod(left, 0)
+    await #expect(processExitsWith: .success) { [state = scratch.file("state") as String] in
+      dropPrivileges()
+      let living = try Spool.open(in: state)
+      var told: [String] = []
+      let removed = Spool.sweep(in: state) { told.append($0) }
+      #expect(removed == 0)
+      #expect(told == [state + "/spool/0123456789abcdef"])
+      living.remove()
+    }
+    chmod(left, 0o700)
+    #expect(try names(in: left) == ["image.sqlite"])
+  }
+
   @Test func `a link among the spools is not followed`() throws {
     let state = try Scratch()
     let spool = try Spool.open(in: state.path)

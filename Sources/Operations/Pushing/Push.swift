@@ -114,7 +114,11 @@ package struct Push: Sendable {
     let signature = try SourceSignature.read(request.database.path)
     try StateFiles.makeFolder(world.stateFolder)
     // Also when nothing is to be done below: what a killed run left is a readable copy of the database.
-    Spool.sweep(in: world.stateFolder)
+    Spool.sweep(in: world.stateFolder) { left in
+      world.reporter.notice(
+        "\(left) cannot be removed; it may hold a plain copy of a database. Unless a run of another user is under way, remove it as that user"
+      )
+    }
     // The same of what was kept before the settings said that nothing is.
     if !request.dryRun, !request.database.keepsBases || world.baseLimit == 0 {
       BaseFolder.removeAll(of: request.database, host: host, world)
