@@ -130,8 +130,7 @@ struct ChainRepair {
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
   /// bytes are those that were pushed says nothing of a database that failed a drill's check: only a drill takes that back.
   private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
-    if let facts = version.facts {
-      var doubted = DoubtedVersions(of: chain.chain, in: state)
+    if let facts = version.facts, var doubted = try? DoubtedVersions(of: chain.chain, in: state) {
       doubted.remove([facts.id])
     }
     guard let facts = version.facts, let damage = annotations.damage(of: facts.id), !DrillProof.isOfImage(damage)

@@ -71,7 +71,8 @@ package struct CheckRepository: Sendable {
     do {
       var target = target
       target.store = ReadOnlyStore(target.store)
-      let repository = try await target.open(with: try await target.unlock(), world, lackingFile: true)
+      let repository = try await target.open(
+        with: try await target.unlock(), world, lackingFile: true, isReading: true)
       let report = try await report(
         of: repository, named: target.name, databases, reading.subset, suspects: [])
       return Outcome(report, target: target.name)

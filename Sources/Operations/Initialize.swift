@@ -90,7 +90,7 @@ package struct Initialize: Sendable {
   /// and a repository below its mount point would take every push from then on.
   /// - Parameter finding: what was found there.
   private func demandUnused(_ target: TargetAccess, _ finding: String) throws(RepositoryError) {
-    let known = KnownRepositories(at: target.store, in: world.stateFolder)
+    let known = try KnownRepositories(at: target.store, in: world.stateFolder)
     guard let other = known.used.first else { return }
     throw RepositoryError(
       .rolledBack, "\(finding), but this machine has used the repository \(other.hex) there",

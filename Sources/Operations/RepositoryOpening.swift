@@ -6,9 +6,13 @@ extension TargetAccess {
   /// Asks for the secret and opens the repository.
   func open(_ world: World) async throws -> Repository { try await open(with: try await unlock(), world) }
 
-  /// - Parameter lackingFile: open also a repository whose file was lost.
+  /// - Parameters:
+  ///   - lackingFile: open also a repository whose file was lost.
+  ///   - isReading: nothing will be written there: it is opened also where this machine cannot read what it has seen there.
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
-  func open(with secret: UnlockSecret, _ world: World, lackingFile: Bool = false) async throws -> Repository {
+  func open(
+    with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, isReading: Bool = false
+  ) async throws -> Repository {
     let repository: Repository
     do {
       repository = try await Repository.open(
@@ -20,8 +24,15 @@ extension TargetAccess {
       throw error.asOfUsed(store, in: world.stateFolder)
     }
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
-    try repository.checkPlace(in: world.stateFolder)
-    try repository.checkKeyring(in: state)
+    let unread = [
+      try unreadable(isReading) { () throws(RepositoryError) in try repository.checkPlace(in: world.stateFolder) },
+      try unreadable(isReading) { () throws(RepositoryError) in try repository.checkKeyring(in: state) },
+    ]
+    if let problem = unread.compactMap({ $0 }).first {
+      world.reporter.notice(
+        "\(name): what this machine has seen there cannot be told: \(problem.message); it would not notice if another repository, or an older state, were in its place"
+      )
+    }
     repository.rememberSlot(in: state)
     if repository.lacksFile, !lackingFile {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")
@@ -29,9 +40,23 @@ extension TargetAccess {
     return repository
   }
 
+  /// Carries out a check against what this machine has seen.
+  /// - Returns: why that cannot be read, where who reads goes on without.
+  private func unreadable(
+    _ isReading: Bool, _ check: () throws(RepositoryError) -> Void
+  ) throws(RepositoryError) -> RepositoryError? {
+    do throws(RepositoryError) {
+      try check()
+      return nil
+    } catch {
+      guard isReading, error.code == .stateFolder else { throw error }
+      return error
+    }
+  }
+
   /// Nobody is to make a new repository below the mount point of a disk that is not mounted.
   private func missing(_ error: RepositoryError, _ world: World) -> RepositoryError {
-    guard let used = KnownRepositories(at: store, in: world.stateFolder).used.first else { return error }
+    guard let used = try? KnownRepositories(at: store, in: world.stateFolder).used.first else { return error }
     return RepositoryError(
       .noRepository, "\(error.message), but this machine has used the repository \(used.hex) there",
       hint: StoreError.mountIt, cause: error.cause)
@@ -46,7 +71,7 @@ extension StoreError {
   ///   - store: of that place.
   ///   - state: the path of the state folder.
   package func asOfUsed(_ store: any ObjectStore, in state: String) -> StoreError {
-    guard code == .noTarget, let used = KnownRepositories(at: store, in: state).used.first else { return self }
+    guard code == .noTarget, let used = try? KnownRepositories(at: store, in: state).used.first else { return self }
     return StoreError(
       .noTarget, "\(message), but this machine has used the repository \(used.hex) there", hint: Self.mountIt,
       cause: cause)

@@ -25,12 +25,13 @@ struct VersionLookup: Sendable {
   }
 
   /// Opens the repository and takes the listings that everything here is checked against, side by side.
-  init(at target: TargetAccess, _ world: World) async throws {
+  /// - Parameter isReading: nothing will be written there.
+  init(at target: TargetAccess, _ world: World, isReading: Bool = true) async throws {
     let secret = try await target.unlock()
     async let versions = target.store.list(prefix: Layout.versions)
     async let tombstones = target.store.list(prefix: Layout.allTombstones)
     async let notes = target.store.list(prefix: Layout.allAnnotations)
-    let repository = try await target.open(with: secret, world)
+    let repository = try await target.open(with: secret, world, isReading: isReading)
     self.repository = repository
     state = StateFolder(reading: world.stateFolder, repository: repository.id)
     targetName = target.name

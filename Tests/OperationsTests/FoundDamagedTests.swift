@@ -153,11 +153,28 @@ import Testing
     let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
     let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
     let older = try #require(Hex.decode(spoilt.versions[0].id).flatMap { Digest($0) })
-    var doubted = DoubtedVersions(of: chain, in: state)
+    var doubted = try DoubtedVersions(of: chain, in: state)
     try doubted.add(older, of: chain, in: state)
     try await spoilt.demandWholePush()
-    #expect(DoubtedVersions(of: chain, in: state).isEmpty)
+    #expect(try DoubtedVersions(of: chain, in: state).isEmpty)
     #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+  }
+
+  /// A folder in the place of the file: what nobody can read, not even the super-user.
+  @Test func `a database whose doubts cannot be read is not taken for unchanged, and is not pushed`() async throws {
+    let spoilt = try await Spoilt()
+    try await spoilt.remember()
+    let repository = try await spoilt.road.target.open(spoilt.road.world)
+    let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let doubted = "\(state.path)/\(chain.hex)/doubted"
+    try FileManager.default.createDirectory(atPath: "\(doubted)/in the way", withIntermediateDirectories: true)
+    let outcome = try await spoilt.road.push(spoilt.database)
+    #expect(outcome.pushed.isEmpty && outcome.failures.map(\.error.code) == ["stateFolder"])
+    // Whoever drills says that the next push may build on it.
+    #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [false])
+    #expect(spoilt.road.notices.said.withLock { $0 }.contains { $0.hasPrefix("the next push may build on") })
+    #expect(spoilt.road.files(in: doubted) == ["in the way"])
   }
 
   /// The drill was killed before it could say so at the target, or was told to say nothing there.

@@ -388,7 +388,7 @@ import Testing
       #expect(road.store.content.isEmpty)
     }
     // Who begins anew all the same says so.
-    let known = KnownRepositories(at: road.store, in: road.world.stateFolder)
+    let known = try KnownRepositories(at: road.store, in: road.world.stateFolder)
     try removeFile(known.path)
     #expect(try await Initialize(road.world).run(at: road.target, ifMissing: false).created)
     road.store.content = before

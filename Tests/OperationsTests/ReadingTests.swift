@@ -88,6 +88,30 @@ import Testing
     #expect(notices.said.withLock { $0 }.filter { $0.contains("cannot remember") }.count == 2)
   }
 
+  /// A folder in the place of a file: what nobody can read, not even the super-user.
+  @Test func `what was seen and cannot be read keeps nobody from reading, and a push from writing`() async throws {
+    let (road, _, target) = try await chain(of: 1)
+    let places = "\(road.world.stateFolder)/places"
+    let place = "\(places)/\(try #require(road.files(in: places).first))"
+    unlink(place)
+    mkdir(place, 0o700)
+    mkdir("\(place)/in the way", 0o700)
+    let source = road.scratch.file("app.db")
+    #expect(try await ListVersions(road.world).run(at: target).versions.count == 1)
+    let path = road.scratch.file("out.db")
+    _ = try await Pull(road.world).run(.latest(database: "app"), from: target, to: .file(path))
+    #expect(try await dump(path) == dump(source))
+    #expect(road.notices.said.withLock { $0 }.filter { $0.contains("cannot be told") }.count == 2)
+    try await road.change(source)
+    let outcome = try await road.push(DatabaseSource(name: "app", path: source))
+    #expect(outcome.failures.map(\.error.code) == ["stateFolder"])
+    let error = await #expect(throws: OperationError.self) {
+      try await ForgetVersions(road.world).plan(.init(.versions([.latest(database: "app")])), at: target)
+    }
+    #expect(error?.code == "stateFolder")
+    #expect(road.files(in: place) == ["in the way"])
+  }
+
   @Test func `a mark that cannot be raised still counts`() async throws {
     let (road, _, target) = try await chain(of: 3)
     let whole = road.store.content

@@ -16,16 +16,29 @@ import Testing
     let second = try await home.push(
       length: image.count,
       read: { [image, chain = home.chain] range in
-        var doubted = DoubtedVersions(of: chain, in: state)
-        try? doubted.add(first.manifest.id, of: chain, in: state)
+        if var doubted = try? DoubtedVersions(of: chain, in: state) {
+          try? doubted.add(first.manifest.id, of: chain, in: state)
+        }
         return Array(image[range])
       })
     #expect(second.bytesNew < image.count / 2, "the drill was quicker than the push")
-    #expect(!DoubtedVersions(of: home.chain, in: state).isEmpty)
+    #expect(try !DoubtedVersions(of: home.chain, in: state).isEmpty)
     let third = try await home.push(image)
     #expect(!third.unchanged && third.bytesNew >= image.count)
-    #expect(DoubtedVersions(of: home.chain, in: state).isEmpty)
+    #expect(try DoubtedVersions(of: home.chain, in: state).isEmpty)
     #expect(try await home.push(image).unchanged)
+  }
+
+  @Test func `a push that cannot read what is doubted builds on nothing, and fails`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let image = home.noise(20 * 4096, seed: 1)
+    _ = try await home.push(image)
+    let doubted = "\(state.path)/\(home.chain.hex)/doubted"
+    try StateFiles.makeFolder("\(doubted)/in the way")
+    let error = await #expect(throws: RepositoryError.self) { try await home.push(image) }
+    #expect(error?.code == .stateFolder)
+    #expect(StateFiles.names(in: doubted) == ["in the way"])
   }
 
   /// Its push was cut behind the manifest, and the next one found nothing new: its packs stand in the journal ever since.
@@ -42,7 +55,7 @@ import Testing
     let second = try await home.push(image)
     #expect(second.unchanged)
     #expect(try !PushJournal(home.chain, in: state).entries.isEmpty)
-    var doubted = DoubtedVersions(of: home.chain, in: state)
+    var doubted = try DoubtedVersions(of: home.chain, in: state)
     try doubted.add(second.manifest.id, of: home.chain, in: state)
     let spoilt = home.packs()
     let third = try await home.push(image)

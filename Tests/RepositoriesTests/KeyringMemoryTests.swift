@@ -122,13 +122,21 @@ import Testing
     #expect(error?.code == .unsupported)
   }
 
-  @Test func `a memory that cannot be read counts as none`() async throws {
+  @Test func `a memory that may be there and cannot be read is no fresh start`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    try StateFiles.makeFolder("\(KeyringMemory.path(state))/in the way")
+    let error = await #expect(throws: RepositoryError.self) { try await open(home, state) }
+    #expect(error?.code == .stateFolder)
+  }
+
+  @Test func `a memory that is spoilt counts as none`() async throws {
     let home = try await Home()
     let state = try home.state
     for bytes in [[], Array("{".utf8), Array(#"{"number": -1}"#.utf8)] {
       try StateFiles.write(bytes, to: KeyringMemory.path(state))
       try await open(home, state)
-      #expect(KeyringMemory(in: state)?.number == 2)
+      #expect(try KeyringMemory(in: state)?.number == 2)
     }
   }
 }

@@ -57,6 +57,19 @@ import Testing
     try second.repository.checkPlace(in: state)
   }
 
+  @Test func `what cannot be read is not taken for nothing, nor written over`() async throws {
+    let home = try await home()
+    try home.repository.checkPlace(in: state)
+    let path = try KnownRepositories(at: home.store, in: state).path
+    StateFiles.remove(path)
+    try StateFiles.makeFolder("\(path)/in the way")
+    for isMade in [false, true] {
+      let error = #expect(throws: RepositoryError.self) { try home.repository.checkPlace(in: state, isMade: isMade) }
+      #expect(error?.code == .stateFolder)
+    }
+    #expect(StateFiles.names(in: path) == ["in the way"])
+  }
+
   @Test func `one that is made anew takes the place`() async throws {
     let (first, second) = (try await home(), try await home())
     try first.repository.checkPlace(in: state)

@@ -38,7 +38,7 @@ final class CopyDestination {
 
   /// - Throws: `.usage` when it is the repository that is copied from.
   init(_ target: TargetAccess, _ world: World, not origin: Repository, for plan: CopyPlan) async throws {
-    let lookup = try await VersionLookup(at: target, world)
+    let lookup = try await VersionLookup(at: target, world, isReading: false)
     guard lookup.repository.id != origin.id else {
       throw OperationError(
         .usage, code: "sameRepository", "both targets hold the same repository, \(origin.id.hex)",

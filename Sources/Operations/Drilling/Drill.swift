@@ -159,10 +159,14 @@ package struct Drill: Sendable {
   private func remember(_ proof: DrillProof, of subject: DrillSubjects.Subject, _ repository: Repository) {
     let facts = subject.facts
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
-    var doubted = DoubtedVersions(of: facts.chain, in: state)
-    guard !proof.isRestored else { return doubted.remove([facts.id]) }
+    guard !proof.isRestored else {
+      var doubted = try? DoubtedVersions(of: facts.chain, in: state)
+      doubted?.remove([facts.id])
+      return
+    }
     guard subject.isNewest else { return }
     do {
+      var doubted = try DoubtedVersions(of: facts.chain, in: state)
       try doubted.add(facts.id, of: facts.chain, in: state)
     } catch {
       SourceMemory.forget(facts.id, world)

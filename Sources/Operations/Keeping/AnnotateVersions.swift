@@ -26,7 +26,7 @@ package struct AnnotateVersions: Sendable {
   package func run(_ word: Word, of selector: VersionSelector, at target: TargetAccess) async throws -> Outcome {
     do {
       try word.demandFitting()
-      let lookup = try await VersionLookup(at: target, world)
+      let lookup = try await VersionLookup(at: target, world, isReading: false)
       let found = try await lookup.find(selector)
       let annotations = try await lookup.annotations(of: found.history)
       guard var version = VersionSummary(found.facts, target: target.name, annotations: annotations) else {

@@ -41,7 +41,7 @@ package struct ForgetLost: Sendable {
 
   package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
     do {
-      let lookup = try await VersionLookup(at: target, world)
+      let lookup = try await VersionLookup(at: target, world, isReading: false)
       let histories = try await lookup.histories()
       try demandKnown(request, among: histories)
       var outcome = Outcome(target: target.name)

@@ -52,7 +52,7 @@ package struct ForgetVersions: Sendable {
   /// - Throws: `.usage` for a request that forgets everything or names what may not go; what keeps the target from being read.
   package func plan(_ request: Request, at target: TargetAccess) async throws -> Plan {
     do {
-      let lookup = try await VersionLookup(at: target, world)
+      let lookup = try await VersionLookup(at: target, world, isReading: false)
       var plan = Plan(target: target.name, repository: lookup.repository, state: lookup.state)
       let histories = try await lookup.histories()
       plan.otherHosts = otherHosts(request, histories)

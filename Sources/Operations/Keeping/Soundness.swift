@@ -21,7 +21,7 @@ struct Soundness {
     self.history = history
     facts = Dictionary(counting.map { ($0.id.hex, $0) }) { first, _ in first }
     // What a drill of this machine found counts from then on, also where its word has not come to the target.
-    let doubted = DoubtedVersions(of: history.chain, in: lookup.state)
+    let doubted = try DoubtedVersions(of: history.chain, in: lookup.state)
     let doubtedIDs = Set(counting.map(\.id).filter(doubted.contains).map(\.hex))
     versions = summaries.map {
       RetentionPlan.Version($0, contestedFrom: history.contestedFrom, isDoubted: doubtedIDs.contains($0.id))

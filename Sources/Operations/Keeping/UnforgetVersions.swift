@@ -20,7 +20,7 @@ package struct UnforgetVersions: Sendable {
           .usage, code: "badVersion", "a forgotten version is named by its id, not as '\(selector.text)'",
           hint: "`sealift list --forgotten` shows the ids.")
       }
-      let lookup = try await VersionLookup(at: target, world)
+      let lookup = try await VersionLookup(at: target, world, isReading: false)
       let found = try await lookup.find(selector, whole: true)
       let annotations = try await lookup.annotations(of: found.history)
       let tombstones = found.history.forgotten.tombstones(covering: found.facts)

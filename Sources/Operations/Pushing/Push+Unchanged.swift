@@ -52,13 +52,13 @@ extension Push {
     return memory.version
   }
 
-  /// A drill on this machine could not restore the version that is remembered, or the one before it.
+  /// A drill on this machine could not restore the version that is remembered, or the one before it; or that is not known.
   private func isDoubted(_ memory: SourceMemory) -> Bool {
     guard let repository = RepositoryID(hex: memory.repository), let chain = ChainID(hex: memory.chain) else {
       return true
     }
     let state = StateFolder(reading: world.stateFolder, repository: repository)
-    return !DoubtedVersions(of: chain, in: state).isEmpty
+    return (try? DoubtedVersions(of: chain, in: state).isEmpty) != true
   }
 
   /// What the names of a chain's annotations come to; `nil` when one of them says that the version is damaged, or when

@@ -93,7 +93,7 @@ package struct PushSession: ~Copyable {
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     let newest = end.history.newest
     let isSpared = newest.map { !present.condemns($0.name.digest) } ?? true
-    let doubted = DoubtedVersions(of: chain, in: state)
+    let doubted = try DoubtedVersions(of: chain, in: state)
     var said = Annotations.none
     // Who may not read what was said later can push all the same.
     do { said = try await annotations } catch let error as StoreError where error.code == .forbidden {}

@@ -10,10 +10,11 @@ package struct DoubtedVersions: Sendable {
   private var ids: Set<Digest> = []
   private let path: String
 
-  package init(of chain: ChainID, in state: StateFolder) {
+  /// - Throws: `.stateFolder` when there may be some that cannot be read: to build on those would be no better.
+  package init(of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
     path = "\(state.path)/\(chain.hex)/doubted"
-    let bytes = try? StateFiles.read(path)
-    for line in String(decoding: (bytes ?? nil) ?? [], as: UTF8.self).split(separator: "\n") {
+    let bytes = try StateFiles.read(path)
+    for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       if let id = Layout.digest(line) { ids.insert(id) }
     }
   }
@@ -42,7 +43,7 @@ package struct DoubtedVersions: Sendable {
   /// Takes back the doubts that were known when a push began, which took nothing for there; what was found meanwhile
   /// stays: the push may rest on it.
   static func settle(_ known: DoubtedVersions, of chain: ChainID, in state: StateFolder) {
-    var now = DoubtedVersions(of: chain, in: state)
+    guard var now = try? DoubtedVersions(of: chain, in: state) else { return }
     now.remove(known.ids)
   }
 

@@ -21,8 +21,10 @@ struct KeyringMemory: Codable, Equatable {
     cuts = keyring.cuts.count
   }
 
-  init?(in state: StateFolder) {
-    guard let bytes = try? StateFiles.read(Self.path(state)),
+  /// - Returns: `nil` when there is none, or a spoilt one.
+  /// - Throws: `.stateFolder` when there may be one that cannot be read: an older one would be written over it.
+  init?(in state: StateFolder) throws(RepositoryError) {
+    guard let bytes = try StateFiles.read(Self.path(state)),
       let memory = try? JSONDecoder().decode(KeyringMemory.self, from: Data(bytes))
     else { return nil }
     self = memory
@@ -45,11 +47,11 @@ struct KeyringMemory: Codable, Equatable {
 
 extension Repository {
   /// Refuses a keyring older than the newest this machine has seen, and remembers a newer one.
-  /// - Throws: `.rolledBack`.
+  /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of it cannot be read.
   package func checkKeyring(in state: StateFolder) throws(RepositoryError) {
     guard let keyring else { return }
     let memory = KeyringMemory(keys.keyring, named: keyring)
-    let seen = KeyringMemory(in: state)
+    let seen = try KeyringMemory(in: state)
     if let seen, memory.isOlder(than: seen) {
       throw RepositoryError(
         .rolledBack,

@@ -11,10 +11,12 @@ package struct KnownRepositories {
   private let state: String
   private var ids: [RepositoryID]
 
-  package init(at store: any ObjectStore, in state: String) {
+  /// - Throws: `.stateFolder` when there may be some that cannot be read: what would be written then forgets them.
+  package init(at store: any ObjectStore, in state: String) throws(RepositoryError) {
     self.state = state
     path = "\(state)/places/\(Digest.sha256(of: Array(store.traits.identity.utf8)).hex.prefix(32))"
-    let text = (try? StateFiles.read(path, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let bytes = try StateFiles.read(path, limit: 1 << 20)
+    let text = String(decoding: bytes ?? [], as: UTF8.self)
     ids = text.split(separator: "\n").compactMap { RepositoryID(hex: String($0)) }
   }
 
@@ -37,9 +39,9 @@ package struct KnownRepositories {
 extension Repository {
   /// Refuses a repository where this machine has used another one, and remembers the first of a place.
   /// - Parameter isMade: it was made just now: whatever lay there before, this one is meant.
-  /// - Throws: `.rolledBack`.
+  /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of the place cannot be read.
   package func checkPlace(in state: String, isMade: Bool = false) throws(RepositoryError) {
-    var known = KnownRepositories(at: store, in: state)
+    var known = try KnownRepositories(at: store, in: state)
     guard !known.contains(id) else { return }
     if !isMade, let other = known.used.first {
       throw RepositoryError(
