@@ -34,6 +34,17 @@ import Testing
     #expect(names(objects) == ["used", "writing.3-4.new"])
   }
 
+  @Test func `a file that is too long is refused as such, whatever went wrong before`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("long")
+    try StateFiles.write([1, 2, 3], to: path)
+    let error = #expect(throws: RepositoryError.self) {
+      errno = EACCES
+      return try StateFiles.read(path, limit: 2)
+    }
+    #expect(error?.message.contains(String(cString: strerror(EFBIG))) == true)
+  }
+
   @Test(arguments: [(-1, false), (80_000, false), (-80_000, false), (90_000, true), (-90_000, true)])
   func `a look of the last day, or by a clock that is ahead, is not repeated`(seconds: Int, looks: Bool) throws {
     let scratch = try Scratch()

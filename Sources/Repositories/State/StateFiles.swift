@@ -38,9 +38,8 @@ package enum StateFiles {
     }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_size <= limit else {
-      throw failure("cannot read \(path)", errno == 0 ? EFBIG : errno)
-    }
+    guard fstat(descriptor, &status) == 0 else { throw failure("cannot read \(path)", errno) }
+    guard status.st_size <= limit else { throw failure("cannot read \(path)", EFBIG) }
     if let owners, !owners.contains(status.st_uid) { throw failure("\(path) is another user's", EPERM) }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     let problem = bytes.withUnsafeMutableBytes { fill($0, from: descriptor, at: 0) }

@@ -16,8 +16,9 @@ package import Sealing
 /// <state>/<repository id>/<chain id>/given-up/   tombstones over lost versions, to be looked behind (`OpenTombstones`)
 /// <state>/<repository id>/<chain id>/records     when it saw condemned records first (`SeenRecords`)
 /// <state>/<repository id>/<chain id>/damaged     packs that nothing refers to any more (`DamagedPacks`)
+/// <state>/<repository id>/<chain id>/stale       packs that little of is used, to be written anew (`StalePacks`)
 /// <state>/<repository id>/<chain id>/doubted     versions that a drill could not restore (`DoubtedVersions`)
-/// <state>/<repository id>/<chain id>/lock        held while a push runs
+/// <state>/<repository id>/<chain id>/lock        held while a push runs, by a copy or a repair too, and while the mark is raised
 /// ```
 package struct StateFolder: Sendable {
   package let path: String
