@@ -199,6 +199,22 @@ import Testing
     #expect(!road.files(in: folder).contains { $0.hasSuffix(".db") })
   }
 
+  @Test func `of those that were used by a clock that is far ahead, the three months begin now`() async throws {
+    let road = try await Road()
+    let hall = "\(road.world.stateFolder)/bases"
+    let old = "\(hall)/\(String(repeating: "0", count: 32))"
+    try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: true)
+    for name in ["lock", "anchor.db"] { try writeFile("\(old)/\(name)", [UInt8](repeating: 1, count: 5000)) }
+    let then = time_t(time(nil) + 400 * 86_400)
+    var times = [timespec(tv_sec: then, tv_nsec: 0), timespec(tv_sec: then, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, "\(old)/lock", &times, 0) == 0)
+    #expect(BaseRoom.besides("\(hall)/other", limit: 100, length: 50, dryRun: false) == .none)
+    #expect(road.files(in: old) == ["anchor.db", "lock"])
+    var status = stat()
+    #expect(stat("\(old)/lock", &status) == 0)
+    #expect(status.st_mtim.tv_sec < time(nil) + 3600)
+  }
+
   @Test(arguments: [(89, false), (91, false), (91, true)])
   func `they make room when no push has used them for three months`(days: Int, isRoomy: Bool) async throws {
     let road = try await Road()

@@ -55,6 +55,20 @@ import Testing
     #expect(objects.tidy() == looks)
   }
 
+  @Test(arguments: ["object", "list.units"])
+  func `what was used by a clock that was far ahead goes in the end`(name: String) throws {
+    let scratch = try Scratch()
+    let objects = KeptObjects(path: scratch.file("objects"))
+    objects.write([1], as: name)
+    let file = "\(objects.path)/\(name)"
+    age(file, by: -400)
+    objects.tidy()
+    #expect(names(objects) == [name])
+    var status = stat()
+    #expect(stat(file, &status) == 0)
+    #expect(status.st_mtim.tv_sec < time(nil) + 3600)
+  }
+
   @Test func `what a killed process left half written goes from every folder`() async throws {
     let home = try await Home()
     _ = try await home.push(home.image(pages: 3, seed: 1))

@@ -71,7 +71,10 @@ enum BaseRoom: Int, Comparable {
   private static func removeAbandoned(_ folder: String) -> Bool {
     var status = stat()
     func isAbandoned() -> Bool { status.st_mtim.tv_sec < time(nil) - abandonment }
-    guard lstat("\(folder)/lock", &status) == 0, isAbandoned() else { return false }
+    guard lstat("\(folder)/lock", &status) == 0 else { return false }
+    // By a clock that was far ahead: its time runs from now on, else it would never end.
+    if status.st_mtim.tv_sec > time(nil) + 86_400 { utimensat(AT_FDCWD, "\(folder)/lock", nil, AT_SYMLINK_NOFOLLOW) }
+    guard isAbandoned() else { return false }
     let other = open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard other >= 0 else { return false }
     defer { close(other) }

@@ -54,7 +54,12 @@ struct KeptObjects: Sendable {
     var lists: [Found] = []
     for name in StateFiles.names(in: path) {
       guard stat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-      let age = age(status)
+      var age = age(status)
+      // By a clock that was far ahead: its time runs from now on, else it would never end.
+      if age < -86_400 {
+        touch("\(path)/\(name)")
+        age = 0
+      }
       let isList = UnitList.isName(name)
       let found = Found(name: name, size: Int(status.st_size), age: age)
       if age > (isList ? limits.unusedLists : limits.unused) {
