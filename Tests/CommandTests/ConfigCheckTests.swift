@@ -33,6 +33,18 @@ import Testing
     #expect(try await program("config", "check").status == 2)
   }
 
+  /// It would be another one wherever a command is run.
+  @Test(arguments: [("XDG_CONFIG_HOME", "xdg/sealift"), ("HOME", "xdg/.config/sealift")])
+  func `a configuration below a relative folder is not read`(variable: String, folder: String) async throws {
+    var program = try Program()
+    _ = try await program.shell("mkdir -p \(folder)")
+    try program.write(#"{"host": "of-here", "stateFolder": "/s"}"#, to: "\(folder)/config.json")
+    program.environment[variable] = "xdg"
+    #expect(try await !program("config", "check").output.contains("of-here"))
+    program.environment[variable] = program.file("xdg")
+    #expect(try await program("config", "check").output.contains("of-here"))
+  }
+
   @Test func `the state folder is found in its usual places, in order`() async throws {
     var program = try Program()
     #expect(

@@ -19,4 +19,24 @@ import Testing
       #expect((access(scratch.file("state/below"), F_OK) == 0) == isFine)
     }
   }
+
+  @Test func `a home that is relative is none, and nothing is made below it`() async throws {
+    var program = try Program()
+    program.environment["HOME"] = "."
+    for command in [["config", "check"], ["--target", "file://\(program.file("target"))", "list"]] {
+      let ending = try await program.start(Program.path, ["--json"] + command)
+      #expect(ending.status == 2, "\(command): \(ending.error)")
+      #expect(try ending.errorDocument().code == "noStateFolder")
+    }
+    #expect(!program.exists(".local"))
+  }
+
+  @Test func `a relative state folder in a working folder that is gone is made nowhere`() async throws {
+    let program = try Program()
+    let ending = try await program.shell(
+      "mkdir gone && cd gone && rmdir ../gone && SEALIFT_STATE=sealift-state \"$0\" --json config check")
+    #expect(ending.status == 2, "\(ending.error)")
+    #expect(try ending.errorDocument().code == "noStateFolder")
+    #expect(access("/sealift-state", F_OK) != 0)
+  }
 }

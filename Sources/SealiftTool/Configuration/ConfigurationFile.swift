@@ -16,8 +16,8 @@ enum ConfigurationFile {
   /// In the order they are looked at.
   static var usualPlaces: [String] {
     [
-      Environment.filled("XDG_CONFIG_HOME").map { "\($0)/sealift/config.json" },
-      Environment.filled("HOME").map { "\($0)/.config/sealift/config.json" }, "/etc/sealift/config.json",
+      Environment.folder("XDG_CONFIG_HOME").map { "\($0)/sealift/config.json" },
+      Environment.folder("HOME").map { "\($0)/.config/sealift/config.json" }, "/etc/sealift/config.json",
     ].compactMap { $0 }
   }
 
@@ -43,7 +43,7 @@ enum Paths {
   /// - Returns: `nil` where it is not known: then a folder called `~` must not be taken for it.
   static func expanded(_ path: String) -> String? {
     guard path.hasPrefix("~/") else { return path }
-    return Environment.filled("HOME").map { $0 + path.dropFirst() }
+    return Environment.folder("HOME").map { $0 + path.dropFirst() }
   }
 
   /// From the root, without `.` parts; links and `..` are left to the system.

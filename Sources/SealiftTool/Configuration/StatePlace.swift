@@ -13,15 +13,22 @@ struct StatePlace {
       (self.path, from) = (Paths.absolute(path), configuration.file ?? "configuration")
     } else if let path = Environment.filled("SEALIFT_STATE") {
       (self.path, from) = (Paths.absolute(path), "environment SEALIFT_STATE")
-    } else if let path = Environment.filled("XDG_STATE_HOME"), path.hasPrefix("/") {
+    } else if let path = Environment.folder("XDG_STATE_HOME") {
       // One that is relative is to be passed over, by the rules for these variables.
       (self.path, from) = ("\(path)/sealift", "environment XDG_STATE_HOME")
-    } else if let path = Environment.filled("HOME") {
+    } else if let path = Environment.folder("HOME") {
       (self.path, from) = ("\(path)/.local/state/sealift", "default")
     } else {
       throw OperationError(
         .usage, code: "noStateFolder", "no folder is known for the state of this machine",
-        hint: "Set HOME or SEALIFT_STATE, or stateFolder in the configuration.")
+        hint: "Set HOME or SEALIFT_STATE to an absolute path, or stateFolder in the configuration.")
+    }
+    // It would come to lie below the root.
+    guard path.hasPrefix("/") else {
+      throw OperationError(
+        .usage, code: "noStateFolder",
+        "the state folder \(path) (\(from)) is relative, and the working folder is not there any more",
+        hint: "Name it by an absolute path, or change to a folder that is there.")
     }
   }
 

@@ -34,4 +34,7 @@ enum Environment {
     guard let value = self[name], !value.isEmpty else { return nil }
     return value
   }
+
+  /// One that names a folder of the user's: a relative one would be another one wherever a command is run.
+  static func folder(_ name: String) -> String? { filled(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
 }
