@@ -80,7 +80,8 @@ package struct Repository: Sendable {
     }
     // Who has used one here looks for no other: anybody can plant the file of one, and slots that take time and memory.
     let last = try await search.openLast(of: candidates, in: state)
-    let used = candidates.count > 1 ? state.map { KnownRepositories(at: store, in: $0).used } ?? [] : []
+    // A memory that cannot be read names none: all are looked at, and who writes is refused for it later.
+    let used = candidates.count > 1 ? state.flatMap { try? KnownRepositories(at: store, in: $0).used } ?? [] : []
     let familiar = last.filter { used.contains($0.slot.repository) }
     try await enter(familiar.isEmpty ? last : familiar, lacksFile: lacksFile)
     if familiar.isEmpty, !closed.isEmpty {
