@@ -280,6 +280,26 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: scratch.file(name)))
   }
 
+  @Test(arguments: [0, -500]) func `a delta that is cheaper than the first takes nothing back`(before: Int) throws {
+    let scratch = try Scratch()
+    let name = CompanionBases.name(of: "settings")
+    let member = Core.Member(
+      path: "settings", mode: 0o600, modified: 0,
+      content: .file(
+        Core.FileContent(
+          unitType: .block, unitSize: 65_536, unitCount: 1, length: 5000, imageDigest: .zero, sha256: .zero)))
+    // As a program that gave it back may have left it.
+    var accounts = [name: CompanionBases.Account(length: 5000, whole: 1000, excess: before)]
+    var excess: [Int?] = []
+    for cost in [100, 1, 1, 1, 400, 700] {
+      let bases = CompanionBases(in: scratch.path, accounts: accounts, room: 1 << 20)
+      bases.note(name) { $0.inDeltas = cost }
+      accounts = bases.keep([member])
+      excess.append(accounts[name]?.excess)
+    }
+    #expect(excess == [0, 0, 0, 0, 300, 900])
+  }
+
   /// All files of a folder that was copied look changed, and none of them is.
   @Test func `copies of what looks changed take no more room than bases may, and go with the push`() throws {
     let scratch = try Scratch()

@@ -136,7 +136,8 @@ package final class CompanionBases: Sendable {
     for (name, stored) in pushed {
       if stored.inDeltas > 0, var account = kept[name] {
         let cost = stored.inDeltas + stored.inWholeFrames
-        account.excess += cost - (account.firstDelta ?? cost)
+        // What is cheaper than the first gives nothing back, nor does it where an earlier program let it.
+        account.excess = max(0, account.excess) + max(0, cost - (account.firstDelta ?? cost))
         account.firstDelta = account.firstDelta ?? cost
         kept[name] = account
       } else if stored.inWholeFrames > 0, let length = stored.copied, names.contains(name),
