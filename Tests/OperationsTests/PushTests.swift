@@ -256,6 +256,45 @@ import Testing
     #expect(try base("anchor") != first)
   }
 
+  /// Who renews the locks of objects relies on it: those of older packs end.
+  @Test(arguments: ["nothing", "one row in a hundred", "a companion"], [true, false])
+  func `a rebuilt base needs no pack that was there`(changed: String, delta: Bool) async throws {
+    let road = try await Road()
+    var database = DatabaseSource(name: "app", path: try road.database(rows: 2000), method: .pages)
+    database.delta = delta
+    database.companions = [Companion("photos")]
+    let folder = road.scratch.file("photos")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    var random = SeededRandom(3)
+    for (name, length) in [("one", 200_000), ("two", 9000)] { try writeFile("\(folder)/\(name)", random.bytes(length)) }
+    #expect(try await road.push(database).failures.isEmpty)
+    let old = road.store.content.keys.filter { $0.text.hasPrefix("packs/") }
+    try #require(!old.isEmpty)
+    switch changed {
+    case "one row in a hundred":
+      try SQLite.run("update t set body = randomblob(900) where id % 100 = 0", on: database.path)
+    case "a companion":
+      var bytes = try fileBytes("\(folder)/one")
+      bytes[77] ^= 1
+      try writeFile("\(folder)/one", bytes)
+    default: break
+    }
+    var request = Push.Request(database: database, targets: [road.target])
+    request.rebuildBase = true
+    let pushed = try #require(try await Push(road.world).run(request).pushed.first)
+    #expect(!pushed.unchanged)
+
+    for pack in old { road.store.content[pack] = nil }
+    let other = try Scratch()
+    let out = other.file("out.db")
+    _ = try await Pull(road.withoutState(other)).run(
+      .id(prefix: pushed.version.id), from: road.target, to: .file(out))
+    #expect(try await dump(out) == dump(database.path))
+    for name in ["one", "two"] {
+      #expect(try fileBytes("\(out).companions/photos/\(name)") == fileBytes("\(folder)/\(name)"))
+    }
+  }
+
   @Test func `a wrong key is a wrong key`() async throws {
     let road = try await Road()
     let source = try road.database(rows: 5)

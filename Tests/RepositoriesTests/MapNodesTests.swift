@@ -46,7 +46,8 @@ import Testing
       packLength: .max, onStored: { _ in })
     let keys = home.repository.keys
     var placer = NodePlacer(
-      riders: [], encoders: WorkerPool { FrameEncoder(level: 1) }, fingerprints: WorkerPool { Fingerprinter(keys) })
+      riders: [], reach: Reach(depth: 0), encoders: WorkerPool { FrameEncoder(level: 1) },
+      fingerprints: WorkerPool { Fingerprinter(keys) })
     // Each of them three times: twice side by side, and far from those.
     let kinds = (0..<count).map { kind in (0..<length).map { UInt8(truncatingIfNeeded: kind &* 31 &+ $0 &* $0) } }
     let nodes = kinds.flatMap { [$0, $0] } + kinds
@@ -64,5 +65,36 @@ import Testing
         == frames[Int(place.frame)].fingerprints[Int(place.unit)]
     }
     #expect(isThere)
+  }
+
+  /// A version that is to rest on nothing that is there takes no node of an old pack either.
+  @Test func `nodes of packs that are there are found within reach, and not beyond it`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let keys = home.repository.keys
+    let nodes = (0..<100).map { [UInt8](repeating: UInt8($0), count: 400) }
+    let tries: [(number: UInt32, reach: Reach)] = [
+      (1, Reach(depth: 0)), (2, Reach(depth: 0)), (3, Reach(depth: -1)), (4, Reach(depth: -1, ownDepth: 0)),
+    ]
+    var known = try KnownPacks(in: state.path)
+    var used: [Set<UInt32>] = []
+    for (number, reach) in tries {
+      var packs = PackStream(
+        home.repository, chain: home.chain, state: state, firstNumber: number, dryRun: false, keepsUnits: false,
+        packLength: .max, onStored: { _ in })
+      var placer = NodePlacer(
+        riders: [], reach: reach, encoders: WorkerPool { FrameEncoder(level: 1) },
+        fingerprints: WorkerPool { Fingerprinter(keys) })
+      let places = try await placer.place(nodes, known: known, packs: &packs)
+      try await packs.close()
+      try await packs.settle()
+      used.append(Set(places.map(\.pack)))
+      for pack in packs.stored {
+        let directory = try await home.repository.directory(of: pack, chain: home.chain, state: nil)
+        // The third is what a push that was cut has left.
+        try known.add(pack, directory, unitsOfDeltas: nil, isLeftover: number == 3)
+      }
+    }
+    #expect(used == [[1], [1], [3], [3]])
   }
 }

@@ -66,14 +66,14 @@ final class BaseFolder {
 
   /// What a version of this snapshot should rest on.
   /// - Parameters:
-  ///   - anew: on no deltas. The bases at hand stay until this version takes their place.
+  ///   - anew: on nothing that is there. The bases at hand stay until this version takes their place.
   ///   - dryRun: nothing is removed to make room.
   func plan(for snapshot: Snapshot, anew: Bool = false, dryRun: Bool = false) -> DeltaPlan {
     let length = snapshot.pageSize * snapshot.pageCount
     // Asked for also where this version makes no base: what was kept under a higher limit goes.
     room = findRoom(for: snapshot, dryRun)
     diskRoom = room > .none ? findDiskRoom(for: snapshot, anew) : .both
-    var plan = DeltaPlan(level: .anchor, keepsPositions: snapshot.method == .pages)
+    var plan = DeltaPlan(level: anew ? .fresh : .anchor, keepsPositions: snapshot.method == .pages)
     if !anew, let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
       plan.level = record.level(for: length)
       plan.leafUpTo = record.leafUpTo(for: length)

@@ -14,7 +14,7 @@ package struct Push: Sendable {
     package var dryRun = false
     /// Make a version even when nothing changed (also implied by tags or a note of this push).
     package var force = false
-    /// Make no deltas, and keep this version as the base of those to come. Implies `force`.
+    /// Refer to nothing that is there, and keep this version as the base of those to come. Implies `force`.
     package var rebuildBase = false
     /// Ask an unchanged database's target once in so many milliseconds whether the newest version is still there.
     package var verifyRemoteEvery: UInt64 = 24 * 3600 * 1000
@@ -159,7 +159,9 @@ package struct Push: Sendable {
     try await copy.whileChecking {
       var outcome = outcome
       let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
-      var deltas = bases?.plan(for: copy.begun, anew: request.rebuildBase, dryRun: request.dryRun) ?? .withoutBases
+      var deltas =
+        bases?.plan(for: copy.begun, anew: request.rebuildBase, dryRun: request.dryRun)
+        ?? (request.rebuildBase ? .anew : .withoutBases)
       if request.dryRun { deltas.recordsCompanions = false }
       if let shortage = bases?.shortage, world.baseLimit > 0 {
         world.reporter.notice("\(request.database.name): \(shortage)")

@@ -81,6 +81,9 @@ package struct DeltaPlan: Sendable {
 
   /// Without any base: content that is there is referenced, all else is stored whole.
   package static var withoutBases: DeltaPlan { DeltaPlan(level: .leaf) }
+
+  /// Without any base, and all of it is stored anew.
+  package static var anew: DeltaPlan { DeltaPlan(level: .fresh) }
 }
 
 /// Samples of an image that becomes a base, gathered while it is pushed.

@@ -8,20 +8,26 @@ struct NodePlacer: ~Copyable {
 
   private let encoders: WorkerPool<FrameEncoder>
   private let fingerprints: WorkerPool<Fingerprinter>
+  /// Where nodes that are there may be referred to.
+  private let reach: Reach
   /// Frames of the manifest so far: riders, then nodes.
   private(set) var riding: [MadeFrame]
   private var fresh: [Fingerprint: UnitLocation] = [:]
 
-  init(riders: [MadeFrame], encoders: WorkerPool<FrameEncoder>, fingerprints: WorkerPool<Fingerprinter>) {
+  init(
+    riders: [MadeFrame], reach: Reach, encoders: WorkerPool<FrameEncoder>, fingerprints: WorkerPool<Fingerprinter>
+  ) {
     riding = riders
+    self.reach = reach
     self.encoders = encoders
     self.fingerprints = fingerprints
   }
 
   /// The places of `nodes`, in their order. Of a lazy sequence no more than a frame holds are in memory.
   mutating func place(
-    _ nodes: some Sequence<[UInt8]>, known: KnownPacks, packs: inout PackStream
+    _ nodes: some Sequence<[UInt8]>, known all: KnownPacks, packs: inout PackStream
   ) async throws -> [UnitLocation] {
+    let known = KnownNodes(packs: all, reach: reach)
     var prints: [Fingerprint] = []
     var missing = 0
     var waiting = NodesOfFrame()
@@ -61,6 +67,14 @@ struct NodePlacer: ~Copyable {
       fresh[fingerprint] = UnitLocation(pack: place.pack, frame: place.frame, unit: UInt16(unit))
     }
   }
+}
+
+/// Nodes that are there, as far as they may be referred to.
+private struct KnownNodes {
+  let packs: KnownPacks
+  let reach: Reach
+
+  func place(of fingerprint: Fingerprint) -> UnitLocation? { packs.place(of: fingerprint, within: reach) }
 }
 
 /// New nodes that are going to be one frame.

@@ -131,7 +131,7 @@ struct VersionWriter: ~Copyable {
       throw TooDear()
     }
     let riders = try await endContent()
-    var placer = NodePlacer(riders: riders, encoders: encoders, fingerprints: fingerprinters)
+    var placer = NodePlacer(riders: riders, reach: reach, encoders: encoders, fingerprints: fingerprinters)
     let roots = try await placeMaps(placed.map(\.runs), &placer)
     try await packs.close()
     try await packs.settle()

@@ -34,7 +34,7 @@ struct PushCommand: SealiftCommand {
   @Flag(name: [.long, .customShort("n")], help: "Take the copy and count what would be new; store nothing.")
   var dryRun = false
 
-  @Flag(help: "Make no deltas, and keep this version as the base of those to come.")
+  @Flag(help: "Store all of it anew, in new packs, and keep this version as the base of those to come.")
   var rebuildBase = false
 
   @Option(help: "The database's name, when it is given as a path.")
