@@ -17,12 +17,11 @@ import Testing
   private func after(
     _ record: BaseRecord?, _ level: DeltaLevel, planned: DeltaLevel? = nil, cost: Int, length: Int = Self.length,
     decoded: Int? = nil,
-    needs: VersionNeeds? = nil, isKept: Bool = true
+    needs: VersionNeeds? = nil, isKept: Bool = true, lacksBases: Bool = false, isLackedElsewhere: Bool = false
   ) -> BaseRecord? {
     BaseRecord.after(
       record, level, planned: planned, Base(length: length, cost: cost, decoded: decoded ?? length), needs: needs,
-      isKept: isKept,
-      pageSize: 4096, method: "vacuum")
+      isKept: isKept, lacksBases: lacksBases, isLackedElsewhere: isLackedElsewhere, pageSize: 4096, method: "vacuum")
   }
 
   @Test func `an anchor is followed by a middle, that by leaves`() {
@@ -172,6 +171,26 @@ import Testing
     // With a leaf between them they have brought something.
     let rested = after(after(record(), .leaf, cost: 5), .middle, planned: planned, cost: 120)
     #expect(rested?.excessOfMiddles == 20)
+  }
+
+  @Test func `where another target has none of the bases the next one is made, once`() {
+    var record = after(record(), .leaf, cost: 10, isLackedElsewhere: true)
+    #expect(record?.level(for: 64_000) == .middle && record?.leafUpTo(for: 64_000) == 62)
+    // The smallest changes go on as leaves, and that it is waited for is not forgotten.
+    record = after(record, .leaf, cost: 10)
+    #expect(record?.level(for: Self.length) == .middle)
+    // That target has it now, or has stayed away: it says so when it comes.
+    for isLacked in [true, false] {
+      let made = after(record, .middle, cost: 120, isLackedElsewhere: isLacked)
+      #expect(made?.level(for: Self.length) == .leaf && made?.isLackedElsewhere == nil)
+    }
+    #expect(after(record, .anchor, cost: 1000, isLackedElsewhere: true)?.isLackedElsewhere == nil)
+  }
+
+  @Test(arguments: [true, false]) func `a middle that had nothing to rest on brings no anchor about`(lacks: Bool) {
+    let whole = after(record(), .middle, planned: .leaf, cost: 1100, lacksBases: lacks)
+    #expect(whole?.level(for: Self.length) == (lacks ? .leaf : .anchor))
+    #expect(whole?.middle?.cost == 1100)
   }
 
   @Test func `a small database needs what it likes`() {

@@ -23,6 +23,7 @@ import Testing
   @Test func `so is one of a program that did not note what versions need`() {
     let older = record((#","needs":{"decoded":9100,"stored":4300,"whole":4096}"#, ""))
     #expect(BaseRecord(json: older)?.needs == nil)
+    #expect(BaseRecord(json: older)?.isLackedElsewhere == nil)
     #expect(BaseRecord(json: older)?.level(for: 8192) == .leaf)
   }
 

@@ -22,6 +22,8 @@ final class BaseFolder {
   /// What a person should know: no base of this database has room.
   private(set) var shortage: String?
   private let isNew: Bool
+  /// A target behind the first one has none of the bases.
+  private var isLackedElsewhere = false
   private let companions: CompanionBaseFolder?
 
   /// - Returns: `nil` when this database has no bases, or another push uses them now.
@@ -77,8 +79,11 @@ final class BaseFolder {
     if !anew, let record, record.pageSize == snapshot.pageSize, record.method == snapshot.method.rawValue {
       plan.level = record.level(for: length)
       plan.leafUpTo = record.leafUpTo(for: length)
+      plan.mustBeBase = record.isLackedElsewhere == true
     }
     plan.companions = companions?.bases
+    // Where only the anchor has room no middle version could take its place.
+    plan.decidesBases = room == .both
     if plan.level > .anchor || plan.leafUpTo != nil {
       if room >= .anchor { plan.anchor = BaseImage(at: image(.anchor), pageSize: snapshot.pageSize, in: path) }
       if room >= .both { plan.middle = BaseImage(at: image(.middle), pageSize: snapshot.pageSize, in: path) }
@@ -97,9 +102,19 @@ final class BaseFolder {
     return samples
   }
 
+  /// Takes note of what became of the version at a target behind the first one, before `keep`.
+  func noteElsewhere(_ result: PushSession.Result) {
+    if result.lacksBases, room == .both { isLackedElsewhere = true }
+  }
+
   /// Takes the image of a version that was acknowledged out of its spool, if it is to be a base, and notes what it cost.
+  /// - Parameter result: at the first target.
   func keep(_ snapshot: Snapshot, _ plan: DeltaPlan, _ result: PushSession.Result) {
-    guard !result.unchanged else { return }
+    guard !result.unchanged else {
+      guard isLackedElsewhere, record != nil else { return }
+      record?.isLackedElsewhere = true
+      return writeRecord()
+    }
     let members = result.manifest.core?.members ?? []
     companions?.keep(members)
     let body = result.manifest.body
@@ -119,8 +134,13 @@ final class BaseFolder {
       case .shoot, .leaf: false
       }
     record = BaseRecord.after(
-      record, result.level, planned: plan.level, base, needs: result.needs, isKept: isKept, pageSize: snapshot.pageSize,
-      method: snapshot.method.rawValue)
+      record, result.level, planned: plan.level, base, needs: result.needs, isKept: isKept,
+      lacksBases: result.lacksBases && room == .both, isLackedElsewhere: isLackedElsewhere,
+      pageSize: snapshot.pageSize, method: snapshot.method.rawValue)
+    writeRecord()
+  }
+
+  private func writeRecord() {
     if let record, let bytes = try? JSONEncoder().encode(record) {
       try? StateFiles.write([UInt8](bytes), to: "\(path)/record.json", durably: false)
     } else {

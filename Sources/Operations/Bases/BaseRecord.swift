@@ -36,6 +36,9 @@ struct BaseRecord: Codable, Equatable, Sendable {
   var expectedGrowth: Int?
   /// What the latest version needs; `nil` when it is not known, as in records of older programs.
   var needs: VersionNeeds?
+  /// A target behind the first one had none of the bases: the next is made soon, for both to have it. Once: `nil` when it
+  /// is made, and in records of older programs.
+  var isLackedElsewhere: Bool?
 
   /// What the next version of so many bytes should be.
   func level(for length: Int) -> DeltaLevel {
@@ -43,7 +46,7 @@ struct BaseRecord: Codable, Equatable, Sendable {
     guard let middle else { return .middle }
     // A leaf of the middle's kind decodes what the middle does, and its own frames.
     let own = max(0, middle.decoded - anchor.length)
-    guard excessOfLeaves < middle.cost, middle.decoded + own <= 3 * length else {
+    guard isLackedElsewhere != true, excessOfLeaves < middle.cost, middle.decoded + own <= 3 * length else {
       return needs(ofMiddleAfter: middle)?.areModest(for: length) == false ? .anchor : .middle
     }
     let most = 3 * length - DeltaPlan.roomForSmallChanges(after: length)
@@ -52,14 +55,15 @@ struct BaseRecord: Codable, Equatable, Sendable {
 
   /// Where a base or a shoot is due: up to how many bytes of new pages a version of this length is a leaf all the same.
   /// What costs next to nothing as a leaf does not pay for those, and the next great change will. Where none comes, and small
-  /// ones have cost what is due once more, only the smallest go on. `nil` where it would decode too much; and for the first
-  /// middle on an anchor, which costs no more than a leaf would.
+  /// ones have cost what is due once more, only the smallest go on; so where a target waits for a base, and stores even
+  /// those whole. `nil` where it would decode too much; and for the first middle on an anchor, which costs no more than a
+  /// leaf would.
   func leafUpTo(for length: Int) -> Int? {
     let due = level(for: length)
     guard due < .leaf, let firstMiddleCost, let latestDecoded, latestDecoded <= 3 * length else { return nil }
     let small = DeltaPlan.smallChange(of: length)
     let price = due == .anchor ? anchor.cost : middle?.cost ?? firstMiddleCost
-    return excessOfLeaves < 2 * price ? small : small / 16
+    return excessOfLeaves < 2 * price && isLackedElsewhere != true ? small : small / 16
   }
 
   /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
@@ -75,9 +79,11 @@ struct BaseRecord: Codable, Equatable, Sendable {
   /// - Parameters:
   ///   - planned: the level that it was to have; by default the one that it has.
   ///   - isKept: it is a base from now on: with its image, or, where a middle version's has no room, by its units alone.
+  ///   - lacksBases: there was nothing at the target that it could have rested on.
+  ///   - isLackedElsewhere: another target had none of the bases.
   static func after(
     _ before: BaseRecord?, _ level: DeltaLevel, planned: DeltaLevel? = nil, _ base: Base, needs: VersionNeeds?,
-    isKept: Bool, pageSize: Int, method: String
+    isKept: Bool, lacksBases: Bool = false, isLackedElsewhere: Bool = false, pageSize: Int, method: String
   ) -> BaseRecord? {
     guard level > .anchor, var record = before else {
       return isKept
@@ -89,14 +95,19 @@ struct BaseRecord: Codable, Equatable, Sendable {
     if level == .middle {
       // Right after another one that no leaf could rest on, it has brought nothing.
       let isInVain = (planned ?? level) > .middle && record.middle != nil && record.firstLeafCost == nil
-      record.excessOfMiddles += isInVain ? base.cost : max(0, base.cost - (record.firstMiddleCost ?? base.cost))
+      // With nothing to rest on it stands by itself, and tells nothing of what middles on the anchor cost.
+      if !lacksBases {
+        record.excessOfMiddles += isInVain ? base.cost : max(0, base.cost - (record.firstMiddleCost ?? base.cost))
+      }
       record.firstMiddleCost = record.firstMiddleCost ?? base.cost
       // Leaves of a middle that is not at hand would rest on the one before, at a fresh account.
       record.middle = isKept ? base : nil
       record.firstLeafCost = nil
       record.leastLeafCost = nil
       record.excessOfLeaves = 0
+      record.isLackedElsewhere = nil
     } else {
+      if isLackedElsewhere { record.isLackedElsewhere = true }
       record.excessOfLeaves += max(0, base.cost - record.ownCost(of: level, base.cost))
       record.firstLeafCost = record.firstLeafCost ?? base.cost
       record.leastLeafCost = min(record.leastLeafCost ?? base.cost, base.cost)

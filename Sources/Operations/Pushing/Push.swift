@@ -179,8 +179,8 @@ package struct Push: Sendable {
           if let other = opened.updateValue(target.name, forKey: repository.id) { throw same(repository, other) }
           let (pushed, result) = try await seal(copy, capture, for: target, repository, deltas, request, host, &outcome)
           outcome.pushed.append(pushed)
-          first = first ?? result
-          deltas.recordsCompanions = false
+          if first == nil { first = result } else { bases?.noteElsewhere(result) }
+          (deltas.recordsCompanions, deltas.decidesBases) = (false, false)
         } catch let error where error is DamagedCopy || error is CopyGrowth.Abandoned {
           throw error
         } catch {

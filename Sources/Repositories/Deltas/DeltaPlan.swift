@@ -59,6 +59,11 @@ package struct DeltaPlan: Sendable {
   package var companions: CompanionBases?
   /// What is stored of companions at this target decides what their bases will be.
   package var recordsCompanions = true
+  /// What becomes of the version at this target decides what the next ones rest on: where it has none of the bases, the
+  /// version is to be one.
+  package var decidesBases = false
+  /// It is to be a base, however little it stores.
+  package var mustBeBase = false
 
   package init(
     level: DeltaLevel, anchor: BaseImage? = nil, middle: BaseImage? = nil, keepsPositions: Bool = false,

@@ -61,6 +61,8 @@ package struct PushSession: ~Copyable {
     package let level: DeltaLevel
     /// Later versions can refer to all of its content.
     package let canBeBase: Bool
+    /// None of the bases on this machine is at the target: what changed was stored whole.
+    package var lacksBases = false
     /// `nil` when nothing was written.
     package var needs: VersionNeeds?
   }
@@ -172,6 +174,8 @@ package struct PushSession: ~Copyable {
         if draft.deltas.leafUpTo != nil {
           level = draft.deltas.level
           draft.deltas.leafUpTo = nil
+        } else if let instead = writer.levelWithoutBases {
+          level = instead
         } else if let below = level.below {
           level = below
         } else if resumed.contains(where: { !carried.contains($0.name) }) {
@@ -267,7 +271,7 @@ package struct PushSession: ~Copyable {
   private func result(of attempt: VersionWriter.Written) -> Result {
     Result(
       manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew, level: attempt.level,
-      canBeBase: !attempt.hasRiders, needs: attempt.needs)
+      canBeBase: !attempt.hasRiders, lacksBases: attempt.lacksBases, needs: attempt.needs)
   }
 
   private func acknowledgeUnchanged(_ level: DeltaLevel, dryRun: Bool) throws -> Result {

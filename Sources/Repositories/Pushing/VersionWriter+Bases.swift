@@ -27,23 +27,27 @@ extension VersionWriter {
     level < .shoot || newBytes <= DeltaPlan.smallChange(of: length) ? 0 : DeltaPlan.roomForSmallChanges(after: length)
   }
 
-  /// What new frames of this member may rest on, if anything.
-  func bases(for source: MemberSource) -> BaseChooser? {
-    guard source.unitType == .page, draft.compressionLevel > 0 else { return nil }
+  /// What new frames of this member may rest on, if anything; and whether there is something, and the target lacks it.
+  func bases(for source: MemberSource) -> (chooser: BaseChooser?, areLacking: Bool) {
+    guard source.unitType == .page, draft.compressionLevel > 0 else { return (nil, false) }
     func chooser(_ base: BaseImage?) -> BaseChooser? {
       guard let base, base.pageSize == source.unitSize else { return nil }
       return BaseChooser(
         base, known: known, depth: level.depthOfBases, keepsPositions: draft.deltas.keepsPositions,
         fingerprinters: fingerprinters)
     }
-    switch level {
-    case .fresh, .anchor: return nil
-    case .middle: return chooser(draft.deltas.anchor)
-    case .shoot, .leaf:
-      // A target that missed the middle version still has the anchor.
-      if let middle = chooser(draft.deltas.middle), middle.baseIsKnown() { return middle }
-      return chooser(draft.deltas.anchor)
-    }
+    guard level > .anchor else { return (nil, false) }
+    if level > .middle, let middle = chooser(draft.deltas.middle), middle.baseIsKnown() { return (middle, false) }
+    // A target that missed the middle version mostly has the anchor; one that is new has neither.
+    guard let anchor = chooser(draft.deltas.anchor) else { return (nil, false) }
+    return (anchor, !anchor.baseIsKnown())
+  }
+
+  /// The level to try instead where the target has none of the bases, and more than a little is new. As a leaf it would
+  /// store that whole, and so would the next: as a middle version it stores no more, and they rest on it. The anchor
+  /// stays for targets that have it, as where each is pushed to by a run of its own.
+  var levelWithoutBases: DeltaLevel? {
+    lacksBases && draft.deltas.decidesBases && level > .middle ? .middle : nil
   }
 
   /// What new frames of companions may rest on, if anything.

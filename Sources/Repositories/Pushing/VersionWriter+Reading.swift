@@ -19,13 +19,14 @@ extension VersionWriter {
   mutating func read(
     _ source: MemberSource, onProgress: (Int) -> Void
   ) async throws -> (member: Core.Member, runs: RunList) {
-    let bases = bases(for: source)
+    let (chooser, areLacking) = bases(for: source)
+    lacksBases = lacksBases || areLacking
     let reach = try reach(of: source)
     let runs = try RunList(in: state.path)
     var content = ContentWriter(
       frames: FrameMaker(
-        source.unitType, encoders: encoders, bases: bases, firstOrdinal: UInt32(packs.placed.count)),
-      runs: runs, fresh: fresh, gapLimit: bases?.gapLimit ?? 0,
+        source.unitType, encoders: encoders, bases: chooser, firstOrdinal: UInt32(packs.placed.count)),
+      runs: runs, fresh: fresh, gapLimit: chooser?.gapLimit ?? 0,
       gapDepth: level.depthOfBases, movesAll: level != .leaf)
     if let growth = source.growth {
       return try await read(growing: source, growth, into: &content, runs, reach, onProgress: onProgress)
@@ -97,9 +98,16 @@ extension VersionWriter {
     onProgress(block.first * block.unitSize + block.bytes.count)
   }
 
-  /// - Throws: `TooDear` when it is a leaf only as long as it is small, and is not any more.
+  /// - Throws: `TooDear` when it is a leaf only as long as it is small, and is not any more: a base is due, or none is there.
   private func demandLeaf(_ content: borrowing ContentWriter) throws(TooDear) {
-    if let most = draft.deltas.leafUpTo, content.newBytes > most { throw TooDear() }
+    if let most = mostNew, content.newBytes > most { throw TooDear() }
+  }
+
+  /// So many bytes of new pages end the attempt, where any number does.
+  private var mostNew: Int? {
+    if let most = draft.deltas.leafUpTo { return most }
+    guard levelWithoutBases != nil, let anchor = draft.deltas.anchor else { return nil }
+    return DeltaPlan.smallChange(of: anchor.pageCount * anchor.pageSize)
   }
 
   private mutating func takeFrames(of content: inout ContentWriter) async throws {

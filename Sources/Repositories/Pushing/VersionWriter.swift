@@ -17,6 +17,8 @@ struct VersionWriter: ~Copyable {
     let level: DeltaLevel
     /// Some of the content rides in the manifest, where later versions cannot refer to it.
     let hasRiders: Bool
+    /// None of the bases on this machine is at the target: what changed was stored whole.
+    let lacksBases: Bool
     let stale: StalePacks
     let needs: VersionNeeds
   }
@@ -49,6 +51,8 @@ struct VersionWriter: ~Copyable {
   let onManifest: @Sendable (ManifestAttempt) throws -> Void
   /// Bytes of units that no version has had.
   var newBytes = 0
+  /// There are bases on this machine, and the target has none of them.
+  var lacksBases = false
   private var noted = 0
 
   /// - Parameters:
@@ -166,7 +170,7 @@ struct VersionWriter: ~Copyable {
     return Written(
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },
       bytesNew: bytesNew, nextPackNumber: packs.nextNumber, level: level, hasRiders: !riders.isEmpty,
-      stale: StalePacks(after: cost, table, known), needs: needs)
+      lacksBases: lacksBases, stale: StalePacks(after: cost, table, known), needs: needs)
   }
 
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.
@@ -182,9 +186,10 @@ struct VersionWriter: ~Copyable {
   }
 
   /// What is left of the content becomes a pack, or rides when it is small. What is to be a base must lie in packs: of a
-  /// middle only that rides which is hardly more than nothing, and makes no base.
+  /// middle only that rides which is hardly more than nothing, and makes no base, if none is waited for.
   private mutating func endContent() async throws -> [MadeFrame] {
-    let limit = level != .middle ? Self.riderLimit : packs.hasClosed ? 0 : Self.riderLimit / 4
+    let mayNotRide = draft.deltas.mustBeBase
+    let limit = level != .middle ? Self.riderLimit : mayNotRide || packs.hasClosed ? 0 : Self.riderLimit / 4
     if packs.pendingLength < limit, draft.deltas.companions?.hasNewBases != true { return packs.takeRiders() }
     try await packs.close()
     return []
