@@ -20,7 +20,7 @@ package enum SecretFile {
       throw OperationError(
         .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
         hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too. "
-          + "In a configuration, a passphrase that is mounted into a container so: \"passphraseCommand\": \"cat \(path)\".")
+          + "In a configuration, one that a container mounts: \"passphraseCommand\": \"cat \(path)\".")
     } catch {
       try Task.checkCancellation()
       throw OperationError(

@@ -71,13 +71,12 @@ import Testing
 
   @Test func `one clock that was ahead hides nothing that was pushed after it`() async throws {
     let road = try await Road()
+    var versions: [StoredManifest] = []
     for (index, time) in [UInt64(1000), 9000, 2000, 3000, 4000].enumerated() {
-      try await push(road, "\(index)", time: time)
+      versions.append(try await push(road, "\(index)", time: time))
     }
-    let versions = try await ListVersions(road.world).run(at: road.target).versions
-    #expect(versions.map(\.time) == [1000, 9000, 2000, 3000, 4000])
-    #expect(try await show(.notLater(database: "app", time: 2500), road) == versions[2].id)
-    #expect(try await show(.notLater(database: "app", time: 3000), road) == versions[3].id)
+    #expect(try await show(.notLater(database: "app", time: 2500), road) == versions[2].id.hex)
+    #expect(try await show(.notLater(database: "app", time: 3000), road) == versions[3].id.hex)
   }
 
   @Test(
