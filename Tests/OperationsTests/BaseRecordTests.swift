@@ -17,11 +17,13 @@ import Testing
   private func after(
     _ record: BaseRecord?, _ level: DeltaLevel, planned: DeltaLevel? = nil, cost: Int, length: Int = Self.length,
     decoded: Int? = nil,
-    needs: VersionNeeds? = nil, isKept: Bool = true, lacksBases: Bool = false, isLackedElsewhere: Bool = false
+    needs: VersionNeeds? = nil, isKept: Bool = true, lacksBases: Bool = false, meetsAnchor: Bool = false,
+    isLackedElsewhere: Bool = false
   ) -> BaseRecord? {
     BaseRecord.after(
       record, level, planned: planned, Base(length: length, cost: cost, decoded: decoded ?? length), needs: needs,
-      isKept: isKept, lacksBases: lacksBases, isLackedElsewhere: isLackedElsewhere, pageSize: 4096, method: "vacuum")
+      isKept: isKept, lacksBases: lacksBases, meetsAnchor: meetsAnchor, isLackedElsewhere: isLackedElsewhere,
+      pageSize: 4096, method: "vacuum")
   }
 
   @Test func `an anchor is followed by a middle, that by leaves`() {
@@ -185,6 +187,23 @@ import Testing
       #expect(made?.level(for: Self.length) == .leaf && made?.isLackedElsewhere == nil)
     }
     #expect(after(record, .anchor, cost: 1000, isLackedElsewhere: true)?.isLackedElsewhere == nil)
+  }
+
+  /// Each further middle version would be stored whole where the anchor is lacked.
+  @Test(arguments: [false, true]) func `an anchor that nobody has is due with the next middle`(isMet: Bool) {
+    let dear = { after($0, .leaf, cost: 5 + 120, meetsAnchor: isMet) }
+    for lacks in [true, false] {
+      let middle = after(record(), .middle, cost: 110, lacksBases: lacks)
+      let last = dear(after(middle, .leaf, cost: 5))
+      #expect(last?.level(for: Self.length) == (lacks && !isMet ? .anchor : .middle))
+      #expect(after(last, .anchor, cost: 1000)?.isAnchorLacked == nil)
+    }
+    // A target behind the first one is not the one that meets it.
+    let elsewhere = after(record(), .middle, cost: 110, isLackedElsewhere: true)
+    #expect(elsewhere?.level(for: Self.length) == .leaf)
+    let last = dear(after(elsewhere, .leaf, cost: 5))
+    #expect(last?.level(for: Self.length) == .anchor)
+    #expect(after(last, .anchor, cost: 1000)?.isAnchorLackedElsewhere == nil)
   }
 
   @Test(arguments: [true, false]) func `a middle that had nothing to rest on brings no anchor about`(lacks: Bool) {

@@ -795,7 +795,7 @@ MUTANTS = [
     mutant("whole versions stay on a damaged pack", "Operations/ChainRepair.swift",
            "packs.contains(where: { damaged", "!MUTANT && packs.contains(where: { damaged", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
     mutant("a middle that is foreseen to be too dear is made", "Operations/Bases/BaseRecord.swift",
-           "return needs(ofMiddleAfter: middle)?", "return MUTANT ? .middle : needs(ofMiddleAfter: middle)?", (r"OperationsTests\.BaseRecord", "OperationsTests")),
+           "isAnchorOfUse && needs(ofMiddleAfter: middle)?.areModest(for: length) != false", "isAnchorOfUse && (MUTANT || needs(ofMiddleAfter: middle)?.areModest(for: length) != false)", (r"OperationsTests\.BaseRecord", "OperationsTests")),
     mutant("a leaf refers to no other leaf", "Repositories/Deltas/DeltaPlan.swift",
            "self == .leaf ? 2", "self == .leaf && !MUTANT ? 2", (r"OperationsTests\.SmallAfterGreat", "OperationsTests")),
     mutant("what a leaf has stored cannot be found", "Repositories/Deltas/UnitList.swift",
@@ -1259,4 +1259,8 @@ MUTANTS = [
            "guard isLackedElsewhere != true,", "guard MUTANT || isLackedElsewhere != true,", (r"OperationsTests\.BaseRecord", "OperationsTests")),
     mutant("what is lacked elsewhere is made again and again", "Operations/Bases/BaseRecord.swift",
            "record.isLackedElsewhere = nil", "if !MUTANT { record.isLackedElsewhere = nil }", (r"OperationsTests\.BaseRecord", "OperationsTests")),
+    mutant("an anchor that is lacked is no reason for another", "Operations/Bases/BaseRecord.swift",
+           "let isAnchorOfUse = isAnchorLacked != true", "let isAnchorOfUse = MUTANT || isAnchorLacked != true", (r"OperationsTests\.BaseRecord", "OperationsTests")),
+    mutant("who meets the anchor says nothing of it", "Operations/Bases/BaseRecord.swift",
+           "if meetsAnchor { record", "if !MUTANT, meetsAnchor { record", (r"OperationsTests\.BaseRecord", "OperationsTests")),
 ]

@@ -80,6 +80,7 @@ final class BaseFolder {
       plan.level = record.level(for: length)
       plan.leafUpTo = record.leafUpTo(for: length)
       plan.mustBeBase = record.isLackedElsewhere == true
+      plan.asksForAnchor = record.isAnchorLacked == true
     }
     plan.companions = companions?.bases
     // Where only the anchor has room no middle version could take its place.
@@ -135,7 +136,8 @@ final class BaseFolder {
       }
     record = BaseRecord.after(
       record, result.level, planned: plan.level, base, needs: result.needs, isKept: isKept,
-      lacksBases: result.lacksBases && room == .both, isLackedElsewhere: isLackedElsewhere,
+      lacksBases: result.lacksBases && room == .both, meetsAnchor: result.meetsAnchor,
+      isLackedElsewhere: isLackedElsewhere,
       pageSize: snapshot.pageSize, method: snapshot.method.rawValue)
     writeRecord()
   }

@@ -39,6 +39,11 @@ struct BaseRecord: Codable, Equatable, Sendable {
   /// A target behind the first one had none of the bases: the next is made soon, for both to have it. Once: `nil` when it
   /// is made, and in records of older programs.
   var isLackedElsewhere: Bool?
+  /// The target of the latest middle version had no anchor for it to rest on, and none since has had one: where none does
+  /// until the next is due, nobody uses the anchor any more. `nil` in records of older programs, as below.
+  var isAnchorLacked: Bool?
+  /// So it was at a target behind the first one: all of them have the next anchor.
+  var isAnchorLackedElsewhere: Bool?
 
   /// What the next version of so many bytes should be.
   func level(for length: Int) -> DeltaLevel {
@@ -47,7 +52,9 @@ struct BaseRecord: Codable, Equatable, Sendable {
     // A leaf of the middle's kind decodes what the middle does, and its own frames.
     let own = max(0, middle.decoded - anchor.length)
     guard isLackedElsewhere != true, excessOfLeaves < middle.cost, middle.decoded + own <= 3 * length else {
-      return needs(ofMiddleAfter: middle)?.areModest(for: length) == false ? .anchor : .middle
+      // Where the anchor is lacked another middle version would be stored whole, and so would all that come after it.
+      let isAnchorOfUse = isAnchorLacked != true && isAnchorLackedElsewhere != true
+      return isAnchorOfUse && needs(ofMiddleAfter: middle)?.areModest(for: length) != false ? .middle : .anchor
     }
     let most = 3 * length - DeltaPlan.roomForSmallChanges(after: length)
     return (latestDecoded ?? 0) + (expectedGrowth ?? 0) <= most ? .leaf : .shoot
@@ -80,10 +87,12 @@ struct BaseRecord: Codable, Equatable, Sendable {
   ///   - planned: the level that it was to have; by default the one that it has.
   ///   - isKept: it is a base from now on: with its image, or, where a middle version's has no room, by its units alone.
   ///   - lacksBases: there was nothing at the target that it could have rested on.
+  ///   - meetsAnchor: the anchor is at the target.
   ///   - isLackedElsewhere: another target had none of the bases.
   static func after(
     _ before: BaseRecord?, _ level: DeltaLevel, planned: DeltaLevel? = nil, _ base: Base, needs: VersionNeeds?,
-    isKept: Bool, lacksBases: Bool = false, isLackedElsewhere: Bool = false, pageSize: Int, method: String
+    isKept: Bool, lacksBases: Bool = false, meetsAnchor: Bool = false, isLackedElsewhere: Bool = false, pageSize: Int,
+    method: String
   ) -> BaseRecord? {
     guard level > .anchor, var record = before else {
       return isKept
@@ -92,6 +101,7 @@ struct BaseRecord: Codable, Equatable, Sendable {
     record.needs = needs
     record.expectedGrowth = record.expectedGrowth(after: level, planned: planned ?? level, base)
     record.latestDecoded = base.decoded
+    if meetsAnchor { record.isAnchorLacked = nil }
     if level == .middle {
       // Right after another one that no leaf could rest on, it has brought nothing.
       let isInVain = (planned ?? level) > .middle && record.middle != nil && record.firstLeafCost == nil
@@ -106,6 +116,8 @@ struct BaseRecord: Codable, Equatable, Sendable {
       record.leastLeafCost = nil
       record.excessOfLeaves = 0
       record.isLackedElsewhere = nil
+      record.isAnchorLacked = lacksBases ? true : nil
+      if isLackedElsewhere { record.isAnchorLackedElsewhere = true }
     } else {
       if isLackedElsewhere { record.isLackedElsewhere = true }
       record.excessOfLeaves += max(0, base.cost - record.ownCost(of: level, base.cost))

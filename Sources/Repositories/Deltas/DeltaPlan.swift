@@ -64,6 +64,8 @@ package struct DeltaPlan: Sendable {
   package var decidesBases = false
   /// It is to be a base, however little it stores.
   package var mustBeBase = false
+  /// Whether a target has the anchor is of interest, also where nothing rests on that.
+  package var asksForAnchor = false
 
   package init(
     level: DeltaLevel, anchor: BaseImage? = nil, middle: BaseImage? = nil, keepsPositions: Bool = false,

@@ -63,6 +63,8 @@ package struct PushSession: ~Copyable {
     package let canBeBase: Bool
     /// None of the bases on this machine is at the target: what changed was stored whole.
     package var lacksBases = false
+    /// The target has the anchor, as far as the plan asks.
+    package var meetsAnchor = false
     /// `nil` when nothing was written.
     package var needs: VersionNeeds?
   }
@@ -271,7 +273,8 @@ package struct PushSession: ~Copyable {
   private func result(of attempt: VersionWriter.Written) -> Result {
     Result(
       manifest: attempt.manifest, unchanged: false, bytesNew: attempt.bytesNew, level: attempt.level,
-      canBeBase: !attempt.hasRiders, lacksBases: attempt.lacksBases, needs: attempt.needs)
+      canBeBase: !attempt.hasRiders, lacksBases: attempt.lacksBases, meetsAnchor: attempt.meetsAnchor,
+      needs: attempt.needs)
   }
 
   private func acknowledgeUnchanged(_ level: DeltaLevel, dryRun: Bool) throws -> Result {

@@ -29,18 +29,27 @@ extension VersionWriter {
 
   /// What new frames of this member may rest on, if anything; and whether there is something, and the target lacks it.
   func bases(for source: MemberSource) -> (chooser: BaseChooser?, areLacking: Bool) {
-    guard source.unitType == .page, draft.compressionLevel > 0 else { return (nil, false) }
-    func chooser(_ base: BaseImage?) -> BaseChooser? {
-      guard let base, base.pageSize == source.unitSize else { return nil }
-      return BaseChooser(
-        base, known: known, depth: level.depthOfBases, keepsPositions: draft.deltas.keepsPositions,
-        fingerprinters: fingerprinters)
-    }
     guard level > .anchor else { return (nil, false) }
-    if level > .middle, let middle = chooser(draft.deltas.middle), middle.baseIsKnown() { return (middle, false) }
+    if level > .middle, let middle = chooser(draft.deltas.middle, for: source), middle.baseIsKnown() {
+      return (middle, false)
+    }
     // A target that missed the middle version mostly has the anchor; one that is new has neither.
-    guard let anchor = chooser(draft.deltas.anchor) else { return (nil, false) }
+    guard let anchor = chooser(draft.deltas.anchor, for: source) else { return (nil, false) }
     return (anchor, !anchor.baseIsKnown())
+  }
+
+  /// Whether the target has the anchor, where somebody asks: also a leaf on the middle version looks for it then.
+  func meetsAnchor(with source: MemberSource) -> Bool {
+    draft.deltas.asksForAnchor && chooser(draft.deltas.anchor, for: source)?.baseIsKnown() == true
+  }
+
+  private func chooser(_ base: BaseImage?, for source: MemberSource) -> BaseChooser? {
+    guard source.unitType == .page, draft.compressionLevel > 0, let base, base.pageSize == source.unitSize else {
+      return nil
+    }
+    return BaseChooser(
+      base, known: known, depth: level.depthOfBases, keepsPositions: draft.deltas.keepsPositions,
+      fingerprinters: fingerprinters)
   }
 
   /// The level to try instead where the target has none of the bases, and more than a little is new. As a leaf it would

@@ -21,6 +21,7 @@ extension VersionWriter {
   ) async throws -> (member: Core.Member, runs: RunList) {
     let (chooser, areLacking) = bases(for: source)
     lacksBases = lacksBases || areLacking
+    meetsAnchor = meetsAnchor || meetsAnchor(with: source)
     let reach = try reach(of: source)
     let runs = try RunList(in: state.path)
     var content = ContentWriter(

@@ -19,6 +19,8 @@ struct VersionWriter: ~Copyable {
     let hasRiders: Bool
     /// None of the bases on this machine is at the target: what changed was stored whole.
     let lacksBases: Bool
+    /// The target has the anchor, as far as that was asked.
+    let meetsAnchor: Bool
     let stale: StalePacks
     let needs: VersionNeeds
   }
@@ -53,6 +55,7 @@ struct VersionWriter: ~Copyable {
   var newBytes = 0
   /// There are bases on this machine, and the target has none of them.
   var lacksBases = false
+  var meetsAnchor = false
   private var noted = 0
 
   /// - Parameters:
@@ -170,7 +173,7 @@ struct VersionWriter: ~Copyable {
     return Written(
       manifest: manifest, packs: table + leaves.holders.filter { !table.contains($0) },
       bytesNew: bytesNew, nextPackNumber: packs.nextNumber, level: level, hasRiders: !riders.isEmpty,
-      lacksBases: lacksBases, stale: StalePacks(after: cost, table, known), needs: needs)
+      lacksBases: lacksBases, meetsAnchor: meetsAnchor, stale: StalePacks(after: cost, table, known), needs: needs)
   }
 
   /// Takes note of packs that have come to be stored, and publishes a partial manifest when it is time.
