@@ -8,26 +8,12 @@ import Testing
 
 /// Images of databases that nobody pushes any more, and of databases too large for them.
 @Suite struct AbandonedBasesTests {
-  /// Rows in order, and an index in random order: a vacuumed copy of it after an update has most of its pages new.
-  private func orders(_ road: Road) throws -> String {
-    let path = road.scratch.file("orders.db")
-    try SQLite.run(
-      "create table t(id integer primary key, body text, tag integer); create index by_tag on t(tag, body)", on: path)
-    try SQLite.run(
-      "with n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into t(body, tag) select hex(randomblob(20)), abs(random()) % 100000 from n",
-      on: path)
-    return path
-  }
-
-  @Test(arguments: [0, 1 << 20])
-  func `without room for them a push sends no more than without deltas`(room: Int) async throws {
-    let road = try await Road()
-    let path = try orders(road)
+  /// Pushes a database that has no room for bases beside one without deltas, four times.
+  private func expectAsDearAsWithoutDeltas(_ world: World, _ road: Road) async throws {
+    let path = try road.orders(rows: 20_000)
     var plain = DatabaseSource(name: "plain", path: path)
     plain.delta = false
     let roomless = DatabaseSource(name: "roomless", path: path)
-    var world = road.world
-    world.baseLimit = room
     for turn in 0..<4 {
       if turn > 0 { try SQLite.run("update t set tag = tag + 1 where (id * 7919 + \(turn)) % 100 = 0", on: path) }
       func stored(_ database: DatabaseSource) async throws -> Int {
@@ -37,31 +23,27 @@ import Testing
       let (with, without) = (try await stored(roomless), try await stored(plain))
       #expect(with <= without + without / 20 + 20_000, "push \(turn)")
     }
+    let folder = BaseFolder.path(of: roomless, host: "host", world)
+    #expect(!road.files(in: folder).contains { $0.hasSuffix(".db") })
+  }
+
+  @Test(arguments: [0, 1 << 20])
+  func `without room for them a push sends no more than without deltas`(room: Int) async throws {
+    let road = try await Road()
+    var world = road.world
+    world.baseLimit = room
+    try await expectAsDearAsWithoutDeltas(world, road)
     let told = road.notices.said.withLock { $0 }.contains { $0.contains("no room within baseLimit") }
     #expect(told == (room > 0))
   }
 
   @Test func `on a disk without room for them a push sends no more than without deltas, and says so`() async throws {
     let road = try await Road()
-    let path = try orders(road)
-    var plain = DatabaseSource(name: "plain", path: path)
-    plain.delta = false
-    let roomless = DatabaseSource(name: "roomless", path: path)
     var world = road.world
     world.roomAcross = { _, _ in 0 }
-    for turn in 0..<4 {
-      if turn > 0 { try SQLite.run("update t set tag = tag + 1 where (id * 7919 + \(turn)) % 100 = 0", on: path) }
-      func stored(_ database: DatabaseSource) async throws -> Int {
-        let pushed = try await Push(world).run(Push.Request(database: database, targets: [road.target])).pushed
-        return try #require(pushed.first).version.bytesNew
-      }
-      let (with, without) = (try await stored(roomless), try await stored(plain))
-      #expect(with <= without + without / 20 + 20_000, "push \(turn)")
-      let told = road.notices.said.withLock { $0 }.filter { $0.contains("has no room for another base") }
-      #expect(told.count == turn + 1)
-    }
-    let folder = BaseFolder.path(of: roomless, host: "host", world)
-    #expect(!road.files(in: folder).contains { $0.hasSuffix(".db") })
+    try await expectAsDearAsWithoutDeltas(world, road)
+    let told = road.notices.said.withLock { $0 }.filter { $0.contains("has no room for another base") }
+    #expect(told.count == 4)
   }
 
   @Test func `a disk has room for as many images as fit`() {
@@ -88,7 +70,7 @@ import Testing
   @Test(arguments: [false, true])
   func `a base that cannot be kept costs none that is there`(isWeekOver: Bool) async throws {
     let road = try await Road()
-    let database = DatabaseSource(name: "orders", path: try orders(road))
+    let database = DatabaseSource(name: "orders", path: try road.orders(rows: 20_000))
     func push(rebuilding: Bool) async throws -> Int {
       var request = Push.Request(database: database, targets: [road.target])
       request.rebuildBase = rebuilding
@@ -121,7 +103,7 @@ import Testing
   /// Sixteen pushes: long enough for leaves, and for middle versions after the first.
   @Test func `where one image alone has room the anchor is kept and deltas rest on it`() async throws {
     let road = try await Road()
-    let path = try orders(road)
+    let path = try road.orders(rows: 20_000)
     let pair = [2, 1].map { room in
       var database = DatabaseSource(name: "room-for-\(room)", path: path)
       database.baseFolder = road.scratch.file("bases-\(room)")

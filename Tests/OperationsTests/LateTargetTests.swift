@@ -12,17 +12,10 @@ import Testing
   private let late: TargetAccess
   private let lateStore = MemoryStore(location: "memory:late")
 
-  /// Rows in order, and an index in random order: a vacuumed copy of it after an update has most of its pages new. Small
-  /// enough for a version to need what it likes.
+  /// A database small enough for a version to need what it likes.
   init() async throws {
     road = try await Road()
-    let path = road.scratch.file("orders.db")
-    try SQLite.run(
-      "create table t(id integer primary key, body text, tag integer); create index by_tag on t(tag, body)", on: path)
-    try SQLite.run(
-      "with n(i) as (select 1 union all select i + 1 from n where i < 8000) insert into t(body, tag) select hex(randomblob(20)), abs(random()) % 100000 from n",
-      on: path)
-    database = DatabaseSource(name: "orders", path: path)
+    database = DatabaseSource(name: "orders", path: try road.orders(rows: 8000))
     let secret = UnlockSecret.keyFile([UInt8](repeating: 9, count: 64))
     late = TargetAccess(name: "late", store: lateStore, unlock: { secret })
     _ = try await Initialize(road.world).run(at: late, ifMissing: false)

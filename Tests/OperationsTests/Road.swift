@@ -42,6 +42,17 @@ struct Road {
     return path
   }
 
+  /// Rows in order, and an index in random order: a vacuumed copy of it after an update has most of its pages new.
+  func orders(rows: Int, index: String = "tag, body") throws -> String {
+    let path = scratch.file("orders.db")
+    try SQLite.run(
+      "create table t(id integer primary key, body text, tag integer); create index by_tag on t(\(index))", on: path)
+    try SQLite.run(
+      "with n(i) as (select 1 union all select i + 1 from n where i < \(rows)) insert into t(body, tag) select hex(randomblob(20)), abs(random()) % 100000 from n",
+      on: path)
+    return path
+  }
+
   func change(_ path: String) async throws {
     try SQLite.run("update t set body = randomblob(900) where id = 7", on: path)
   }

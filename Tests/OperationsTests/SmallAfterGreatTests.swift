@@ -6,15 +6,8 @@ import Testing
 
 /// What a small change costs does not depend on how much changed before it.
 @Suite struct SmallAfterGreatTests {
-  /// Rows in order, and an index in random order.
   private func orders(_ road: Road, method: DatabaseSource.Method) throws -> DatabaseSource {
-    let path = road.scratch.file("orders.db")
-    try SQLite.run(
-      "create table t(id integer primary key, body text, tag integer); create index by_tag on t(tag)", on: path)
-    try SQLite.run(
-      "with n(i) as (select 1 union all select i + 1 from n where i < 40000) insert into t(body, tag) select hex(randomblob(20)), abs(random()) % 100000 from n",
-      on: path)
-    return DatabaseSource(name: "orders", path: path, method: method)
+    DatabaseSource(name: "orders", path: try road.orders(rows: 40_000, index: "tag"), method: method)
   }
 
   /// Puts other text in the place of some, as long as that was.

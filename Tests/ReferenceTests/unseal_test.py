@@ -36,6 +36,21 @@ def write(path, content):
         file.write(content)
 
 
+@contextlib.contextmanager
+def little_memory():
+    """Scrypt has no more than honest slots need; tells with what N it was asked for."""
+    asked, scrypt = [], hashlib.scrypt
+
+    def counted(*arguments, n, **words):
+        asked.append(n)
+        if n > 1 << 17:
+            raise ValueError("memory limit exceeded")
+        return scrypt(*arguments, n=n, **words)
+
+    with mock.patch.object(hashlib, "scrypt", counted):
+        yield asked
+
+
 def digest(path):
     return hashlib.sha256(read(path)).hexdigest()
 
@@ -786,16 +801,8 @@ class Hostile(Scratch):
             for number, fields in enumerate((b"\x09\0\0\0", b"\1\x14\x10\4", b"\1\x14\x0f\4"), 90):
                 planted = slot[:9] + fields + slot[13:16] + identity + slot[32:]
                 self.plant("keys", f"{number}-176-{hashlib.sha256(planted).hexdigest()}", planted)
-        asked, scrypt = [], hashlib.scrypt
-
-        def counted(*arguments, n, **words):
-            asked.append(n)
-            if n > 1 << 17:
-                raise ValueError("memory limit exceeded")
-            return scrypt(*arguments, n=n, **words)
-
         secret = ("--passphrase-file", self.path("pass"))
-        with mock.patch.object(hashlib, "scrypt", counted):
+        with little_memory() as asked:
             for key, work in ((self.key, []), (secret, [1 << 15])):
                 code, _, err = run(self.root, *key, "list")
                 self.assertEqual((code, asked, "keys/" in err), (0, work, False), err)
@@ -814,16 +821,8 @@ class Hostile(Scratch):
         slot = bytearray(read(next(p for p in self.files if "/keys/2-" in p)))
         slot[10:13] = 20, 15, 4
         self.plant("keys", f"1-176-{hashlib.sha256(slot).hexdigest()}", bytes(slot))
-        asked, scrypt = [], hashlib.scrypt
-
-        def counted(*arguments, n, **words):
-            asked.append(n)
-            if n > 1 << 17:
-                raise ValueError("memory limit exceeded")
-            return scrypt(*arguments, n=n, **words)
-
         secret = ("--passphrase-file", self.path("pass"))
-        with mock.patch.object(hashlib, "scrypt", counted):
+        with little_memory() as asked:
             self.assertEqual((run(self.root, *secret, "list")[0], asked), (0, [1 << 15]))
             os.remove(next(p for p in self.files if "/keys/2-" in p))
             code, _, err = run(self.root, *secret, "list")
