@@ -203,7 +203,7 @@ MUTANTS = [
     mutant("all stores are one", "Operations/Pushing/SourceMemory.swift",
            "database.name, store, ", 'database.name, MUTANT ? "" : store, ', (r"OperationsTests\.Push",)),
     # What a push may believe of the database.
-    mutant("fresh times are believed", "Operations/Pushing/Push.swift",
+    mutant("fresh times are believed", "Operations/Pushing/Push+Unchanged.swift",
            "guard snapshot.source.isSettled else { return }", "guard MUTANT || snapshot.source.isSettled else { return }", SNAPSHOTS),
     mutant("damage is passed over", "Operations/Pushing/PushCopy.swift",
            "case .damaged: .damaged", "case .damaged: MUTANT ? [] : .damaged", SNAPSHOTS),
@@ -1049,7 +1049,7 @@ MUTANTS = [
            "if let worst = failures.first(where: {", "if !MUTANT, let worst = failures.first(where: {", (r"CommandTests\.Words", "CommandTests")),
     mutant("an interrupted push says nothing of the first target", "Operations/Pushing/Push.swift",
            "guard !outcome.pushed.isEmpty || !outcome.failures.isEmpty else { throw error }", "guard !MUTANT, !outcome.pushed.isEmpty || !outcome.failures.isEmpty else { throw error }", (r"OperationsTests\.InterruptedTarget", "OperationsTests")),
-    mutant("an interrupted push keeps no base", "Operations/Pushing/Push.swift",
+    mutant("an interrupted push keeps no base", "Operations/Pushing/PushCopy.swift",
            "guard let first, let snapshot = try? await copy.finished(),", "guard !MUTANT, let first, let snapshot = try? await copy.finished(),", (r"OperationsTests\.InterruptedTarget", "OperationsTests")),
     mutant("bases in use are untold", "Operations/Pushing/Push.swift",
            "if bases == nil, copy.begun.form == .image,", "if bases == nil, !MUTANT, copy.begun.form == .image,", (r"OperationsTests\.InterruptedTarget", "OperationsTests")),

@@ -52,6 +52,19 @@ extension Push {
     return memory.version
   }
 
+  /// Only a settled signature proves anything: a write within the clock's grain would not show.
+  func remember(
+    _ version: VersionSummary, _ manifest: StoredManifest, _ source: SourceMemory.Source, _ snapshot: Snapshot,
+    _ companions: Digest?, _ repository: Repository, at path: String
+  ) {
+    guard snapshot.source.isSettled else { return }
+    let memory = SourceMemory(
+      source: source, signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
+      chain: manifest.name.chain.hex,
+      object: manifest.name.objectName.text, version: version, seenAt: world.now())
+    memory.write(path)
+  }
+
   /// A drill on this machine could not restore the version that is remembered, or the one before it; or that is not known.
   private func isDoubted(_ memory: SourceMemory) -> Bool {
     guard let repository = RepositoryID(hex: memory.repository), let chain = ChainID(hex: memory.chain) else {

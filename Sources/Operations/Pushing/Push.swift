@@ -213,17 +213,6 @@ package struct Push: Sendable {
     }
   }
 
-  /// Of a push that was interrupted: what was found out of the copy before the first target had it, and its images for the
-  /// next push, which would else send all of it to that target again.
-  private func conclude(
-    _ outcome: inout Outcome, interrupting copy: PushCopy, _ first: PushSession.Result?, _ bases: BaseFolder?,
-    _ deltas: DeltaPlan, _ request: Request
-  ) async {
-    guard let first, let snapshot = try? await copy.finished(), let check = try? await copy.outcome() else { return }
-    outcome.damage = conclude(snapshot, check, of: request.database, isPushed: !request.dryRun, dryRun: request.dryRun)
-    if outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
-  }
-
   /// Files that were copied to another place are no second repository: what this machine has seen at the one it would
   /// miss at the other.
   private func same(_ repository: Repository, _ other: String) -> OperationError {
@@ -297,19 +286,6 @@ package struct Push: Sendable {
     pushed.beside = Beside(captured, capture.events.all)
     if isFromElsewhere { pushed.pushedElsewhere = newest?.name.sequence }
     return (pushed, result)
-  }
-
-  /// Only a settled signature proves anything: a write within the clock's grain would not show.
-  private func remember(
-    _ version: VersionSummary, _ manifest: StoredManifest, _ source: SourceMemory.Source, _ snapshot: Snapshot,
-    _ companions: Digest?, _ repository: Repository, at path: String
-  ) {
-    guard snapshot.source.isSettled else { return }
-    let memory = SourceMemory(
-      source: source, signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
-      chain: manifest.name.chain.hex,
-      object: manifest.name.objectName.text, version: version, seenAt: world.now())
-    memory.write(path)
   }
 
   private func unique(_ tags: [String]) -> [String] {

@@ -1,4 +1,5 @@
 import Glibc
+import Repositories
 import Sealing
 package import Snapshots
 
@@ -233,6 +234,17 @@ extension Push {
       world.reporter.notice(
         "the -wal of '\(database.name)' grew by \(snapshot.walGrowth >> 20) MiB while the copy was taken")
     }
+  }
+
+  /// Of a push that was interrupted: what was found out of the copy before the first target had it, and its images for the
+  /// next push, which would else send all of it to that target again.
+  func conclude(
+    _ outcome: inout Outcome, interrupting copy: PushCopy, _ first: PushSession.Result?, _ bases: BaseFolder?,
+    _ deltas: DeltaPlan, _ request: Request
+  ) async {
+    guard let first, let snapshot = try? await copy.finished(), let check = try? await copy.outcome() else { return }
+    outcome.damage = conclude(snapshot, check, of: request.database, isPushed: !request.dryRun, dryRun: request.dryRun)
+    if outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
   }
 
   /// Takes note of what the check of a pushed copy found, and tells a person.
