@@ -48,6 +48,7 @@ extension OperationError {
     switch code {
     case .cancelled: .cancelled
     case .noTarget: .noRepository
+    case .unreadable: .verificationFailed
     default: .failed
     }
   }

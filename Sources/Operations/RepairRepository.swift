@@ -68,11 +68,11 @@ package struct RepairRepository: Sendable {
       let repair = try ChainRepair(chain, repository, target, request, world, said: said)
       do { try await repair.run(&outcome) } catch {
         let problem = OperationError(error, doing: target.name)
-        guard problem.kind != .cancelled, !outcome.isUntouched || error is RepositoryError else { throw error }
+        guard problem.kind != .cancelled, !outcome.isUntouched || Self.isOfChain(error) else { throw error }
         // What was done until then is told. What is wrong with one chain says nothing of the next; what else failed would
         // fail again.
         outcome.failures.append(problem)
-        guard error is RepositoryError else { break }
+        guard Self.isOfChain(error) else { break }
         continue
       }
       outcome.unmended += (chain.spoiltRecords.filter(\.isDamage) + chain.spoiltRevisions)
@@ -81,6 +81,10 @@ package struct RepairRepository: Sendable {
       outcome.failures += forks.map { OperationError($0, doing: target.name) }
     }
     return outcome
+  }
+
+  private static func isOfChain(_ error: any Error) -> Bool {
+    error is RepositoryError || (error as? StoreError)?.isLoss == true
   }
 }
 

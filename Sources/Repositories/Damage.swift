@@ -1,12 +1,14 @@
 import Sealing
+import Storage
 
 extension Error {
   /// Whether it says that bytes at the target are not what they should be, or of a later format (`isLater`): that they
-  /// cannot be used; not that they could not be asked for.
+  /// cannot be used; not that they could not be asked for. What the target cannot read is as good as spoilt.
   var isDamage: Bool {
     switch self {
     case let error as SealError: error.code != .failed
     case let error as RepositoryError: error.code == .damaged
+    case let error as StoreError: error.code == .unreadable
     default: false
     }
   }

@@ -6,10 +6,17 @@ import Storage
 /// whatever it is.
 ///
 /// Parts have no hash: whoever opens one asks again (`Repository.part`, `WaveDecoder`).
+///
+/// What fails while the target answers is said of the object that was asked for (`StoreError.object`).
 struct DoubtingStore: ObjectStore {
   private let base: any ObjectStore
+  /// What can be read as long as anything can: the repository file.
+  private let witness: ObjectName?
 
-  init(_ base: any ObjectStore) { self.base = base }
+  init(_ base: any ObjectStore, witness: ObjectName? = nil) {
+    self.base = base
+    self.witness = witness
+  }
 
   var traits: StoreTraits { base.traits }
 
@@ -18,10 +25,45 @@ struct DoubtingStore: ObjectStore {
       let bytes = try await base.get(name, range: range)
       if range?.count == bytes.count || range == nil && Self.areNamed(bytes, name) { return bytes }
     } catch {
-      guard [.notFound, .badRange].contains(error.code) else { throw error }
+      guard [.notFound, .badRange].contains(error.code) || error.code == .unreadable else {
+        throw Self.told(error, of: name)
+      }
     }
-    return try await base.get(name, range: range)
+    do {
+      return try await base.get(name, range: range)
+    } catch {
+      if error.code == .unreadable { try await demandWitness(besides: name, error) }
+      throw Self.told(error, of: name)
+    }
   }
+
+  /// A disk that was pulled out fails at every object: that says nothing of this one.
+  private func demandWitness(besides name: ObjectName, _ problem: StoreError) async throws(StoreError) {
+    guard let witness, witness != name else { return }
+    do {
+      _ = try await base.get(witness, range: nil)
+    } catch {
+      // One that was lost says so: the target answers.
+      if error.code == .notFound { return }
+      if error.code == .cancelled { throw error }
+      throw StoreError(
+        .unavailable, "\(problem.message); nor can the repository file be read",
+        hint: "Check that the disk or the server of the target is there, and moves nothing into an archive.",
+        retry: .later(after: nil), cause: problem)
+    }
+  }
+
+  private static func told(_ error: StoreError, of name: ObjectName) -> StoreError {
+    guard ofOneObject.contains(error.code) else { return error }
+    var error = error
+    error.object = name
+    return error
+  }
+
+  /// What a target says of one object while it gives others; the rest would be said of any.
+  private static let ofOneObject: Set<StoreError.Code> = [
+    .notFound, .badRange, .unreadable, .forbidden, .unsupported, .badAnswer, .fileSystem,
+  ]
 
   func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
     try await base.put(body, at: name, ifAbsent: ifAbsent)

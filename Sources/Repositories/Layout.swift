@@ -78,6 +78,12 @@ package struct RepositoryFileName: Sendable, Hashable {
     self.digest = digest
   }
 
+  /// Of the file that every program writes for it.
+  init(of repository: RepositoryID) {
+    let file = RepositoryFile(repository: repository).encode()
+    self.init(repository: repository, length: file.count, digest: .sha256(of: file))
+  }
+
   package init?(_ name: ObjectName) {
     let parts = name.lastComponent.split(separator: "-", omittingEmptySubsequences: false)
     guard name.text.hasPrefix(Layout.repositories), parts.count == 3,

@@ -19,7 +19,7 @@ package struct Repository: Sendable {
     store: any ObjectStore, keys: SealingKeys, random: @escaping RandomSource, slot: NumberedName,
     keyring: NumberedName? = nil, lacksFile: Bool = false
   ) {
-    self.store = DoubtingStore(store)
+    self.store = DoubtingStore(store, witness: RepositoryFileName(of: keys.repository).objectName)
     self.keys = keys
     self.random = random
     self.slot = slot
@@ -135,7 +135,7 @@ package struct Repository: Sendable {
       do {
         _ = try await readManifest(name)
         return true
-      } catch let error as StoreError where error.code != .notFound {
+      } catch let error as StoreError where !error.isLoss {
         throw error
       } catch is CancellationError {
         throw CancellationError()
@@ -233,6 +233,15 @@ extension ObjectStore {
       return try await get(name, range: nil)
     } catch  where error.code == .notFound {
       return nil
+    }
+  }
+
+  /// The same for whoever judges what is there: of one that cannot be read no byte is as it should be.
+  func left(of name: ObjectName) async throws(StoreError) -> [UInt8]? {
+    do {
+      return try await present(name)
+    } catch  where error.code == .unreadable {
+      return []
     }
   }
 }

@@ -34,6 +34,8 @@ package struct StoreError: Error, CustomStringConvertible {
     case unsupported
     /// A local file could not be read or written.
     case fileSystem
+    /// The object is there, and its bytes cannot be had: a bad sector, a checksum of the file system, an archive.
+    case unreadable
     /// The request was cancelled.
     case cancelled
   }
@@ -54,6 +56,8 @@ package struct StoreError: Error, CustomStringConvertible {
   package var hint: String?
   package var retry: Retry
   package var cause: (any Error)?
+  /// The object that was to be read, where the target answers: others may be had all the same.
+  package var object: ObjectName?
 
   package init(
     _ code: Code, _ message: String, hint: String? = nil, retry: Retry = .never, cause: (any Error)? = nil
@@ -64,6 +68,9 @@ package struct StoreError: Error, CustomStringConvertible {
     self.retry = retry
     self.cause = cause
   }
+
+  /// What it was asked for is lost there: the object is gone, or its bytes are.
+  package var isLoss: Bool { [.notFound, .unreadable].contains(code) }
 
   package var description: String { hint.map { "\(message)\nhint: \($0)" } ?? message }
 }

@@ -221,6 +221,32 @@ import Testing
     #expect((error.retry != .never) == (code == .unavailable))
   }
 
+  /// Btrfs and ZFS say EIO of what fails their checksums; ext4 and XFS have words of their own for what they find.
+  @Test(arguments: [
+    (EIO, StoreError.Code.unreadable), (EUCLEAN, .unreadable), (EBADMSG, .unreadable), (ESTALE, .unavailable),
+    (EACCES, .forbidden),
+  ])
+  func `content that the disk cannot give is the trouble of one object`(_ number: Int32, _ code: StoreError.Code) {
+    let error = StoreError.content(number, "packs/x could not be read")
+    #expect(error.code == code && error.message.hasPrefix("packs/x could not be read: "))
+    #expect((error.hint?.contains("`sealift repair`") == true) == (code == .unreadable))
+  }
+
+  @Test func `an object in a bad sector is listed, and cannot be read`() async throws {
+    await #expect(processExitsWith: .success) { [root = root as String] in
+      let store = try FolderStore(path: root)
+      let name = ObjectName("packs/one")!
+      try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+      guard FailingCalls.fail(.read, with: EIO) else { fatalError("this kernel takes no filters") }
+      for range in [nil, 0..<1] {
+        let error = await #expect(throws: StoreError.self) { try await store.get(name, range: range) }
+        #expect(error?.code == .unreadable)
+      }
+      let listed = try await store.list(prefix: "packs/")
+      #expect(listed.map(\.name) == [name])
+    }
+  }
+
   @Test func `a full disk is said to be full and leaves nothing under the name`() async throws {
     // A limit on file size is the one full disk a test can have without being root.
     await #expect(processExitsWith: .success) { () async throws -> Void in

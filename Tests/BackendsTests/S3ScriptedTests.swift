@@ -358,7 +358,7 @@ import Testing
     (500, "InternalError", .unavailable, true),
     (400, "RequestTimeout", .unavailable, true), (403, "QuotaExceeded", .full, false), (507, "", .full, false),
     (400, "XAmzContentSHA256Mismatch", .unavailable, true), (400, "InvalidStorageClass", .unsupported, false),
-    (403, "InvalidObjectState", .unsupported, false), (404, "", .unavailable, true),
+    (403, "InvalidObjectState", .unreadable, false), (404, "", .unavailable, true),
     (404, "<html>", .unavailable, true), (404, "NoSuchUpload", .notFound, false),
     (400, "XMinioAdminBucketQuotaExceeded", .full, false),
     (400, "AuthorizationHeaderMalformed", .unauthenticated, false), (501, "NotImplemented", .unsupported, false),

@@ -234,6 +234,23 @@ import Testing
     #expect(newest.foundDamaged == nil && newest.drilledAt == nil)
   }
 
+  @Test func `a pack that the target shows and cannot read is damage, and no push builds on it`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    try await spoilt.remember()
+    let pack = spoilt.pack
+    let store = HookedStore(
+      spoilt.road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == pack { throw StoreError(.unreadable, "input/output error") }
+      })
+    let disk = TargetAccess(name: "memory", store: store, unlock: spoilt.road.target.unlock)
+    let drilled = try #require(try await spoilt.drill(at: disk).drilled.first)
+    #expect(!drilled.hasPassed && drilled.version.foundDamaged?.contains("input/output error") == true)
+    #expect(try await spoilt.newest().foundDamaged == drilled.version.foundDamaged)
+    try await spoilt.demandWholePush()
+  }
+
   /// A version that nobody found damaged when it was pushed, and that is no sound database.
   private func unsound() async throws -> (Road, DatabaseSource) {
     let road = try await Road()

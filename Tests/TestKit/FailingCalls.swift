@@ -10,6 +10,8 @@ package enum FailingCalls {
     case statx
     case flock
     case link
+    /// To read at a place of a file.
+    case read
     /// To open a folder for reading, as whoever makes the names in it durable does.
     case openFolder
 
@@ -21,6 +23,7 @@ package enum FailingCalls {
         case .statx: 332
         case .flock: 73
         case .link: 86
+        case .read: 17
         case .openFolder: 257
         }
       #elseif arch(arm64)
@@ -31,6 +34,7 @@ package enum FailingCalls {
         case .flock: 32
         // `linkat`, there is no other.
         case .link: 37
+        case .read: 67
         case .openFolder: 56
         }
       #endif

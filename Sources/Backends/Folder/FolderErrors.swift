@@ -20,6 +20,15 @@ extension StoreError {
     }
   }
 
+  /// The same of the content of one object: a bad sector, or bytes that fail the file system's checksum, harm no other.
+  static func content(_ number: Int32, _ what: String) -> StoreError {
+    let error = system(number, what)
+    guard [EIO, EUCLEAN, EBADMSG].contains(number) else { return error }
+    return StoreError(
+      .unreadable, error.message,
+      hint: "The disk or the file system of the target has lost it. `sealift repair` writes anew what it can.")
+  }
+
   static func planted(_ refusal: String) -> StoreError {
     StoreError(
       .fileSystem, refusal, hint: "It leads where that user wants: name the folder that is meant.")

@@ -22,7 +22,7 @@ struct OpenFile: ~Copyable {
       switch errno {
       case ENOENT: return nil
       case ELOOP: throw .symbolicLink(path)
-      case let number: throw .system(number, "\(path) could not be opened")
+      case let number: throw .content(number, "\(path) could not be opened")
       }
     }
     let file = OpenFile(descriptor: descriptor, path: path)
@@ -55,7 +55,7 @@ struct OpenFile: ~Copyable {
           let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[done..<range.count])
           let count = pread(descriptor, rest.baseAddress, rest.count, off_t(range.lowerBound + done))
           if count < 0, errno == EINTR { continue }
-          guard count >= 0 else { throw .system(errno, "\(path) could not be read") }
+          guard count >= 0 else { throw .content(errno, "\(path) could not be read") }
           guard count > 0 else {
             throw StoreError(.unavailable, "\(path) became shorter while it was read", retry: .later(after: nil))
           }

@@ -115,7 +115,7 @@ struct S3Errors {
         hint: "Change objectLock of the target, or remove it.")
     case "InvalidObjectState":
       return StoreError(
-        .unsupported, "the object lies in an archive and cannot be read there",
+        .unreadable, "the object lies in an archive and cannot be read there",
         hint: "Have the server bring all objects below the prefix back to a class that is read at once, and take away"
           + " the lifecycle rule or the storage class that put them there.")
     case "InvalidStorageClass":

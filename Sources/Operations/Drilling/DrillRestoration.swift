@@ -47,7 +47,7 @@ struct DrillRestoration {
 
   private static func isDamage(_ error: any Error) -> Bool {
     switch error {
-    case let error as StoreError: error.code == .notFound
+    case let error as StoreError: error.isLoss
     // What a later format says, this program cannot judge.
     case let error as SealError: error.code != .unsupported && error.code != .failed
     case is SnapshotError: false

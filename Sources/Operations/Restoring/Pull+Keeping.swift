@@ -39,7 +39,7 @@ extension Pull {
 
   private static func mayPass(_ error: any Error) -> Bool {
     switch error {
-    case let error as StoreError: ![.notFound, .badRange].contains(error.code)
+    case let error as StoreError: ![.notFound, .badRange].contains(error.code) && error.code != .unreadable
     case let error as OperationError: error.kind == .cancelled || passing.contains(error.code)
     default: OperationError(error).kind == .cancelled
     }

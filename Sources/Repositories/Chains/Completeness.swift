@@ -137,7 +137,7 @@ extension Repository {
   ) async throws -> [PackEntry]? {
     do {
       return try await read()
-    } catch let error as StoreError where error.code != .notFound {
+    } catch let error as StoreError where !error.isLoss {
       throw error
     } catch let error where demandsKnownFormat && error.isLater {
       throw error

@@ -128,7 +128,7 @@ extension Repository {
   ) async throws -> Result<Value, RepositoryError> {
     do {
       return .success(try await read())
-    } catch let error as StoreError where error.code != .notFound {
+    } catch let error as StoreError where !error.isLoss {
       throw error
     } catch is CancellationError {
       throw CancellationError()
@@ -149,10 +149,13 @@ extension Repository {
     }
     // What the target shows and does not give is not there to be removed.
     let byHand = cause is StoreError ? "" : " If nobody of yours stored it, remove it by hand: \(name.objectName)."
+    let refusal = cause as? StoreError
+    let reason = refusal?.message ?? "\(cause)"
+    let before = refusal?.hint.map { $0 + " " } ?? ""
     return RepositoryError(
-      .damaged, "the manifest of version \(name.sequence) cannot be read: \(cause)",
+      .damaged, "the manifest of version \(name.sequence) cannot be read: \(reason)",
       hint:
-        "Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives it up.\(byHand)",
+        "\(before)Other versions are not harmed by it; `sealift list` shows them. `sealift repair` writes it anew where it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives it up.\(byHand)",
       cause: cause)
   }
 }

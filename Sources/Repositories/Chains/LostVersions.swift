@@ -88,7 +88,7 @@ extension Repository {
     guard try await lostNow(chain) == first else { throw Self.unsteady(chain) }
     for name in FactsSource(self, chain, state).known.filter({ first.cover($0.sequence) }) {
       // There and readable after all: a listing was short.
-      guard let bytes = try await store.present(name.objectName) else { continue }
+      guard let bytes = try await store.left(of: name.objectName) else { continue }
       if (try? openManifest(bytes, name: name)) != nil { throw Self.unsteady(chain) }
     }
     return first

@@ -47,7 +47,7 @@ extension Repository {
     {
       return object
     }
-    guard let bytes = try await store.present(name.objectName) else { return nil }
+    guard let bytes = try await store.left(of: name.objectName) else { return nil }
     let keys = keys
     let object = try unlessDamaged { try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys) }
     if object != nil { state?.keep(bytes, as: name.digest.hex) }
@@ -56,7 +56,7 @@ extension Repository {
 
   /// - Throws: `SealError` `.unsupported` for one that was written in a later format.
   func demandKnownFormat(of name: RecordName, _ kind: ObjectKind) async throws {
-    guard let bytes = try await store.present(name.objectName) else { return }
+    guard let bytes = try await store.left(of: name.objectName) else { return }
     do {
       _ = try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys)
     } catch {

@@ -50,7 +50,7 @@ extension Repository {
   ) async throws -> (manifest: StoredManifest, isSpoilt: Bool) {
     do {
       return (try await readManifest(version.name), false)
-    } catch let error where error.isDamage || (error as? StoreError)?.code == .notFound {
+    } catch let error where error.isDamage || (error as? StoreError)?.isLoss == true {
       guard let kept = try? await readManifest(version.name, state: state) else { throw error }
       return (kept, true)
     }

@@ -44,6 +44,13 @@ package struct CheckFinding: Sendable, Equatable {
     self.init(object.text, kind, what, hint: hint)
   }
 
+  /// A pack that cannot be opened, or that the target does not give.
+  static func damaged(pack name: ObjectName, _ error: any Error) -> CheckFinding {
+    let refusal = (error as? StoreError) ?? ((error as? RepositoryError)?.cause as? StoreError)
+    let reason = refusal?.message ?? "\(error)"
+    return CheckFinding(name, .damaged, "a pack cannot be read: \(reason)", hint: refusal?.hint)
+  }
+
   /// Whether something is lost, or near it; the rest are remarks, or leave doubt.
   package var isDamage: Bool { ![.condemned, .later, .costly, .spare].contains(kind) }
 }

@@ -41,7 +41,7 @@ struct FetchedObject: Sendable {
     } catch let error where error.isLater {
       finding = finding ?? CheckFinding.later(name, "a pack")
     } catch let error where error.isDamage {
-      finding = finding ?? CheckFinding(name, .damaged, "a pack cannot be read: \(error)")
+      finding = finding ?? CheckFinding.damaged(pack: name, error)
     }
     onProgress(length)
   }

@@ -28,7 +28,7 @@ struct OpeningObjects {
     {
       unknown += 1
     }
-    let bytes = try await repository.store.present(name.objectName)
+    let bytes = try await repository.store.left(of: name.objectName)
     guard bytes != expected else { return }
     lacksFile = true
     let hint = "`sealift repair` stores it anew."
@@ -70,7 +70,7 @@ struct OpeningObjects {
     guard let prefix = names.first?.prefix, prefix != Layout.slots else { return nil }
     if prefix == Layout.keyrings, let keyring = repository.keyring { return keyring }
     for name in NumberedName.newestFirst(names) where sizes[name] == name.length {
-      let bytes = try await repository.store.present(name.objectName)
+      let bytes = try await repository.store.left(of: name.objectName)
       if let bytes, try flaw(of: bytes, name) == nil { return name }
     }
     return nil
@@ -90,7 +90,7 @@ struct OpeningObjects {
         broken.append((name, .cut))
         continue
       }
-      let bytes = try await repository.store.present(name.objectName)
+      let bytes = try await repository.store.left(of: name.objectName)
       var kind: CheckFinding.Kind? = .damaged
       if let bytes { kind = try flaw(of: bytes, name) }
       switch kind {

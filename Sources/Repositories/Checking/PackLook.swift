@@ -46,7 +46,7 @@ struct PackLook: Sendable {
       // Its tag fits, so its writer meant it.
       finding = finding ?? CheckFinding.later(name, "a pack")
     } catch let error where error.isDamage {
-      finding = finding ?? CheckFinding(name, .damaged, "a pack cannot be read: \(error)")
+      finding = finding ?? CheckFinding.damaged(pack: name, error)
     }
     if directory != nil, nodes.count < directory?.frames.count(where: { $0.type == .node }) ?? 0 {
       finding = finding ?? CheckFinding(name, .damaged, "maps or tables inside a pack are damaged")

@@ -50,7 +50,7 @@ struct RecordsLook {
     _ name: RecordName, _ kind: ObjectKind, of chain: ChainID, in repository: Repository
   ) async throws -> Look {
     // A prune may have merged it into another since the listing.
-    guard let bytes = try await repository.store.present(name.objectName) else { return (nil, []) }
+    guard let bytes = try await repository.store.left(of: name.objectName) else { return (nil, []) }
     var isOpen = false
     do {
       let object = try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: repository.keys)

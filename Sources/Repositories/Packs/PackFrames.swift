@@ -58,12 +58,13 @@ struct PackFrames: Sendable {
 
 extension Repository {
   /// A part of a pack that an authentic manifest says is there.
-  /// - Throws: `.damaged` when the pack is missing or cut; `StoreError`.
+  /// - Throws: `.damaged` when the pack is missing or cut, or the target cannot read it; `StoreError`.
   func part(_ range: Range<Int>, of entry: PackEntry, chain: ChainID) async throws -> [UInt8] {
     let bytes: [UInt8]
     do throws(StoreError) {
       bytes = try await store.get(Layout.pack(entry.name, of: chain), range: range)
     } catch {
+      if error.code == .unreadable { throw RepositoryError(unreadable: entry, error) }
       guard error.code == .notFound || error.code == .badRange else { throw error }
       throw RepositoryError(
         .damaged, "pack \(entry.name.hex.prefix(12)) is missing or cut at the target",
@@ -87,6 +88,16 @@ extension Repository {
     } catch let error as SealError where error.isDamage {
       return try open(try await part(range, of: entry, chain: chain))
     }
+  }
+}
+
+extension RepositoryError {
+  fileprivate init(unreadable entry: PackEntry, _ cause: StoreError) {
+    let way =
+      "`sealift repair --pack \(entry.name.hex)` saves the versions that need it where it can, and `sealift pull NAME@TIME` tries an older one."
+    self.init(
+      .damaged, "pack \(entry.name.hex.prefix(12)) cannot be read at the target: \(cause.message)",
+      hint: cause.hint.map { "\($0) \(way)" } ?? way, cause: cause)
   }
 }
 

@@ -140,7 +140,7 @@ struct TolerantFrames {
       return packs[packs.count - 1].bytes
     }
     let name = Layout.pack(frame.entry.name, of: frames.packs.chain)
-    let bytes = try await frames.packs.repository.store.present(name) ?? []
+    let bytes = try await frames.packs.repository.store.left(of: name) ?? []
     packs.append((frame.place.pack, bytes))
     if packs.count > Self.packsKept { alone[packs.removeFirst().number] = 0 }
     return bytes

@@ -217,7 +217,7 @@ extension StoreError {
   var isObstacle: Bool {
     switch code {
     case .unauthenticated, .noTarget, .redirected, .clockSkew, .tls, .throttled, .unavailable, .full, .cancelled: true
-    case .notFound, .exists, .forbidden, .badRange, .badAnswer, .unsupported, .fileSystem: false
+    case .notFound, .exists, .forbidden, .badRange, .badAnswer, .unsupported, .fileSystem, .unreadable: false
     }
   }
 }

@@ -1,0 +1,87 @@
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Repositories
+
+/// What the target shows and cannot read: said of that object, as long as anything else can be read there.
+@Suite struct UnreadableObjectTests {
+  /// A repository with one version, at a store that cannot read what is meant.
+  private func opened(
+    _ isUnreadable: @escaping @Sendable (ObjectName) -> Bool
+  ) async throws -> (home: Home, repository: Repository, manifest: ObjectName) {
+    let home = try await Home()
+    _ = try await home.push(home.image(pages: 10, seed: 1))
+    let manifest = try #require(home.store.content.keys.first { $0.text.hasPrefix("versions/") })
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if isUnreadable(name) { throw StoreError(.unreadable, "input/output error") }
+      })
+    return (home, try await Repository.open(at: store, with: Home.secret), manifest)
+  }
+
+  @Test(arguments: [1, 2]) func `it is asked for once more, and the second answer counts`(_ failures: Int) async throws
+  {
+    let asked = Locked(0)
+    let (home, repository, manifest) = try await opened { name in
+      guard name.text.hasPrefix("versions/") else { return false }
+      return asked.withLock { count in
+        count += 1
+        return count <= failures
+      }
+    }
+    if failures == 1 {
+      #expect(try await repository.store.get(manifest, range: nil) == home.store.content[manifest])
+    } else {
+      let error = await #expect(throws: StoreError.self) { try await repository.store.get(manifest, range: nil) }
+      #expect(error?.code == .unreadable && error?.object == manifest)
+    }
+    #expect(asked.withLock { $0 } == 2)
+  }
+
+  @Test func `a disk that was pulled out says nothing of an object`() async throws {
+    let isGone = Locked(false)
+    let (_, repository, manifest) = try await opened { _ in isGone.withLock { $0 } }
+    isGone.withLock { $0 = true }
+    let error = await #expect(throws: StoreError.self) { try await repository.store.get(manifest, range: nil) }
+    #expect(error?.code == .unavailable && error?.object == nil)
+    #expect(error?.message.hasPrefix("input/output error") == true)
+  }
+
+  @Test func `where the repository file was lost, that is an answer`() async throws {
+    let isFailing = Locked(false)
+    let (home, repository, manifest) = try await opened { name in
+      name.text.hasPrefix("versions/") && isFailing.withLock { $0 }
+    }
+    isFailing.withLock { $0 = true }
+    for name in home.store.content.keys where name.text.hasPrefix("repo/") { home.store.content[name] = nil }
+    let error = await #expect(throws: StoreError.self) { try await repository.store.get(manifest, range: nil) }
+    #expect(error?.code == .unreadable)
+  }
+
+  @Test func `a pack of which a part cannot be read is damaged, and says how to go on`() async throws {
+    let (home, repository, _) = try await opened { $0.text.hasPrefix("packs/") }
+    let made = HandmadeVersion(home)
+    let entry = try await made.pack([made.raw([home.noise(4096, seed: 1)], .node)])
+    let error = await #expect(throws: RepositoryError.self) {
+      try await repository.directory(of: entry, chain: home.chain, state: nil)
+    }
+    #expect(error?.code == .damaged && (error?.cause as? StoreError)?.code == .unreadable)
+    #expect(error?.hint?.contains("`sealift repair --pack \(entry.name.hex)`") == true)
+  }
+
+  @Test func `a record that cannot be read is passed over by readers, not by who lets go of versions`() async throws {
+    let (home, repository, _) = try await opened { $0.text.hasPrefix("notes/") }
+    let history = try await repository.history(of: repository.versionListing(of: home.chain))
+    let version = try #require(history.newest)
+    _ = try await home.repository.annotate(version, [.init(.pin)], now: 1)
+    #expect(try await !repository.annotations(of: home.chain, state: nil).isPinned(version.id))
+    let listed = RecordListing(objects: try await repository.store.list(prefix: Layout.annotations(of: home.chain)))
+    let error = await #expect(throws: RepositoryError.self) {
+      try await repository.everyAnnotation(of: home.chain, listed: listed, state: nil)
+    }
+    #expect(error?.code == .damaged)
+  }
+}
