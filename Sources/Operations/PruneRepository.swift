@@ -99,7 +99,7 @@ package struct PruneRepository: Sendable {
     }
   }
 
-  /// One chain. A doubt about it is no reason to leave others alone.
+  /// One chain. A doubt about it is no reason to leave others alone, nor is an object that the target does not give.
   private func prune(
     _ chain: ChainID, _ policy: PrunePolicy, _ repository: Repository, _ state: StateFolder, _ target: TargetAccess,
     _ outcome: inout Outcome
@@ -112,7 +112,7 @@ package struct PruneRepository: Sendable {
       var problem = OperationError(first, doing: "\(target.name): \(pruned.failures.count) objects stay")
       problem.hint = "Another prune tries them again. \(problem.hint ?? "")"
       outcome.problems.append(problem)
-    } catch let error as StoreError where error.code != .notFound {
+    } catch let error as StoreError where error.code != .notFound && error.object == nil {
       throw error
     } catch is CancellationError {
       throw CancellationError()
@@ -143,8 +143,12 @@ package struct PruneRepository: Sendable {
     _ target: TargetAccess
   ) async throws -> [ChainListing] {
     guard !names.isEmpty else { return listings }
-    let databases = try await bounded(listings, atOnce: 4) { listing in
-      try await repository.newest(of: listing, state: state).newest?.facts.version?.database
+    let databases = try await bounded(listings, atOnce: 4) { listing -> String? in
+      do {
+        return try await repository.newest(of: listing, state: state).newest?.facts.version?.database
+      } catch let error as StoreError where error.object != nil {
+        return nil
+      }
     }
     let host = HostName.known(world)
     // Whose a chain is of which nothing can be read, only its number tells, and what this machine noted.

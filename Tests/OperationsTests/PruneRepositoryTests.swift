@@ -61,6 +61,28 @@ import Testing
     #expect(outcome.problems.map(\.kind) == [.verificationFailed])
   }
 
+  /// A right that is missing, an archive, a link in the place of a file, a disk that fails at it.
+  @Test(arguments: [StoreError.Code.forbidden, .unsupported, .badAnswer, .fileSystem, .unreadable])
+  func `an object that the target does not give is no reason to leave the others alone`(
+    _ code: StoreError.Code
+  ) async throws {
+    let (road, _) = try await road()
+    let names = litter(road)
+    let manifest = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.min())
+    let store = HookedStore(
+      road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == manifest { throw StoreError(code, "it is not given") }
+      })
+    let target = TargetAccess(name: "memory", store: store, unlock: road.target.unlock)
+    let scratch = try Scratch()
+    let outcome = try await PruneRepository(road.withoutState(scratch)).run(request(), at: target)
+    #expect(outcome.chains.map(\.freed.objects) == [1] && outcome.problems.count == 1)
+    #expect(outcome.problems.first?.kind == (code == .unreadable ? .verificationFailed : .failed))
+    // Of the chain that could not be read nothing goes.
+    #expect(names.map { road.store.content[$0] != nil } == [true, false])
+  }
+
   @Test func `a chain that is not there any more is told, and what is left of it stays`() async throws {
     let (road, _) = try await road()
     let names = litter(road)

@@ -70,4 +70,17 @@ import Testing
     let problems = try await status.run(nil, at: shelf.road.target).problems
     #expect(problems.map(\.kind) == [.verificationFailed] && problems.map(\.code) == ["damaged"])
   }
+
+  @Test func `a status tells of one that the target does not give, and hides nothing because of it`() async throws {
+    let (shelf, versions) = try await shelf()
+    let manifest = versions[2].name.objectName
+    var target = shelf.road.target
+    target.store = HookedStore(
+      shelf.road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == manifest { throw StoreError(.forbidden, "not this one") }
+      })
+    let outcome = try await StatusOfDatabases(shelf.road.world).run(nil, at: target)
+    #expect(outcome.problems.map(\.code) == ["forbidden"] && outcome.databases.map(\.versions) == [3])
+  }
 }

@@ -114,11 +114,17 @@ package struct StatusOfDatabases: Sendable {
 
   /// What is wrong with the newest version of each chain as it stands at the target: what this machine has kept of it is no
   /// backup.
-  private func flaws(of histories: [ChainHistory], _ lookup: VersionLookup) async throws -> [RepositoryError] {
+  private func flaws(of histories: [ChainHistory], _ lookup: VersionLookup) async throws -> [any Error] {
     let repository = lookup.repository
-    let flaws = try await bounded(histories, atOnce: repository.store.traits.concurrency) { history in
+    let flaws = try await bounded(histories, atOnce: repository.store.traits.concurrency) {
+      history -> (any Error)? in
       guard let newest = history.newest else { return RepositoryError?.none }
-      return try await repository.lastingFlaw(of: newest, in: history)
+      do {
+        return try await repository.lastingFlaw(of: newest, in: history)
+      } catch let error as StoreError where error.object != nil {
+        // An object that the target does not give hides no other database.
+        return error
+      }
     }
     return flaws.compactMap { $0 }
   }
