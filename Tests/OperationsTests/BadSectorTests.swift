@@ -23,14 +23,8 @@ import Testing
       try await road.change(app.path)
       _ = try await road.push(app)
       let second = road.store.content.keys.compactMap { VersionName($0) }.first { $0.sequence == 2 }
-      let manifest = try #require(second).objectName
-      self.manifest = manifest
-      let store = HookedStore(
-        road.store,
-        beforeGet: { name async throws(StoreError) in
-          if name == manifest { throw StoreError(.unreadable, "input/output error", hint: "Look at the disk.") }
-        })
-      target = TargetAccess(name: "memory", store: store, unlock: road.target.unlock)
+      manifest = try #require(second).objectName
+      target = BadSectorTests.target(of: road, unreadable: manifest)
     }
 
     /// Restores the newest version on a machine that has seen nothing.
@@ -40,6 +34,16 @@ import Testing
       _ = try await Pull(road.withoutState(machine)).run(.latest(database: database), from: target, to: .file(file))
       return try await dump(file)
     }
+  }
+
+  /// - Parameter object: what lies in the bad sector.
+  private static func target(of road: Road, unreadable object: ObjectName) -> TargetAccess {
+    let store = HookedStore(
+      road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == object { throw StoreError(.unreadable, "input/output error", hint: "Look at the disk.") }
+      })
+    return TargetAccess(name: "memory", store: store, unlock: road.target.unlock)
   }
 
   @Test func `it stands in the way of no other database`() async throws {
@@ -65,6 +69,18 @@ import Testing
     let outcome = try await CheckRepository(disk.road.world).run(at: disk.target, databases: [], .all)
     #expect(outcome.findings.filter(\.isDamage).map(\.object) == [disk.manifest.text])
     #expect(outcome.whole.compactMap(\.database).sorted() == ["app", "other"])
+  }
+
+  @Test func `a pack in it is one finding of a check that reads everything`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 200)))
+    let pack = try #require(road.store.content.keys.first { $0.text.hasPrefix("packs/") })
+    let target = Self.target(of: road, unreadable: pack)
+    let outcome = try await CheckRepository(road.world).run(at: target, databases: [], .all)
+    let findings = outcome.findings.filter(\.isDamage)
+    #expect(findings.map(\.object) == [pack.text] && outcome.harmed.count == 1)
+    #expect(findings.first?.what == "a pack cannot be read: input/output error")
+    #expect(findings.first?.hint == "Look at the disk.")
   }
 
   @Test func `a repair writes the version anew`() async throws {
