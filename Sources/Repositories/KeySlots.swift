@@ -20,7 +20,7 @@ package struct KeySlots: Sendable {
     var entries: [Entry] = []
     let names = try await names().sorted { $0.number < $1.number }
     for name in names where !entries.contains(where: { $0.name.digest == name.digest }) {
-      guard let bytes = try await repository.store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
+      guard let bytes = try await repository.store.left(of: name.objectName), Digest.sha256(of: bytes) == name.digest,
         let description = try? KeySlot.describe(bytes), description.repository == repository.id
       else { continue }
       entries.append(Entry(name: name, derivation: description.derivation, createdAt: description.createdAt))
@@ -95,7 +95,7 @@ package struct KeySlots: Sendable {
   private func isAnotherWhole(than entry: Entry) async throws -> Bool {
     var copies: [Digest: Int] = [:]
     for name in try await names() where name.digest != entry.name.digest {
-      guard let bytes = try await repository.store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
+      guard let bytes = try await repository.store.left(of: name.objectName), Digest.sha256(of: bytes) == name.digest,
         let description = try? KeySlot.describe(bytes), description.repository == repository.id
       else { continue }
       copies[name.digest, default: 0] += 1

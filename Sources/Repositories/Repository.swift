@@ -95,6 +95,7 @@ package struct Repository: Sendable {
       let others = Set(search.owners).subtracting(candidates)
       if opened.isEmpty, !lacksFile { try await enter(search.open(others, atMost: nil), lacksFile: true) }
       if opened.isEmpty, let refusal = search.refusal { throw refusal }
+      if opened.isEmpty, let unread = search.unread { throw unread }
     }
     guard !opened.isEmpty || !search.owners.isEmpty else {
       throw RepositoryError(
@@ -153,8 +154,11 @@ package struct Repository: Sendable {
     _ names: [NumberedName], master: MasterKey, repository: RepositoryID, at store: any ObjectStore
   ) async throws -> (Keyring, NumberedName) {
     var problem: (any Error)?
+    var unread: StoreError?
     for name in NumberedName.newestFirst(names) {
-      guard let bytes = try await store.present(name.objectName) else { continue }
+      guard let bytes = try await store.present(name.objectName, &unread) else { continue }
+      // Only its own other copy stands in for what could not be read.
+      if let unread, unread.object.flatMap(Layout.digest(namedBy:)) != name.digest { throw unread }
       let meta: [UInt8]
       do throws(SealError) {
         meta = try Keyring.meta(of: bytes, name: name.digest, master: master, repository: repository)
@@ -170,6 +174,7 @@ package struct Repository: Sendable {
           cause: error)
       }
     }
+    if let unread { throw unread }
     throw RepositoryError(
       .damaged, "the key opens the repository, but no keyring can be read",
       hint: "Bring back the objects below keyring/ from a copy of the target; without them nothing can be read.",
@@ -180,8 +185,9 @@ package struct Repository: Sendable {
     _ names: [NumberedName], keys: SealingKeys, at store: any ObjectStore
   ) async throws {
     var problem: SealError?
+    var unread: StoreError?
     for name in NumberedName.newestFirst(names) {
-      guard let bytes = try await store.present(name.objectName) else { continue }
+      guard let bytes = try await store.present(name.objectName, &unread) else { continue }
       let object: OpenedObject
       do throws(SealError) {
         object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
@@ -198,6 +204,7 @@ package struct Repository: Sendable {
       }
     }
     if let problem { throw RepositoryError.unsupported(problem) }
+    if let unread { throw unread }
     throw RepositoryError(
       .damaged, "no configuration of repository \(keys.repository.hex) can be read",
       hint: "Bring back the objects below config/ from a copy of the target.")
@@ -232,6 +239,17 @@ extension ObjectStore {
     do {
       return try await get(name, range: nil)
     } catch  where error.code == .notFound {
+      return nil
+    }
+  }
+
+  /// The same for whoever has another copy to try.
+  /// - Parameter unread: why it cannot be read though it is there, unless another could not before.
+  func present(_ name: ObjectName, _ unread: inout StoreError?) async throws(StoreError) -> [UInt8]? {
+    do {
+      return try await present(name)
+    } catch  where error.code == .unreadable {
+      unread = unread ?? error
       return nil
     }
   }

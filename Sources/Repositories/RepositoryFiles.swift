@@ -19,7 +19,7 @@ package enum RepositoryFiles {
     var stranger: RepositoryError?
     for info in try await store.list(prefix: Layout.repositories).sorted(by: { $0.name < $1.name }) {
       guard let name = RepositoryFileName(info.name), name.length == info.size,
-        let bytes = try await store.present(info.name)
+        let bytes = try await store.left(of: info.name)
       else { continue }
       // A damaged file still has its name, and the id in it is proved by the slot that opens.
       if Digest.sha256(of: bytes) == name.digest {

@@ -28,6 +28,8 @@ struct SlotSearch: Sendable {
   private(set) var owners: [RepositoryID] = []
   /// Why a slot could not be tried: that is not wrong, and a person would look for another key.
   private(set) var refusal: SealError?
+  /// Why a slot could not be read that the target shows: it may be the one that is meant.
+  private(set) var unread: StoreError?
 
   init(_ names: [NumberedName], at store: any ObjectStore, with secret: SlotSecret, opening: @escaping SlotOpening) {
     self.names = names.filter { $0.length == KeySlot.length }
@@ -41,9 +43,11 @@ struct SlotSearch: Sendable {
     guard owners.isEmpty else { return }
     // Each slot lies there twice.
     var found: [Digest: Slot] = [:]
+    var unread: StoreError?
     for name in names.sorted(by: { $0.number > $1.number }) where found[name.digest] == nil {
-      found[name.digest] = try await read(name)
+      found[name.digest] = try await read(name, &unread)
     }
+    self.unread = unread
     owners = Set(found.values.map(\.repository)).sorted { $0.hex < $1.hex }
     // To try one costs a second, and memory. What asks for more than others comes last: who can write to the target
     // could have planted it.
@@ -51,8 +55,8 @@ struct SlotSearch: Sendable {
   }
 
   /// `nil` for what is gone, or no whole slot.
-  private func read(_ name: NumberedName) async throws -> Slot? {
-    guard let bytes = try await store.present(name.objectName), Digest.sha256(of: bytes) == name.digest,
+  private func read(_ name: NumberedName, _ unread: inout StoreError?) async throws -> Slot? {
+    guard let bytes = try await store.present(name.objectName, &unread), Digest.sha256(of: bytes) == name.digest,
       let description = try? KeySlot.describe(bytes)
     else { return nil }
     return Slot(name: name, bytes: bytes, repository: description.repository, work: description.cost.work)
@@ -73,8 +77,9 @@ struct SlotSearch: Sendable {
   }
 
   private func open(_ last: Digest, of repository: RepositoryID) async throws -> Opened? {
+    var unread: StoreError?
     for name in names where name.digest == last {
-      guard let slot = try await read(name) else { continue }
+      guard let slot = try await read(name, &unread) else { continue }
       return (try? opening(slot.bytes, secret, repository)).map { Opened(slot: slot, master: $0) }
     }
     return nil

@@ -7,6 +7,16 @@ import Testing
 
 /// What the target shows and cannot read: said of that object, as long as anything else can be read there.
 @Suite struct UnreadableObjectTests {
+  private static func store(
+    _ home: Home, _ isUnreadable: @escaping @Sendable (ObjectName) -> Bool
+  ) -> HookedStore {
+    HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if isUnreadable(name) { throw StoreError(.unreadable, "input/output error") }
+      })
+  }
+
   /// A repository with one version, at a store that cannot read what is meant.
   private func opened(
     _ isUnreadable: @escaping @Sendable (ObjectName) -> Bool
@@ -14,11 +24,7 @@ import Testing
     let home = try await Home()
     _ = try await home.push(home.image(pages: 10, seed: 1))
     let manifest = try #require(home.store.content.keys.first { $0.text.hasPrefix("versions/") })
-    let store = HookedStore(
-      home.store,
-      beforeGet: { name async throws(StoreError) in
-        if isUnreadable(name) { throw StoreError(.unreadable, "input/output error") }
-      })
+    let store = Self.store(home, isUnreadable)
     return (home, try await Repository.open(at: store, with: Home.secret), manifest)
   }
 
@@ -58,6 +64,39 @@ import Testing
     isFailing.withLock { $0 = true }
     for name in home.store.content.keys where name.text.hasPrefix("repo/") { home.store.content[name] = nil }
     let error = await #expect(throws: StoreError.self) { try await repository.store.get(manifest, range: nil) }
+    #expect(error?.code == .unreadable)
+  }
+
+  /// All but the file lie there twice.
+  @Test(arguments: [Layout.slots, Layout.keyrings, Layout.configurations, Layout.repositories])
+  func `one of the objects that open a repository locks nobody out`(_ prefix: String) async throws {
+    let home = try await Home()
+    let names = home.store.content.keys.filter { $0.text.hasPrefix(prefix) }
+    #expect(names.count == (prefix == Layout.repositories ? 1 : 2))
+    for name in names {
+      let opened = try await Repository.open(at: Self.store(home) { $0 == name }, with: Home.secret)
+      #expect(opened.id == home.repository.id)
+    }
+    guard names.count == 2 else { return }
+    let error = await #expect(throws: StoreError.self) {
+      try await Repository.open(at: Self.store(home) { $0.text.hasPrefix(prefix) }, with: Home.secret)
+    }
+    #expect(error?.code == .unreadable)
+  }
+
+  @Test func `an older keyring does not take the place of one that cannot be read`() async throws {
+    let home = try await Home()
+    let bytes = home.noise(200, seed: 1)
+    var planted: Set<ObjectName> = []
+    for number: UInt64 in [3, 4] {
+      let name = NumberedName(
+        prefix: Layout.keyrings, number: number, length: bytes.count, digest: .sha256(of: bytes))
+      home.store.content[name.objectName] = bytes
+      planted.insert(name.objectName)
+    }
+    #expect(try await Repository.open(at: home.store, with: Home.secret).id == home.repository.id)
+    let store = Self.store(home) { [planted] in planted.contains($0) }
+    let error = await #expect(throws: StoreError.self) { try await Repository.open(at: store, with: Home.secret) }
     #expect(error?.code == .unreadable)
   }
 
