@@ -2,6 +2,18 @@
 enum LongestListing {
   /// 32 TiB of packs of 8 MiB.
   static let objects = 4 << 20
+
+  /// What still helps where more lies below a prefix (`Docs/Format.md` §5).
+  static func wayOut(_ prefix: String) -> String {
+    switch prefix {
+    case "versions/":
+      "Bring all objects to a folder, which has no such bound: at `--target file:///path` versions are restored, forgotten and pruned. Push to a new repository, made with `sealift init`, and let `forget` and `prune` run long before."
+    case "tomb/", "notes/", "gone/", "packs/":
+      "Only `sealift check` and `sealift repair` need so long a listing; pushes and restores go on. To have those two again, `sealift copy` what is to stay to a new repository."
+    default:
+      "Set another \"fork\" for the database (1, 2) to begin a new chain; let `forget` and `prune` run long before."
+    }
+  }
 }
 
 extension XMLRefusal {

@@ -53,6 +53,16 @@ import Testing
     }
   }
 
+  @Test func `what helps is said for each prefix`() throws {
+    for prefix in ["tomb/", "notes/", "gone/", "packs/"] {
+      #expect(LongestListing.wayOut(prefix).contains("`sealift copy`"))
+    }
+    #expect(LongestListing.wayOut("versions/").contains("file:///path"))
+    for prefix in ["packs/", "versions/", "tomb/"] {
+      #expect(LongestListing.wayOut("\(prefix)00112233445566778899aabbccddeeff/").contains("\"fork\""))
+    }
+  }
+
   /// Each collection by itself is short enough.
   @Test func `so does one of too many collections`() async throws {
     try await withServer { request in
@@ -64,6 +74,7 @@ import Testing
       store.mostListed = 8
       let error = await storeError { _ = try await store.list(prefix: "packs/") }
       #expect(error?.code == .badAnswer && error?.message.contains("more than 8 objects") == true)
+      #expect(error?.hint == LongestListing.wayOut("packs/"))
       store.mostListed = 9
       #expect(try await store.list(prefix: "packs/").count == 9)
     }

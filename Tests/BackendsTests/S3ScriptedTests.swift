@@ -279,6 +279,19 @@ import Testing
     #expect(throws: XMLRefusal.tooManyResources) { try listing.add(page) }
   }
 
+  @Test func `a listing that is too long is not asked for again, and what helps is said`() async throws {
+    try await withServer { _ in
+      .status(404)
+    } _: { server in
+      let store = try store(server)
+      for prefix in ["versions/", "tomb/"] {
+        let error = store.unreadable(.tooManyResources, prefix)
+        #expect(error.code == .badAnswer && error.retry == .never && error.hint == LongestListing.wayOut(prefix))
+      }
+      #expect(store.unreadable(XMLRefusal("no"), "tomb/").hint?.contains("ListObjectsV2") == true)
+    }
+  }
+
   @Test func `a listing cut on its second page is no short listing`() async throws {
     try await withServer { request in
       if request.number == 0 { return .status(200, [:], Self.listing(["some/where/a"], next: "2", truncated: "true")) }

@@ -115,7 +115,7 @@ package struct S3Store: ObjectStore {
     var token: String?
     repeat {
       let page = try await page(prefix: prefix, token: token, size: configuration.pageSize)
-      do { try listing.add(page) } catch { throw unreadable(error) }
+      do { try listing.add(page) } catch { throw unreadable(error, prefix) }
       token = page.next
     } while token != nil
     return listing.objects
@@ -197,7 +197,7 @@ extension S3Store {
       guard error.code == .notFound else { throw error }
       throw StoreError(.noTarget, error.message, hint: "Create the bucket first, and check its name and endpoint.")
     }
-    do { return try S3ListingPage(response.body) } catch { throw unreadable(error) }
+    do { return try S3ListingPage(response.body) } catch { throw unreadable(error, prefix) }
   }
 
   /// The name is taken: fine when by the very same bytes.
@@ -279,11 +279,11 @@ extension S3Store {
       .error(response, what, for: right)
   }
 
-  private func unreadable(_ refusal: XMLRefusal) -> StoreError {
+  func unreadable(_ refusal: XMLRefusal, _ prefix: String) -> StoreError {
     StoreError(
       .badAnswer, "the listing of \(traits.location) was refused: \(refusal.reason)",
       hint: refusal == .tooManyResources
-        ? "Set \"fork\": 1 for the database to begin a new chain; let `forget` and `prune` run long before."
+        ? LongestListing.wayOut(prefix)
         : "Check that the endpoint is that of an S3 server with ListObjectsV2.",
       retry: refusal == .tooManyResources ? .never : .once)
   }

@@ -214,7 +214,7 @@ extension WebDAVStore {
         }
         guard listed <= mostListed else {
           group.cancelAll()
-          return .failure(tooLong)
+          return .failure(tooLong(prefix))
         }
         guard next < paths.count else { continue }
         let following = next
@@ -226,8 +226,10 @@ extension WebDAVStore {
     return try all.get()
   }
 
-  private var tooLong: StoreError {
-    StoreError(.badAnswer, "\(traits.location) lists more than \(mostListed) objects, which are more than can be held")
+  private func tooLong(_ prefix: String) -> StoreError {
+    StoreError(
+      .badAnswer, "\(traits.location) lists more than \(mostListed) objects, which are more than can be held",
+      hint: LongestListing.wayOut(prefix))
   }
 
   private func outcome(of path: String, for prefix: String) async -> Result<Look, StoreError> {
