@@ -12,9 +12,7 @@ struct VersionLookup: Sendable {
   private let now: UInt64
   private let reporter: any Reporter
   private let listings: [ChainListing]
-
-  private let tombstones: [String: RecordListing]
-  private let notes: [String: RecordListing]
+  private let records: RecordListings
   private let times: StorageTimes
   private let hasTold = Locked(false)
 
@@ -24,13 +22,12 @@ struct VersionLookup: Sendable {
     let history: ChainHistory
   }
 
-  /// Opens the repository and takes the listings that everything here is checked against, side by side.
+  /// Opens the repository and takes the listing of all manifests, side by side. What was forgotten, and said of versions, is
+  /// listed behind it, as far as chains are meant.
   /// - Parameter isReading: nothing will be written there.
   init(at target: TargetAccess, _ world: World, isReading: Bool = true) async throws {
     let secret = try await target.unlock()
     async let versions = target.store.list(prefix: Layout.versions)
-    async let tombstones = target.store.list(prefix: Layout.allTombstones)
-    async let notes = target.store.list(prefix: Layout.allAnnotations)
     let repository = try await target.open(with: secret, world, isReading: isReading)
     self.repository = repository
     state = StateFolder(reading: world.stateFolder, repository: repository.id)
@@ -40,8 +37,7 @@ struct VersionLookup: Sendable {
     reporter = world.reporter
     times = StorageTimes(try await versions)
     listings = ChainListing.byChain(try await versions)
-    self.tombstones = RecordListing.byChain(try await tombstones)
-    self.notes = RecordListing.byChain(try await notes)
+    records = RecordListings(repository.store)
     state.tidy()
   }
 
@@ -49,16 +45,15 @@ struct VersionLookup: Sendable {
   /// - Parameter wanted: only these; `nil` is all of them.
   func histories(of wanted: Set<ChainID>? = nil) async throws -> [ChainHistory] {
     let chosen = listings.filter { wanted?.contains($0.chain) ?? true }
+    try await records.take(chosen.map(\.chain), of: listings.count)
     return try await bounded(chosen, atOnce: 4) { listing in try await whole(listing) }
   }
 
   private func whole(_ listing: ChainListing) async throws -> ChainHistory {
-    try await repository.history(
-      of: listing, state: state, tombstones: tombstones(of: listing.chain), notes: notes(of: listing.chain))
+    try await repository.history(of: listing, state: state, records: records)
   }
 
-  private func tombstones(of chain: ChainID) -> RecordListing { tombstones[chain.hex] ?? .empty }
-  private func notes(of chain: ChainID) -> RecordListing { notes[chain.hex] ?? .empty }
+  private func notes(of chain: ChainID) async throws -> RecordListing { try await records.of(chain).notes }
 
   /// As much of every chain as the name needs. An id is most often that of a newest version, which one manifest of each
   /// chain shows; else they are followed back.
@@ -73,9 +68,10 @@ struct VersionLookup: Sendable {
   /// Every chain, read from its end until a version answers to the name.
   /// - Parameter meant: of the chains that it names is read what was forgotten; a repository may have a thousand others.
   private func ends(_ selector: VersionSelector, meaning meant: VersionSelector) async throws -> [ChainHistory] {
-    try await bounded(listings, atOnce: 4) { listing in
+    if meant == .latest(database: nil) { try await records.take(listings.map(\.chain), of: listings.count) }
+    return try await bounded(listings, atOnce: 4) { listing in
       try await repository.end(
-        of: listing, state: state, tombstones: tombstones(of: listing.chain), notes: notes(of: listing.chain),
+        of: listing, state: state, records: records,
         isEnough: { selector.isSettled(by: $0, now: now) }, concerns: { meant.concerns($0) })
     }
   }
@@ -223,22 +219,26 @@ struct VersionLookup: Sendable {
   func freshness(of history: ChainHistory) async throws {
     guard let listing = listings.first(where: { $0.chain == history.chain }) else { return }
     try await repository.checkFreshness(of: listing, history: history, state: state)
-    try repository.demandTakenBack(history.chain, among: notes(of: history.chain), state: state)
+    let notes = try await notes(of: history.chain)
+    try repository.demandTakenBack(history.chain, among: notes, state: state)
   }
 
   /// The same, for who lets go of versions: also what this machine said that decides which ones stay is shown.
-  func demandOwnWords(of history: ChainHistory) throws {
-    try repository.demandOwnWords(history.chain, among: notes(of: history.chain), state: state)
+  func demandOwnWords(of history: ChainHistory) async throws {
+    let notes = try await notes(of: history.chain)
+    try repository.demandOwnWords(history.chain, among: notes, state: state)
   }
 
   func annotations(of history: ChainHistory) async throws -> Annotations {
-    try await repository.annotations(of: history.chain, listed: notes(of: history.chain), state: state)
+    let notes = try await notes(of: history.chain)
+    return try await repository.annotations(of: history.chain, listed: notes, state: state)
   }
 
   /// The same, for who lets go of versions.
   /// - Throws: also for an annotation that cannot be read: it may be a pin.
   func everyAnnotation(of history: ChainHistory) async throws -> Annotations {
-    try await repository.everyAnnotation(of: history.chain, listed: notes(of: history.chain), state: state)
+    let notes = try await notes(of: history.chain)
+    return try await repository.everyAnnotation(of: history.chain, listed: notes, state: state)
   }
 
   /// This machine has seen the newest version of a chain that counts: from now on it notices when that is gone. Manifests

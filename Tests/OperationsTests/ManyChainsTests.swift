@@ -22,12 +22,57 @@ import Testing
       #expect(shown.tags.count == (shown.id == new.id.hex ? ManyChains.words : 0))
       let fetched = many.fetchedRecords(of: "db7")
       #expect(fetched.own == 2 * ManyChains.words && fetched.others == 0, "\(selector)")
+      #expect(many.listedRecords == many.prefixes(of: "db7"), "\(selector)")
+      #expect(many.log.listed(below: Layout.allTombstones).count == 1, "\(selector)")
+      #expect(many.log.listed(below: Layout.allAnnotations).count == 1, "\(selector)")
     }
     // The newest of all may be any of them.
     many.log.clear()
     _ = try await ListVersions(many.machine("any")).show(.latest(database: nil), at: many.target)
     let fetched = many.fetchedRecords(of: "db7")
     #expect(fetched.own + fetched.others == 2 * ManyChains.words * ManyChains.databases)
+    #expect(many.listedRecords == [Layout.allTombstones, Layout.allAnnotations])
+  }
+
+  /// Nobody deletes tombstones and annotations.
+  @Test func `where those of all are too many to be listed, they are listed chain by chain`() async throws {
+    let many = try await ManyChains(databases: 3)
+    many.log.refuse([Layout.allTombstones, Layout.allAnnotations])
+    let lister = ListVersions(many.machine("new"))
+    let own = try await lister.show(.latest(database: "db1"), at: many.target).summary
+    #expect(own.id == many.versions[1].new.id.hex && own.tags.count == ManyChains.words)
+    #expect(try await lister.show(.latest(database: nil), at: many.target).summary.sequence == 2)
+    let list = try await lister.run(at: many.target, forgotten: true)
+    #expect(list.problems.isEmpty && list.versions.count == 6 && list.versions.count(where: \.forgotten) == 3)
+    #expect(list.versions.allSatisfy { $0.forgotten == $0.tags.isEmpty })
+    let status = try await StatusOfDatabases(many.machine("status")).run(nil, at: many.target)
+    #expect(status.databases.map(\.forgotten) == [1, 1, 1])
+    var request = Drill.Request()
+    request.choice = .newest
+    let drill = try await Drill(many.machine("drill")).run(request, at: many.target)
+    #expect(drill.failures.isEmpty && drill.drilled.count == 3)
+    // They are asked for together, and once.
+    many.log.clear()
+    _ = try await lister.run(at: many.target)
+    let whole = many.listedRecords.intersection([Layout.allTombstones, Layout.allAnnotations])
+    #expect(whole.count == 2 && many.log.listed(below: Layout.allTombstones).count == 4)
+  }
+
+  @Test func `what is pushed and forgotten while others are restored keeps no database from it`() async throws {
+    let many = try await ManyChains(databases: 2)
+    let store = many.shelf.road.store
+    let before = store.content
+    try await many.shelf.push(3, at: Shelf.monday + 2 * Shelf.day, database: "db1")
+    try await many.shelf.repository.forget([many.versions[1].new], now: 99)
+    let after = store.content
+    store.content = before
+    let folder = try Scratch()
+    let all = try await RestoreAll(Pull(many.machine("new"))).run(
+      .pull(into: folder.path), from: many.target, host: nil
+    ) { _ in
+      store.content = after
+    }
+    #expect(all.failures.isEmpty && all.done.map(\.database) == ["db0", "db1"])
   }
 
   @Test func `what was forgotten is not found, whatever else is not read`() async throws {
@@ -80,6 +125,7 @@ import Testing
       #expect(outcome.failures.isEmpty && outcome.drilled.map(\.recorded) == [true])
       #expect(many.fetchedRecords(of: "db7").others == 0)
       #expect(many.log.fetched(below: notes).sorted() == before.sorted())
+      #expect(many.listedRecords.isSubset(of: many.prefixes(of: "db7")))
       // Its own word need not be fetched by this machine.
       let own = many.names(below: notes).subtracting(before)
       many.log.clear()
@@ -99,6 +145,7 @@ import Testing
     #expect(all.failures.isEmpty && all.done.map(\.database) == ["far"])
     let fetched = many.fetchedRecords(of: "far", host: "other")
     #expect(fetched.own == 2 * ManyChains.words && fetched.others == 0)
+    #expect(many.listedRecords == many.prefixes(of: "far", host: "other"))
   }
 
   @Test func `a check of one database asks others for their names alone`() async throws {
@@ -183,18 +230,30 @@ private struct ManyChains {
     return (own, all.count - own)
   }
 
+  /// What was listed of tombstones and annotations.
+  var listedRecords: Set<String> {
+    Set(log.listed(below: Layout.allTombstones) + log.listed(below: Layout.allAnnotations))
+  }
+
+  /// Where those of one database lie.
+  func prefixes(of database: String, host: String = "host") -> Set<String> {
+    let chain = shelf.chain(database, host: host)
+    return [Layout.tombstones(of: chain), Layout.annotations(of: chain)]
+  }
+
   /// What is stored there.
   func names(below prefix: String) -> Set<String> {
     Set(shelf.road.store.content.keys.map(\.text).filter { $0.hasPrefix(prefix) })
   }
 }
 
-/// Writes down what is fetched from a store, and what is listed.
+/// Writes down what is fetched from a store, and what is listed; refuses listings as one does that is too long.
 private final class RequestLog: ObjectStore {
   let traits: StoreTraits
   private let base: MemoryStore
   private let gets = Locked<[String]>([])
   private let lists = Locked<[String]>([])
+  private let refused = Locked<Set<String>>([])
 
   init(_ base: MemoryStore) {
     self.base = base
@@ -205,6 +264,8 @@ private final class RequestLog: ObjectStore {
     gets.withLock { $0 = [] }
     lists.withLock { $0 = [] }
   }
+
+  func refuse(_ prefixes: Set<String>) { refused.withLock { $0 = prefixes } }
 
   func fetched(below prefix: String) -> [String] { gets.withLock { $0.filter { $0.hasPrefix(prefix) } } }
   func listed(below prefix: String) -> [String] { lists.withLock { $0.filter { $0.hasPrefix(prefix) } } }
@@ -219,6 +280,7 @@ private final class RequestLog: ObjectStore {
   func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
   func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
     lists.withLock { $0.append(prefix) }
+    if refused.withLock({ $0.contains(prefix) }) { throw StoreError(.badAnswer, "it lists too many objects") }
     return try await base.list(prefix: prefix)
   }
   func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }

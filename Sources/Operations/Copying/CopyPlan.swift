@@ -94,7 +94,7 @@ struct CopyPlan {
     of history: ChainHistory, _ origin: VersionLookup
   ) async throws -> Annotations {
     do {
-      try origin.demandOwnWords(of: history)
+      try await origin.demandOwnWords(of: history)
       return try await origin.everyAnnotation(of: history)
     } catch let error where error is RepositoryError || error is SealError {
       failures.append((history.database, nil, OperationError(error, doing: origin.targetName)))

@@ -19,8 +19,7 @@ struct DrillChains {
   private(set) var nameless: [RepositoryError] = []
   /// Chains that this machine has seen there, and which are not shown any more.
   private(set) var vanished: [RepositoryError] = []
-  private let tombstones: [String: RecordListing]
-  private let notes: [String: RecordListing]
+  private let records: RecordListings
   /// This machine's name.
   let ownHost: String
   private let shown: [ChainID]
@@ -33,21 +32,15 @@ struct DrillChains {
     let repository = try await target.open(world)
     let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
     let state = StateFolder(reading: fresh.stateFolder, repository: repository.id)
-    async let versions = target.store.list(prefix: Layout.versions)
-    async let listedTombstones = target.store.list(prefix: Layout.allTombstones)
-    async let listedNotes = target.store.list(prefix: Layout.allAnnotations)
-    let listed = try await versions
+    let listed = try await target.store.list(prefix: Layout.versions)
     let listings = ChainListing.byChain(listed)
-    let tombstones = RecordListing.byChain(try await listedTombstones)
-    let notes = RecordListing.byChain(try await listedNotes)
+    let records = RecordListings(repository.store)
     let ends = try await bounded(listings, atOnce: 4) { listing in
       try await repository.end(
-        of: listing, state: state, tombstones: tombstones[listing.chain.hex] ?? .empty,
-        notes: notes[listing.chain.hex] ?? .empty, isEnough: { _ in true }, concerns: { _ in false })
+        of: listing, state: state, records: records, isEnough: { _ in true }, concerns: { _ in false })
     }
     self.repository = repository
-    self.tombstones = tombstones
-    self.notes = notes
+    self.records = records
     self.seen = seen
     self.fresh = state
     ownHost = HostName.known(world)
@@ -83,6 +76,12 @@ struct DrillChains {
       hint: "Drill all of them with --all-hosts, or name versions with --versions.")
   }
 
+  /// Takes the listings of what was forgotten of these databases. Who restores them chooses versions one after the other,
+  /// the last ones maybe hours later: what was forgotten by then may be so for a version that is not listed here.
+  func prepare(for databases: [Database]) async throws {
+    try await records.take(databases.flatMap { $0.chains.map(\.listing.chain) }, of: shown.count)
+  }
+
   /// - Returns: the revision that a reader takes, and whether its chain has no later version.
   func choose(
     among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
@@ -99,10 +98,8 @@ struct DrillChains {
   private func withForgotten(_ database: Database) async throws -> Database {
     var database = database
     for (index, chain) in database.chains.enumerated() {
-      let id = chain.listing.chain.hex
       database.chains[index].end = try await repository.end(
-        of: chain.listing, state: fresh, tombstones: tombstones[id] ?? .empty, notes: notes[id] ?? .empty,
-        isEnough: { _ in true })
+        of: chain.listing, state: fresh, records: records, isEnough: { _ in true })
     }
     return database
   }
@@ -119,8 +116,8 @@ struct DrillChains {
     if let gone = vanished(ChainOwner(host: database.host, database: database.name)).first { throw gone }
     for chain in database.chains {
       let (listing, end) = chain
-      try repository.demandTakenBack(
-        listing.chain, among: notes[listing.chain.hex] ?? .empty, state: seen)
+      let notes = try await records.of(listing.chain).notes
+      try repository.demandTakenBack(listing.chain, among: notes, state: seen)
       if newest.map({ $0 == listing.chain }) ?? true {
         try await repository.checkFreshness(of: listing, history: end, state: seen)
       } else {
@@ -166,9 +163,7 @@ struct DrillChains {
   }
 
   private func whole(_ listing: ChainListing) async throws -> ChainHistory {
-    let chain = listing.chain.hex
-    return try await repository.history(
-      of: listing, state: fresh, tombstones: tombstones[chain] ?? .empty, notes: notes[chain] ?? .empty)
+    try await repository.history(of: listing, state: fresh, records: records)
   }
 
   private static func nothing(of database: Database) -> RepositoryError {

@@ -87,7 +87,9 @@ struct DrillSubjects {
         .noSuchVersion, "no version of '\(name)' is at \(target)", hint: "`sealift list` shows what is there.")
       failures.append((name, OperationError(error)))
     }
-    for database in chains.databases where hosts.contains(database.host) && request.asks(for: database.name) {
+    let meant = chains.databases.filter { hosts.contains($0.host) && request.asks(for: $0.name) }
+    try await chains.prepare(for: meant)
+    for database in meant {
       do {
         let (facts, isNewest) = try await chains.choose(among: database, request, pick)
         chosen.append(Subject(database: database.name, facts: facts, isNewest: isNewest))

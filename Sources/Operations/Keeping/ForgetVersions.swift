@@ -254,7 +254,7 @@ package struct ForgetVersions: Sendable {
   /// so that nothing of it would be let go otherwise.
   /// - Throws: what is in doubt.
   private func demandNoDoubt(about history: ChainHistory, _ lookup: VersionLookup) async throws {
-    try lookup.demandOwnWords(of: history)
+    try await lookup.demandOwnWords(of: history)
     guard history.contestedFrom != nil, let problem = history.problems.first else {
       if let problem = history.problems.first { throw problem }
       return try await lookup.freshness(of: history)

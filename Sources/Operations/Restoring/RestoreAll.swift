@@ -11,6 +11,11 @@ package struct RestoreAll: Sendable {
     case pull(into: String)
     /// To where the databases of the configuration are; others are passed over.
     case restore(Restore.Request, paths: [String: String])
+
+    fileprivate func means(_ database: String) -> Bool {
+      if case .restore(_, let paths) = self { return paths[database] != nil }
+      return true
+    }
   }
 
   package struct Done: Sendable {
@@ -61,11 +66,10 @@ package struct RestoreAll: Sendable {
           outcome.failures.append((name, OperationError(error)))
         }
       }
-      for database in databases {
-        if case .restore(_, let paths) = work, paths[database.name] == nil {
-          outcome.passedOver.append(database.name)
-          continue
-        }
+      let meant = databases.filter { work.means($0.name) }
+      outcome.passedOver = databases.map(\.name).filter { !work.means($0) }
+      try await chains.prepare(for: meant)
+      for database in meant {
         do {
           let done = try await one(database, work, target, chains)
           outcome.done.append(done)

@@ -50,13 +50,11 @@ package struct ChainHistory: Sendable {
 
 extension Repository {
   /// Reads every manifest of a chain and checks that each version continues the one before (`Docs/Format.md` §6.2).
-  /// - Parameters:
-  ///   - tombstones: of this chain, as a listing showed them; `nil` to list them now.
-  ///   - notes: the same of its annotations.
+  /// - Parameter records: where the listings of tombstones and annotations come from; `nil` to take them now.
   package func history(
-    of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil, notes: RecordListing? = nil
+    of listing: ChainListing, state: StateFolder? = nil, records: RecordListings? = nil
   ) async throws -> ChainHistory {
-    async let forgotten = self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
+    async let forgotten = self.forgotten(of: listing.chain, listed: records, state: state)
     let source = FactsSource(self, listing.chain, state)
     let read = try await source.read(listing.versions, keep: false)
     let known = try await forgotten
@@ -66,8 +64,8 @@ extension Repository {
     if let rest = try await whatIsLeft(of: listing, without: reader.gone) {
       return try await self.history(of: rest, state: state)
     }
-    guard tombstones != nil, history.problems.contains(where: { $0.code == .hole }) else { return history }
-    // A prune may have come between the two listings: what explains a hole is there before the hole is.
+    guard records != nil, history.problems.contains(where: { $0.code == .hole }) else { return history }
+    // They may be of a while ago, and a prune may have come since: what explains a hole is there before the hole is.
     return reader.finish(isWhole: true, forgotten: try await self.forgotten(of: listing.chain, state: state))
   }
 
@@ -77,10 +75,11 @@ extension Repository {
   /// There are many more tombstones and annotations than manifests to be read here: they are read of a chain that is
   /// meant, or where a manifest cannot be read. In all others nothing counts as forgotten.
   /// - Parameters:
+  ///   - records: where the listings of those come from; `nil` to take them when they are needed.
   ///   - isEnough: the version that is looked for, if it was not forgotten; or one that says that there is none.
   ///   - concerns: a version says that its chain is meant.
   package func end(
-    of listing: ChainListing, state: StateFolder? = nil, tombstones: RecordListing? = nil, notes: RecordListing? = nil,
+    of listing: ChainListing, state: StateFolder? = nil, records: RecordListings? = nil,
     isEnough: (VersionFacts) -> Bool, concerns: (VersionFacts) -> Bool = { _ in true }
   ) async throws -> ChainHistory {
     let source = FactsSource(self, listing.chain, state)
@@ -106,7 +105,7 @@ extension Repository {
       if let known {
         forgotten = known
       } else {
-        forgotten = try await self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
+        forgotten = try await self.forgotten(of: listing.chain, listed: records, state: state)
         known = forgotten
       }
       if found.contains(where: { !forgotten.contains($0) }) { break }
@@ -115,7 +114,7 @@ extension Repository {
       return try await end(of: rest, state: state, isEnough: isEnough, concerns: concerns)
     }
     if known == nil, reader.complete.contains(where: concerns) || !reader.unreadable.isEmpty {
-      known = try await self.forgotten(of: listing.chain, tombstones: tombstones, notes: notes, state: state)
+      known = try await self.forgotten(of: listing.chain, listed: records, state: state)
     }
     return reader.finish(isWhole: false, forgotten: known ?? .nothing)
   }

@@ -1,7 +1,7 @@
 import Sealing
 package import Storage
 
-/// The objects below one prefix of records (`tomb/`, `notes/`), as one listing of the whole repository showed them.
+/// The objects of one chain below a prefix of records (`tomb/`, `notes/`), as a listing showed them.
 package struct RecordListing: Sendable {
   let objects: [ObjectInfo]
 

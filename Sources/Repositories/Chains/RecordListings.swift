@@ -1,0 +1,84 @@
+package import Sealing
+package import Storage
+
+/// What lies below `tomb/` and `notes/`, listed as far as one command needs it, and of each chain once.
+///
+/// Nobody deletes tombstones and annotations: of many databases there are soon a million, and who restores one of them
+/// needs a few. They are listed behind the manifests: what explains that one is gone was there before it went.
+package final class RecordListings: Sendable {
+  package typealias OfChain = (tombstones: RecordListing, notes: RecordListing)
+
+  /// Those of all chains together.
+  private enum Whole {
+    case unlisted
+    case listed(tombstones: [String: RecordListing], notes: [String: RecordListing])
+    case refused
+  }
+
+  private let store: any ObjectStore
+  private let whole = Locked(Whole.unlisted)
+  private let chains = Locked<[ChainID: OfChain]>([:])
+
+  package init(_ store: any ObjectStore) { self.store = store }
+
+  /// Those of one chain, as they were when somebody asked for them first.
+  package func of(_ chain: ChainID) async throws -> OfChain {
+    if let known = known(chain) { return known }
+    async let tombstones = store.list(prefix: Layout.tombstones(of: chain))
+    async let notes = store.list(prefix: Layout.annotations(of: chain))
+    let listed: OfChain = (
+      tombstones: RecordListing(objects: try await tombstones), notes: RecordListing(objects: try await notes)
+    )
+    chains.withLock { $0[chain] = listed }
+    return listed
+  }
+
+  /// Takes the listings of chains that are meant, so that they do not become much younger than that of the manifests.
+  /// Those of all chains together are fewer requests, unless few of many are meant.
+  /// - Parameter all: how many chains there are.
+  package func take(_ meant: [ChainID], of all: Int) async throws {
+    if meant.count > max(1, all / 8), try await takeWhole() { return }
+    let open = meant.filter { known($0) == nil }
+    _ = try await bounded(open, atOnce: max(1, store.traits.concurrency / 2)) { chain in try await self.of(chain) }
+  }
+
+  private func known(_ chain: ChainID) -> OfChain? {
+    if let known = chains.withLock({ $0[chain] }) { return known }
+    guard case .listed(let tombstones, let notes) = whole.withLock({ $0 }) else { return nil }
+    return (tombstones: tombstones[chain.hex] ?? .empty, notes: notes[chain.hex] ?? .empty)
+  }
+
+  /// - Returns: false where such a listing is refused, most likely as too long: those of single chains are shorter.
+  private func takeWhole() async throws -> Bool {
+    switch whole.withLock({ $0 }) {
+    case .listed: return true
+    case .refused: return false
+    case .unlisted: break
+    }
+    do {
+      let listed = try await listWhole()
+      whole.withLock { $0 = listed }
+      return true
+    } catch let error as StoreError where error.code == .badAnswer {
+      whole.withLock { $0 = .refused }
+      return false
+    }
+  }
+
+  private func listWhole() async throws -> Whole {
+    async let tombstones = store.list(prefix: Layout.allTombstones)
+    async let notes = store.list(prefix: Layout.allAnnotations)
+    return .listed(
+      tombstones: RecordListing.byChain(try await tombstones), notes: RecordListing.byChain(try await notes))
+  }
+}
+
+extension Repository {
+  /// What was forgotten in a chain.
+  /// - Parameter records: where the listings come from; `nil` to take them now.
+  func forgotten(of chain: ChainID, listed records: RecordListings?, state: StateFolder?) async throws -> Forgotten {
+    guard let records else { return try await forgotten(of: chain, state: state) }
+    let (tombstones, notes) = try await records.of(chain)
+    return try await forgotten(of: chain, tombstones: tombstones, notes: notes, state: state)
+  }
+}
