@@ -14,10 +14,12 @@ extension TargetAccess {
     with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, isReading: Bool = false
   ) async throws -> Repository {
     let repository: Repository
+    let slots = world.openedSlots ?? OpenedSlots()
     do {
       repository = try await Repository.open(
         at: store, with: try secret.slotSecret(), random: world.random, state: world.stateFolder,
-        lackingFile: lackingFile)
+        lackingFile: lackingFile
+      ) { slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository) }
     } catch let error as RepositoryError where error.code == .noRepository {
       throw missing(error, world)
     } catch let error as StoreError where error.code == .noTarget {

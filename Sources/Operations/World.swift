@@ -1,3 +1,4 @@
+import Repositories
 package import Sealing
 package import Snapshots
 package import Storage
@@ -21,6 +22,8 @@ package struct World: Sendable {
   package var roomAcross: @Sendable (_ file: String, _ folder: String) -> Int? = { BaseRoom.across($0, $1) }
   /// What keys and salts are drawn from.
   package var random: RandomSource = systemRandom
+  /// What keys have opened in this run; `nil`: each opening derives its key anew, and no secret outlives it.
+  var openedSlots: OpenedSlots?
   /// Where progress and remarks go.
   package var reporter: any Reporter
 
@@ -32,6 +35,9 @@ package struct World: Sendable {
     self.now = now
     self.reporter = reporter
   }
+
+  /// From now on a key is derived once for each slot that it opens, and its secret stays in memory as long as this world.
+  package mutating func rememberOpenedSlots() { openedSlots = OpenedSlots() }
 }
 
 /// A listener to what an operation is doing. Operations never print.

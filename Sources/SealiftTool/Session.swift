@@ -71,6 +71,7 @@ final class Session: Sendable {
     var world = World(
       stateFolder: folder, host: configuration.host, now: { UInt64(max(0, wallMilliseconds())) },
       reporter: TerminalReporter(terminal))
+    world.rememberOpenedSlots()
     if let limit = configuration.baseLimit { world.baseLimit = limit }
     return world
   }

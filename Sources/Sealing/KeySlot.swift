@@ -1,5 +1,5 @@
 /// What opens a slot. Never printed.
-package enum SlotSecret: Sendable, CustomStringConvertible, CustomReflectable {
+package enum SlotSecret: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   case passphrase([UInt8])
   /// The whole content of a key file.
   case keyFile([UInt8])

@@ -242,6 +242,37 @@ import Testing
     #expect(error?.code == .failed)
   }
 
+  /// Half a second and 128 MiB for each database of a run, otherwise.
+  @Test func `a run derives the key of a slot once, and opens by none that is gone`() async throws {
+    let home = try await Home(secret: Self.passphrase)
+    let derived = Locked(0)
+    let slots = OpenedSlots { slot, secret, repository throws(SealError) in
+      derived.withLock { $0 += 1 }
+      return try KeySlot.open(slot, secret: secret, repository: repository)
+    }
+    func open(with secret: SlotSecret) async throws -> Repository {
+      try await Repository.open(at: home.store, with: secret) { slot, secret, repository throws(SealError) in
+        try slots.open(slot, secret, repository)
+      }
+    }
+    for _ in 0..<3 { #expect(try await open(with: Self.passphrase).id == home.repository.id) }
+    #expect(derived.withLock { $0 } == 1)
+    let wrong = await #expect(throws: RepositoryError.self) {
+      try await open(with: .passphrase(Array("wrong horse".utf8)))
+    }
+    #expect(wrong?.code == .wrongKey && derived.withLock { $0 } == 2)
+    // Another key's slot takes its place: what is remembered of the one that is gone opens nothing.
+    _ = try await KeySlots(of: home.repository).add(Home.secret, current: Self.passphrase, cost: .least, now: 1)
+    let gone = home.repository.slot.digest.hex
+    home.store.content = home.store.content.filter { !$0.key.text.hasSuffix(gone) }
+    let closed = await #expect(throws: RepositoryError.self) { try await open(with: Self.passphrase) }
+    #expect(closed?.code == .wrongKey)
+    #expect(try await open(with: Home.secret).id == home.repository.id)
+    var dumped = "\(slots) \(String(reflecting: slots))"
+    dump(slots, to: &dumped)
+    #expect(!dumped.contains("SlotSecret") && !dumped.contains("passphrase"))
+  }
+
   @Test func `an empty repository does not hide one whose slot asks for more`() async throws {
     let (empty, home) = (try await Home(secret: Self.passphrase), try await Home(secret: Self.passphrase))
     _ = try await home.push(home.image(pages: 3, seed: 1))

@@ -193,6 +193,7 @@ extension World {
     var fresh = self
     fresh.host = HostName.known(self)
     fresh.stateFolder = "\(place.path)/state"
+    fresh.openedSlots = nil
     return fresh
   }
 }
