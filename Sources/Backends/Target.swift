@@ -35,6 +35,8 @@ package struct StoreAccess: Sendable {
   /// For WebDAV; a user in the URL comes first.
   package var user: String?
   package var password: String?
+  /// Asked for it before each request, in place of `password`.
+  package var findPassword: (@Sendable () throws(StoreError) -> String)?
   package var allowPlainPassword = false
   package var settings = HTTPSettings()
   /// Make the target's folder or collection when it is missing. Buckets are never made.
@@ -57,6 +59,7 @@ extension Target {
         address: address, user: user ?? access.user, password: access.password)
       configuration.allowPlainPassword = access.allowPlainPassword
       configuration.create = access.create
+      configuration.findPassword = access.findPassword
       return WebDAVStore(configuration, settings: access.settings, now: access.now)
     case .s3(let location):
       guard let credentials = access.credentials else {

@@ -9,6 +9,9 @@ struct Stores: Sendable {
   private let patience: Duration
   /// By the names of targets: several databases of a run have a store each, and wait for their target together.
   private let outages = Locked<[String: Outage]>([:])
+  /// Of servers: the databases of a run share their connections, and what was learned of them.
+  private let servers = Locked<[Server: any ObjectStore]>([:])
+  private let secrets = StoreSecrets()
   private let terminal: Terminal
   /// Of this machine; `nil` where none is known, and nothing remembered.
   private let stateFolder: String?
@@ -34,6 +37,9 @@ struct Stores: Sendable {
     if !mayBeAbsent, let absent = backend as? AbsentFolder { throw refusal(absent) }
     return retrying(throttled(logged(backend, name: target.name)), name: target.name, isPatient ? patience : .zero)
   }
+
+  /// Reads what a target's server will ask for, where no request has yet.
+  func readSecrets(of target: TargetSettings) throws { try secrets.read(of: target) }
 
   private func refusal(_ absent: AbsentFolder) -> OperationError {
     OperationError(stateFolder.map { absent.absence.asOfUsed(absent, in: $0) } ?? absent.absence)
@@ -63,7 +69,26 @@ struct Stores: Sendable {
     ThrottledStore(store, upload: upload, download: download)
   }
 
+  /// A server as the targets of one run reach it.
+  private struct Server: Hashable {
+    /// Of the target: who we are there is said by its settings.
+    let name: String
+    let place: Target
+    let create: Bool
+  }
+
   private func backend(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
+    // One may be mounted meanwhile, and to open it costs nothing.
+    if case .folder = target.place { return try newBackend(for: target, create: create) }
+    let server = Server(name: target.name, place: target.place, create: create)
+    if let held = servers.withLock({ $0[server] }) { return held }
+    let backend = try newBackend(for: target, create: create)
+    servers.withLock { $0[server] = backend }
+    return backend
+  }
+
+  /// No command of the target's runs before the first request: a push may need none.
+  private func newBackend(for target: TargetSettings, create: Bool) throws -> any ObjectStore {
     var access = StoreAccess(now: { wallMilliseconds() / 1000 })
     access.create = create
     access.settings.caFile = target.caFile
@@ -71,19 +96,19 @@ struct Stores: Sendable {
     access.settings.downloadLimit = download?.bytesPerSecond
     access.user = target.user
     access.allowPlainPassword = target.allowPlainPassword
-    access.password = try target.password.map { String(decoding: try $0.text(), as: UTF8.self) }
+    if let password = target.password {
+      access.findPassword = { [secrets] () throws(StoreError) in
+        do { return try secrets.text(of: password) } catch { throw StoreError(ofSecret: error) }
+      }
+    }
     do {
       var place = target.place
       if case .s3(var location) = place {
-        let profile = location.profile
-        let found = try S3Identity.find(target, profile: profile)
-        access.region = found.region
-        let credentials = RenewableCredentials(found.credentials) {
-          try S3Identity.find(target, profile: profile).credentials
-        }
-        access.credentials = { () async throws(StoreError) in await credentials.current }
-        // Variables stay what they were when the program began.
-        if found.credentials.source != .variables { access.renewal = credentials }
+        let identity = try S3Identity.find(target, profile: location.profile, secrets)
+        let credentials = identity.credentials
+        access.region = identity.region
+        access.credentials = { () async throws(StoreError) in try await credentials.current() }
+        if identity.canBeRenewed { access.renewal = credentials }
         location.endpoint = try location.endpoint ?? S3Identity.endpoint()
         place = .s3(location)
         access.settings.caFile = target.caFile ?? Environment.filled("AWS_CA_BUNDLE")
@@ -108,27 +133,45 @@ struct Stores: Sendable {
 }
 
 /// Who we are to an S3 server: by the configuration, else by what other S3 tools use.
-private enum S3Identity {
-  /// - Throws: `StoreError` when no credentials are found, `OperationError` when a secret cannot be read.
-  static func find(_ target: TargetSettings, profile: String?) throws -> (
-    credentials: S3Credentials, region: String?
-  ) {
+private struct S3Identity {
+  let credentials: RenewableCredentials
+  /// Variables stay what they were when the program began.
+  var canBeRenewed = true
+  let region: String?
+
+  /// - Throws: `StoreError` when no credentials are found.
+  static func find(_ target: TargetSettings, profile: String?, _ secrets: StoreSecrets) throws -> S3Identity {
+    if let accessKey = target.accessKeyID, let secretKey = target.secretKey {
+      let token = target.sessionToken
+      @Sendable func credentials(_ text: (SecretSource) throws -> String) throws -> S3Credentials {
+        S3Credentials(accessKey: accessKey, secretKey: try text(secretKey), sessionToken: try token.map(text))
+      }
+      let renewable = RenewableCredentials(
+        first: { () throws(StoreError) in
+          do { return try credentials(secrets.text) } catch { throw StoreError(ofSecret: error) }
+        }, find: { try credentials(secrets.newText) })
+      return S3Identity(
+        credentials: renewable, region: Environment.filled("AWS_REGION") ?? Environment.filled("AWS_DEFAULT_REGION"))
+    }
+    let found = try Self.search(target, profile: profile)
+    let renewable = RenewableCredentials(found.credentials) { try Self.search(target, profile: profile).credentials }
+    return S3Identity(
+      credentials: renewable, canBeRenewed: found.credentials.source != .variables, region: found.region)
+  }
+
+  /// In the variables and the shared files.
+  private static func search(
+    _ target: TargetSettings, profile: String?
+  ) throws(StoreError) -> S3CredentialSearch.Found {
     var environment: [String: String] = [:]
     for name in variables { environment[name] = Environment.filled(name) }
-    if let accessKey = target.accessKeyID, let secretKey = target.secretKey {
-      let credentials = S3Credentials(
-        accessKey: accessKey, secretKey: String(decoding: try secretKey.text(), as: UTF8.self),
-        sessionToken: try target.sessionToken.map { String(decoding: try $0.text(), as: UTF8.self) })
-      return (credentials, environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"])
-    }
     var profile = profile
     if let file = target.credentialsFile {
       // A file that was named goes before the variables, like a profile that was named.
       environment["AWS_SHARED_CREDENTIALS_FILE"] = file
       profile = profile ?? environment["AWS_PROFILE"] ?? "default"
     }
-    let found = try S3CredentialSearch.find(profile: profile, environment: environment, readFile: text)
-    return (found.credentials, found.region)
+    return try S3CredentialSearch.find(profile: profile, environment: environment, readFile: text)
   }
 
   static func endpoint() throws -> WebAddress? {

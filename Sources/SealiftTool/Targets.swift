@@ -75,15 +75,18 @@ struct Targets: Sendable {
   ///   - mayBeAbsent: a folder that is missing is told by the first request.
   ///   - locking: give what is stored the target's object lock.
   ///   - isPatient: wait for the target when it has answered and then does not.
+  ///   - readsSecrets: at once, so that a command that fails is told before anything else is done; else when the repository
+  ///     is opened, or asked anything.
   ///   - context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
   ///   - source: what opens this one, whatever opens the others.
   func access(
     _ target: TargetSettings, create: Bool = false, mayBeAbsent: Bool = false, locking: Bool = true,
-    isPatient: Bool = true, doing context: String? = nil, opening source: SecretSource? = nil
+    isPatient: Bool = true, readsSecrets: Bool = true, doing context: String? = nil, opening source: SecretSource? = nil
   ) throws -> TargetAccess {
     let store: any ObjectStore
     do {
       let settings = locking ? target : target.withoutLock
+      if readsSecrets { try stores.readSecrets(of: target) }
       store = try stores.store(for: settings, create: create, mayBeAbsent: mayBeAbsent, isPatient: isPatient)
     } catch {
       var error = OperationError(error)
@@ -91,7 +94,10 @@ struct Targets: Sendable {
       throw error
     }
     let keyholder = source.map { Keyholder(sourceForAll: $0, isNew: false) } ?? keyholder
-    return TargetAccess(name: target.name, store: store) { try await keyholder.secret(for: target) }
+    return TargetAccess(name: target.name, store: store) { [stores] in
+      try stores.readSecrets(of: target)
+      return try await keyholder.secret(for: target)
+    }
   }
 
   /// A target by its name, or by a URL.

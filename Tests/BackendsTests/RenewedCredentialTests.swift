@@ -27,7 +27,7 @@ import Testing
       return found
     }
     return S3Store(configuration, now: { 784_111_777 }, renewal: renewal) { () async throws(StoreError) in
-      await renewal.current
+      try await renewal.current()
     }
   }
 
@@ -134,6 +134,32 @@ import Testing
         #expect(await storeError { _ = try await store.list(prefix: "") } != nil)
         #expect(server.requests.count == 1 && lookups.withLock { $0 } == 0)
       }
+    }
+  }
+
+  @Test func `credentials are looked up for the first request, and not again`() async throws {
+    try await withServer {
+      Self.answer($0, old: 9)
+    } _: { server in
+      let configuration = S3Configuration(endpoint: try WebAddress("http://127.0.0.1:\(server.port)"), bucket: "bucket")
+      let (lookups, old) = (lookups, credentials("token-old"))
+      let renewal = RenewableCredentials(
+        first: { () throws(StoreError) in
+          let isFirst = lookups.withLock { count in
+            count += 1
+            return count == 1
+          }
+          if isFirst { throw StoreError(.unauthenticated, "the vault is locked") }
+          return old
+        }, find: { throw Unreadable() })
+      let store = S3Store(configuration, now: { 784_111_777 }, renewal: renewal) { () async throws(StoreError) in
+        try await renewal.current()
+      }
+      #expect(lookups.withLock { $0 } == 0)
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .unauthenticated && server.requests.isEmpty)
+      for _ in 0..<3 { _ = try await store.list(prefix: "") }
+      #expect(server.requests.count == 3 && lookups.withLock { $0 } == 2)
     }
   }
 

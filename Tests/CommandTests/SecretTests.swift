@@ -202,6 +202,92 @@ import Testing
     }
   }
 
+  /// Six databases, and a server that takes no login. What it is asked about itself, the first of them asks, in four requests
+  /// at once at most.
+  @Test func `a command that prints a password runs once for all databases of a run`() async throws {
+    let home = try Home()
+    let file = home.program.file
+    let databases = (1...6).map { #""d\#($0)": {"path": "\#(file("d\($0).db"))"}"# }
+    for number in 1...6 { try SQLite.run("CREATE TABLE t(a)", on: file("d\(number).db")) }
+    try home.program.write(
+      #"""
+      {"host": "web-1", "stateFolder": "\#(file("state"))",
+       "targets": {"t": {"url": "webdav://127.0.0.1:PORT/x", "user": "u", "keyFile": "\#(file("key"))",
+                         "passwordCommand": "echo x >> \#(file("count")); echo secret"}},
+       "databases": {\#(databases.joined(separator: ", "))}}
+      """#, to: "config.json")
+    let start = """
+      import http.server, subprocess, sys, threading
+      asked = []
+      class Refusing(http.server.BaseHTTPRequestHandler):
+          def answer(self):
+              self.rfile.read(int(self.headers.get("Content-Length") or 0))
+              asked.append(self.command)
+              self.send_response(200 if self.command == "OPTIONS" else 403)
+              self.send_header("Content-Length", "0")
+              self.end_headers()
+          def log_message(self, *words):
+              pass
+          do_OPTIONS = do_PROPFIND = do_GET = do_HEAD = answer
+      server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+      threading.Thread(target=server.serve_forever, daemon=True).start()
+      with open("config.json") as file: text = file.read()
+      with open("config.json", "w") as file: file.write(text.replace("PORT", str(server.server_port)))
+      status = subprocess.call([sys.argv[1], "--config", "config.json", "push"])
+      print(asked.count("OPTIONS"), len(asked))
+      sys.exit(status)
+      """
+    let ending = try await home.program.start("python3", ["-c", start, Program.path])
+    #expect(ending.status == 1, "\(ending.error)")
+    #expect(String(decoding: try fileBytes(file("count")), as: UTF8.self) == "x\n")
+    let counts = ending.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+    try #require(counts.count == 2, "\(ending.output)")
+    #expect((1...5).contains(counts[0]) && counts[1] >= counts[0] + 6, "\(ending.output)")
+  }
+
+  @Test(arguments: [
+    #""url": "webdav://127.0.0.1:9/x", "user": "u", "passwordCommand""#,
+    #""url": "s3://bucket?endpoint=http://127.0.0.1:9", "accessKeyId": "A", "secretKeyCommand""#,
+  ])
+  func `a push runs the command of a server when it needs the server, and tells when it fails`(
+    _ target: String
+  ) async throws {
+    let home = try Home()
+    func push(_ database: String) async throws -> ProgramEnd {
+      try home.program.write(
+        #"""
+        {"host": "web-1", "stateFolder": "\#(home.program.file("state"))",
+         "targets": {"t": {"keyFile": "\#(home.program.file("key"))",
+                           \#(target): "echo x >> \#(home.program.file("count")); exit 3"}},
+         "databases": {"app": {"path": "\#(home.program.file(database))"}}}
+        """#, to: "config.json")
+      return try await home("--json", "push")
+    }
+    let unread = try await push("gone.db")
+    #expect(unread.status == 15, "\(unread.error)")
+    #expect(!home.program.exists("count"))
+    let failed = try await push("app.db")
+    #expect(failed.status == 2, "\(failed.error)")
+    let error = try failed.errorDocument()
+    #expect(error.code == "secretCommandFailed" && error.message.contains("pushing 'app' to t"), "\(error)")
+    #expect(home.program.exists("count"))
+  }
+
+  @Test func `what a server asks for is read once, and again when it failed or was renewed`() throws {
+    let program = try Program()
+    let secrets = StoreSecrets()
+    let source = SecretSource.command(
+      "echo x >> '\(program.file("count"))'; cat '\(program.file("secret"))' 2>/dev/null")
+    #expect(throws: OperationError.self) { try secrets.text(of: source) }
+    for text in ["one\n", "two\n"] {
+      try program.write(text, to: "secret")
+      #expect(try secrets.text(of: source) == "one")
+    }
+    #expect(try secrets.newText(of: source) == "two")
+    #expect(try secrets.text(of: source) == "two")
+    #expect(String(decoding: try fileBytes(program.file("count")), as: UTF8.self) == "x\nx\nx\n")
+  }
+
   @Test func `without a terminal and a source, all sources are named`() async throws {
     let program = try Program()
     let ending = try await program.shell(#"setsid -w "$0" --target "$PWD/target" --json init </dev/null"#)

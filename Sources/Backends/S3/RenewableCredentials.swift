@@ -3,8 +3,9 @@ package import Storage
 /// Credentials that somebody else renews where they were found: temporary ones last an hour, and a long push or restore
 /// lasts many. They are kept until a server no longer takes them; then they are looked up again.
 package actor RenewableCredentials {
-  package private(set) var current: S3Credentials
+  private var held: S3Credentials?
   private let clock: StoreClock
+  private let first: @Sendable () throws(StoreError) -> S3Credentials
   private let find: @Sendable () throws -> S3Credentials
   private var lookedUp: Duration?
 
@@ -15,20 +16,36 @@ package actor RenewableCredentials {
   package init(
     _ current: S3Credentials, clock: StoreClock = .system, find: @escaping @Sendable () throws -> S3Credentials
   ) {
-    self.current = current
+    self.init(clock: clock, first: { () throws(StoreError) in current }, find: find)
+  }
+
+  /// - Parameter first: looks them up for the first request: who makes none needs none.
+  package init(
+    clock: StoreClock = .system, first: @escaping @Sendable () throws(StoreError) -> S3Credentials,
+    find: @escaping @Sendable () throws -> S3Credentials
+  ) {
     self.clock = clock
+    self.first = first
     self.find = find
+  }
+
+  /// What to send.
+  package func current() throws(StoreError) -> S3Credentials {
+    if let held { return held }
+    let found = try first()
+    held = found
+    return found
   }
 
   /// What to send in place of credentials that were refused; `nil` where nothing else is known. Of many requests that are
   /// refused at once one looks, and the others wait here for what it finds.
   func newer(than refused: S3Credentials) -> S3Credentials? {
-    guard current == refused else { return current }
+    guard held == refused else { return held }
     let now = clock.now()
     if let lookedUp, now - lookedUp < Self.interval { return nil }
     lookedUp = now
     guard let found = try? find(), found != refused else { return nil }
-    current = found
+    held = found
     return found
   }
 }

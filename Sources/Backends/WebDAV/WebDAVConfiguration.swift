@@ -1,9 +1,13 @@
+package import Storage
+
 /// Which collection, at which server, and who we are there.
 package struct WebDAVConfiguration: Sendable {
   /// The collection that holds everything.
   package var address: WebAddress
   package var user: String?
   package var password: String?
+  /// Asked for it before each request, in place of `password`.
+  package var findPassword: (@Sendable () throws(StoreError) -> String)?
   /// Show the password itself to a server that is reached without TLS over a network. Where it asks for Digest, the
   /// password is never shown, and this is not needed.
   package var allowPlainPassword = false
@@ -19,6 +23,8 @@ package struct WebDAVConfiguration: Sendable {
   package var location: String {
     "\(address.scheme == .https ? "webdavs" : "webdav")://\(address.authority)\(address.path)"
   }
+
+  var hasPassword: Bool { password != nil || findPassword != nil }
 
   /// In which ways the password may be shown.
   var schemes: HTTPLogin.Schemes {

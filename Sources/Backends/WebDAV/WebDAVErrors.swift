@@ -53,7 +53,7 @@ struct WebDAVErrors {
         .unauthenticated, "the server asks for a user and a password",
         hint: "Make it a target of the configuration, with user and passwordFile or passwordCommand, and name that.")
     }
-    guard configuration.password != nil else {
+    guard configuration.hasPassword else {
       return StoreError(
         .unauthenticated, "no password is known for the target's user",
         hint: "Make it a target of the configuration, with passwordFile or passwordCommand, and name that.")

@@ -181,7 +181,7 @@ struct WebDAVRequests: Sendable {
 
   private func login() async throws(StoreError) -> HTTPLogin? {
     guard let user = configuration.user else { return nil }
-    let password = configuration.password ?? ""
+    let password = try password()
     if !logins.withLock({ $0.areAskedFor }) {
       // A small question without a login, so that no large body is sent in vain.
       var question = HTTPRequest("OPTIONS", url(""))
@@ -192,6 +192,11 @@ struct WebDAVRequests: Sendable {
     }
     // A server that lets anybody ask may still want a login for the rest: libcurl picks the best it is offered.
     return HTTPLogin(user: user, password: password, schemes: logins.withLock { $0.best } ?? configuration.schemes)
+  }
+
+  private func password() throws(StoreError) -> String {
+    guard let find = configuration.findPassword else { return configuration.password ?? "" }
+    return try find()
   }
 
   /// Takes the best way in of those that the server offers, once.

@@ -81,7 +81,9 @@ struct PushCommand: SealiftCommand {
   ) -> [TargetAccess] {
     settings.compactMap { target in
       do {
-        return try targets.access(target, doing: "pushing '\(database.source.name)' to \(target.name)")
+        // Of a database that did not change nothing is asked.
+        return try targets.access(
+          target, readsSecrets: false, doing: "pushing '\(database.source.name)' to \(target.name)")
       } catch {
         report.failed(database.source.name, target.name, OperationError(error))
         return nil
