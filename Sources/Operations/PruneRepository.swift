@@ -39,6 +39,8 @@ package struct PruneRepository: Sendable {
       package var retainedBecause: String?
       /// Forgotten versions that stay, because they were not forgotten long enough ago.
       package var resting = 0
+      /// Of what waits, what has waited for a newer version for a week: where nobody pushes any more, for ever.
+      package var waitsForVersion = Amount(objects: 0, bytes: 0)
     }
 
     package struct Amount: Sendable, Equatable {
@@ -173,7 +175,8 @@ extension PruneRepository.Outcome.Chain {
     self.init(
       database: pruned.database, host: pruned.host, chain: pruned.chain.hex, condemned: .init(pruned.condemned),
       freed: .init(pruned.freed), waiting: .init(pruned.waiting), retained: .init(pruned.retained),
-      retainedBecause: pruned.retainedBecause?.message, resting: pruned.resting)
+      retainedBecause: pruned.retainedBecause?.message, resting: pruned.resting,
+      waitsForVersion: .init(pruned.waitsForVersion))
   }
 }
 

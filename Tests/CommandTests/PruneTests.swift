@@ -102,6 +102,25 @@ import Testing
     #expect(help.output.split(separator: "\n").allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE") })
   }
 
+  @Test func `what waits for a version that will not come is told with the way out`() {
+    func chain(waiting: Int, forVersion: Int) -> PruneRepository.Outcome.Chain {
+      func amount(_ objects: Int) -> PruneRepository.Outcome.Amount { .init(objects: objects, bytes: objects) }
+      return PruneRepository.Outcome.Chain(
+        database: "old", host: "h", chain: "c", condemned: amount(0), freed: amount(0), waiting: amount(waiting),
+        retained: amount(0), waitsForVersion: amount(forVersion))
+    }
+    func notices(_ chain: PruneRepository.Outcome.Chain, _ runs: PruneRepository.Runs = .two) -> [String] {
+      PruneCommand.notices(Pruning(target: "nas", outcome: .init(runs: runs, chains: [chain], problems: [])))
+    }
+    #expect(notices(chain(waiting: 0, forVersion: 0)).isEmpty)
+    let later = notices(chain(waiting: 4, forVersion: 0))
+    #expect(later.count == 1 && later[0].contains("a newer version later"))
+    let never = notices(chain(waiting: 4, forVersion: 4))
+    #expect(never.count == 1 && never[0].contains("`sealift --target nas prune old --one-run`"))
+    #expect(notices(chain(waiting: 5, forVersion: 4)).count == 2)
+    #expect(notices(chain(waiting: 5, forVersion: 4), .one).isEmpty)
+  }
+
   @Test func `every member of its document is described`() throws {
     let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
     let nothing = PruneRepository.Outcome.Amount(objects: 0, bytes: 0)

@@ -6,6 +6,8 @@ import Storage
 struct ChainPrune {
   /// Names in one record: two thirds of a megabyte.
   private static let namesPerRecord = 20_000
+  /// Milliseconds for which somebody who still pushes may have had nothing to push.
+  private static let quietWeek: UInt64 = 7 * PrunePolicy.day
 
   private let repository: Repository
   private let state: StateFolder
@@ -34,6 +36,7 @@ struct ChainPrune {
     if policy.dryRun { return try await forecast(first, candidates, at: firstBegan) }
 
     var outcome = PrunedChain(first)
+    outcome.waitsForVersion = .init(waitingForVersion(in: first, at: firstBegan))
     noteSeen(first.condemned.map(\.name.digest), in: first)
     let own = try await condemn(candidates)
     noteSeen(own, in: first)
@@ -95,6 +98,19 @@ struct ChainPrune {
       let time = named.record.time
       return time < newest && isLongAgo(time, now) && hasRested(named, in: view, seen, now)
     }
+  }
+
+  /// What no run will delete before there is a version behind the records that name it, though for a week none has come:
+  /// it may be that nobody pushes to this chain any more, and then it waits for ever.
+  private func waitingForVersion(in view: ChainView, at now: UInt64) -> [ObjectInfo] {
+    guard policy.twoRuns else { return [] }
+    let newest = view.newest?.version?.time ?? 0
+    let waiting = names(in: view) { named in
+      let time = named.record.time
+      return time >= newest && now >= time && now - time >= Self.quietWeek
+    }
+    let overtaken = names(in: view) { $0.record.time < newest }
+    return unwanted(in: view, waiting.subtracting(overtaken))
   }
 
   private func isLongAgo(_ time: UInt64, _ now: UInt64) -> Bool { now >= time && now - time >= policy.pause }
@@ -222,6 +238,7 @@ struct ChainPrune {
   ) async throws -> PrunedChain {
     var outcome = PrunedChain(view)
     outcome.condemned = .init(candidates)
+    outcome.waitsForVersion = .init(waitingForVersion(in: view, at: began))
     let all = unwanted(in: view, allCondemned(in: view))
     let ripe = ripe(in: view, at: began)
     let now = all.filter { $0.digest.map(ripe.contains) ?? false } + (policy.twoRuns ? [] : candidates)

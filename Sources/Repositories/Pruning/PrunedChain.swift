@@ -36,6 +36,8 @@ package struct PrunedChain: Sendable {
   package var freed = Tally()
   /// Condemned, and left to a later run.
   package var waiting = Tally()
+  /// Of those, what waits for a newer version alone, and has for a week: where none is pushed any more it waits for ever.
+  package var waitsForVersion = Tally()
   /// Kept by the target: these credentials may not delete, or a lock holds them.
   package var retained = Tally()
   /// What the target said to the first of those.

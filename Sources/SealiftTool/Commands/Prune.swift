@@ -9,7 +9,7 @@ struct PruneCommand: SealiftCommand {
     discussion: """
       What forgotten versions and pushes that were cut left behind, also in tmp/. Pushes may run meanwhile, on any machine. Where a \
       target's listings may be late, one run condemns and another one, a day and a version later, deletes; `sealift \
-      doctor` finds out. A versioned bucket keeps what is deleted as older versions, and you are told. Where anything is in doubt, nothing is deleted. What a push that was cut left may be gone on \
+      doctor` finds out. Where no version will come, because nobody pushes that database any more, --one-run deletes. A versioned bucket keeps what is deleted as older versions, and you are told. Where anything is in doubt, nothing is deleted. What a push that was cut left may be gone on \
       with, and is left alone until that database has a later version.
 
         sealift prune --dry-run
@@ -117,11 +117,26 @@ struct PruneCommand: SealiftCommand {
     if pruning.outcome.chains.isEmpty, pruning.outcome.problems.isEmpty {
       terminal.notice("\(pruning.target): no versions")
     }
-    if pruning.outcome.runs == .two, pruning.outcome.chains.contains(where: { $0.waiting.objects > 0 }) {
-      terminal.notice(
-        "\(pruning.target): what is condemned is deleted by a run at least a day and a newer version later; "
+    for notice in Self.notices(pruning) { terminal.notice(notice) }
+  }
+
+  /// What becomes of what waits, and the way out where it would wait for ever.
+  static func notices(_ pruning: Pruning) -> [String] {
+    guard pruning.outcome.runs == .two else { return [] }
+    let target = pruning.target
+    var notices: [String] = []
+    if pruning.outcome.chains.contains(where: { $0.waiting.objects > $0.waitsForVersion.objects }) {
+      notices.append(
+        "\(target): what is condemned is deleted by a run at least a day and a newer version later; "
           + "where `sealift doctor` is content, one run does both")
     }
+    for chain in pruning.outcome.chains where chain.waitsForVersion.objects > 0 {
+      notices.append(
+        "\(target): what was condemned of '\(chain.database)' of \(chain.host) waits for a newer version, "
+          + "and for a week or longer none was pushed. When no host pushes '\(chain.database)' there: "
+          + "`sealift --target \(target) prune \(chain.database) --one-run`")
+    }
+    return notices
   }
 
   static func parts(_ chain: PruneRepository.Outcome.Chain, dryRun: Bool) -> [String] {

@@ -21,7 +21,7 @@ extension Documents {
       ("database", .string(chain.database)), ("host", .string(chain.host)), ("chain", .string(chain.chain)),
       ("condemned", amount(chain.condemned)), ("freed", amount(chain.freed)), ("waiting", amount(chain.waiting)),
       ("retained", amount(chain.retained)), ("retainedBecause", .optional(chain.retainedBecause)),
-      ("resting", .number(chain.resting)),
+      ("resting", .number(chain.resting)), ("waitsForVersion", amount(chain.waitsForVersion)),
     ])
   }
 

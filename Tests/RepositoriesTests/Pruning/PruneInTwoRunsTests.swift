@@ -35,6 +35,32 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  @Test func `where no version comes any more, that is told, and one run frees what waits`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    #expect(try await home.prune(twoRuns: true, now: soon).waitsForVersion.objects == 0)
+    #expect(try await home.prune(twoRuns: true, now: soon + 6 * day).waitsForVersion.objects == 0)
+    for days: UInt64 in [15, 30] {
+      let now = soon + days * day
+      let said = try await home.prune(twoRuns: true, dryRun: true, now: now)
+      let late = try await home.prune(twoRuns: true, now: now)
+      #expect(late.freed.objects == 0 && late.waiting.objects == 4)
+      #expect(late.waitsForVersion == late.waiting && said.waitsForVersion == late.waiting)
+    }
+    let last = try await home.prune(now: soon + 30 * day)
+    #expect(last.freed.objects == 4 && last.waiting.objects == 0 && last.waitsForVersion.objects == 0)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `what a version has come for waits for no other`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    try await home.prune(twoRuns: true, now: soon)
+    try await home.push()
+    let late = try await home.prune(twoRuns: true, dryRun: true, now: soon + 30 * day)
+    #expect(late.freed.objects == 4 && late.waitsForVersion.objects == 0)
+  }
+
   /// A machine that boots in 1970 condemns; a minute later its clock is set.
   @Test func `a clock that was years behind does not skip the pause`() async throws {
     let home = try await PruneHome(versions: 3)
