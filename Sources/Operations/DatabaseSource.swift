@@ -10,6 +10,8 @@ package struct DatabaseSource: Sendable {
   package var name: String
   package var path: String
   package var method: Method
+  /// A person asks for it now: what failed before is tried again.
+  package var insistsOnMethod = false
   /// Milliseconds to wait for a writer.
   package var busyTimeoutMilliseconds: Int
   /// Stop when the -wal has grown by so many bytes while the copy was taken; `nil` is no limit.

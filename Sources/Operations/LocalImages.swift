@@ -24,7 +24,7 @@ final class LocalImages {
     var paths = bases?.images ?? []
     do {
       var request = SnapshotRequest(source: database.path, spoolFolder: spool.path)
-      request.method = database.method == .vacuum && !StickyMethod.usesPages(database, world) ? .vacuum : .pages
+      request.method = StickyMethod.method(for: database, world)
       request.busyTimeout = .milliseconds(database.busyTimeoutMilliseconds)
       request.keepFreePages = database.keepFreePages
       request.maxWalGrowth = database.maxWalGrowth

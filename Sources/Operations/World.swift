@@ -45,6 +45,12 @@ package protocol Reporter: Sendable {
   func progress(_ progress: Progress)
   /// A remark a person should see even when all goes well (a fallback, side files that appeared, freshness).
   func notice(_ text: String)
+  /// A remark for a person who asks for more words: it is as it was last time.
+  func detail(_ text: String)
+}
+
+extension Reporter {
+  package func detail(_ text: String) {}
 }
 
 /// How far an operation is.

@@ -90,4 +90,5 @@ private struct TerminalReporter: Reporter {
   init(_ terminal: Terminal) { self.terminal = terminal }
   func progress(_ progress: Progress) { terminal.progress(progress) }
   func notice(_ text: String) { terminal.notice(text) }
+  func detail(_ text: String) { terminal.debug(text) }
 }

@@ -27,10 +27,12 @@ struct DatabaseHeader {
   var pageCount: Int? { number(at: 24) == number(at: 92) && number(at: 28) > 0 ? number(at: 28) : nil }
   var firstFreelistTrunk: Int { number(at: 32) }
   var freelistCount: Int { number(at: 36) }
+  var schemaCookie: Int { number(at: 40) }
   /// The schema's format is 1 to 3, in which indexes are ascending, whatever they say; 0 while nothing is there.
   var ignoresDescending: Bool { (1...3).contains(number(at: 44)) }
   /// 1 UTF-8, 2 UTF-16le, 3 UTF-16be; 0 while nothing was ever created.
   var encoding: Int { number(at: 56) }
+  var userVersion: Int { number(at: 60) }
 
   /// The later fields are none that SQLite ever writes, as when only the first 32 bytes were left plain and the rest is
   /// encrypted (SQLCipher's cipher_plaintext_header_size): the bytes kept for later are not zero, and there is no such

@@ -33,6 +33,10 @@ package struct DatabaseFacts: Sendable, Hashable {
   package var isWAL: Bool
   /// Bytes, without the -wal.
   package var size: Int
+  /// Another after each change of the schema, and after a `VACUUM`.
+  var schemaCookie: Int
+  /// The application's own number.
+  var userVersion: Int
 }
 
 package struct Identity: Sendable, Hashable {
@@ -118,7 +122,7 @@ private func kind(ofFileAt path: String, size: Int) throws(SnapshotError) -> Fil
   return .database(
     DatabaseFacts(
       pageSize: header.pageSize, reservedBytes: header.reservedBytes, encoding: encodings[header.encoding],
-      isWAL: header.isWAL, size: size))
+      isWAL: header.isWAL, size: size, schemaCookie: header.schemaCookie, userVersion: header.userVersion))
 }
 
 /// A chi-square test over byte values. Random bytes give 255 ± 23 whatever their number; text, pictures'

@@ -94,6 +94,8 @@ package struct Snapshot: Sendable {
   package var fallback: String?
   /// That reason was one of the moment: the next copy may well be a `vacuum`.
   package var fallbackIsPassing = false
+  /// Of the database before it was copied; nil of what is none.
+  package var schemaMark: SchemaMark?
   /// Nil while nobody has looked, see `SnapshotRequest.check`.
   package var check: CheckOutcome?
   /// What the check of the live database itself found, see `SnapshotRequest.checksSource`; nil where there was none.

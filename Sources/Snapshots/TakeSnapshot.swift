@@ -54,6 +54,7 @@ private final class SnapshotRun {
     try watch.check()
     let identity = try identify(request.source)
     pageSize = try identity.demandDatabase(named: request.source).pageSize ?? pageSize
+    let mark = SchemaMark(identity)
     let sideFilesBefore = Set(sideFiles(of: identity.path))
 
     try makeImageFile(image)
@@ -71,6 +72,7 @@ private final class SnapshotRun {
         source: copy.signature, freePagesZeroed: zeroed)
       snapshot.sourceCheck = look?.outcome
       snapshot.fallbackIsPassing = copy.fallbackIsPassing
+      snapshot.schemaMark = mark
       // Complete: from here on nobody can stop it.
       try? progress(report(.checking, finished.pageCount, finished.pageCount))
       return snapshot

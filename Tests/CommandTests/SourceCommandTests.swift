@@ -55,6 +55,22 @@ import Testing
     #expect(try plain.errorDocument().code == "plainDatabase")
   }
 
+  @Test func `that a database is not vacuumed any more is said with -v, and tried again when asked for`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let path = home.program.file("strange.db")
+    try SampleDatabase.applicationCollation.make(at: path)
+    let first = try await home("push", path)
+    #expect(first.status == 0 && first.error.contains("instead of vacuumed"))
+    // The tag has a copy taken, though nothing changed.
+    let second = try await home("push", "-v", "--tag", "second", path)
+    #expect(second.status == 0 && !second.error.contains("instead of vacuumed"))
+    #expect(second.error.contains("is copied page by page, as it could not be vacuumed"))
+    let third = try await home("push", "-v", "--tag", "third", "--method", "vacuum", path)
+    #expect(third.status == 0 && third.error.contains("instead of vacuumed"))
+    #expect(!third.error.contains("as it could not be vacuumed"))
+  }
+
   @Test func `a Core Data store in XML is one file, and the push says so`() async throws {
     let home = try Home()
     try await home.must("init")

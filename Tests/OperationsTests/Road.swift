@@ -66,6 +66,8 @@ final class Notices: Reporter {
   let said = Locked<[String]>([])
   func progress(_ progress: Progress) {}
   func notice(_ text: String) { said.withLock { $0.append(text) } }
+  let details = Locked<[String]>([])
+  func detail(_ text: String) { details.withLock { $0.append(text) } }
 }
 
 /// The whole content of a database as text, by the sqlite3 program.

@@ -85,6 +85,7 @@ package struct Push: Sendable {
     // Recovery changes the file, and a dry run changes nothing.
     let leavesJournal = request.dryRun && request.database.allowRecovery
     if leavesJournal { request.database.allowRecovery = false }
+    if request.rebuildBase { request.database.insistsOnMethod = true }
     do {
       var push = self
       push.began = .now

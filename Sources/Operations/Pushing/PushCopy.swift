@@ -197,7 +197,7 @@ extension Push {
 
   private func request(for database: DatabaseSource, in spool: Spool) -> SnapshotRequest {
     var request = SnapshotRequest(source: database.path, spoolFolder: spool.path)
-    request.method = database.method == .vacuum && !StickyMethod.usesPages(database, world) ? .vacuum : .pages
+    request.method = StickyMethod.method(for: database, world)
     request.busyTimeout = .milliseconds(database.busyTimeoutMilliseconds)
     request.allowRecovery = database.allowRecovery
     request.keepFreePages = database.keepFreePages
@@ -255,7 +255,9 @@ extension Push {
   ) -> OperationError? {
     // A copy that was handed over with its outcome met damage on the way: that is no reason to give up vacuuming.
     if let reason = snapshot.fallback, snapshot.check == nil, !snapshot.fallbackIsPassing, !dryRun {
-      StickyMethod.note(database, world, reason: reason)
+      StickyMethod.note(database, world, reason: reason, snapshot.schemaMark)
+    } else if snapshot.method == .vacuum, !dryRun {
+      StickyMethod.forget(database, world)
     }
     switch check {
     case .ok: return nil

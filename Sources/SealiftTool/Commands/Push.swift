@@ -108,7 +108,7 @@ struct PushCommand: SealiftCommand {
     }
     var chosen = databases.isEmpty ? configuration.databases : try databases.map { try database($0, configuration) }
     for index in chosen.indices {
-      if let method { chosen[index].source.method = method }
+      if let method { (chosen[index].source.method, chosen[index].source.insistsOnMethod) = (method, true) }
       if allowRecovery { chosen[index].source.allowRecovery = true }
       try refuseIdle(chosen[index].source)
     }
