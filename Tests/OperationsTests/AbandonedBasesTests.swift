@@ -197,14 +197,17 @@ import Testing
     #expect(status.st_mtim.tv_sec < time(nil) + 3600)
   }
 
-  @Test(arguments: [(89, false), (91, false), (91, true)])
-  func `they make room when no push has used them for three months`(days: Int, isRoomy: Bool) async throws {
+  @Test(arguments: [(89, false), (89, true), (91, false), (91, true)])
+  func `they go when no push has used them for three months, whether there is room or not`(
+    days: Int, isRoomy: Bool
+  ) async throws {
     let road = try await Road()
     let old = DatabaseSource(name: "old", path: try road.database(rows: 400))
     #expect(try await road.push(old).failures.isEmpty)
     let hall = "\(road.world.stateFolder)/bases"
     let folder = try #require(road.files(in: hall).first)
     #expect(road.files(in: "\(hall)/\(folder)").contains("anchor.db"))
+    try writeFile("\(hall)/\(folder)/companions/old", [1])
     let then = time_t(time(nil) - days * 86_400)
     var times = [timespec(tv_sec: then, tv_nsec: 0), timespec(tv_sec: then, tv_nsec: 0)]
     #expect(utimensat(AT_FDCWD, "\(hall)/\(folder)/lock", &times, 0) == 0)
@@ -219,10 +222,33 @@ import Testing
     let new = DatabaseSource(name: "new", path: old.path)
     #expect(try await Push(world).run(Push.Request(database: new, targets: [road.target])).failures.isEmpty)
     let isLeft = road.files(in: "\(hall)/\(folder)").contains("anchor.db")
-    #expect(isLeft == (days < 90 || isRoomy))
+    #expect(isLeft == (days < 90))
+    #expect(road.files(in: "\(hall)/\(folder)/companions").isEmpty == !isLeft)
     let others = road.files(in: hall).filter { $0 != folder && $0 != "foreign" }
     let isKept = others.contains { road.files(in: "\(hall)/\($0)").contains("anchor.db") }
     #expect(isKept == (days > 90 || isRoomy))
     #expect(road.files(in: foreign) == ["anchor.db", "lock"])
+  }
+
+  @Test func `what another process holds is never abandoned`() async throws {
+    let road = try await Road()
+    let hall = "\(road.world.stateFolder)/bases"
+    let old = "\(hall)/\(String(repeating: "0", count: 32))"
+    try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: true)
+    for name in ["lock", "anchor.db"] { try writeFile("\(old)/\(name)", [1]) }
+    let then = time_t(time(nil) - 91 * 86_400)
+    var times = [timespec(tv_sec: then, tv_nsec: 0), timespec(tv_sec: then, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, "\(old)/lock", &times, 0) == 0)
+    let lock = open("\(old)/lock", O_RDWR | O_CLOEXEC)
+    #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
+    #expect(BaseRoom.besides("\(hall)/other", limit: 1 << 30, length: 50, dryRun: false) == .both)
+    #expect(road.files(in: old) == ["anchor.db", "lock"])
+    flock(lock, LOCK_UN)
+    close(lock)
+    // A dry run removes nothing either.
+    #expect(BaseRoom.besides("\(hall)/other", limit: 1 << 30, length: 50, dryRun: true) == .both)
+    #expect(road.files(in: old) == ["anchor.db", "lock"])
+    #expect(BaseRoom.besides("\(hall)/other", limit: 1 << 30, length: 50, dryRun: false) == .both)
+    #expect(road.files(in: old) == ["lock"])
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Operations
 import Snapshots
 import Storage
@@ -11,6 +12,11 @@ import Testing
     // A file touched less than two seconds ago proves nothing by its times.
     try await Task.sleep(for: .milliseconds(2200))
     let first = try await road.push(database).pushed[0]
+    let hall = "\(road.world.stateFolder)/bases"
+    let lock = "\(hall)/\(try #require(road.files(in: hall).first))/lock"
+    let then = time_t(time(nil) - 91 * 86_400)
+    var times = [timespec(tv_sec: then, tv_nsec: 0), timespec(tv_sec: then, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, lock, &times, 0) == 0)
     let asked = Locked(0)
     let push = push(road) {
       asked.withLock { $0 += 1 }
@@ -27,6 +33,10 @@ import Testing
       #expect(again.pushed.first?.unchanged == true && again.pushed.first?.version.id == first.version.id)
     }
     #expect(asked.withLock { $0 } == 0)
+    // Its bases are in use all the same.
+    var status = stat()
+    #expect(stat(lock, &status) == 0)
+    #expect(time(nil) - status.st_mtim.tv_sec < 3600)
     // What did change, and what is wanted all the same, needs one.
     let refused = await #expect(throws: OperationError.self) { try await push.run(request(force: true)) }
     #expect(refused?.kind == .sourceUnreadable && asked.withLock { $0 } == 1)

@@ -8,8 +8,8 @@ enum BaseRoom: Int, Comparable {
 
   static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-  /// Bases that no push has used for so long, in seconds, make room for others: their database is not pushed any more, has
-  /// another name or place, or does not change.
+  /// Bases that no push has used for so long, in seconds, go, whether there is room or not: their database is not pushed any
+  /// more, or has another name or place, and they are plain copies of it.
   private static let abandonment = 90 * 86_400
 
   /// What so many bytes have room for.
@@ -24,7 +24,7 @@ enum BaseRoom: Int, Comparable {
     return RestoreRoom.free(in: folder)
   }
 
-  /// The room that the bases of other databases leave. What was abandoned of them goes, should both images need it.
+  /// The room that the bases of other databases leave, without what was abandoned of them, which goes.
   /// - Parameters:
   ///   - folder: of this database, beside those of others.
   ///   - limit: bytes, of all.
@@ -33,10 +33,16 @@ enum BaseRoom: Int, Comparable {
   static func besides(_ folder: String, limit: Int, length: Int, dryRun: Bool) -> BaseRoom {
     let others = others(than: folder)
     var used = others.reduce(0) { $0 + $1.used }
-    for other in others where !dryRun && used + 2 * length > limit && removeAbandoned(other.path) {
-      used -= other.used
-    }
+    for other in others where !dryRun && removeAbandoned(other.path) { used -= other.used }
     return used + 2 * length <= limit ? .both : used + length <= limit ? .anchor : .none
+  }
+
+  /// Says that a push uses the bases in a folder though it had nothing to do. Once a day: it is to cost next to nothing.
+  static func noteUse(of folder: String) {
+    let lock = "\(folder)/lock"
+    var status = stat()
+    guard lstat(lock, &status) == 0, abs(time(nil) - status.st_mtim.tv_sec) > 86_400 else { return }
+    utimensat(AT_FDCWD, lock, nil, AT_SYMLINK_NOFOLLOW)
   }
 
   /// The folders of other databases, and what their images take.
@@ -67,7 +73,8 @@ enum BaseRoom: Int, Comparable {
       }
   }
 
-  /// Removes the images of a folder that no push has used for long, and nothing else in it.
+  /// Removes the images of a folder that no push has used for long, and those of companions, and nothing else in it. What
+  /// another process holds is in use.
   private static func removeAbandoned(_ folder: String) -> Bool {
     var status = stat()
     func isAbandoned() -> Bool { status.st_mtim.tv_sec < time(nil) - abandonment }
@@ -82,6 +89,7 @@ enum BaseRoom: Int, Comparable {
     defer { flock(other, LOCK_UN) }
     guard fstat(other, &status) == 0, isAbandoned() else { return false }
     BaseName.removeAll(in: folder)
+    CompanionBaseFolder.removeAll(in: "\(folder)/companions")
     return true
   }
 }

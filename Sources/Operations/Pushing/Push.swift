@@ -127,7 +127,10 @@ package struct Push: Sendable {
     let capture = try CompanionCapture(request.database, companionHooks)
     var outcome = Outcome()
     let waiting = await withoutUnchanged(request, host, signature, capture, &outcome)
-    guard !waiting.isEmpty else { return outcome }
+    guard !waiting.isEmpty else {
+      BaseRoom.noteUse(of: BaseFolder.path(of: request.database, host: host, world))
+      return outcome
+    }
     try await capture.hold()
 
     let spool = try Spool.open(in: world.stateFolder)
