@@ -84,6 +84,25 @@ import Testing
     #expect(try HighWaterMark.read(home.chain, in: state)?.sequence == 1)
   }
 
+  @Test func `what is kept of a repository that is used no more goes by the same rules`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let id = try #require(RepositoryID(hex: String(repeating: "5", count: 32)))
+    let old = try StateFolder(home.stateFolder, repository: id)
+    for name in ["old", "new"] { old.keep([1], as: name) }
+    #expect(HighWaterMark(sequence: 1, id: .zero).raise(home.chain, in: old))
+    let (mark, left) = ("\(old.path)/\(home.chain.hex)/mark.json", "\(old.path)/\(home.chain.hex)/versions.7-8.new")
+    try StateFiles.write([1], to: left)
+    // What is not ours stays, however it looks.
+    let foreign = KeptObjects(path: "\(home.stateFolder)/foreign/objects")
+    foreign.write([1], as: "old")
+    for path in ["\(old.objects.path)/old", mark, left, "\(foreign.path)/old"] { age(path, by: 31) }
+    StateFiles.remove("\(state.objects.path)/.tidied")
+    state.tidy()
+    #expect(names(old.objects) == ["new"] && names(foreign) == ["old"])
+    #expect(access(mark, F_OK) == 0 && access(left, F_OK) != 0)
+  }
+
   @Test func `beyond the limit what was used last stays`() throws {
     let scratch = try Scratch()
     let objects = KeptObjects(path: scratch.file("objects"))

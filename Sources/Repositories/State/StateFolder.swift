@@ -1,5 +1,6 @@
 import Glibc
 package import Sealing
+import Storage
 
 /// The local side of one repository: what this machine remembers of it, beside what it remembers of places.
 ///
@@ -60,12 +61,26 @@ package struct StateFolder: Sendable {
   /// Keeps sealed bytes. A cache that cannot be written is no reason to fail.
   func keep(_ bytes: [UInt8], as name: String) { objects.write(bytes, as: name) }
 
-  /// Once a day: removes what nobody needs any more, and what processes that died left half written.
+  /// Once a day: removes what nobody needs any more, and what processes that died left half written. So it does for the
+  /// other repositories in the state folder: those that are used no more have nobody else to do it.
   package func tidy() {
-    guard objects.tidy() else { return }
+    guard tidyOwn() else { return }
+    let state = PathSteps.folder(of: path)
+    for name in StateFiles.names(in: state) where name != repository.hex {
+      guard let other = RepositoryID(hex: name), other.hex == name else { continue }
+      StateFolder(reading: state, repository: other).tidyOwn()
+    }
+  }
+
+  /// Marks, words and whatever else protects stay.
+  /// - Returns: whether it looked.
+  @discardableResult
+  private func tidyOwn() -> Bool {
+    guard objects.tidy() else { return false }
     for folder in [path] + StateFiles.names(in: path).filter({ $0.utf8.count == 32 }).map({ "\(path)/\($0)" }) {
       StateFiles.removeAbandoned(in: folder)
     }
+    return true
   }
 
   func drop(_ name: String) { objects.remove(name) }
