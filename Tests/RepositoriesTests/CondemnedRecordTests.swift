@@ -69,6 +69,38 @@ import Testing
     #expect(home.home.packs().allSatisfy { !presence.condemns($0) })
   }
 
+  /// As where nothing can be kept: between the two listings of one look all is lost.
+  @Test func `a look of a prune reads each record once, and one that came meanwhile counts`() async throws {
+    let home = try await pruned()
+    let state = try home.home.state
+    let place = Layout.condemned(of: home.home.chain)
+    let listings = Locked(0)
+    let fetched = Locked<[String]>([])
+    let store = StagedStore(home.home.store) {
+      $0.beforeGet = { name async throws(StoreError) in fetched.withLock { $0.append(name.text) } }
+      $0.listed = { prefix, listed async throws(StoreError) in
+        guard prefix == place else { return listed }
+        let number = listings.withLock { count in
+          count += 1
+          return count
+        }
+        if number == 2 { try? await home.home.condemn(home.home.packs()) }
+        for record in records(home) { state.drop(record) }
+        return try await home.home.store.list(prefix: prefix)
+      }
+    }
+    let repository = home.repository(at: store)
+    let tables = PackTables(repository, state: state)
+    let policy = PrunePolicy(twoRuns: false, now: { PruneHome.now })
+    let look = ChainLook(repository, home.home.chain, state, tables, policy)
+    let view = try await look.view()
+    let read = fetched.withLock { names in names.filter { $0.hasPrefix(place) } }
+    #expect(listings.withLock { $0 } == 2 && read.count == 2 && Set(read).count == 2)
+    #expect(view.condemned.count == 1 && !view.live.newestIsSafe)
+    let packs = home.home.packs()
+    #expect(packs.allSatisfy { name in view.condemned.allSatisfy { !$0.names.contains(name) } })
+  }
+
   @Test func `a record that was spoilt on this machine is fetched again`() async throws {
     let home = try await pruned()
     let state = try home.home.state

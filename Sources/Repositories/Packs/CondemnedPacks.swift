@@ -9,6 +9,17 @@ package struct NamedCondemnedRecord: Sendable {
   let stored: Int?
 }
 
+/// What a prune remembers of a condemned record: of a chain that was pushed every ten minutes for five years, all of them
+/// together name half a million objects, and a prune that deletes looks four times.
+struct CondemnedNames: Sendable {
+  let name: RecordName
+  /// By the clock that wrote it, in milliseconds since 1970 UTC.
+  let time: UInt64
+  let names: NameSet
+  /// When it was stored, in seconds since 1970 by the store's own clock; `nil` where it does not tell.
+  let stored: Int?
+}
+
 extension Repository {
   /// Every object that a condemned record of this chain names: none of these packs is ever referenced anew, none of these
   /// manifests counts as safe (`Docs/Format.md` §8.1).
@@ -28,9 +39,22 @@ extension Repository {
     try await condemnedRecords(of: chain, state: state) { $0 }
   }
 
+  /// The same in less room.
+  /// - Parameter known: what an earlier look found: what is listed of that is not read again, for a name ends with the
+  ///   hash of all that its record says.
+  func condemnedInBrief(
+    of chain: ChainID, state: StateFolder?, known: [CondemnedNames] = []
+  ) async throws -> [CondemnedNames] {
+    let known = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
+    return try await condemnedRecords(of: chain, state: state, known: known) {
+      CondemnedNames(name: $0.name, time: $0.record.time, names: NameSet($0.record.packs), stored: $0.stored)
+    }
+  }
+
   /// The same, and of each only what `take` leaves of it.
   private func condemnedRecords<Value: Sendable>(
-    of chain: ChainID, state: StateFolder?, _ take: @escaping @Sendable (NamedCondemnedRecord) -> Value
+    of chain: ChainID, state: StateFolder?, known: [RecordName: Value] = [:],
+    _ take: @escaping @Sendable (NamedCondemnedRecord) -> Value
   ) async throws -> [Value] {
     let prefix = Layout.condemned(of: chain)
     let listed = try await store.list(prefix: prefix).compactMap { info in
@@ -39,6 +63,7 @@ extension Repository {
     return try await bounded(
       listed, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.name.length }
     ) { name, stored in
+      if let value = known[name] { return value }
       let record = try await self.condemnedRecord(name, of: chain, state: state)
       return take(NamedCondemnedRecord(name: name, record: record, stored: stored))
     }

@@ -67,7 +67,7 @@ struct ChainPrune {
   private func candidates(in view: ChainView) -> [ObjectInfo] {
     // A record of a clock that ran ahead is not ripe for years: what it names is named again.
     let latest = policy.now().addingReportingOverflow(policy.pause)
-    let condemned = names(in: view) { latest.overflow || $0.record.time <= latest.partialValue }
+    let condemned = names(in: view) { latest.overflow || $0.time <= latest.partialValue }
     let taken = Set(view.packs.keys).union(view.live.manifests)
     let manifests = view.deadManifests.filter { !$0.isAmong(condemned) && !$0.isAmong(taken) }
     let described = Set(view.manifests.map(\.digest))
@@ -90,13 +90,12 @@ struct ChainPrune {
   /// began, for who writes a manifest that it missed sees that record. Where listings may be late: of records of a day
   /// ago, after which a version was completed.
   /// - Parameter now: when the look began: a machine may sleep for days between two listings of it.
-  private func ripe(in view: ChainView, at now: UInt64) -> Set<Digest> {
+  private func ripe(in view: ChainView, at now: UInt64) -> NameSet {
     let newest = view.newest?.version?.time ?? 0
     let seen = SeenRecords(of: chain, in: state)
     return names(in: view) { named in
       guard policy.twoRuns else { return true }
-      let time = named.record.time
-      return time < newest && isLongAgo(time, now) && hasRested(named, in: view, seen, now)
+      return named.time < newest && isLongAgo(named.time, now) && hasRested(named, in: view, seen, now)
     }
   }
 
@@ -118,7 +117,7 @@ struct ChainPrune {
   /// Whether the pause has gone by on a clock that did not write the record's time: the store's own, or else this
   /// machine's since it saw the record first. The one that wrote it may have been years behind.
   private func hasRested(
-    _ named: NamedCondemnedRecord, in view: ChainView, _ seen: SeenRecords, _ now: UInt64
+    _ named: CondemnedNames, in view: ChainView, _ seen: SeenRecords, _ now: UInt64
   ) -> Bool {
     if let stored = named.stored, !PrunePolicy.isAhead(stored, of: now), let latest = view.storeTime(at: now) {
       let (passed, isNonsense) = latest.subtractingReportingOverflow(stored)
@@ -135,14 +134,14 @@ struct ChainPrune {
     seen.note(records, at: now)
   }
 
-  private func allCondemned(in view: ChainView) -> Set<Digest> { names(in: view) { _ in true } }
+  private func allCondemned(in view: ChainView) -> NameSet { names(in: view) { _ in true } }
 
-  private func names(in view: ChainView, ofRecordsWhere isMeant: (NamedCondemnedRecord) -> Bool) -> Set<Digest> {
-    view.condemned.filter(isMeant).reduce(into: []) { $0.formUnion($1.record.packs) }
+  private func names(in view: ChainView, ofRecordsWhere isMeant: (CondemnedNames) -> Bool) -> NameSet {
+    NameSet(joining: view.condemned.filter(isMeant).map(\.names))
   }
 
   /// What these names stand for, as far as it is there and nothing alive needs it.
-  private func unwanted(in view: ChainView, _ names: Set<Digest>) -> [ObjectInfo] {
+  private func unwanted(in view: ChainView, _ names: NameSet) -> [ObjectInfo] {
     view.deadManifests.filter { $0.isAmong(names) }
       + view.packs.filter { names.contains($0.key) && !view.live.packs.contains($0.key) }.map(\.value)
   }
@@ -173,7 +172,7 @@ struct ChainPrune {
 
   /// Manifests first, then packs that no manifest needs that is still there: whatever comes between, no manifest is left
   /// without its packs.
-  private func sweep(_ view: ChainView, named: Set<Digest>, _ outcome: inout PrunedChain) async throws {
+  private func sweep(_ view: ChainView, named: NameSet, _ outcome: inout PrunedChain) async throws {
     let manifests = view.deadManifests.filter { $0.isAmong(named) }
     var refused = try await delete(manifests)
     let gone = Set(manifests.filter { refused[$0.name] == nil }.compactMap(\.digest))
@@ -241,7 +240,7 @@ struct ChainPrune {
     outcome.waitsForVersion = .init(waitingForVersion(in: view, at: began))
     let all = unwanted(in: view, allCondemned(in: view))
     let ripe = ripe(in: view, at: began)
-    let now = all.filter { $0.digest.map(ripe.contains) ?? false } + (policy.twoRuns ? [] : candidates)
+    let now = all.filter { $0.isAmong(ripe) } + (policy.twoRuns ? [] : candidates)
     outcome.freed = .init(now)
     let freed = Set(now.map(\.name))
     outcome.waiting = .init((all + candidates).filter { !freed.contains($0.name) })
@@ -260,7 +259,9 @@ extension ObjectInfo {
   /// The hash that ends the name of a pack or a manifest.
   fileprivate var digest: Digest? { name.lastComponent.split(separator: "-").last.flatMap(Layout.digest) }
 
-  fileprivate func isAmong(_ names: Set<Digest>) -> Bool { digest.map(names.contains) ?? false }
+  fileprivate func isAmong(_ names: Set<Digest>) -> Bool { digest.map { names.contains($0) } ?? false }
+
+  fileprivate func isAmong(_ names: NameSet) -> Bool { digest.map { names.contains($0) } ?? false }
 }
 
 extension Repository {

@@ -12,7 +12,7 @@ struct ChainView: Sendable {
   let forgotten: Forgotten
   let annotations: Annotations
   /// The records that were there before the manifests were listed.
-  let condemned: [NamedCondemnedRecord]
+  let condemned: [CondemnedNames]
   /// All packs that are listed, wanted or not.
   let packs: [Digest: ObjectInfo]
   /// Tombstones, annotations and condemned records: nobody ever deletes one.
@@ -94,14 +94,14 @@ struct ChainLook: Sendable {
   private func once() async throws -> ChainView {
     // Condemned records before manifests: a manifest that the second listing misses came after every record of the first,
     // so whoever wrote it sees them.
-    let condemned = try await repository.condemnedRecords(of: chain, state: state)
+    let condemned = try await repository.condemnedInBrief(of: chain, state: state)
     async let versionList = repository.store.list(prefix: Layout.versions(of: chain))
     async let tombstoneList = repository.store.list(prefix: Layout.tombstones(of: chain))
     async let noteList = repository.store.list(prefix: Layout.annotations(of: chain))
     let (versions, tombstones, notes) = try await (versionList, tombstoneList, noteList)
     // Condemned records once more, behind the manifests: a revision that one of them touches does not stand in for the
     // ones below it, and who condemned it after the first listing may have missed it.
-    let touched = try await repository.condemnedRecords(of: chain, state: state)
+    let touched = try await repository.condemnedInBrief(of: chain, state: state, known: condemned)
     // Packs last: those of a version that has just been completed are there.
     let packs = try await packList()
 
@@ -117,7 +117,7 @@ struct ChainLook: Sendable {
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     try demandStanding(mark, manifests, forgotten)
-    let named: Set<Digest> = touched.reduce(into: []) { $0.formUnion($1.record.packs) }
+    let named = NameSet(joining: touched.map(\.names))
     // A tombstone and a pin may have crossed: what is pinned stays, so that it has to be there.
     func mayGo(_ facts: VersionFacts) -> Bool { forgotten.contains(facts) && !annotations.isPinned(facts.id) }
     source.replace(by: read, of: listing) { mayGo($0) || named.contains($0.digest) }
@@ -128,7 +128,7 @@ struct ChainLook: Sendable {
     }
     try demandKnown(Set(words.manifests.keys).union(missing.map(\.digest)), in: listing, named, words)
     try words.demandAll(among: RecordListing(objects: notes))
-    words.forget(manifests: named)
+    words.forget(manifests: words.manifests.keys.filter { named.contains($0) })
     // What was not forgotten for long enough counts as any other version, whoever condemned what of it.
     let rested = policy.rested(forgotten, by: tombstones, below: Layout.tombstones(of: chain))
     let live = try await LiveSet(
@@ -205,9 +205,9 @@ struct ChainLook: Sendable {
   /// or named by a record: a prune that deletes one stores its record first, and records stay for ever. Without it a lower
   /// revision, which may be damaged, would pass for the version.
   private func demandKnown(
-    _ manifests: Set<Digest>, in listing: ChainListing, _ condemned: Set<Digest>, _ words: OwnWords
+    _ manifests: Set<Digest>, in listing: ChainListing, _ condemned: NameSet, _ words: OwnWords
   ) throws {
-    let absent = manifests.subtracting(listing.versions.map(\.digest)).subtracting(condemned)
+    let absent = manifests.subtracting(listing.versions.map(\.digest)).filter { !condemned.contains($0) }
     guard let lost = absent.min(by: { $0.hex < $1.hex }) else { return }
     let files = ["\(state.path)/\(chain.hex)/versions"] + (words.manifests[lost] != nil ? [words.path(lost)] : [])
     throw RepositoryError(

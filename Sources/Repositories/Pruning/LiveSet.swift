@@ -22,7 +22,7 @@ struct LiveSet: Sendable {
   /// - Throws: `.incomplete` for a version that no manifest holds whole; what `tables` throws.
   init(
     _ all: [VersionFacts], _ forgotten: Forgotten, of said: Forgotten, _ annotations: Annotations,
-    condemned: Set<Digest>, packs listed: [Digest: ObjectInfo], tables: PackTables, atOnce: Int
+    condemned: NameSet, packs listed: [Digest: ObjectInfo], tables: PackTables, atOnce: Int
   ) async throws {
     let newest = all.last { $0.isComplete }?.sequence ?? 0
     // The newest one stays whatever a tombstone says: with nothing after it, it is the backup.

@@ -7,7 +7,7 @@ final class PackVerdicts: Sendable {
   /// The packs that are there.
   let listed: [Digest: ObjectInfo]
   /// What records name, packs and manifests.
-  let condemned: Set<Digest>
+  let condemned: NameSet
   private let tables: PackTables
   /// By the numbers of `tables`, as far as they were asked for.
   private let verdicts = Locked<[Verdict]>([])
@@ -17,7 +17,7 @@ final class PackVerdicts: Sendable {
     let isCondemned: Bool
   }
 
-  init(_ tables: PackTables, listed: [Digest: ObjectInfo], condemned: Set<Digest>) {
+  init(_ tables: PackTables, listed: [Digest: ObjectInfo], condemned: NameSet) {
     self.tables = tables
     self.listed = listed
     self.condemned = condemned

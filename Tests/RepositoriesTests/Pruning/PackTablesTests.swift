@@ -32,8 +32,8 @@ import Testing
     /// The pack of one version.
     func pack(_ number: Int) throws -> Digest { try #require(tables.names(of: [needs[number]]).first) }
 
-    func verdicts(_ listed: [Digest: ObjectInfo], condemned: Set<Digest> = []) -> PackVerdicts {
-      PackVerdicts(tables, listed: listed, condemned: condemned)
+    func verdicts(_ listed: [Digest: ObjectInfo], condemned: [Digest] = []) -> PackVerdicts {
+      PackVerdicts(tables, listed: listed, condemned: NameSet(condemned))
     }
   }
 
