@@ -50,6 +50,9 @@ let bodyParsers: [String: Parser] = [
     if let annotation = try? Annotation(decoding: bytes) {
       demand(annotation.encode() == bytes, "an annotation is written otherwise")
     }
+    if let kept = try? RecordContent.decode(bytes) {
+      demand(RecordContent.encode(kept) == bytes, "kept records are written otherwise")
+    }
   },
   "keyring": { bytes in
     if let keyring = try? Keyring(decoding: bytes) {

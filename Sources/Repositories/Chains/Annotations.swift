@@ -117,8 +117,9 @@ extension Repository {
     of chain: ChainID, listed: RecordListing? = nil, state: StateFolder?
   ) async throws -> Annotations {
     let prefix = Layout.annotations(of: chain)
-    let found = try await records(.annotation, below: prefix, listed: listed, state: state).compactMap { name, object in
-      (try? Annotation(decoding: object.directory.meta)).map { (name, $0, object.epoch) }
+    let read = try await records(.annotation, of: chain, below: prefix, listed: listed, state: state)
+    let found = read.compactMap { name, content in
+      (try? Annotation(decoding: Array(content.meta))).map { (name, $0, content.epoch) }
     }
     return genuine(found, of: chain)
   }
@@ -131,7 +132,7 @@ extension Repository {
   ) async throws -> Annotations {
     let prefix = Layout.annotations(of: chain)
     let names = listed.names(below: prefix)
-    let read = try await records(.annotation, below: prefix, listed: listed, state: state)
+    let read = try await records(.annotation, of: chain, below: prefix, listed: listed, state: state)
     let opened = Set(read.map(\.name))
     if let lost = names.first(where: { !opened.contains($0) }) {
       try await demandKnownFormat(of: lost, .annotation)
@@ -140,8 +141,8 @@ extension Repository {
         "the annotation \(lost.objectName) cannot be read, and it may say that a version is pinned, or not forgotten",
         hint: "Bring that object back from a copy of the target, or remove it by hand if it is of no use.")
     }
-    let decoded = try read.map { name, object in
-      (name, try Annotation(decoding: object.directory.meta), object.epoch)
+    let decoded = try read.map { name, content in
+      (name, try Annotation(decoding: Array(content.meta)), content.epoch)
     }
     return genuine(decoded, of: chain)
   }

@@ -28,30 +28,34 @@ package struct RecordListing: Sendable {
 extension Repository {
   /// The records below a prefix that are whole and authentic, in the order of their names; others are passed over.
   func records(
-    _ kind: ObjectKind, below prefix: String, listed: RecordListing?, state: StateFolder?
-  ) async throws -> [(name: RecordName, object: OpenedObject)] {
+    _ kind: ObjectKind, of chain: ChainID, below prefix: String, listed: RecordListing?, state: StateFolder?
+  ) async throws -> [(name: RecordName, content: RecordContent)] {
     let listing: RecordListing
     if let listed { listing = listed } else { listing = RecordListing(objects: try await store.list(prefix: prefix)) }
     let names = listing.names(below: prefix)
-    let opened = try await bounded(
+    guard !names.isEmpty else { return [] }
+    let kept = state.map { KeptRecords(kind, of: chain, in: $0, keys: keys) }
+    let read = try await bounded(
       names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
-    ) { name in
-      try await self.record(kind, name, state: state)
+    ) { name -> RecordContent? in
+      if let content = kept?[name] { return content }
+      return try await self.record(kind, name, state: state)
     }
-    return zip(names, opened).compactMap { name, object in object.map { (name, $0) } }
+    kept?.add(read.compactMap { $0 }, random: random)
+    return zip(names, read).compactMap { name, content in content.map { (name, $0) } }
   }
 
-  private func record(_ kind: ObjectKind, _ name: RecordName, state: StateFolder?) async throws -> OpenedObject? {
+  private func record(_ kind: ObjectKind, _ name: RecordName, state: StateFolder?) async throws -> RecordContent? {
     if let kept = state?.kept(name.digest.hex),
       let object = try? OpenedObject.open(kept, kind: kind, name: name.digest, keys: keys)
     {
-      return object
+      return RecordContent(object, digest: name.digest)
     }
     guard let bytes = try await store.left(of: name.objectName) else { return nil }
     let keys = keys
     let object = try unlessDamaged { try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys) }
     if object != nil { state?.keep(bytes, as: name.digest.hex) }
-    return object
+    return object.map { RecordContent($0, digest: name.digest) }
   }
 
   /// - Throws: `SealError` `.unsupported` for one that was written in a later format.
@@ -77,11 +81,10 @@ extension Repository {
     of chain: ChainID, listed: RecordListing?, state: StateFolder?
   ) async throws -> [(name: Digest, ranges: [Tombstone.Range])] {
     let prefix = Layout.tombstones(of: chain)
-    return try await records(.tombstone, below: prefix, listed: listed, state: state).compactMap { name, object in
-      guard let tombstone = try? Tombstone(decoding: object.directory.meta), tombstone.chain == chain else {
-        return nil
-      }
-      let genuine = tombstone.ranges.filter { isGenuine($0.last, $0.coreHashOfLast, of: chain, epoch: object.epoch) }
+    let read = try await records(.tombstone, of: chain, below: prefix, listed: listed, state: state)
+    return read.compactMap { name, content in
+      guard let tombstone = try? Tombstone(decoding: Array(content.meta)), tombstone.chain == chain else { return nil }
+      let genuine = tombstone.ranges.filter { isGenuine($0.last, $0.coreHashOfLast, of: chain, epoch: content.epoch) }
       return (name.digest, genuine)
     }
   }

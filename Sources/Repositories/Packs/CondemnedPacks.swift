@@ -60,18 +60,26 @@ extension Repository {
     let listed = try await store.list(prefix: prefix).compactMap { info in
       RecordName(info.name, prefix: prefix).flatMap { $0.length == info.size ? (name: $0, stored: info.stored) : nil }
     }
-    return try await bounded(
+    let isKnown = listed.allSatisfy { known[$0.name] != nil }
+    let kept = isKnown ? nil : state.map { KeptRecords(.condemned, of: chain, in: $0, keys: keys) }
+    let read = try await bounded(
       listed, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.name.length }
-    ) { name, stored in
-      if let value = known[name] { return value }
-      let record = try await self.condemnedRecord(name, of: chain, state: state)
-      return take(NamedCondemnedRecord(name: name, record: record, stored: stored))
+    ) { name, stored -> (value: Value, fresh: RecordContent?) in
+      if let value = known[name] { return (value, nil) }
+      let (record, fresh) = try await self.condemnedRecord(name, of: chain, kept, state: state)
+      return (take(NamedCondemnedRecord(name: name, record: record, stored: stored)), fresh)
     }
+    kept?.add(read.compactMap(\.fresh), random: random)
+    return read.map(\.value)
   }
 
+  /// What a condemned record says, and all of it where it did not come from those that are kept together.
+  private typealias ReadRecord = (record: CondemnedRecord, fresh: RecordContent?)
+
   private func condemnedRecord(
-    _ name: RecordName, of chain: ChainID, state: StateFolder?
-  ) async throws -> CondemnedRecord {
+    _ name: RecordName, of chain: ChainID, _ together: KeptRecords?, state: StateFolder?
+  ) async throws -> ReadRecord {
+    if let content = together?[name], let record = try? condemned(content, name, of: chain) { return (record, nil) }
     if let kept = state?.kept(name.digest.hex), let record = try? openCondemned(kept, name, of: chain) { return record }
     let bytes = try await store.get(name.objectName, range: nil)
     do {
@@ -93,9 +101,14 @@ extension Repository {
     }
   }
 
-  private func openCondemned(_ bytes: [UInt8], _ name: RecordName, of chain: ChainID) throws -> CondemnedRecord {
+  private func openCondemned(_ bytes: [UInt8], _ name: RecordName, of chain: ChainID) throws -> ReadRecord {
     let object = try OpenedObject.open(bytes, kind: .condemned, name: name.digest, keys: keys)
-    let record = try CondemnedRecord(decoding: object.directory.meta)
+    let content = RecordContent(object, digest: name.digest)
+    return (try condemned(content, name, of: chain), content)
+  }
+
+  private func condemned(_ content: RecordContent, _ name: RecordName, of chain: ChainID) throws -> CondemnedRecord {
+    let record = try CondemnedRecord(decoding: Array(content.meta))
     guard record.chain == chain else {
       throw RepositoryError(.damaged, "\(name.objectName) belongs to another chain")
     }

@@ -116,9 +116,7 @@ struct ChainPrune {
 
   /// Whether the pause has gone by on a clock that did not write the record's time: the store's own, or else this
   /// machine's since it saw the record first. The one that wrote it may have been years behind.
-  private func hasRested(
-    _ named: CondemnedNames, in view: ChainView, _ seen: SeenRecords, _ now: UInt64
-  ) -> Bool {
+  private func hasRested(_ named: CondemnedNames, in view: ChainView, _ seen: SeenRecords, _ now: UInt64) -> Bool {
     if let stored = named.stored, !PrunePolicy.isAhead(stored, of: now), let latest = view.storeTime(at: now) {
       let (passed, isNonsense) = latest.subtractingReportingOverflow(stored)
       return !isNonsense && passed >= Int(clamping: policy.pause / 1000)

@@ -11,6 +11,7 @@ import Storage
 /// <state>/<repository id>/slot                   the slot that opened last (`SlotMemory`)
 /// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark), and the last it pushed
 /// <state>/<repository id>/<chain id>/versions    what its manifests say, sealed (`KeptVersions`)
+/// <state>/<repository id>/<chain id>/kept-<kind> what its records of one kind say, sealed (`KeptRecords`)
 /// <state>/<repository id>/<chain id>/journal     packs of a push or repair that has not ended
 /// <state>/<repository id>/<chain id>/attempt     the manifest that was tried last (`ManifestAttempt`)
 /// <state>/<repository id>/<chain id>/words/      what this machine stored and no gap would tell of (`OwnWords`)
