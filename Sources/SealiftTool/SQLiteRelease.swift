@@ -29,8 +29,9 @@ struct SQLiteRelease: Comparable, CustomStringConvertible {
     guard losesPages else { return nil }
     return """
       SQLite \(self) of this machine has the WAL-reset bug (3.7.0 to 3.51.2): in programs that use it, two connections \
-      that checkpoint one database in WAL mode at once may lose pages. Sealift never checkpoints. Install 3.51.3 or newer \
-      for your applications when there is one; until then `sealift drill` finds what was lost.
+      that checkpoint one database in WAL mode at once may lose pages. Sealift never checkpoints one that others have \
+      open. Install 3.51.3 or newer for your applications when there is one; until then `sealift drill` finds what was \
+      lost.
       """
   }
 }

@@ -36,10 +36,11 @@ package struct TableCopy: Sendable {
   package func run() async throws -> Outcome {
     try await onOwnThread { stop in
       let watch = Watch(stop, busyTimeout: busyTimeout)
+      let wal = GrownWal(of: database)
       do {
         return try TableCopyRun(self, watch).run()
       } catch let failure as SQLiteFailure {
-        throw watch.refusal ?? explained(failure)
+        throw watch.refusal ?? wal.told(with: explained(failure))
       }
     }
   }
@@ -120,8 +121,8 @@ private final class TableCopyRun {
     } catch {
       try? connection.execute("ROLLBACK")
       if let failure = error as? SQLiteFailure, failure.isOfTheMachine, connection.hasRolledBack() {
-        // A -wal full of nothing would keep a full disk full.
-        try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        // A -wal full of nothing would keep a full disk full: where nobody else has the database open, closing removes it.
+        try? connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nil))
       }
       throw error
     }

@@ -53,10 +53,11 @@ package struct LiveRestore: Sendable {
   ) async throws -> Outcome {
     try await onOwnThread { stop in
       let watch = Watch(stop, busyTimeout: busyTimeout)
+      let wal = GrownWal(of: database)
       do {
         return try LiveRestoreRun(self, watch, progress, undoKept).run()
       } catch let failure as SQLiteFailure {
-        throw watch.refusal ?? Self.explained(failure, of: database)
+        throw watch.refusal ?? wal.told(with: Self.explained(failure, of: database))
       }
     }
   }
@@ -106,8 +107,6 @@ private final class LiveRestoreRun {
       return try restore()
     } catch let failure as SQLiteFailure where failure.isOfTheMachine {
       guard live.hasRolledBack() else { throw Self.waiting(request.database, failure) }
-      // A -wal full of nothing would keep a full disk full.
-      try? live.execute("PRAGMA wal_checkpoint(TRUNCATE)")
       throw failure
     }
   }
@@ -206,7 +205,8 @@ private final class LiveRestoreRun {
 }
 
 extension Connection {
-  /// Opens a database that others have open, to write to it. It is never checkpointed while others have it open.
+  /// Opens a database that others have open, to write to it. It is never checkpointed while others have it open; who closes
+  /// it last does that, under a lock that keeps all others out.
   convenience init(openingLive path: String, _ watch: Watch) throws(SQLiteFailure) {
     try self.init(path, flags: SQLITE_OPEN_READWRITE)
     obey(watch)
