@@ -45,6 +45,16 @@ import Testing
     #expect(error?.message.contains(String(cString: strerror(EFBIG))) == true)
   }
 
+  /// To open one waits for whoever writes to it: who plants it never does.
+  @Test func `a pipe in the place of a file is no file, and holds nobody up`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("pipe")
+    try #require(mkfifo(path, 0o600) == 0)
+    #expect(StateFiles.reading(path) { _, length in length } == nil)
+    let error = #expect(throws: RepositoryError.self) { try StateFiles.read(path) }
+    #expect(error?.code == .stateFolder && error?.message.contains("it is no file") == true)
+  }
+
   @Test(arguments: [(-1, false), (80_000, false), (-80_000, false), (90_000, true), (-90_000, true)])
   func `a look of the last day, or by a clock that is ahead, is not repeated`(seconds: Int, looks: Bool) throws {
     let scratch = try Scratch()

@@ -16,7 +16,8 @@ enum FileLocks {
   /// The file is opened and closed for it, which would drop every POSIX lock that this process itself has on it: for files
   /// that this process has not open only.
   static func holder(of path: String, _ range: Range<Int64>) -> Int32? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    // Not blocking: a pipe that was planted there has no locks, and opening it would wait for whoever writes to it.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var lock = exclusive(range)

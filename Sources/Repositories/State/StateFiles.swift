@@ -31,7 +31,7 @@ package enum StateFiles {
   package static func read(
     _ path: String, limit: Int = 64 << 20, of owners: [UInt32]? = nil
   ) throws(RepositoryError) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = open(path, readFlags)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
       throw failure("cannot read \(path)", errno)
@@ -39,6 +39,7 @@ package enum StateFiles {
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw failure("cannot read \(path)", errno) }
+    guard isFile(status) else { throw failure("cannot read \(path): it is no file") }
     guard status.st_size <= limit else { throw failure("cannot read \(path)", EFBIG) }
     if let owners, !owners.contains(status.st_uid) { throw failure("\(path) is another user's", EPERM) }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
@@ -50,12 +51,18 @@ package enum StateFiles {
   /// For a file that is not to be held in memory: hands out its descriptor and its length in bytes.
   /// - Returns: what `body` made of it; `nil` when there is no such file.
   static func reading<Value>(_ path: String, _ body: (_ descriptor: Int32, _ length: Int) -> Value?) -> Value? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = open(path, readFlags)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var status = stat()
-    return fstat(descriptor, &status) == 0 ? body(descriptor, Int(status.st_size)) : nil
+    return fstat(descriptor, &status) == 0 && isFile(status) ? body(descriptor, Int(status.st_size)) : nil
   }
+
+  /// Not blocking: notes beside a database are read as well, and to open a pipe that somebody planted there under their
+  /// name would wait for whoever writes to it.
+  private static let readFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+
+  private static func isFile(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFREG }
 
   /// - Returns: 0, or the number of an error; a file that ends before the buffer does is one.
   static func fill(_ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int) -> Int32 {
@@ -148,8 +155,12 @@ package enum StateFiles {
   }
 
   static func failure(_ message: String, _ number: Int32) -> RepositoryError {
+    failure("\(message): \(String(cString: strerror(number)))")
+  }
+
+  private static func failure(_ message: String) -> RepositoryError {
     RepositoryError(
-      .stateFolder, "\(message): \(String(cString: strerror(number)))",
+      .stateFolder, message,
       hint:
         "Check space and permissions there. Who moves the state folder (`stateFolder`, else SEALIFT_STATE) copies all of it: another one remembers nothing of what was pushed."
     )

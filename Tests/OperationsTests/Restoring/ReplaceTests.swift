@@ -322,10 +322,22 @@ import Testing
     }
   }
 
+  /// To open one waits for whoever writes to it: who plants it never does.
+  @Test func `a pipe under the name of a note or of a side file holds nobody up`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    try #require(mkfifo(ReplaceIntent.path(of: home.path, "live"), 0o600) == 0)
+    try #require(mkfifo(home.path + "-shm", 0o600) == 0)
+    let outcome = try await home.run(.replace)
+    #expect(try home.dump(home.path) == home.pushed)
+    let aside = try #require(outcome.moved.first { $0.from == home.path }?.to)
+    #expect(try home.dump(aside) == home.now)
+  }
+
   /// Somebody else may write in the database's folder, and the note decides what is moved.
   @Test func `a note that names what no restore moves, is another user's or cannot be read moves nothing`() async throws
   {
-    for (number, text) in ["\n\0../outside\0", "\n../outside\0", "\n\0/outside\0", "", "directory"].enumerated() {
+    let texts = ["\n\0../outside\0", "\n../outside\0", "\n\0/outside\0", "", "directory", "pipe"]
+    for (number, text) in texts.enumerated() {
       let home = try await RestoreRoad(wal: false)
       let outside = "\(RestoredFile.folder(of: home.road.scratch.path))/outside"
       try writeFile(outside, [1])
@@ -334,6 +346,9 @@ import Testing
       let note = ReplaceIntent.path(of: home.path)
       if text == "directory" {
         try #require(mkdir(note, 0o700) == 0)
+      } else if text == "pipe" {
+        // Opening it waits for whoever writes to it.
+        try #require(mkfifo(note, 0o600) == 0)
       } else {
         try writeFile(note, Array((RestoredFile.name(of: aside) + text).utf8))
         guard !text.isEmpty || chown(note, 54_321, 54_321) == 0 else { continue }
