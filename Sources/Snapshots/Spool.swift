@@ -22,14 +22,17 @@ package final class Spool: Sendable {
   deinit { remove() }
 
   /// Makes a spool below `stateFolder`; that folder is made too (0700), but not its parents.
-  /// - Throws: `.spool`.
-  package static func open(in stateFolder: String) throws(SnapshotError) -> Spool {
-    let hall = try SpoolHall.enter(stateFolder)
+  /// - Parameter patience: how long to wait for another run that makes or sweeps spools there.
+  /// - Throws: `.spool`; `.cancelled` when the task is while it waits.
+  package static func open(
+    in stateFolder: String, patience: Duration = .seconds(60)
+  ) throws(SnapshotError) -> Spool {
+    let hall = try SpoolHall.enter(stateFolder, patience: patience)
     defer { hall.leave() }
     let folder = "\(hall.path)/\(randomName())"
     guard mkdir(folder, 0o700) == 0 else { throw spoolError("the folder \(folder) cannot be made", errno) }
     do throws(SnapshotError) {
-      guard let lock = try lockFile("\(folder)/\(lockName)", waiting: false) else {
+      guard let lock = try lockFile("\(folder)/\(lockName)") else {
         throw SnapshotError(.spool, "the folder \(folder), just made, is locked by someone else")
       }
       return Spool(path: folder, lock: lock)
@@ -74,14 +77,22 @@ package final class Spool: Sendable {
 
   /// Removes what dead runs left below `stateFolder`, and returns how many folders those were. What has no name that
   /// `open` gives is left alone; what cannot be removed stays for the next time: old copies must not stand in the way of
-  /// a new one. Makes nothing.
+  /// a new one. Makes nothing, and waits for nobody: where another run is at it, that one sweeps.
   /// - Parameter left: gets the path of each that stays though no lock is known to be held on it: that of a run of another
   ///   user, as a rule.
   @discardableResult
   package static func sweep(in stateFolder: String, left: (_ folder: String) -> Void = { _ in }) -> Int {
     guard access("\(stateFolder)/spool", F_OK) == 0, let hall = try? SpoolHall.enter(stateFolder) else { return 0 }
-    defer { hall.leave() }
+    let (removed, staying) = swept(hall)
+    // Before anybody is told, who may take long over it, or open a spool.
+    hall.leave()
+    for folder in staying { left(folder) }
+    return removed
+  }
+
+  private static func swept(_ hall: SpoolHall) -> (removed: Int, left: [String]) {
     var removed = 0
+    var left: [String] = []
     // Only what could be ours: a state folder named by mistake may hold a spool of somebody else, as /var does.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: hall.path)) ?? [] where isRandomName(name) {
       let folder = "\(hall.path)/\(name)"
@@ -90,21 +101,21 @@ package final class Spool: Sendable {
       let lock: Int32
       do throws(SnapshotError) {
         // A run that died between making its folder and its lock file left one without: it is made here.
-        guard let taken = try lockFile("\(folder)/\(lockName)", waiting: false) else { continue }
+        guard let taken = try lockFile("\(folder)/\(lockName)") else { continue }
         lock = taken
       } catch {
-        left(folder)
+        left.append(folder)
         continue
       }
       guard isEmptied(folder) else {
         unlock(lock)
-        left(folder)
+        left.append(folder)
         continue
       }
       end(folder, lock)
       if access(folder, F_OK) != 0 { removed += 1 }
     }
-    return removed
+    return (removed, left)
   }
 }
 
@@ -115,7 +126,23 @@ private struct SpoolHall {
   let path: String
   let lock: Int32
 
-  static func enter(_ stateFolder: String) throws(SnapshotError) -> SpoolHall {
+  /// Waits for whoever is in there. That is never for long, unless that process stands still.
+  static func enter(_ stateFolder: String, patience: Duration) throws(SnapshotError) -> SpoolHall {
+    let end = ContinuousClock.now + patience
+    while true {
+      if let hall = try enter(stateFolder) { return hall }
+      if Task.isCancelled { throw SnapshotError(.cancelled, "the snapshot was cancelled") }
+      guard ContinuousClock.now < end else {
+        throw SnapshotError(
+          .spool, "another run holds \(stateFolder)/spool/\(lockName)",
+          hint: "End the run that stands still, or has stopped there; it keeps all others from copying a database.")
+      }
+      usleep(20_000)
+    }
+  }
+
+  /// `nil` while somebody else is in there.
+  static func enter(_ stateFolder: String) throws(SnapshotError) -> SpoolHall? {
     let path = "\(stateFolder)/spool"
     if mkdir(stateFolder, 0o700) == 0 {
       // More than spools will be in it, and that must last when the power goes.
@@ -127,9 +154,7 @@ private struct SpoolHall {
       throw spoolError("the folder \(path) cannot be made", errno)
     }
     try demandOwn(path, in: stateFolder)
-    guard let lock = try lockFile("\(path)/\(lockName)", waiting: true) else {
-      throw SnapshotError(.spool, "the folder \(path) cannot be locked")
-    }
+    guard let lock = try lockFile("\(path)/\(lockName)") else { return nil }
     return SpoolHall(path: path, lock: lock)
   }
 
@@ -158,11 +183,11 @@ private struct SpoolHall {
   func leave() { unlock(lock) }
 }
 
-/// Opens and locks a file that children do not inherit; nil when another has the lock and `waiting` is false.
-func lockFile(_ path: String, waiting: Bool) throws(SnapshotError) -> Int32? {
+/// Opens and locks a file that children do not inherit; nil when another has the lock.
+func lockFile(_ path: String) throws(SnapshotError) -> Int32? {
   let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
   guard file >= 0 else { throw spoolError("the file \(path) cannot be opened", errno) }
-  while flock(file, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+  while flock(file, LOCK_EX | LOCK_NB) != 0 {
     if errno == EINTR { continue }
     let number = errno
     close(file)

@@ -15,7 +15,7 @@ extension Spool {
         throw spoolError("the folder \(path) cannot be made", errno)
       }
       // A sweep of another process may be quicker than our lock: then the folder is gone, or is about to be.
-      if let lock = try? lockFile("\(path)/\(lockName)", waiting: false) {
+      if let lock = try? lockFile("\(path)/\(lockName)") {
         var status = stat()
         if fstat(lock, &status) == 0, status.st_nlink > 0 { return Spool(path: path, lock: lock) }
         unlock(lock)

@@ -61,6 +61,39 @@ import Testing
     #expect(try names(in: left) == ["image.sqlite"])
   }
 
+  /// It may be a terminal that was stopped, or an application that waits for another push.
+  @Test func `whoever is told of what stays keeps nobody from opening a spool`() throws {
+    let state = try Scratch()
+    // Its lock is no file, and cannot be taken.
+    for folder in ["spool", "spool/0123456789abcdef", "spool/0123456789abcdef/lock"] {
+      mkdir(state.file(folder), 0o700)
+    }
+    var opened: [Bool] = []
+    let removed = Spool.sweep(in: state.path) { _ in opened.append((try? Spool.open(in: state.path)) != nil) }
+    #expect(removed == 0 && opened == [true])
+  }
+
+  @Test func `a run that stands still holds up no sweep, others for a while, or until cancelled`() async throws {
+    let state = try Scratch()
+    try Spool.open(in: state.path).remove()
+    mkdir(state.file("spool/0123456789abcdef"), 0o700)
+    let held = open(state.file("spool/lock"), O_RDWR | O_CLOEXEC)
+    defer { close(held) }
+    try #require(held >= 0 && flock(held, LOCK_EX) == 0)
+    #expect(Spool.sweep(in: state.path) == 0)
+    let waiting = Task.detached { [path = state.path] in try Spool.open(in: path).remove() }
+    try await Task.sleep(for: .milliseconds(50))
+    waiting.cancel()
+    let cancelled = await #expect(throws: SnapshotError.self) { try await waiting.value }
+    #expect(cancelled?.code == .cancelled)
+    let refused = #expect(throws: SnapshotError.self) {
+      try Spool.open(in: state.path, patience: .milliseconds(50))
+    }
+    #expect(refused?.code == .spool && refused?.message.contains("another run holds") == true)
+    try #require(flock(held, LOCK_UN) == 0)
+    #expect(Spool.sweep(in: state.path) == 1)
+  }
+
   @Test func `a link among the spools is not followed`() throws {
     let state = try Scratch()
     let spool = try Spool.open(in: state.path)
