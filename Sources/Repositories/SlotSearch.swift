@@ -93,13 +93,16 @@ struct SlotSearch: Sendable {
   /// Tries slots of these repositories. Once one has opened, only others that ask for no more are tried: dear ones
   /// beside it are most likely planted.
   /// - Parameter bound: what a slot may ask for, if one has opened before.
-  mutating func open(_ repositories: Set<RepositoryID>, atMost bound: Int?) -> [Opened] {
+  /// - Throws: `CancellationError`: anybody can plant slots, and each may take a second.
+  mutating func open(_ repositories: Set<RepositoryID>, atMost bound: Int?) async throws -> [Opened] {
     var opened: [Opened] = []
     var tried: Set<Digest> = []
     var wanted = repositories
     var most = bound
     for slot in untried where wanted.contains(slot.repository) {
       if let most, slot.work > most { break }
+      await Task.yield()
+      try Task.checkCancellation()
       tried.insert(slot.name.digest)
       // A slot of another secret or a damaged one is passed over: one must open.
       do throws(SealError) {

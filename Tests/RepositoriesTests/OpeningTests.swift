@@ -273,6 +273,25 @@ import Testing
     #expect(!dumped.contains("SlotSecret") && !dumped.contains("passphrase"))
   }
 
+  @Test func `whoever is interrupted tries no further slots`() async throws {
+    let home = try await Home(secret: Self.passphrase)
+    for byte in UInt8(1)...20 { try plant(byte, asking: .least, in: home) }
+    let tried = Locked(0)
+    let opening: SlotOpening = { _, _, _ throws(SealError) in
+      let count = tried.withLock { tried in
+        tried += 1
+        return tried
+      }
+      if count == 3 { withUnsafeCurrentTask { (task: UnsafeCurrentTask?) -> Void in task?.cancel() } }
+      throw SealError(.failed, "there is no memory left")
+    }
+    let opened = Task { [store = home.store] in
+      try await Repository.open(at: store, with: Self.passphrase, opening: opening)
+    }
+    await #expect(throws: CancellationError.self) { try await opened.value }
+    #expect(tried.withLock { $0 } == 3)
+  }
+
   @Test func `an empty repository does not hide one whose slot asks for more`() async throws {
     let (empty, home) = (try await Home(secret: Self.passphrase), try await Home(secret: Self.passphrase))
     _ = try await home.push(home.image(pages: 3, seed: 1))
