@@ -16,6 +16,11 @@ static inline int sl_reserve(int descriptor, long long offset, long long length)
   return (int)syscall(__NR_fallocate, descriptor, 0, offset, length);
 }
 
+/* Makes a pipe with flags of open(2); pipe2 is only there with _GNU_SOURCE. Returns 0, or -1 with errno. */
+static inline int sl_pipe(int *ends, int flags) {
+  return (int)syscall(__NR_pipe2, ends, flags);
+}
+
 /* What is known here of the file that a path leads to, without asking a file server, which may be away for ever.
    Returns 0, or -1 with errno. */
 static inline int sl_known_file(const char *path, unsigned *mode, unsigned *major, unsigned *minor,

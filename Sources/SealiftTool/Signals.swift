@@ -14,12 +14,7 @@ final class Signals: Sendable {
   private let state = Locked(State())
 
   /// Where the handler writes, and the thread reads.
-  private static let pipeEnds: (read: Int32, write: Int32) = {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { return (-1, -1) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (ends[0], ends[1])
-  }()
+  private static let pipeEnds: (read: Int32, write: Int32) = PrivatePipe.make() ?? (read: -1, write: -1)
 
   init() {
     guard Self.pipeEnds.read >= 0 else { return }

@@ -26,6 +26,17 @@ import Testing
     }
   }
 
+  /// A child that another thread starts before `FD_CLOEXEC` is set keeps the descriptor open for as long as it lives.
+  @Test func `no descriptor is anybody's for a moment`() throws {
+    let call = #/(?:^|[^\w.]|Glibc\.|Platform\.)(?:pipe|dup)\s*\(/#
+    for path in try SourceTree.files(below: "Sources", suffix: ".swift") {
+      let text = SourceText(try SourceTree.text(path))
+      #expect(
+        text.lines.allSatisfy { $0.firstMatch(of: call) == nil },
+        "\(path) must call PrivatePipe.make, or fcntl with F_DUPFD_CLOEXEC")
+    }
+  }
+
   @Test func `the table names every module there is, and none else`() throws {
     let folders = try SourceTree.entries(in: "Sources").filter { SourceTree.isFolder("Sources/\($0)") }
     #expect(Set(folders) == Set(Fences.allowed.keys).union(Fences.systemLibraries))

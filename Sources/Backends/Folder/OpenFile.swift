@@ -80,7 +80,7 @@ struct OpenFile: ~Copyable {
     }
     guard fsync(descriptor) == 0 else { throw .system(errno, "\(path) could not be made durable", for: .write) }
     // Some file systems tell only whoever closes it that it did not arrive (FUSE, NFS). Each descriptor is asked.
-    let copy = dup(descriptor)
+    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0, close(copy) == 0 else { throw .system(errno, "\(path) could not be written", for: .write) }
     let size = try status().size
     guard size == bytes.count else {

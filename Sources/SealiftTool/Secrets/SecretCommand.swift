@@ -10,18 +10,15 @@ enum SecretCommand {
   /// What `/bin/sh -c line` wrote to its standard output. Its standard error goes to ours.
   /// - Throws: `.usage` when it cannot be run, fails, or writes more than 64 KiB; `CancellationError`.
   static func output(of line: String) throws -> [UInt8] {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw failure("cannot be run: \(String(cString: strerror(errno)))") }
-    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
-    _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
+    guard let ends = PrivatePipe.make() else { throw failure("cannot be run: \(String(cString: strerror(errno)))") }
     let child: pid_t
     do {
-      defer { close(ends[1]) }
-      child = try spawn(line, output: ends[1])
+      defer { close(ends.write) }
+      child = try spawn(line, output: ends.write)
     }
-    defer { close(ends[0]) }
+    defer { close(ends.read) }
     do {
-      let bytes = try FileContent.readAll(asWritten: ends[0], limit: limit)
+      let bytes = try FileContent.readAll(asWritten: ends.read, limit: limit)
       let status = wait(child)
       guard status == 0 else { throw failure("ended with status \(status)") }
       return bytes
