@@ -179,6 +179,18 @@ import Testing
     #expect(try await home.read(now) == page)
   }
 
+  @Test func `whoever is interrupted looks through no image`() async throws {
+    let home = try await Home()
+    let scratch = try Scratch()
+    try writeFile(scratch.file("image"), home.noise(3 * 4096, seed: 1))
+    let indexed = Task { [keys = home.repository.keys, path = scratch.file("image"), folder = scratch.path] in
+      while !Task.isCancelled { await Task.yield() }
+      return try LocalPages([path], pageSize: 4096, keys: keys, tables: folder).images.count
+    }
+    indexed.cancel()
+    await #expect(throws: CancellationError.self) { try await indexed.value }
+  }
+
   @Test func `without a trace of what was where, an image that is the version is taken`() async throws {
     let chain = try await Chain()
     try await chain.lose([try await chain.shared])

@@ -224,15 +224,17 @@ final class RestoredFile: MemberDestination {
   func resemble(_ likeness: FileLikeness) -> [String] { likeness.give(to: descriptor) }
 
   /// Copies the whole to a descriptor, such as standard output.
+  /// - Throws: `CancellationError` also in the middle, and where nobody reads.
   func copy(to output: Int32) throws {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Self.failure("cannot read \(temporaryPath)", errno) }
     let length = Int(status.st_size)
+    let output = AwaitedOutput(output)
     try withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 4096) { buffer in
       for start in stride(from: 0, to: length, by: buffer.count) {
         let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, length - start)])
         try read(into: part, at: start)
-        let problem = WholeTransfer.write(UnsafeRawBufferPointer(part), to: output)
+        let problem = try output.write(UnsafeRawBufferPointer(part))
         guard problem == 0 else { throw Self.failure("cannot write the output", problem) }
       }
     }

@@ -12,10 +12,8 @@ package final class LocalPages: @unchecked Sendable {
   /// - Parameters:
   ///   - paths: of images; those that cannot be read, or have pages of another size, bring nothing.
   ///   - folder: for files without names.
-  /// - Throws: `.stateFolder`.
-  package init(
-    _ paths: [String], pageSize: Int, keys: SealingKeys, tables folder: String
-  ) throws(RepositoryError) {
+  /// - Throws: `.stateFolder`; `CancellationError`.
+  package init(_ paths: [String], pageSize: Int, keys: SealingKeys, tables folder: String) throws {
     self.pageSize = pageSize
     descriptors = paths.map { open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }.filter { $0 >= 0 }
     pageCounts = descriptors.map { descriptor in
@@ -26,6 +24,7 @@ package final class LocalPages: @unchecked Sendable {
     let fingerprinter = Fingerprinter(keys)
     for (image, count) in pageCounts.enumerated() {
       for number in 0..<count {
+        if number % 256 == 0 { try Task.checkCancellation() }
         guard let page = page(number, ofImage: image) else { break }
         let fingerprint = page.withUnsafeBytes { fingerprinter.fingerprint(.page, $0) }
         try index.insert(fingerprint, at: .init(frame: UInt32(number), unit: UInt16(image)))

@@ -38,10 +38,13 @@ final class LostUnits {
 
   /// Puts in place what is found by its fingerprint.
   /// - Returns: the units of which nothing is known; `nil` when one that is known is nowhere.
+  /// - Throws: `CancellationError`, and what the member does.
   func fill(_ member: ScratchMember, from local: LocalPages) throws -> [Int]? {
     var unknown: [Int] = []
-    for unit in 0..<units.count where units[unit].isLost {
+    for unit in 0..<units.count {
+      if unit % 256 == 0 { try Task.checkCancellation() }
       let lost = units[unit]
+      guard lost.isLost else { continue }
       guard lost.isKnown else {
         unknown.append(unit)
         continue

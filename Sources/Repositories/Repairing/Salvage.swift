@@ -17,7 +17,7 @@ struct Salvage: Sendable {
   }
 
   /// - Returns: every member that has content, in order; `nil` when one cannot be had.
-  /// - Throws: `StoreError`, `.stateFolder`.
+  /// - Throws: `StoreError`, `.stateFolder`, `CancellationError`.
   func members(from local: LocalPages?) async throws -> [ScratchMember]? {
     guard let core = manifest.core else { return nil }
     let files = core.members.compactMap(\.file)
@@ -66,7 +66,8 @@ struct Salvage: Sendable {
     if unknown.isEmpty { return try await isWhole(member, file) }
     // Where not even fingerprints are left, what stands at the same place of a local image is tried.
     for image in local.images {
-      for unit in unknown {
+      for (index, unit) in unknown.enumerated() {
+        if index % 256 == 0 { try Task.checkCancellation() }
         guard let page = local.page(unit, ofImage: image) else { continue }
         try member.write(page[...], at: unit * Int(file.unitSize))
       }
