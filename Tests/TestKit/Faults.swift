@@ -39,9 +39,9 @@ extension Fault {
   package static let chains = Fault(
     name: "chains of versions of databases of every kind",
     how:
-      "random changes, both methods, copies whose pages change while they are read; the state folder and the bases lost between pushes",
+      "random changes, both methods, copies whose pages change while they are read; the state folder and the bases lost between pushes; above 4 MiB each level of deltas in turn",
     asserted:
-      "restored without state, by the program and by the reference decoder: SQLite's shell says of each what it said of the source, and a page copy is the same page by page",
+      "restored without state, by the program and by the reference decoder: SQLite's shell says of each what it said of the source, a vacuumed one has the SHA-256 of the copy that was sealed, and a page copy is the same page by page",
     result: "0 mismatches")
   package static let slots = Fault(
     name: "key slots that ask for anything",
