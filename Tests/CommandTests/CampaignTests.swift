@@ -28,7 +28,10 @@ import Testing
   }
 
   @Test func `a C library without memory makes an error, no crash`() async throws {
-    try await campaign("memory", "--cases", "3")
+    let commands = ["push", "restore", "list", "check", "drill"].flatMap { ["--command", $0] }
+    try await campaign("memory", ["--cases", "3"] + commands)
+    // Of those that write into a database.
+    try await campaign("memory", "--cases", "3", "--only", "libsqlite3", "--command", "restore --live")
   }
 
   @Test func `every version comes back, whatever was lost, spoilt or forgotten between pushes`() async throws {

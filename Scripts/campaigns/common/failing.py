@@ -3,8 +3,46 @@
 import json, os, shutil
 
 from common.desk import Wrong, digest
+from common.stories import InPlace
 
 STATUSES = {0, 1, 2, 3, 10, 11, 12, 13, 14, 15}
+
+
+class Command:
+    """A command at a desk of its own."""
+
+    def __init__(self, name, arguments, base, folder):
+        self.name, self.desk = name, begin(base, name, folder)
+        self.arguments, self.source = arguments(self.desk), self.desk.source()
+
+    def look(self, result, hit, voiceless):
+        look(self.name, self.desk, self.arguments, result, self.source, voiceless)
+
+
+class Telling:
+    """A command that has a story of what must hold when it is killed: that must hold whatever else ends it."""
+
+    def __init__(self, story, base, folder):
+        self.desk, self.story = base.clone(folder), story()
+        self.story.prepare(self.desk)
+        self.arguments, self.source = self.story.arguments(self.desk), self.desk.source()
+
+    def look(self, result, hit, voiceless):
+        demand_end(result, voiceless)
+        if not isinstance(self.story, InPlace):
+            if self.desk.source() != self.source:
+                raise Wrong("the database was changed")
+        elif result.returncode == 0 and self.story.found(self.desk) != self.story.new:
+            raise Wrong("it succeeded, and the database is not the version")
+        self.story.look(self.desk, hit)
+
+
+def demand_end(result, voiceless):
+    """It ended by itself, as it is documented, and did not fail without a word."""
+    if result.returncode not in STATUSES:
+        raise Wrong(f"it ended with {result.returncode}: {result.stderr.strip()[-600:]}")
+    if result.returncode != 0 and not voiceless and not (result.stderr.strip() or result.stdout.strip()):
+        raise Wrong(f"it ended with {result.returncode} and said nothing")
 
 
 def begin(base, name, folder):
@@ -21,10 +59,7 @@ def begin(base, name, folder):
 
 def look(name, desk, arguments, result, source, voiceless):
     """What must hold after a fault, and when the command is run again without one."""
-    if result.returncode not in STATUSES:
-        raise Wrong(f"it ended with {result.returncode}: {result.stderr.strip()[-600:]}")
-    if result.returncode != 0 and not voiceless and not (result.stderr.strip() or result.stdout.strip()):
-        raise Wrong(f"it ended with {result.returncode} and said nothing")
+    demand_end(result, voiceless)
     if desk.source() != source:
         raise Wrong("the database was changed")
     if name == "push" and result.returncode == 0:
