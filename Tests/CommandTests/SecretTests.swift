@@ -50,6 +50,30 @@ import Testing
     #expect(written.status == 0, "\(written.error)")
   }
 
+  /// Deriving the key takes 128 MiB; what comes after it may last for hours.
+  @Test func `the memory that a passphrase takes is given back before the work begins`() async throws {
+    let program = try await program()
+    try SQLite.run("CREATE TABLE t(b); INSERT INTO t VALUES (randomblob(1000000))", on: program.file("app.db"))
+    // It is looked at in the middle: the pull waits for a reader of all that no pipe takes.
+    let told = try await program.shell(
+      #"""
+      "$0" --target "$PWD/target" --passphrase-file passphrase push "$PWD/app.db" >&2 && mkfifo out || exit 1
+      "$0" --target "$PWD/target" --passphrase-file passphrase pull latest -o - > out &
+      exec 3< out
+      head -c 1 <&3 > /dev/null
+      grep -E 'VmHWM|RssAnon' /proc/$!/status
+      cat <&3 > /dev/null
+      wait $!
+      """#)
+    #expect(told.status == 0, "\(told.error)")
+    func mebibytes(_ field: String) throws -> Int {
+      let line = try #require(told.output.split(separator: "\n").first { $0.hasPrefix(field) }, "\(told.output)")
+      return try #require(Int(line.filter(\.isNumber))) >> 10
+    }
+    #expect(try mebibytes("VmHWM:") >= 128)
+    #expect(try mebibytes("RssAnon:") <= 48)
+  }
+
   /// Other secrets come from commands that run before it is read, and what those start may live on.
   @Test(arguments: [0, 3]) func `a passphrase's descriptor is nobody else's`(_ number: Int) async throws {
     let program = try await program()
