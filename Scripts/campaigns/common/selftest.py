@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Do the campaigns see what they look for? Each check gives them something made up whose meaning is known. The tests run it."""
-import sys
+import importlib.machinery, importlib.util, os, sys
 
 sys.dont_write_bytecode = True
 from traced import calls_of, met
@@ -27,13 +27,42 @@ def of_crashes():
     }
 
 
+def of_slices():
+    """What a row of Docs/Reliability.md says of its run: whether that was less than the full one."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "reliability")
+    loader = importlib.machinery.SourceFileLoader("reliability", path)
+    reliability = importlib.util.module_from_spec(importlib.util.spec_from_loader("reliability", loader))
+    loader.exec_module(reliability)
+    killed = "kill-points --binary PROGRAM --push 2000 --restore 3 --others 60"
+    runs = {
+        ("each object missing", "8 of 95 harms, drawn", "objects --binary PROGRAM --cases 8"): True,
+        ("each object missing", "95 of 95 harms", "objects --binary PROGRAM"): False,
+        ("interleavings", "6721907 states", "model"): True,
+        ("interleavings", "480000000 states", "model --full"): False,
+        ("kill -9 of a push, at any call", "2004 distinct points", killed): False,
+        ("kill -9 of a forget, at any call", "61 distinct points", killed): True,
+        ("kill -9 of a restore, at any call", "257 distinct points, every call there is,", killed): False,
+        ("no memory for libzstd during check", "3 of 4 allocations failed", "memory --binary PROGRAM --cases 3"): True,
+        ("no memory for libzstd during drill", "3 of 3 allocations failed", "memory --binary PROGRAM --cases 3"): False,
+        ("connection reset inside a request of push", "4 cases", "wire --binary PROGRAM --cuts 4"): True,
+        ("requests delivered twice", "70 requests met", "wire --binary PROGRAM --cuts 4"): False,
+        ("hostile bytes to every parser", "4,308,721 inputs", "fuzz --debug --seconds 10"): True,
+        ("hostile bytes to every parser", "36,000,000 inputs", "fuzz --runs 1000000 --all"): False,
+        ("power lost during init", "120 schedules", "power --binary PROGRAM"): False,
+        ("the life of a database", "1376 versions", "versions --binary PROGRAM --other some"): True,
+        ("key slots", "9 cases", "suites --small"): True,
+    }
+    return {f"{fault}, {command}": (reliability.is_slice({"campaign": command.split()[0], "fault": fault, "count": count, "command": command}),
+                                    expected) for (fault, count, command), expected in runs.items()}
+
+
 def seen(log, status):
     made, hit = met(calls_of(log), "/desk/")
     return hit is not None, made.excuse(status)
 
 
 def main():
-    wrong = {what: pair for what, pair in of_crashes().items() if pair[0] != pair[1]}
+    wrong = {what: pair for what, pair in (of_crashes() | of_slices()).items() if pair[0] != pair[1]}
     for what, (found, expected) in wrong.items():
         print(f"WRONG {what}: {found} (expected {expected})")
     return 1 if wrong else 0
