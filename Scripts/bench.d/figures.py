@@ -129,6 +129,16 @@ def one_sitting(cells):
     return len(machines) < 2 and (not moments or max(moments) - min(moments) <= SITTING)
 
 
+def machine_of(cell):
+    """What a cell was measured on, as far as that was noted."""
+    return f"{cell.get('processor') or 'a machine that was not noted'}, {plural(cell.get('cores', CORES), 'core')}"
+
+
+def machines_of(cells):
+    """All of them, in words."""
+    return " and ".join(sorted({machine_of(cell) for cell in cells}))
+
+
 def in_bytes(size):
     return int(size[:-1]) << {"K": 10, "M": 20, "G": 30}[size[-1]] if size[-1] in "KMG" else int(size)
 

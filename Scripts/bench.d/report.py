@@ -3,7 +3,7 @@
 import collections, datetime, json, os, statistics, sys
 
 import bounds, drawing, method, readme, tables
-from figures import Figures, plural
+from figures import Figures, machine_of, plural
 from results import Results
 
 ROOT = os.path.realpath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
@@ -56,8 +56,9 @@ def heading(figures, machine):
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
         f"# Benchmarks\n\nWritten by `Scripts/bench` from {len(loads)} measured cells; no figure is by hand.\n"
-        f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['memory']} of memory, "
-        f"{machine['kernel']}. {versions}.\nThe S3 server ran on the same cores. Before a cell the machine's load was "
+        f"Measured last on {machine['date']}: {machine['processor']}, {machine['cores']} cores, {machine['memory']} of "
+        f"memory, {machine['kernel']}, with {versions}.\n"
+        "The S3 server ran on the same cores. Before a cell the machine's load was "
         f"{statistics.median(loads):.1f} in the median, {max(loads):.1f} at most."
         f"{builds(figures)}{sittings(figures)}{nameless(figures)}"
     )
@@ -68,16 +69,16 @@ def sittings(figures):
     sitting, and seconds stand side by side.
     """
     found = collections.Counter(
-        (cell.get("processor") or "a machine that was not noted", day_of(cell))
+        (machine_of(cell), day_of(cell))
         for runs in figures.groups.values()
         for cell in runs.values()
     )
     if len(found) < 2:
         return ""
     machines = {}
-    for (processor, day), count in sorted(found.items()):
-        machines.setdefault(processor, []).append(f"{day} ({count})")
-    told = "; ".join(f"{processor}: {', '.join(days)}" for processor, days in machines.items())
+    for (machine, day), count in sorted(found.items()):
+        machines.setdefault(machine, []).append(f"{day} ({count})")
+    told = "; ".join(f"{machine}: {', '.join(days)}" for machine, days in machines.items())
     return (
         f" **The cells are of {len(found)} sittings (a day of a kind of machine each) on {plural(len(machines), 'kind')} of machine** "
         f"— {told} — and of bytes, memory and requests all count alike; ratios of times are taken within three hours "

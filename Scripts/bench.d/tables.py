@@ -4,7 +4,7 @@
 import re, statistics
 
 import targets
-from figures import SOME, in_bytes, mebibytes, megabytes, plural, seconds, tells
+from figures import SOME, in_bytes, machines_of, mebibytes, megabytes, plural, seconds, tells
 from kinds import KINDS
 from results import is_ours
 
@@ -148,7 +148,7 @@ def kinds(figures):
             runs = max((len(figures.all_runs(kind, size, tool)) for tool in tools), default=0)
             yield (
                 f"## {title[0].upper()}{title[1:]} — {size}iB\n\nUp to {plural(runs, 'run')}; median (least–most, of "
-                f"how many where not of all).{unmeasured(figures, kind, size)}"
+                f"how many where not of all).{unmeasured(figures, kind, size)}{measured_on(compared(figures, kind, size))}"
             )
 
             def matrix(heading, rows, columns, metric, show):
@@ -170,6 +170,21 @@ def kinds(figures):
             yield matrix("Requests", tools, ["first", *MANY], "requests", count)
             yield matrix("Bytes stored after it", tools, ["first", "update1"], "stored", megabytes)
             yield "### Which copy suited a tool better\n\n" + better(figures, kind, size)
+
+
+def compared(figures, kind, size):
+    """All cells that the tables of a kind and a size are made of."""
+    known = {tool for one in [*FAMILIES, *LIMITS, *FLOORS.values()] for tool in figures.variants(one)}
+    return [
+        cell
+        for (*of, tool, what), runs in figures.groups.items()
+        if of == [kind, size] and tool in known and what in [*PUSHES, *RESTORES]
+        for cell in runs.values()
+    ]
+
+
+def measured_on(cells):
+    return f" Measured on {machines_of(cells)}."
 
 
 def unmeasured(figures, kind, size):
@@ -289,9 +304,10 @@ def any_version(figures, tool, series):
 def chain(figures):
     """The newest version after thirty pushes, beside the same tool's restores without a chain."""
     kind, size, what = "oltp", "64M", "chain-restore"
-    rows = []
+    rows, all_cells = [], []
     for tool in FAMILIES:
         cells = figures.values(kind, size, tool, what, "wall")
+        all_cells += [cell for one in figures.variants(tool) for cell in figures.runs(kind, size, one, what).values()]
         received = figures.median(kind, size, tool, what, "received")
         if received is None:
             continue
@@ -307,16 +323,18 @@ def chain(figures):
         header = ["", "time", "runs", "against Sealift (vacuum)", "CPU", "received", "stored", *map(word, RESTORES)]
         yield (
             "## Restore at the end of a chain\n\nThe newest version of the 64 MiB OLTP database after a first push and "
-            "thirty more, each after 1 % of updates. rclone and the shell script keep whole files, and no chain.\n\n"
+            "thirty more, each after 1 % of updates. rclone and the shell script keep whole files, and no chain."
+            f"{measured_on(all_cells)}\n\n"
             + table(header, rows)
         )
 
 
 def studies(figures):
-    rows = []
+    rows, all_cells = [], []
     for kind, size, tool, what in sorted(figures.groups, key=lambda key: (in_bytes(key[1]), key)):
         if tool.endswith("+key") or tool == "zstd" or what == "start" or what.startswith("list-"):
             cells = list(figures.runs(kind, size, tool, what).values())
+            all_cells += cells
             times = [
                 spread([cell[metric] for cell in cells if tells(cell, metric)], seconds, len(cells))
                 for metric in ("wall", "cpu")
@@ -340,7 +358,8 @@ def studies(figures):
         header = ["what", "tool", "database", "time", "CPU", "anonymous", "resident", "sent", "requests", "runs"]
         yield (
             "## Further studies\n\n`+key`: opened by a key file instead of a passphrase; its `restore` is of the "
-            f"version after `update1`. *Anonymous* and *resident*: the greatest peak of all runs.{alone(figures)}\n\n"
+            f"version after `update1`. *Anonymous* and *resident*: the greatest peak of all runs.{alone(figures)}"
+            f"{measured_on(all_cells)}\n\n"
             + table(header, rows)
         )
 
@@ -375,7 +394,8 @@ def profile(figures):
         for method, size, what, cell, shares in rows
     ]
     yield (
-        "## What bounds it\n\nWhere Sealift's CPU time goes, by library (samples of one run each, opened by a key file). *Cores* is "
+        "## What bounds it\n\nWhere Sealift's CPU time goes, by library (samples of one run each, opened by a key file)."
+        f"{measured_on([cell for *_, cell, _ in rows])} *Cores* is "
         "CPU over wall time; *of the machine* counts what the S3 server and the measuring take on the same cores "
         "too: near the number of cores, time is what all this work takes and nothing waits.\n\n"
         + table(["what", "method", "database", "CPU", "cores", "of the machine", *columns], lines)
