@@ -15,6 +15,7 @@ CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "d
 ALWAYS = ["first", "restore", "unchanged"]
 CELLS = [*ALWAYS, *CHANGES, *RESTORE_AFTER.values()]
 STUDIES = ["matrix", "sustained", "chain", "list", "start", "throughput", "memory", "profile", "large"]
+SIZES, SERIES_SIZES = ["64M", "1G"], ["64M"]
 
 
 def all_tools():
@@ -27,7 +28,13 @@ def parse(arguments):
 
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__)
     parser.add_argument("--kind", type=words, default=list(KINDS), help=f"of {','.join(KINDS)}")
-    parser.add_argument("--size", type=words, default=["64M", "1G"])
+    parser.add_argument(
+        "--size",
+        type=words,
+        default=[],
+        help=f"of matrix, throughput, memory, profile ({','.join(SIZES)} when not given) and of sustained "
+        f"({','.join(SERIES_SIZES)}; of 1G a run of Sealift and the limits takes hours)",
+    )
     parser.add_argument(
         "--tools", type=words, default=[], help="families or names, such as sealift,restic/vacuum; all when not given"
     )
@@ -38,7 +45,12 @@ def parse(arguments):
     parser.add_argument(
         "--large", action="store_true", help="also the 10 GiB database: takes hours, 60 GB of disk, 10 GB of memory"
     )
-    parser.add_argument("--versions", type=int, default=100, help="of the sustained study")
+    parser.add_argument(
+        "--versions",
+        type=int,
+        default=100,
+        help="of the sustained study; the server's 14 GiB of memory hold 20 of restic of 1G",
+    )
     parser.add_argument("--listed", type=int, default=1000, help="versions of the list study")
     parser.add_argument("--keep", action="store_true", help="leave the large databases on disk for another call")
     parser.add_argument("--out", required=True)
@@ -46,6 +58,7 @@ def parse(arguments):
     parser.add_argument("--servers", help=argparse.SUPPRESS)
     parser.add_argument("--programs", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    options.series_size, options.size = options.size or SERIES_SIZES, options.size or SIZES
     for given, known in ((options.kind, KINDS), (options.changes, CELLS), (options.only, STUDIES)):
         if unknown := set(given) - set(known):
             parser.error(f"there is no {', '.join(sorted(unknown))}; choose of {', '.join(known)}")

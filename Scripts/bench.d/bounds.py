@@ -143,11 +143,11 @@ def of_each_change(figures, size, row):
 
 def of_a_series(figures, size, row):
     """How the mean of many pushes comes about: some of them carry most of it."""
-    name = series_of(row)
+    of, name = row.series
     sent = {
         number: next(iter(cells.values()))
         for number in range(1, 1000)
-        if (cells := figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-{number:03}"))
+        if (cells := figures.runs("oltp", of, "sealift/vacuum", f"{name}-{number:03}"))
     }
     if not sent:
         return joined(None)
@@ -164,8 +164,8 @@ def of_a_series(figures, size, row):
 
 
 def of_what_is_fetched(figures, size, row):
-    name = series_of(row)
-    needs, first = (figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
+    of, name = row.series
+    needs, first = (figures.runs("oltp", of, "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
     fetched = [one for cell in needs.values() for one in cell["fetched"]]
     stored = median(list(first.values()), "stored")
     return joined(
@@ -178,21 +178,17 @@ def of_what_is_fetched(figures, size, row):
     )
 
 
-def series_of(row):
-    return next(name for name, title in targets.SERIES.items() if f", {title}," in row.what)
-
-
 def of_any_version(figures, size, row):
-    name = next(name for name in targets.SERIES if f"({name})" in row.what)
+    of, name = row.series
     walls, received = (
-        targets.restores_of_any(figures, "sealift/vacuum", name, metric) for metric in ("wall", "received")
+        targets.restores_of_any(figures, of, "sealift/vacuum", name, metric) for metric in ("wall", "received")
     )
     later = [number for number in walls if number]
     if not later or 0 not in walls:
         return joined(None)
     slowest = max(later, key=walls.get)
     told = [f"version {n} takes {seconds(walls[n])} and receives {megabytes(received.get(n))}" for n in (slowest, 0)]
-    return joined("; ".join(told), "each was restored once, by passphrase")
+    return joined("; ".join(told), f"each by passphrase, in {plural(row.runs, 'run')}")
 
 
 def of_nothing_changed(figures, size, row):
@@ -204,8 +200,8 @@ def of_nothing_changed(figures, size, row):
 
 
 def of_one_page(figures, size, row):
-    series = next((name for name, title in targets.SERIES.items() if f" {title}," in row.what), None)
-    cell = ("64M", "sealift/vacuum", f"{series}-onepage") if series else ("10G", "sealift/vacuum+key", "onepage")
+    of, name = row.series or ("10G", None)
+    cell = (of, "sealift/vacuum", f"{name}-onepage") if name else (of, "sealift/vacuum+key", "onepage")
     cells = list(figures.runs("oltp", *cell).values())
     sent = megabytes(median(cells, "sent"))
     return joined(

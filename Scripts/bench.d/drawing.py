@@ -56,8 +56,9 @@ def size_in_words(size):
 
 def of_series(figures):
     tools = ("sealift/vacuum", "sealift/pages", "restic/vacuum", "duplicity/backup", "limit/pagelevel")
-    for name, words in targets.SERIES.items():
-        found = [(tool, list(enumerate(targets.series(figures, tool, name), 1))) for tool in tools]
-        title = f"Bytes of each of many pushes, {words}, 64 MiB OLTP (logarithmic)"
-        picture = charts.lines(title, [one for one in found if one[1]], str, megabytes, logarithmic_x=False)
-        yield f"sustained-{name}", title, picture
+    for size in targets.series_sizes(figures):
+        for name, words in targets.SERIES.items():
+            found = [(tool, list(enumerate(targets.series(figures, size, tool, name), 1))) for tool in tools]
+            title = f"Bytes of each of many pushes, {words}, {size_in_words(in_bytes(size))} OLTP (logarithmic)"
+            picture = charts.lines(title, [one for one in found if one[1]], str, megabytes, logarithmic_x=False)
+            yield f"sustained-{name}-{size}", title, picture

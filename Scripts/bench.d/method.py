@@ -22,10 +22,14 @@ def chain(figures):
 
 
 def series(figures):
-    """The tools whose series of pushes were measured, and by what copies where it was not by both."""
+    """The tools whose series of pushes were measured at each size, and by what copies where it was not by both."""
+    return "; ".join(f"at {size}iB of {series_at(figures, size)}" for size in targets.series_sizes(figures))
+
+
+def series_at(figures, size):
     found = {}
     for tool in targets.SUSTAINED:
-        if any(figures.runs("oltp", "64M", tool, f"{name}-001") for name in targets.SERIES):
+        if any(figures.runs("oltp", size, tool, f"{name}-001") for name in targets.SERIES):
             family, _, variant = tool.partition("/")
             found.setdefault(family, []).append(variant)
     told = [NAMES.get(family, family) + copies(family, variants) for family, variants in found.items()]
@@ -79,7 +83,7 @@ TEXT = """
   before anything is measured, and one page of each 2 MiB is held, so that it stays: otherwise the first to write a
   gigabyte pays seconds for that, and the next one nothing.
 * Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
-* Rivals restore their newest version only. The series of a hundred pushes are of
+* Rivals restore their newest version only. The series of many pushes are,
   {series}; in each run other rows change, for what one run costs depends on where
   Sealift's anchors fall.
   What a restore of one version fetches there is what Sealift itself says of it, and what one really received stands

@@ -94,13 +94,23 @@ def target_table(figures):
     met, missed, unknown = (sum(row.verdict is verdict for row in rows) for verdict in (True, False, None))
     few = sum(on_few_runs(row) for row in rows)
     yield (
-        f"## Targets\n\nOn the OLTP database of {size}iB unless said; ratios are medians of ratios within one run. "
+        f"## Targets\n\nOn the OLTP database of {size}iB unless said: successive pushes, and the restores of what they "
+        f"left, are of {series_of(rows)}, lists of a database of 1MiB; ratios are medians of ratios within one run. "
         f"Met: {met}; not met: {missed}; not measured: {unknown}. *Runs*: of how many a figure is the median, or, of "
         "peaks, the greatest; where it is of several steps, of the one that was measured least often. A verdict that "
         f"rests on fewer than {targets.ENOUGH} runs says so: {few} of them do."
         f"{spread_of_bytes(figures)}"
     )
-    yield table(
+    yield target_rows(rows)
+
+
+def series_of(rows):
+    """The sizes of the sustained series that the targets are about."""
+    return targets.sizes_in_words(sorted({row.series[0] for row in rows if row.series}, key=in_bytes))
+
+
+def target_rows(rows):
+    return table(
         ["what", "target", "measured", "runs", ""],
         [[row.what, row.limit, row.measured, str(row.runs), verdict(row)] for row in rows],
     )
@@ -245,29 +255,42 @@ def better(figures, kind, size):
 
 def sustained(figures):
     header = ["", "pushes", "first push", "mean of the others", "median", "greatest", "mean time (of how many)"]
-    for series, title in targets.SERIES.items():
-        rows = [
-            sustained_row(figures, tool, series) for tool in targets.SUSTAINED if targets.series(figures, tool, series)
-        ]
-        if rows:
-            yield (
-                f"## Many versions: {title}\n\nA 64 MiB OLTP database, changed and pushed again and again. "
-                "Of several runs, in each of which other rows change: the median of their means, all their pushes.\n\n"
-                + table([*header, "stored at the end", "restore at 30", "restore at the end", "one page more"], rows)
-            )
-            for tool in ("sealift/vacuum", "sealift/pages"):
-                yield from any_version(figures, tool, series)
+    header += ["stored at the end", "restore at 30", "restore at the end", "one page more"]
+    for size in targets.series_sizes(figures):
+        for series, title in targets.SERIES.items():
+            tools = [tool for tool in targets.SUSTAINED if targets.series(figures, size, tool, series)]
+            if tools:
+                yield (
+                    f"## Many versions: {title} — {size}iB\n\nThe OLTP database, changed and pushed again and again. Of "
+                    "several runs, in each of which other rows change: the median of their means, all their pushes."
+                    f"{measured_on(pushed_often(figures, size, series))}\n\n"
+                    + table(header, [sustained_row(figures, size, tool, series) for tool in tools])
+                )
+                for tool in ("sealift/vacuum", "sealift/pages"):
+                    yield from any_version(figures, size, tool, series)
+        if outdone := list(targets.outdone(figures, size)):
+            yield f"Targets of {size}iB, for which above those of a larger database stand:\n\n" + target_rows(outdone)
 
 
-def sustained_row(figures, tool, series):
-    runs = targets.runs_of_series(figures, tool, series)
+def pushed_often(figures, size, series):
+    return [
+        cell
+        for (kind, of, _, what), runs in figures.groups.items()
+        if (kind, of) == ("oltp", size) and what.startswith(f"{series}-")
+        for cell in runs.values()
+    ]
+
+
+def sustained_row(figures, size, tool, series):
+    runs = targets.runs_of_series(figures, size, tool, series)
     sent, walls, stored = (
-        [targets.series(figures, tool, series, metric, run) for run in runs] for metric in ("sent", "wall", "stored")
+        [targets.series(figures, size, tool, series, metric, run) for run in runs]
+        for metric in ("sent", "wall", "stored")
     )
-    first = figures.median("oltp", "64M", tool, f"{series}-000", "sent")
+    first = figures.median("oltp", size, tool, f"{series}-000", "sent")
     kept = [sum(one, first) if tool.startswith("limit") else one[-1] for one in stored]
-    restores = [figures.median("oltp", "64M", tool, f"{series}-restore{at:03}", "wall") for at in (30, len(sent[0]))]
-    page = figures.median("oltp", "64M", tool, f"{series}-onepage", "sent")
+    restores = [figures.median("oltp", size, tool, f"{series}-restore{at:03}", "wall") for at in (30, len(sent[0]))]
+    page = figures.median("oltp", size, tool, f"{series}-onepage", "sent")
     pushes, walls = [push for one in sent for push in one], [wall for one in walls for wall in one]
     means = [statistics.mean(one) for one in sent]
     return [
@@ -283,11 +306,11 @@ def sustained_row(figures, tool, series):
     ]
 
 
-def any_version(figures, tool, series):
+def any_version(figures, size, tool, series):
     found = {}
     for number in range(0, 101, 10):
         wall, received = (
-            figures.median("oltp", "64M", tool, f"{series}-any{number:03}", metric) for metric in ("wall", "received")
+            figures.median("oltp", size, tool, f"{series}-any{number:03}", metric) for metric in ("wall", "received")
         )
         if wall is not None:
             found[number] = seconds(wall), megabytes(received)

@@ -33,6 +33,10 @@ class Row:
     """How many runs the figure is of; of one over several cells, how many there are of the one that has fewest."""
     between: tuple = ()
     """What a ratio is made of: (kind, size, tool, what, metric) of ours and of the other."""
+    series: tuple = ()
+    """The sustained series that it is of: (size, name)."""
+    pushes: int = 0
+    """How many pushes of that series it is of."""
 
 
 def rows(figures):
@@ -41,7 +45,7 @@ def rows(figures):
     size = sizes[-1] if sizes else "1G"
     return size, [
         *changes(figures, size),
-        *sustained(figures),
+        *standing(figures, sustained),
         *pushes(figures, size),
         *restores(figures, size),
         *resources(figures, sizes),
@@ -106,55 +110,104 @@ def unless_partial(count, row):
     return row if count in (0, len(CHANGES)) else dataclasses.replace(row, verdict=None)
 
 
-def series(figures, tool, name, metric="sent", run=1):
+def series_sizes(figures):
+    """Those of the databases that were pushed many times, ascending; as it is meant to be where none was."""
+    found = {of for kind, of, _, what in figures.groups if kind == "oltp" and in_series(what)}
+    return sorted(found or {"64M"}, key=in_bytes)
+
+
+def standing(figures, rows_of):
+    """The targets of the sustained series: of each size that was measured, except that a series that is complete stands
+    for those of smaller databases.
+    """
+    for found, stands in by_size(figures, rows_of):
+        yield from found[stands:]
+
+
+def outdone(figures, size):
+    """Those of one size for which a larger one stands."""
+    for rows_of in (sustained, restores_of_series):
+        for found, stands in by_size(figures, rows_of):
+            yield from (row for row in found[:stands] if row.series[0] == size)
+
+
+def by_size(figures, rows_of):
+    """For each target its rows, of small databases first, and the place of the one that stands for those before it."""
+    for found in zip(*(rows_of(figures, size) for size in series_sizes(figures))):
+        measured = [row for row in found if row.verdict is not None] or [found[0]]
+        longest = max(row.pushes for row in measured)
+        complete = [at for at, row in enumerate(measured) if row.runs >= ENOUGH and row.pushes == longest]
+        yield measured, max(complete, default=0)
+
+
+def series(figures, size, tool, name, metric="sent", run=1):
     """The pushes 1, 2, 3 … of one run of a sustained series, in order; those whose time says nothing have none."""
     found, number = [], 1
-    while cells := figures.runs("oltp", "64M", tool, f"{name}-{number:03}"):
+    while cells := figures.runs("oltp", size, tool, f"{name}-{number:03}"):
         found += [cells[run][metric]] if run in cells and tells(cells[run], metric) else []
         number += 1
     return found
 
 
-def runs_of_series(figures, tool, name):
+def runs_of_series(figures, size, tool, name):
     """Those that came to the end: in each of them other rows changed."""
-    pushes = {run: len(series(figures, tool, name, run=run)) for run in figures.runs("oltp", "64M", tool, f"{name}-001")}
+    begun = figures.runs("oltp", size, tool, f"{name}-001")
+    pushes = {run: len(series(figures, size, tool, name, run=run)) for run in begun}
     return [run for run, count in sorted(pushes.items()) if count == max(pushes.values())]
 
 
-def means(figures, tool, name):
-    """Run → mean of its pushes, in bytes."""
-    found = {run: series(figures, tool, name, run=run) for run in runs_of_series(figures, tool, name)}
-    return {run: statistics.mean(sent) for run, sent in found.items() if sent}
+def pushes_of_series(figures, size, tool, name):
+    """Run → what each of its pushes sent."""
+    found = {run: series(figures, size, tool, name, run=run) for run in runs_of_series(figures, size, tool, name)}
+    return {run: sent for run, sent in found.items() if sent}
 
 
-def ratios_of_means(figures, tools, name):
-    """Run by run, against the one of them that sent least."""
-    ours, theirs = means(figures, "sealift/vacuum", name), [means(figures, tool, name) for tool in tools]
-    least = {run: min((other[run] for other in theirs if run in other), default=None) for run in ours}
-    return [ours[run] / least[run] for run in ours if least[run]]
+def length_of_series(figures, size, name):
+    return max(map(len, pushes_of_series(figures, size, "sealift/vacuum", name).values()), default=0)
 
 
-def sustained(figures):
+def ratios_of_means(figures, size, tools, name):
+    """Of how many of the others' pushes: at most of as many as ours, and of fewer where each of their versions takes so
+    much room that they were pushed less often. And the ratios, run by run, against the one of them that sent least. Ours
+    are always all: the first of them are the cheap ones.
+    """
+    ours, *theirs = (pushes_of_series(figures, size, tool, name) for tool in ("sealift/vacuum", *tools))
+    lengths = [max(map(len, runs.values()), default=0) for runs in (ours, *theirs)]
+    count, found = min(lengths[0], max(lengths[1:])), []
+    for run, sent in ours.items():
+        means = [statistics.mean(other[run][:count]) for other in theirs if len(other.get(run, ())) >= count > 0]
+        found += [statistics.mean(sent) / min(means)] if means else []
+    return count, found
+
+
+def sustained(figures, size):
     for name, title in SERIES.items():
+        of, length = f"{title}, {size}iB", length_of_series(figures, size, name)
+        more = {"series": (size, name), "pushes": length}
         for rival, limit, tools in (
             ("page-level deduplication with zstd of vacuumed copies", 1 / 7, ["limit/pagelevel"]),
             ("the same of `.backup` copies", 1 / 7, ["limit/pagelevel-backup"]),
             ("restic", 1 / 14, ["restic/vacuum", "restic/backup"]),
         ):
-            count, found = len(series(figures, "sealift/vacuum", name)), ratios_of_means(figures, tools, name)
+            count, found = ratios_of_means(figures, size, tools, name)
             yield at_most(
-                f"mean bytes of {count or 100} successive pushes, {title}, against {rival}",
+                f"mean bytes of {length or 100} successive pushes, {of}, against {rival}"
+                + (f" (the first {count} of its pushes)" if 0 < count < length else ""),
                 limit,
                 statistics.median(found) if found else None,
                 runs=len(found),
+                **more | {"pushes": count},
             )
-        needs, first = (figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
+        needs, first = (figures.runs("oltp", size, "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
         found = [max(needs[run]["fetched"]) / first[run]["stored"] for run in needs if first.get(run)]
-        fetched = f"bytes that a restore of one version fetches, {title}, against the first push of the series"
-        yield at_most(fetched, 2.0, max(found, default=None), runs=len(found))
-        pages = figures.values("oltp", "64M", "sealift/vacuum", f"{name}-onepage", "sent")
-        page = f"one changed page after all these pushes, {title}, bytes sent"
-        yield at_most(page, 64 << 10, max(pages, default=None), show=megabytes, runs=len(pages))
+        fetched = (
+            f"bytes that a restore of one version fetches (parts of packs, which hold more), {of}, against what the "
+            "first push of the series stored"
+        )
+        yield at_most(fetched, 2.0, max(found, default=None), runs=len(found), **more)
+        pages = figures.values("oltp", size, "sealift/vacuum", f"{name}-onepage", "sent")
+        page = f"one changed page after {length or 100} pushes, {of}, bytes sent"
+        yield at_most(page, 64 << 10, max(pages, default=None), show=megabytes, runs=len(pages), **more)
 
 
 def pushes(figures, size):
@@ -180,7 +233,8 @@ def pushes(figures, size):
         len(walls),
     )
     pages = figures.values("oltp", "10G", "sealift/vacuum+key", "onepage", "sent")
-    title, one = "one changed page in a 10 GiB database, bytes sent", statistics.median(pages) if pages else None
+    one = statistics.median(pages) if pages else None
+    title = "one changed page in a 10 GiB database, right after its first push, bytes sent"
     yield at_most(title, 64 << 10, one, show=megabytes, runs=len(pages))
 
 
@@ -197,23 +251,33 @@ def restores(figures, size):
         for moment, what in (("the first push", "restore"), ("1 % updates", "restore-update1")):
             title = f"time of a restore after {moment}, `{method}`, against restic"
             yield ratio(figures, title, 0.6, "oltp", size, f"sealift/{method}", "restic", what, "wall")
-    for name in ("mixed", "update1"):
-        walls = restores_of_any(figures, "sealift/vacuum", name)
-        later = [wall for number, wall in walls.items() if number]
-        first = figures.runs("oltp", "64M", "sealift/vacuum", f"{name}-any000")
-        yield at_most(
-            f"restore of the sustained versions ({name}), the slowest of every tenth, against the first",
-            2.5,
-            max(later) / walls[0] if later and 0 in walls else None,
-            runs=len(first),
-        )
+    yield from standing(figures, restores_of_series)
     yield speed(figures, "throughput of a restore, against zstd -d", size, "unzstd", "unseal")
 
 
-def restores_of_any(figures, tool, name, metric="wall"):
+def restores_of_series(figures, size):
+    """Each restore derives the key from the passphrase, which makes a ratio look better than what changes is."""
+    derivation = passphrase(figures)
+    for name in SERIES:
+        walls = restores_of_any(figures, size, "sealift/vacuum", name)
+        later = [wall for number, wall in walls.items() if number]
+        first = figures.runs("oltp", size, "sealift/vacuum", f"{name}-any000")
+        known = later and 0 in walls
+        yield at_most(
+            f"restore of the sustained versions ({name}), the slowest of every tenth, against the first, {size}iB",
+            2.5,
+            max(later) / walls[0] if known else None,
+            note=f" (both with the key's derivation, {seconds(derivation)})" if known and derivation else "",
+            runs=len(first),
+            series=(size, name),
+            pushes=max(walls, default=0),
+        )
+
+
+def restores_of_any(figures, size, tool, name, metric="wall"):
     """Version → what its restore took, of every tenth of a sustained series."""
     found = {
-        number: figures.median("oltp", "64M", tool, f"{name}-any{number:03}", metric) for number in range(0, 101, 10)
+        number: figures.median("oltp", size, tool, f"{name}-any{number:03}", metric) for number in range(0, 101, 10)
     }
     return {number: value for number, value in found.items() if value is not None}
 
@@ -314,7 +378,9 @@ def disk(figures, method):
     greatest = max(beyond(once), default=None)
     yield at_most(f"{beside}: all kinds, sizes and changes, the greatest", 1.0, greatest, runs=runs_of(once))
     kept = as_ratio(max((cell["kept"] / cell["database"] for cell in many), default=None))
-    note, title = f" (kept: up to {kept})" if many else "", f"{beside}: sustained pushes, the greatest"
+    sizes = sorted({cell["size"] for cell in many}, key=in_bytes)
+    note = f" (kept: up to {kept})" if many else ""
+    title = f"{beside}: sustained pushes, {sizes_in_words(sizes) or 'any size'}, the greatest"
     yield at_most(title, 1.0, max(beyond(many), default=None), note=note, runs=runs_of(many))
 
 
@@ -361,6 +427,11 @@ def pushes_on_disk(figures, method, sustained):
 
 def is_by(tool, method):
     return tool.startswith("sealift/") and method_of(tool) == method
+
+
+def sizes_in_words(sizes):
+    """["64M", "1G"] → 64MiB and 1GiB."""
+    return " and ".join(f"{size}iB" for size in sizes)
 
 
 def in_series(what):
