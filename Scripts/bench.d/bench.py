@@ -14,7 +14,7 @@ FAMILIES = ["sealift", "restic", "borg", "duplicity", "rclone", "litestream", "s
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 ALWAYS = ["first", "restore", "unchanged"]
 CELLS = [*ALWAYS, *CHANGES, *RESTORE_AFTER.values()]
-STUDIES = ["matrix", "sustained", "chain", "list", "start", "throughput", "memory", "profile", "large"]
+STUDIES = ["matrix", "sustained", "chain", "list", "start", "throughput", "memory", "profile", "levels", "large"]
 SIZES, SERIES_SIZES = ["64M", "1G"], ["64M"]
 
 

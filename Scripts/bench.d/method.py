@@ -93,6 +93,8 @@ TEXT = """
   `.backup` copies; borg's cold list begins with fetching its repository. Everything of 10 GiB is Sealift's alone, by
   key file (dashed in the charts): first push, one changed page, unchanged, 1 % updates, restore; its memory is compared
   with that of 1 GiB after the same first push, 1 % updates and restore.
+* README's table of zstd's **levels** is of first pushes of vacuumed copies to the same server, opened by a key file; all
+  levels of a run are pushed one after the other.
 * **Disk** is what files with a name take; tables that Sealift keeps in files without one, some tens of bytes for each
   page, are not seen. Litestream keeps its files beside the database, where the application's own `-wal` grows too; it has no
   figure.

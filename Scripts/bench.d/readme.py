@@ -1,23 +1,27 @@
 #!/usr/bin/python3
-"""README's sentences about speed: what stands between <!-- bench: speed --> and <!-- bench: end --> is of cells."""
+"""README's figures: what stands between <!-- bench: speed --> and <!-- bench: end -->, and after <!-- bench: levels -->,
+is of cells.
+"""
 
 import os, re, statistics
 
-from figures import megabytes
-from tables import FLOORS
+from figures import machines_of, megabytes, tells
+from studies import levels
+from tables import FLOORS, table
 from targets import CHANGES, ENOUGH
 
-PLACE = re.compile(r"(?<=<!-- bench: speed -->).*?(?=<!-- bench: end -->)", re.DOTALL)
+PUSHED = {"oltp": "orders with eight indexes", "blobs": "random blobs"}
 
 
 def write(figures, path):
-    """Leaves the file as it is when it has no such place, or when a figure is missing; a first look is no figure."""
-    said = sentences(figures)
-    if not said or not os.path.exists(path):
+    """Leaves a place as it is when it is not there, or when a figure is missing; a first look is no figure."""
+    if not os.path.exists(path):
         return
     with open(path) as file:
-        text = file.read()
-    new = PLACE.sub(lambda _: said, text)
+        text = new = file.read()
+    for place, said in {"speed": sentences(figures), "levels": levels_table(figures)}.items():
+        if said:
+            new = re.sub(rf"(?<=<!-- bench: {place} -->).*?(?=<!-- bench: end -->)", lambda _: said, new, flags=re.DOTALL)
     if new != text:
         with open(path, "w") as file:
             file.write(new)
@@ -78,3 +82,27 @@ def floors_against_restic(figures):
 
 def span(values):
     return f"{min(values):.2f} to {max(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
+
+
+def levels_table(figures):
+    """What each of zstd's levels sends, and its CPU time; None unless all were measured often enough to tell."""
+    rows, cells = [], []
+    for kind, size in levels.DATABASES:
+        found = [list(figures.runs(kind, size, levels.Leveled.name, levels.cell(level)).values()) for level in levels.LEVELS]
+        found = [[cell for cell in one if tells(cell, "cpu")] for one in found]
+        if min(map(len, found)) < ENOUGH:
+            return None
+        database, cells = found[0][0]["database"], cells + sum(found, [])
+        for metric, words, show in (("sent", "sent", megabytes), ("cpu", "CPU", "{:.1f} s".format)):
+            middle = [show(statistics.median(cell[metric] for cell in one)) for one in found]
+            rows.append([f"{megabytes(database)} of {PUSHED[kind]}: {words}", *map(in_bold, levels.LEVELS, middle)])
+    return (
+        "\n`compression` is zstd's level. What a first push sends, and seconds of CPU of the whole program, opened by a key "
+        f"file (medians of at least {ENOUGH} runs on {machines_of(cells)}):\n\n"
+        + table(["level", *(in_bold(level, str(level)) for level in levels.LEVELS)], rows)
+        + "\n\nWhat does not shrink (photos, encrypted columns) is stored as it is, at any level.\n"
+    )
+
+
+def in_bold(level, shown):
+    return f"**{shown}**" if level == levels.DEFAULT else shown

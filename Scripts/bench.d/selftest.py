@@ -11,7 +11,7 @@ import bench, bounds, databases, kinds, measure, readme, report, targets
 from figures import Figures
 from results import Results, is_ours
 from room import Room, Wire
-from studies import matrix
+from studies import levels, matrix
 
 MIB = 1 << 20
 
@@ -152,6 +152,18 @@ def of_sizes(_):
     return check("series of two sizes", 1, good and asked, 1)
 
 
+def of_levels(folder):
+    """The level that is named is what is pushed with: by a name that nothing but its configuration knows."""
+    steps, room = [], mock.Mock(folder=folder, live=f"{folder}/app.db", programs="")
+    room.step = lambda command, _: steps.append(command)
+    levels.Leveled(room).push_at(19)
+    configuration = steps[0][steps[0].index("--config") + 1]
+    with open(configuration) as file:
+        written = json.load(file)["databases"]["app"]
+    good = written == {"path": room.live, "compression": 19} and steps[0][-2:] == ["push", "app"]
+    return check("levels that are pushed with", 1, good, 1)
+
+
 def of_results(folder):
     """A cell counts once; one that failed, whose time says nothing, or of another build of Sealift, is wanted again."""
     old, cell = Results(folder, "one", published=None), {"kind": "oltp", "size": "1M", "what": "first", "run": 1, "wall": 1.0}
@@ -289,6 +301,7 @@ def cells_of_all(run=1):
         *(("oltp", "1G", "zstd", what) for what in ("copy", "zstd", "unzstd")),
         *(("oltp", "1G", "sealift/vacuum+profile", what) for what in targets.ALIKE),
         *(("events", "1M", "sealift/pages", f"list-{what}") for what in ("cold", "cold-key", "warm", "warm-key")),
+        *((*one, levels.Leveled.name, levels.cell(level)) for one in levels.DATABASES for level in levels.LEVELS),
         *(("none", "0", tool, "start") for tool in ("sealift/vacuum", "curl")),
     ]
     for place, (kind, of, tool, what) in enumerate(wanted):
@@ -335,17 +348,20 @@ def of_report(folder):
 
 def of_readme(folder):
     """Its sentences are written anew of enough runs, of fewer not, and nothing around them is touched."""
-    path, before, after, found = f"{folder}/README.md", "a <!-- bench: speed -->", "<!-- bench: end --> c", []
+    path, before, found = f"{folder}/README.md", "a <!-- bench: speed -->", []
+    after = "<!-- bench: end --> c <!-- bench: levels -->d<!-- bench: end --> e"
     with open(path, "w") as file:
         file.write(f"{before}b{after}")
     for count in (targets.ENOUGH - 1, targets.ENOUGH):
         readme.write(Figures([cell for run in range(1, count + 1) for cell in cells_of_all(run)]), path)
         with open(path) as file:
-            found.append(file.read().removeprefix(before).removesuffix(after))
+            found.append(file.read().removeprefix(before))
     said = r"to 64 MiB [^<>]* costs 210 MB\. A push takes 10\.00 to 10\.00 [^<>]* take 1\.00 to 1\.00 [^<>]*"
     said += r" \(orders; first push and 1 % updates\)\."
+    said += r"<!-- bench: end --> c <!-- bench: levels -->\n[^<>]* at least 5 runs on made up, 2 cores\):\n\n"
+    said += r"\| level \| 0 \| \*\*1\*\* \|[^<>]* random blobs: CPU \| 10\.0 s \|[^<>]*<!-- bench: end --> e"
     new = re.fullmatch(said, found[1])
-    return check("sentences of README", 1, found[0] == "b" and bool(new), 1)
+    return check("sentences of README", 1, found[0] == f"b{after}" and bool(new), 1)
 
 
 def of_comparison(folder):
@@ -386,7 +402,7 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = [of_figures, of_series, of_sizes, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores]
+        tests = [of_figures, of_series, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores]
         tests += [of_verdicts, of_report, of_readme, of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]
