@@ -24,6 +24,9 @@ package enum Target: Sendable, Hashable {
   }
 }
 
+/// Finds the password of a server when it is needed first.
+package typealias PasswordSearch = @Sendable () throws(StoreError) -> String
+
 /// What a store needs beside its URL.
 package struct StoreAccess: Sendable {
   /// Asked before each request to an S3 server.
@@ -36,7 +39,7 @@ package struct StoreAccess: Sendable {
   package var user: String?
   package var password: String?
   /// Asked for it before each request, in place of `password`.
-  package var findPassword: (@Sendable () throws(StoreError) -> String)?
+  package var findPassword: PasswordSearch?
   package var allowPlainPassword = false
   package var settings = HTTPSettings()
   /// Make the target's folder or collection when it is missing. Buckets are never made.

@@ -251,9 +251,9 @@ import Testing
       return try KeySlot.open(slot, secret: secret, repository: repository)
     }
     func open(with secret: SlotSecret) async throws -> Repository {
-      try await Repository.open(at: home.store, with: secret) { slot, secret, repository throws(SealError) in
-        try slots.open(slot, secret, repository)
-      }
+      try await Repository.open(
+        at: home.store, with: secret,
+        opening: { slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository) })
     }
     for _ in 0..<3 { #expect(try await open(with: Self.passphrase).id == home.repository.id) }
     #expect(derived.withLock { $0 } == 1)

@@ -1,5 +1,3 @@
-package import Storage
-
 /// Which collection, at which server, and who we are there.
 package struct WebDAVConfiguration: Sendable {
   /// The collection that holds everything.
@@ -7,7 +5,7 @@ package struct WebDAVConfiguration: Sendable {
   package var user: String?
   package var password: String?
   /// Asked for it before each request, in place of `password`.
-  package var findPassword: (@Sendable () throws(StoreError) -> String)?
+  package var findPassword: PasswordSearch?
   /// Show the password itself to a server that is reached without TLS over a network. Where it asks for Digest, the
   /// password is never shown, and this is not needed.
   package var allowPlainPassword = false

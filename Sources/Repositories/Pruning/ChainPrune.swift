@@ -105,11 +105,10 @@ struct ChainPrune {
     guard policy.twoRuns else { return [] }
     let newest = view.newest?.version?.time ?? 0
     let waiting = names(in: view) { named in
-      let time = named.record.time
-      return time >= newest && now >= time && now - time >= Self.quietWeek
+      named.time >= newest && now >= named.time && now - named.time >= Self.quietWeek
     }
-    let overtaken = names(in: view) { $0.record.time < newest }
-    return unwanted(in: view, waiting.subtracting(overtaken))
+    let overtaken = names(in: view) { $0.time < newest }
+    return unwanted(in: view, waiting).filter { !$0.isAmong(overtaken) }
   }
 
   private func isLongAgo(_ time: UInt64, _ now: UInt64) -> Bool { now >= time && now - time >= policy.pause }
