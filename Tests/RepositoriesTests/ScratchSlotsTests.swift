@@ -6,23 +6,41 @@ import Testing
 
 /// The file that decoded bases are put in while a version is restored: nothing is written over that is still read, and
 /// it is no longer than it has to be.
-@Suite struct BaseSlotsTests {
-  @Test func `a place is taken again by a later wave, not by the same one`() {
-    var slots = BaseSlots()
-    let first = slots.take(200_000)
+@Suite struct ScratchSlotsTests {
+  @Test func `a place is taken again by a later wave, not by the same one`() throws {
+    var slots = ScratchSlots(grain: 64 << 10)
+    let taken = slots.take(200_000)
+    let first = try #require(taken)
     slots.release([first])
     #expect(slots.take(200_000) != first)
     slots.closeWave()
     #expect(slots.take(200_000) == first)
   }
 
-  @Test func `a place is taken by what is nearly as long, and by nothing longer`() {
-    var slots = BaseSlots()
-    let first = slots.take(200_000)
+  @Test func `a place is taken by what is nearly as long, and by nothing longer`() throws {
+    var slots = ScratchSlots(grain: 64 << 10)
+    let taken = slots.take(200_000)
+    let first = try #require(taken)
     slots.release([first])
     slots.closeWave()
-    #expect(slots.take(262_145) >= first + 200_000)
+    let longer = slots.take(262_145)
+    #expect(try #require(longer) >= first + 200_000)
     #expect(slots.take(199_000) == first)
+  }
+
+  @Test func `a file of places gets no longer than it may, and rests as many waves as are on their way`() throws {
+    var slots = ScratchSlots(grain: 1024, limit: 4096, waves: 3)
+    let taken = slots.take(3000)
+    let first = try #require(taken)
+    #expect(slots.take(1025) == nil)
+    #expect(slots.take(1000) != nil)
+    #expect(slots.take(1) == nil)
+    slots.release([first])
+    for _ in 0..<3 {
+      #expect(slots.take(3000) == nil)
+      slots.closeWave()
+    }
+    #expect(slots.take(3000) == first)
   }
 
   /// Walks the waves as the decoder does, which takes the frames of one wave in any order but that of its levels.
@@ -97,7 +115,7 @@ extension Home {
     }
     let planner = try WavePlanner(
       RestorePlan(demands, in: stateFolder), of: VersionFrames(manifest: manifest, packs: packs), limits: limits,
-      in: stateFolder)
+      wavesAhead: 2, in: stateFolder)
     try await planner.countBases()
     var waves: [RestoreWave] = []
     while let wave = try await planner.next() { waves.append(wave) }

@@ -11,6 +11,19 @@ struct FrameFetch: Sendable {
     let keys: ObjectKeys
   }
 
+  /// A frame that is fetched.
+  struct Part: Sendable {
+    let frame: Frame
+    /// Where it is put in the scratch file, if it comes along for a later wave.
+    let ahead: Int?
+  }
+
+  /// What one request fetches.
+  struct Request: Sendable {
+    let stretch: Stretch
+    let parts: [Part]
+  }
+
   private let packs: OpenPacks
 
   init(_ packs: OpenPacks) { self.packs = packs }
@@ -18,21 +31,31 @@ struct FrameFetch: Sendable {
   /// - Returns: ciphertext and tag of each frame; neighbours share memory, but none holds what nobody wants.
   /// - Throws: `.damaged` when a pack is missing or cut; `StoreError`.
   func fetch(_ frames: [Frame]) async throws -> [FramePlace: ArraySlice<UInt8>] {
-    let requests = Self.requests(for: frames)
+    try await fetch(Self.byPack(frames).flatMap { Self.requests(for: $0.map { Part(frame: $0, ahead: nil) }) })
+  }
+
+  /// - Parameter scratch: what comes along is put there. Where that fails, whoever reads it there finds that it does not open.
+  /// - Returns: as of the other, without what comes along.
+  func fetch(
+    _ requests: [Request], puttingAhead scratch: ScratchFile? = nil
+  ) async throws -> [FramePlace: ArraySlice<UInt8>] {
     let answers = try await bounded(requests, atOnce: packs.repository.store.traits.concurrency) { [packs] request in
       let stretch = request.stretch
       let bytes = try await packs.repository.part(
-        stretch.range, of: request.frames[0].entry, chain: packs.chain)
-      return request.frames.map { frame in
-        let sealed = stretch.sealed(frame.record, in: bytes)
-        return stretch.isThin ? ArraySlice(Array(sealed)) : sealed
+        stretch.range, of: request.parts[0].frame.entry, chain: packs.chain)
+      let own = request.parts.filter { $0.ahead == nil }
+      let isShared = own.count == request.parts.count && !stretch.isThin
+      for part in request.parts {
+        guard let slot = part.ahead else { continue }
+        try? scratch?.write(Array(stretch.sealed(part.frame.record, in: bytes)), at: slot)
+      }
+      return own.map { part in
+        let sealed = stretch.sealed(part.frame.record, in: bytes)
+        return (part.frame.place, isShared ? sealed : ArraySlice(Array(sealed)))
       }
     }
     var sealed: [FramePlace: ArraySlice<UInt8>] = [:]
-    sealed.reserveCapacity(frames.count)
-    for (request, bytes) in zip(requests, answers) {
-      for (frame, bytes) in zip(request.frames, bytes) { sealed[frame.place] = bytes }
-    }
+    for (place, bytes) in answers.joined() { sealed[place] = bytes }
     return sealed
   }
 
@@ -56,12 +79,15 @@ struct FrameFetch: Sendable {
     return frames.compactMap { frame in sealed[frame.place].map { (frame, $0) } }
   }
 
-  /// By pack, ascending.
-  private static func requests(for frames: [Frame]) -> [(stretch: Stretch, frames: [Frame])] {
-    let byPack = Dictionary(grouping: frames, by: \.place.pack).sorted { $0.key < $1.key }
-    return byPack.flatMap { _, frames in
-      Stretch.covering(frames.sorted { $0.place < $1.place }) { $0.record.sealedRange }
-    }
+  /// Those of each pack together, ascending.
+  static func byPack(_ frames: [Frame]) -> [[Frame]] {
+    Dictionary(grouping: frames, by: \.place.pack).sorted { $0.key < $1.key }
+      .map { $0.value.sorted { $0.place < $1.place } }
+  }
+
+  /// - Parameter parts: of one pack, ascending.
+  static func requests(for parts: [Part]) -> [Request] {
+    Stretch.covering(parts) { $0.frame.record.sealedRange }.map { Request(stretch: $0.stretch, parts: $0.frames) }
   }
 }
 

@@ -8,6 +8,8 @@ struct RestoreWave: Sendable {
     /// Bytes fetched for one wave; those of the next waves are fetched meanwhile.
     var sealed = 8 << 20
     var steps = 1024
+    /// Bytes that come along for later waves.
+    var ahead = 4 << 20
   }
 
   /// What is done with one frame.
@@ -18,6 +20,8 @@ struct RestoreWave: Sendable {
     /// Where it is put in the file of bases, when others rest on it.
     let slot: Int?
     let demands: [RestorePlan.Demand]
+    /// Where it lies sealed in the scratch file of what came along with an earlier wave, if it did.
+    var ahead: Range<Int>?
   }
 
   private(set) var levels: [[Step]] = []
@@ -25,16 +29,20 @@ struct RestoreWave: Sendable {
   var firstMissing: UInt32 = 0
   private var levelOf: [FramePlace: Int] = [:]
   private var sealedLength = 0
+  var requests: [FrameFetch.Request] = []
   private(set) var sealed: [FramePlace: ArraySlice<UInt8>] = [:]
 
   /// The same, with its bytes.
-  func fetched(from packs: OpenPacks) async throws -> RestoreWave {
+  /// - Parameter scratch: gets what comes along for later waves.
+  func fetched(from packs: OpenPacks, puttingAhead scratch: ScratchFile) async throws -> RestoreWave {
     var wave = self
-    wave.sealed = try await FrameFetch(packs).fetch(packed)
+    wave.requests = []
+    wave.sealed = try await FrameFetch(packs).fetch(requests, puttingAhead: scratch)
     return wave
   }
 
-  private var packed: [FrameFetch.Frame] { levels.flatMap { $0.compactMap(\.frame.packed) } }
+  /// What has to be fetched for it.
+  var missing: [FrameFetch.Frame] { levels.flatMap { $0.filter { $0.ahead == nil }.compactMap(\.frame.packed) } }
 
   func isFull(_ limits: Limits) -> Bool { sealedLength >= limits.sealed || levelOf.count >= limits.steps }
 

@@ -84,16 +84,17 @@ package struct VersionReader: Sendable {
     for writer: MemberWriter? = nil,
     place: @escaping @Sendable (DecodedFrame, [RestorePlan.Demand]) throws -> Void
   ) async throws {
-    let planner = try WavePlanner(plan, of: frames, limits: limits, in: tableFolder)
+    let planner = try WavePlanner(plan, of: frames, limits: limits, wavesAhead: Self.wavesAhead, in: tableFolder)
     try await planner.countBases()
+    let ahead = try ScratchFile(in: tableFolder)
     let decoder = WaveDecoder(
-      frames, bases: try ScratchFile(in: tableFolder), workers: Self.workers, proving: proving)
+      frames, bases: try ScratchFile(in: tableFolder), ahead: ahead, workers: Self.workers, proving: proving)
     try await withThrowingTaskGroup(of: (Int, RestoreWave).self) { group in
       var fetched: [Int: RestoreWave] = [:]
       var (planned, decoded) = (0, 0)
       while true {
         while planned - decoded <= Self.wavesAhead, let wave = try await planner.next() {
-          group.addTask { [planned] in (planned, try await wave.fetched(from: frames.packs)) }
+          group.addTask { [planned] in (planned, try await wave.fetched(from: frames.packs, puttingAhead: ahead)) }
           planned += 1
         }
         guard decoded < planned else { return }

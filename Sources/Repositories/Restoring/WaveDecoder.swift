@@ -7,15 +7,18 @@ struct WaveDecoder {
   /// Decoded frames that others rest on: what would else be decoded again and again, or held in memory that grows with the
   /// database.
   private let bases: ScratchFile
+  /// Sealed frames that came along with waves before their own.
+  private let ahead: ScratchFile
   private let workers: Int
   private let proving: Bool
   private let decoders: WorkerPool<FrameDecoder>
 
   /// - Parameter proving: check the content of each frame by itself too, which names the one that is wrong.
-  init(_ frames: VersionFrames, bases: ScratchFile, workers: Int, proving: Bool) {
+  init(_ frames: VersionFrames, bases: ScratchFile, ahead: ScratchFile, workers: Int, proving: Bool) {
     self.proving = proving
     self.frames = frames
     self.bases = bases
+    self.ahead = ahead
     self.workers = workers
     decoders = WorkerPool { [keys = frames.packs.repository.keys] in FrameDecoder(keys: keys) }
   }
@@ -75,6 +78,7 @@ struct WaveDecoder {
   private func open(
     _ step: RestoreWave.Step, _ sealed: ArraySlice<UInt8>?, with decoder: FrameDecoder
   ) throws -> [UInt8] {
+    let sealed = sealed ?? step.ahead.map { ArraySlice((try? ahead.read([$0])) ?? []) }
     let prefix = step.prefix.isEmpty ? nil : try bases.read(step.prefix)
     return try frames.decode(step.frame, sealed, prefix: prefix, with: decoder, proving: proving)
   }

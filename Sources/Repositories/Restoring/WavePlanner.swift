@@ -9,7 +9,9 @@ actor WavePlanner {
   private var cursor = 0
   private let notes: FrameNotes<Note>
   private var waiting: ArraySlice<Waiting> = []
-  private var slots = BaseSlots()
+  /// Frames of almost one length take each other's places.
+  private var slots = ScratchSlots(grain: 64 << 10)
+  private var ahead: FetchedAhead
 
   private struct Note: BitwiseCopyable {
     /// How many runs of others rest on it that are not settled yet.
@@ -20,6 +22,10 @@ actor WavePlanner {
     var isSettled = false
     /// How many frames rest on each other below it.
     var depth: UInt8 = 0
+    /// It is in a wave.
+    var isTaken = false
+    /// It came along with a wave before its own: its place in the scratch file, and one.
+    var ahead: UInt32 = 0
     /// Where it is put in the file of bases.
     var slot = 0
   }
@@ -31,13 +37,15 @@ actor WavePlanner {
     let ended: [Int]
   }
 
+  /// - Parameter wavesAhead: so many waves are fetched while one is decoded.
   /// - Throws: `.stateFolder`.
   init(
-    _ plan: RestorePlan, of frames: VersionFrames, limits: RestoreWave.Limits, in folder: String
+    _ plan: RestorePlan, of frames: VersionFrames, limits: RestoreWave.Limits, wavesAhead: Int, in folder: String
   ) throws(RepositoryError) {
     self.plan = plan
     self.frames = frames
     self.limits = limits
+    ahead = FetchedAhead(wavesAhead: wavesAhead)
     notes = try FrameNotes(Note(), in: folder)
   }
 
@@ -53,7 +61,7 @@ actor WavePlanner {
     var wave = RestoreWave()
     while !wave.isFull(limits) {
       if let next = waiting.popFirst() {
-        wave.add(next.step)
+        wave.add(taken(next.step))
         slots.release(next.ended)
       } else if cursor < plan.frames.count {
         _ = try await settle(plan.frames[cursor].place, above: 0)
@@ -63,8 +71,33 @@ actor WavePlanner {
       }
     }
     wave.firstMissing = firstMissing
+    wave.requests = requests(of: wave)
     slots.closeWave()
+    ahead.closeWave()
     return wave.levels.isEmpty ? nil : wave
+  }
+
+  /// The step, where it is in a wave, with the place where its frame lies if that came along with an earlier one.
+  private func taken(_ step: RestoreWave.Step) -> RestoreWave.Step {
+    let place = step.frame.place
+    notes[place].isTaken = true
+    guard notes[place].ahead > 0 else { return step }
+    var step = step
+    let slot = Int(notes[place].ahead) - 1
+    step.ahead = slot..<slot + Int(step.frame.record.sealedLength)
+    ahead.release(slot)
+    return step
+  }
+
+  private func requests(of wave: RestoreWave) -> [FrameFetch.Request] {
+    ahead.requests(for: wave.missing, budget: limits.ahead) { [frames] pack in
+      frames.packs.kept(pack)?.directory
+    } isWantedLater: { [notes, plan] place in
+      let note = notes[place]
+      return !note.isTaken && note.ahead == 0 && (note.isSettled || note.uses > 0 || plan.wants(place))
+    } note: { [notes] place, slot in
+      notes[place].ahead = UInt32(slot) + 1
+    }
   }
 
   /// The least unit that a frame brings which is in no wave yet: those that wait for one, and, as frames are taken in the
@@ -143,7 +176,7 @@ actor WavePlanner {
   }
 
   /// So many bytes to each side of a base are fetched with it.
-  private static let reach = 1 << 20
+  private static let reach = 4 << 20
 
   private func isWanted(_ place: FramePlace) -> Bool {
     let note = notes[place]
