@@ -89,6 +89,23 @@ import Testing
     #expect(home.program.exists(name))
   }
 
+  @Test func `a chain that went back ends with 13, whatever else was pruned or is away`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.must("push", "./app.db", "--name", "other")
+    try await home.push()
+    #expect(try await home.program.shell("cp -a target before").status == 0)
+    try home.change()
+    try await home.push()
+    #expect(try await home.program.shell("rm -r target && mv before target").status == 0)
+    let places: [[String]] = [[], ["--target", "file:///nonexistent/place"]]
+    for (words, away) in [["prune"], ["list"]].flatMap({ words in places.map { (words, $0) } }) {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "--json", "--target", "disk"] + away + words)
+      #expect(try ending.status == 13 && ending.errorDocument().code == "rolledBack", "\(words): \(ending.error)")
+    }
+  }
+
   @Test func `names and flags that mean nothing are told`() async throws {
     let home = try Home()
     try await home.must("init")

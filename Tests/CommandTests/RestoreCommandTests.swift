@@ -85,6 +85,48 @@ import Testing
     #expect(try stream.status == 13 && home.bytes("piped.db") == damaged, "\(stream.error)")
   }
 
+  @Test func `damage of one database is not hidden by another that came back, or was copied`() async throws {
+    let home = try await home()
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(200000))", on: home.program.file("app.db"))
+    let before = Set(home.program.files(below: "target"))
+    try await home.must("push", "./app.db", "--name", "other")
+    let packs = home.program.files(below: "target").filter { $0.hasPrefix("packs/") && !before.contains($0) }
+    let pack = try #require(packs.first)
+    var bytes = try home.bytes("target/\(pack)")
+    bytes[5000] ^= 1
+    try writeFile(home.program.file("target/\(pack)"), bytes)
+    try removeFile(home.program.file("state"))
+    let (key, copy) = (home.program.file("key"), "file://\(home.program.file("copy"))")
+    let folder = home.program.file("all")
+    #expect(mkdir(folder, 0o700) == 0)
+    try await home.must("--target", copy, "init", "--key-file", key)
+    let commands: [[String]] = [
+      ["pull", "--all", folder],
+      ["copy", "--from", "disk", "--from-key-file", key, "--to", copy, "--key-file", key],
+    ]
+    for words in commands {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "--json"] + words)
+      #expect(try ending.status == 13 && ending.errorDocument().code != "partlyDone", "\(words): \(ending.error)")
+    }
+    #expect(home.program.exists("all/app.sqlite") && !home.program.exists("all/other.sqlite"))
+  }
+
+  @Test func `what came back damaged is told before a name that is taken`() async throws {
+    let home = try await home()
+    try await home.must("push", "./app.db", "--name", "other")
+    var bytes = try home.bytes("app.db")
+    for index in 4096..<4196 { bytes[index] = 0x5A }
+    try writeFile(home.program.file("app.db"), bytes)
+    #expect(try await home("push", "app").status == 13)
+    let folder = home.program.file("all")
+    #expect(mkdir(folder, 0o700) == 0)
+    try home.program.write("somebody's", to: "all/other.sqlite")
+    let ending = try await home("pull", "--all", folder, "--json")
+    #expect(try ending.status == 13 && ending.errorDocument().code == "restoredDamaged", "\(ending.error)")
+    #expect(ending.output.contains(#""code":"destinationExists""#), "\(ending.output)")
+  }
+
   /// Only its applications may checkpoint it: two that do it at once may lose pages, and one that waits keeps writers out.
   @Test(arguments: ["--no-undo --live --to", "--table t --into"])
   func `a write that fails checkpoints nothing that others have open, and says what the -wal keeps`(

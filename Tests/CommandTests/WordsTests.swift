@@ -202,6 +202,26 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `what cannot be verified goes before what was done and what is away`(away: Bool) async throws {
+    var tries = Tries<Int>()
+    await tries.attempt("disk", silent) { 1 }
+    if away { await tries.attempt("away", silent) { throw OperationError(.failed, "no route") } }
+    let (full, back) = (OperationError(.failed, "full"), OperationError(.verificationFailed, "went back"))
+    func status(_ problems: [OperationError], _ isAnythingDone: Bool = true) throws -> SealiftTool.ExitStatus {
+      try tries.status("targets", silent, problems: problems, isAnythingDone: isAnythingDone)
+    }
+    #expect(try status([full, back]) == .verificationFailed)
+    #expect(try status([full]) == .partlyDone)
+    let (none, alone): (SealiftTool.ExitStatus, SealiftTool.ExitStatus) =
+      away ? (.partlyDone, .partlyDone) : (.success, .failed)
+    #expect(try status([]) == none)
+    #expect(try status([full], false) == alone)
+    #expect(tries.worst == nil)
+    await tries.attempt("bucket", silent) { throw back }
+    #expect(tries.worst?.message == "went back")
+  }
+
   @Test func `an error of a layer below keeps its code`() async {
     var tries = Tries<Int>()
     await tries.attempt("away", silent) { throw StoreError(.noTarget, "there is no folder") }

@@ -60,7 +60,7 @@ struct Check: SealiftCommand {
       }
     }
     let broken = outcomes.first { !$0.isSound }
-    let unjudged = outcomes.first { !$0.isJudged }
+    let unjudged = outcomes.first { tries.worst == nil && !$0.isJudged }
     let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     if let broken {
       throw OperationError(

@@ -99,6 +99,11 @@ struct Copy: SealiftCommand {
     if outcome.copied.isEmpty, outcome.failures.isEmpty { terminal.notice("there was nothing to copy") }
     if terminal.manner.json { terminal.report(Documents.copy(outcome, notices: terminal.notices)) }
     guard let first = outcome.failures.first else { return .success }
+    if let worst = outcome.failures.first(where: { $0.error.kind == .verificationFailed }) {
+      for failure in outcome.failures { terminal.tell(failure.error) }
+      terminal.tellDocument(worst.error)
+      return .verificationFailed
+    }
     guard !outcome.copied.isEmpty else {
       for failure in outcome.failures.dropFirst() { terminal.tell(failure.error) }
       throw first.error

@@ -89,12 +89,9 @@ extension Forget {
         session.terminal.notice("nothing is lost that was not forgotten")
       }
     }
-    let status = try tries.status("targets", session.terminal)
-    let problems = outcomes.flatMap(\.problems)
-    for problem in problems { session.terminal.tell(problem) }
-    guard let first = problems.first, status == .success else { return status }
-    session.terminal.tellDocument(first)
-    return outcomes.allSatisfy(\.chains.isEmpty) ? ExitStatus(first.kind) : .partlyDone
+    return try tries.status(
+      "targets", session.terminal, problems: outcomes.flatMap(\.problems),
+      isAnythingDone: outcomes.contains { !$0.chains.isEmpty })
   }
 
   static func lines(_ outcome: ForgetLost.Outcome, dryRun: Bool) -> [String] {

@@ -65,7 +65,9 @@ struct PruneCommand: SealiftCommand {
     } else {
       for pruning in prunings { show(pruning, session.terminal) }
     }
-    return try status(tries, prunings, session.terminal)
+    return try tries.status(
+      "targets", session.terminal, problems: prunings.flatMap(\.outcome.problems),
+      isAnythingDone: prunings.contains { !$0.outcome.chains.isEmpty })
   }
 
   private func request(of databases: [String]) -> PruneRepository.Request {
@@ -76,18 +78,6 @@ struct PruneCommand: SealiftCommand {
     request.forgottenFor = UInt64(max(0, forgottenFor.flatMap(TimeSpan.parse) ?? 0))
     request.runs = oneRun ? .one : twoRuns ? .two : nil
     return request
-  }
-
-  /// What failed is the status of its own where nothing else was done, and "partly done" where something was.
-  private func status(
-    _ tries: Tries<Pruning>, _ prunings: [Pruning], _ terminal: Terminal
-  ) throws -> ExitStatus {
-    let status = try tries.status("targets", terminal)
-    let problems = prunings.flatMap(\.outcome.problems)
-    for problem in problems { terminal.tell(problem) }
-    guard let first = problems.first, status == .success else { return status }
-    terminal.tellDocument(first)
-    return prunings.allSatisfy(\.outcome.chains.isEmpty) ? ExitStatus(first.kind) : .partlyDone
   }
 
   private func show(_ pruning: Pruning, _ terminal: Terminal) {

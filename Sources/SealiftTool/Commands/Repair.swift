@@ -68,7 +68,7 @@ struct Repair: SealiftCommand {
       }
     }
     let broken = outcomes.first { !$0.isWhole }
-    let unjudged = outcomes.first { !$0.check.isJudged }
+    let unjudged = outcomes.first { tries.worst == nil && !$0.check.isJudged }
     let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
     if let broken {

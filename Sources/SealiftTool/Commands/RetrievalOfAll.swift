@@ -99,19 +99,22 @@ struct RetrievalOfAll {
       if let back = unsaid?.hint { interruption.hint = back }
       throw interruption
     }
-    for damage in damages.dropFirst(outcome.failures.isEmpty ? 1 : 0) { terminal.tell(damage) }
-    guard let first = outcome.failures.first else {
-      var damage = damages.first
-      if let back = unsaid?.hint { damage?.hint = back }
-      return try Retrieval.Report.end(damage, terminal)
+    let errors = outcome.failures.map(\.error)
+    // What is damaged says more than what could not be had.
+    if var worst = errors.first(where: { $0.kind == .verificationFailed }) ?? damages.first {
+      for told in damages + errors { terminal.tell(told) }
+      if let back = unsaid?.hint { worst.hint = back }
+      terminal.tellDocument(worst)
+      return .verificationFailed
     }
-    for failure in outcome.failures.dropFirst(outcome.done.isEmpty ? 1 : 0) { terminal.tell(failure.error) }
-    guard !outcome.done.isEmpty else { throw first.error }
+    guard let first = errors.first else { return .success }
+    for error in errors.dropFirst(outcome.done.isEmpty ? 1 : 0) { terminal.tell(error) }
+    guard !outcome.done.isEmpty else { throw first }
     terminal.tellDocument(
       OperationError(
         .partlyDone,
         "\(outcome.failures.count) of \(outcome.failures.count + outcome.done.count) databases could not be restored: "
-          + first.error.message, hint: unsaid?.hint ?? first.error.hint))
+          + first.message, hint: unsaid?.hint ?? first.hint))
     return .partlyDone
   }
 }

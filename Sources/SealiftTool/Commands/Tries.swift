@@ -7,6 +7,9 @@ struct Tries<Outcome> {
 
   var failures: [Documents.Failure] { failed.failures }
 
+  /// The first target that could not be verified.
+  var worst: OperationError? { failures.map(\.error).first { $0.kind == .verificationFailed } }
+
   /// What fails is kept, and the next one is tried all the same. Once the work was cancelled nothing more is begun.
   mutating func attempt(_ target: String, _ terminal: Terminal, _ work: () async throws -> Outcome) async {
     guard !failed.isInterrupted else { return }
@@ -22,6 +25,24 @@ struct Tries<Outcome> {
   func status(_ what: String, _ terminal: Terminal, isLastWord: Bool = true) throws -> ExitStatus {
     let part = "\(failures.count) of \(failures.count + done.count) \(what)"
     return try failed.status(part, isAnythingDone: !done.isEmpty, terminal, isLastWord: isLastWord)
+  }
+
+  /// The same of work that met problems also at targets that did not fail. What could not be verified goes before all
+  /// else, here too.
+  /// - Parameter isAnythingDone: at those targets; else the first problem's own status is that of the run.
+  func status(
+    _ what: String, _ terminal: Terminal, problems: [OperationError], isAnythingDone: Bool
+  ) throws -> ExitStatus {
+    for problem in problems { terminal.tell(problem) }
+    let worst = problems.first { $0.kind == .verificationFailed }
+    let status = try self.status(what, terminal, isLastWord: worst == nil)
+    if let worst {
+      terminal.tellDocument(worst)
+      return .verificationFailed
+    }
+    guard let first = problems.first, status == .success else { return status }
+    terminal.tellDocument(first)
+    return isAnythingDone ? .partlyDone : ExitStatus(first.kind)
   }
 }
 
