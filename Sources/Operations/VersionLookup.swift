@@ -176,7 +176,17 @@ struct VersionLookup: Sendable {
       throw nothing(named: selector.text, histories)
     }
     tellPassedOver(in: found.history, selector)
+    tellWhose(found, among: candidates, selector)
     return found
+  }
+
+  /// Whoever names no database, where there are several, may have meant another one.
+  private func tellWhose(_ found: Found, among candidates: [Found], _ selector: VersionSelector) {
+    let owners = Set(candidates.compactMap { found in found.facts.version.map { ChainOwner($0) } })
+    guard !selector.namesDatabase, owners.count > 1, let version = found.facts.version else { return }
+    reporter.notice(
+      "\(selector.text) is '\(version.database)' of \(version.host), the newest of \(owners.count) databases at "
+        + "\(targetName); NAME:latest names another one's")
   }
 
   /// Whoever looks at a list would have expected that version.

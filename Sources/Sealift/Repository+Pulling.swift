@@ -24,8 +24,8 @@ extension Repository {
   /// file) has the mode that it had. Cancelling the task leaves no file behind. Where the line or the target fails, what was
   /// fetched of a large database is kept for the next call, and the error says where.
   /// - Parameters:
-  ///   - version: an id or at least 4 digits of it, `latest`, `app:latest` (the newest of the database `app`), or
-  ///     `app@2026-11-20T12:00:00Z` (the newest not later than that).
+  ///   - version: an id or at least 4 digits of it, `latest` (the newest of all databases and hosts), `app:latest` (the
+  ///     newest of the database `app`), or `app@2026-11-20T12:00:00Z` (the newest not later than that).
   ///   - path: of a file that does not exist; nor do side files (-wal, -shm, -journal) of that name.
   ///   - head: refuse when the target does not hold this head (``Version/head``), or something that follows it.
   ///   - companions: `false` leaves out what comes with the database, which comes back also where its companions are

@@ -103,6 +103,20 @@ import Testing
     #expect(try await show(id(theirs), road, elsewhere) == theirs.id.hex)
   }
 
+  @Test func `latest alone says whose version it is where there are several databases`() async throws {
+    let road = try await Road()
+    func said() -> [String] { road.notices.said.withLock { $0 }.filter { $0.contains("NAME:latest") } }
+    try await push(road, "mine", time: 1000)
+    _ = try await show(.latest(database: nil), road)
+    #expect(said().isEmpty)
+    let theirs = try await push(road, "theirs", host: "other", database: "web", time: 2000)
+    #expect(try await show(.latest(database: nil), road) == theirs.id.hex)
+    let remark = "latest is 'web' of other, the newest of 2 databases at memory; NAME:latest names another one's"
+    #expect(said() == [remark])
+    _ = try await show(.latest(database: "web"), road)
+    #expect(said().count == 1)
+  }
+
   /// Whoever has the key can write any number there.
   @Test func `a manifest that boasts of its bytes ends nothing`() async throws {
     let stored = try await push(try await Road(), "one", time: 1000)

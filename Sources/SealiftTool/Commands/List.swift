@@ -12,7 +12,8 @@ struct List: SealiftCommand {
     commandName: "list",
     abstract: "List the versions at the targets.",
     discussion: """
-      Oldest first. Any version can be named by the digits shown, or by latest, NAME:latest, NAME@2026-11-20T12:00:00Z.
+      Oldest first. Any version can be named by the digits shown, or by NAME:latest, NAME@2026-11-20T12:00:00Z, or \
+      latest: the newest of all databases and hosts.
 
         sealift list
         sealift list app --tag before-upgrade --json

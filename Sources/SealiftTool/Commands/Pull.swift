@@ -21,7 +21,7 @@ struct PullCommand: SealiftCommand {
         sealift --target s3://bucket/backup pull --all /srv/restored
       """)
 
-  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
+  @Argument(help: "An id or at least 4 digits of it, NAME:latest, NAME@TIME, or latest: of all databases and hosts.")
   var version: String?
 
   @Option(

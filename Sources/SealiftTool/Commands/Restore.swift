@@ -23,7 +23,7 @@ struct RestoreCommand: SealiftCommand {
         sealift restore --all --replace --dry-run
       """)
 
-  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
+  @Argument(help: "An id or at least 4 digits of it, NAME:latest, NAME@TIME, or latest: of all databases and hosts.")
   var version: String?
 
   @Option(help: ArgumentHelp("The file, or a folder for a new one.", valueName: "file"), completion: .file())

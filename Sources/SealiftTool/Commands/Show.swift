@@ -10,7 +10,7 @@ struct Show: SealiftCommand {
         sealift --target nas show 3f2a91c0 --json
       """)
 
-  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
+  @Argument(help: "An id or at least 4 digits of it, NAME:latest, NAME@TIME, or latest: of all databases and hosts.")
   var version: String
 
   @OptionGroup var global: GlobalOptions

@@ -11,7 +11,7 @@ struct Unforget: SealiftCommand {
         sealift unforget 9c06ab3f
       """)
 
-  @Argument(help: ArgumentHelp("Ids of versions, or prefixes of them.", valueName: "version"))
+  @Argument(help: ArgumentHelp("Ids of versions, or at least 4 digits of each.", valueName: "version"))
   var versions: [String]
 
   @OptionGroup var global: GlobalOptions

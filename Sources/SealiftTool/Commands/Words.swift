@@ -7,7 +7,7 @@ struct Tag: SealiftCommand {
     abstract: "Add tags to a version, or remove them.",
     discussion: "  sealift tag app:latest --add before-upgrade --remove nightly")
 
-  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
+  @Argument(help: "An id or at least 4 digits of it, NAME:latest, NAME@TIME, or latest: of all databases and hosts.")
   var version: String
 
   @Option(parsing: .singleValue, help: ArgumentHelp("A tag to add; may be given more than once.", valueName: "tag"))
@@ -40,7 +40,7 @@ struct Note: SealiftCommand {
         sealift note 9c06ab3f "before the move to schema 12"
       """)
 
-  @Argument(help: "An id or a prefix of it, latest, NAME:latest, or NAME@TIME.")
+  @Argument(help: "An id or at least 4 digits of it, NAME:latest, NAME@TIME, or latest: of all databases and hosts.")
   var version: String
 
   @Argument(help: "The note.")
@@ -59,7 +59,9 @@ struct Pin: SealiftCommand {
     abstract: "Keep versions, whatever the rules of forget say.", discussion: "  sealift pin 9c06ab3f")
 
   @Argument(
-    help: ArgumentHelp("Each an id or a prefix of it, latest, NAME:latest, or NAME@TIME.", valueName: "version"))
+    help: ArgumentHelp(
+      "Each an id or at least 4 digits of it, NAME:latest, NAME@TIME, or latest: of all databases and hosts.",
+      valueName: "version"))
   var versions: [String]
 
   @OptionGroup var global: GlobalOptions
@@ -75,7 +77,9 @@ struct Unpin: SealiftCommand {
     abstract: "Let pinned versions go when no rule keeps them.", discussion: "  sealift unpin 9c06ab3f")
 
   @Argument(
-    help: ArgumentHelp("Each an id or a prefix of it, latest, NAME:latest, or NAME@TIME.", valueName: "version"))
+    help: ArgumentHelp(
+      "Each an id or at least 4 digits of it, NAME:latest, NAME@TIME, or latest: of all databases and hosts.",
+      valueName: "version"))
   var versions: [String]
 
   @OptionGroup var global: GlobalOptions
