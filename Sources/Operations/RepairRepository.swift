@@ -34,6 +34,8 @@ package struct RepairRepository: Sendable {
     /// What else stands in the way: what failed, and forks.
     package var failures: [OperationError] = []
     package var dryRun = false
+    /// False where packs were named: no others were read to find damage.
+    package var readAll = true
 
     /// Nothing was written, and nothing decided.
     fileprivate var isUntouched: Bool {
@@ -61,8 +63,9 @@ package struct RepairRepository: Sendable {
     let said = try await repository.store.list(prefix: Layout.allAnnotations)
     let report = try await CheckRepository(world).report(
       of: repository, named: target.name, request.names, suspects.isEmpty ? .all : nil, suspects: suspects)
+    try await demandKnown(suspects, to: report, repository, at: target)
     var outcome = Outcome(target: target.name, check: CheckRepository.Outcome(report, target: target.name))
-    outcome.dryRun = request.dryRun
+    (outcome.dryRun, outcome.readAll) = (request.dryRun, suspects.isEmpty)
     if !request.dryRun { outcome.copies = try await repository.repairOpening().map(\.text) }
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
       let repair = try ChainRepair(chain, repository, target, request, world, said: said)
@@ -81,6 +84,20 @@ package struct RepairRepository: Sendable {
       outcome.failures += forks.map { OperationError($0, doing: target.name) }
     }
     return outcome
+  }
+
+  /// Nothing else was read: whoever names a pack that is not there would be told that all is well.
+  /// - Throws: `.usage`.
+  private func demandKnown(
+    _ suspects: Set<Digest>, to report: CheckReport, _ repository: Repository, at target: TargetAccess
+  ) async throws {
+    let idle = suspects.subtracting(report.chains.flatMap(\.damagedPacks))
+    guard !idle.isEmpty else { return }
+    let listed = try await repository.store.list(prefix: Layout.allPacks)
+    guard let absent = idle.subtracting(listed.compactMap { Layout.packDigest($0.name) }).min() else { return }
+    throw OperationError(
+      .usage, code: "noPack", "no pack \(absent.hex) is at \(target.name)",
+      hint: "Take the name from `sealift check`, and name the target that it is at with --target.")
   }
 
   private static func isOfChain(_ error: any Error) -> Bool {

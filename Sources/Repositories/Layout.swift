@@ -12,7 +12,7 @@ package enum Layout {
   package static let versions = "versions/"
   package static let allTombstones = "tomb/"
   package static let allAnnotations = "notes/"
-  static let allPacks = "packs/"
+  package static let allPacks = "packs/"
   static let allCondemned = "gone/"
 
   package static func versions(of chain: ChainID) -> String { "versions/\(chain.hex)/" }

@@ -83,6 +83,14 @@ import Testing
     #expect(repaired.output.contains("pushed  "), "What the database holds now is there again.")
   }
 
+  @Test func `a repair of packs that were named says nothing of what it did not read`() {
+    var outcome = RepairRepository.Outcome(target: "t", check: CheckRepository.Outcome(target: "t"))
+    #expect(Repair.lines(outcome).last == "  nothing to repair: 0 versions are whole")
+    outcome.readAll = false
+    let lines = Repair.lines(outcome)
+    #expect(lines.count == 2 && !lines.contains { $0.contains("whole") }, "\(lines)")
+  }
+
   @Test func `where a version is harmed those that are whole are named`() async throws {
     let home = try Home()
     try await home.must("init")

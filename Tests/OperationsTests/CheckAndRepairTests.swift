@@ -346,6 +346,11 @@ import Testing
     #expect(outcome.saved.count == 4 && outcome.isWhole)
     road.store.content[pack] = nil
     for (version, content) in zip(versions, dumps) { #expect(try await restores(version, road) == content) }
+    request.packs = [String(repeating: "0", count: 64)]
+    let absent = await #expect(throws: OperationError.self) {
+      try await RepairRepository(road.world).run(request, at: road.target)
+    }
+    #expect(absent?.kind == .usage && absent?.code == "noPack" && absent?.message.contains("is at memory") == true)
     request.packs = ["nonsense"]
     let error = await #expect(throws: OperationError.self) {
       try await RepairRepository(road.world).run(request, at: road.target)

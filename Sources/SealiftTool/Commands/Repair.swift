@@ -105,7 +105,10 @@ struct Repair: SealiftCommand {
     }
     for version in outcome.check.unjudged { lines.append("  NOT JUDGED  \(CheckLines.name(version))") }
     if lines.count == 1, outcome.isWhole {
-      lines.append("  nothing to repair: \(outcome.check.whole.count) versions are whole")
+      lines.append(
+        outcome.readAll
+          ? "  nothing to repair: \(outcome.check.whole.count) versions are whole"
+          : "  nothing to repair: no version needs a pack that was named, and no others were read")
     }
     return lines
   }
