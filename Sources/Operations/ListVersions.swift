@@ -12,6 +12,8 @@ package struct ListVersions: Sendable {
     /// False on a machine that has not seen the repository before: it cannot prove that nothing newer was taken away.
     package var freshnessProvable: Bool
     package var formatVersion: Int
+    /// The database that was named has versions there, whatever else was asked of them.
+    package var holdsDatabase = true
   }
 
   package struct Detail: Sendable {
@@ -68,7 +70,8 @@ package struct ListVersions: Sendable {
         .sorted { ($0.time, $0.database, $0.sequence) < ($1.time, $1.database, $1.sequence) }
       return Outcome(
         versions: versions, problems: distinct(problems), freshnessProvable: provable,
-        formatVersion: ObjectFormat.version)
+        formatVersion: ObjectFormat.version,
+        holdsDatabase: database == nil || found.joined().contains { $0.database == database })
     } catch {
       throw OperationError(error, doing: "listing \(target.name)")
     }

@@ -77,6 +77,14 @@ import Testing
     #expect(lines.dropFirst().allSatisfy { $0.contains("  customer") }, "\(ending.output)")
   }
 
+  @Test func `a database that is nowhere is told, and a tag that no version has`() async throws {
+    let home = try await home()
+    let nowhere = try await home("list", "nope")
+    #expect(nowhere.status == 14 && nowhere.error.contains("disk: there is no version of 'nope'"), "\(nowhere.error)")
+    let tagged = try await home("list", "customer-orders-eu", "--tag", "nope")
+    #expect(tagged.status == 0 && tagged.error.contains("disk: no version with the tag 'nope'"), "\(tagged.error)")
+  }
+
   @Test func `show and lists tell the fork where there is one`() async throws {
     let home = try await home()
     let shown = try await home.must("show", "customer-orders-us:latest")

@@ -50,13 +50,14 @@ struct List: SealiftCommand {
     } else {
       for listing in listings { show(listing, isOneOfMany: chosen.count > 1, session.terminal) }
     }
-    let status = try tries.status("targets", session.terminal)
-    let problems = listings.flatMap(\.outcome.problems)
-    for problem in problems { session.terminal.tell(problem) }
-    let problem = problems.first { $0.kind == .verificationFailed } ?? problems.first
-    guard let problem, status == .success else { return status }
-    session.terminal.tellDocument(problem)
-    return ExitStatus(problem.kind)
+    let status = try tries.status(
+      "targets", session.terminal, problems: listings.flatMap(\.outcome.problems), isAnythingDone: false)
+    // What could not be read may be of any database.
+    guard status == .success, let name, !listings.contains(where: \.outcome.holdsDatabase) else { return status }
+    throw OperationError(
+      .noSuchVersion, code: "noSuchDatabase",
+      "\(listings.map(\.target).joined(separator: ", ")): there is no version of '\(name)'",
+      hint: "`sealift list` shows what is there.")
   }
 
   private func show(_ listing: Listing, isOneOfMany: Bool, _ terminal: Terminal) {
@@ -64,7 +65,10 @@ struct List: SealiftCommand {
     for line in VersionTable.lines(listing.outcome.versions, within: terminal.manner.width) {
       terminal.report(line)
     }
-    if listing.outcome.versions.isEmpty { terminal.notice("\(listing.target): no versions") }
+    if listing.outcome.versions.isEmpty, listing.outcome.holdsDatabase || isOneOfMany {
+      let wanted = listing.outcome.holdsDatabase ? tag.map { "no version with the tag '\($0)'" } : nil
+      terminal.notice("\(listing.target): \(wanted ?? "no versions")")
+    }
     if !listing.outcome.freshnessProvable {
       terminal.notice(
         "\(listing.target): this machine has not seen all of it before, so it cannot prove that nothing newer was taken away; "
