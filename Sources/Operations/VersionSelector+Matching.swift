@@ -8,7 +8,9 @@ extension VersionSelector {
     switch self {
     case .id(let prefix): prefix
     case .latest(let database): database.map { "\($0):latest" } ?? "latest"
-    case .notLater(let database, _): "\(database)@…"
+    // The whole of a second is meant where none of its parts was named.
+    case .notLater(let database, let time):
+      "\(database)@\(time % 1000 == 999 ? Times.seconds(time) : Times.text(time))"
     }
   }
 

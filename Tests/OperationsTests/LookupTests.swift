@@ -67,6 +67,10 @@ import Testing
     // What was pushed before the next one that can be believed was there at that time.
     #expect(try await show(.notLater(database: "app", time: 6500), road) == third.id.hex)
     #expect(await refusal(.notLater(database: "app", time: 4000), road)?.kind == .noSuchVersion)
+    for (time, text) in [(4000, "04.000Z"), (4999, "04Z")] as [(UInt64, String)] {
+      let message = await refusal(.notLater(database: "app", time: time), road)?.message
+      #expect(message?.contains("'app@1970-01-01T00:00:\(text)'") == true, "\(message ?? "")")
+    }
   }
 
   @Test func `one clock that was ahead hides nothing that was pushed after it`() async throws {
