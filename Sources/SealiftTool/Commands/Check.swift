@@ -13,7 +13,8 @@ struct Check: SealiftCommand {
 
         sealift check
         sealift check app --read-data
-        sealift check --read-data --subset 3/7     one part a day: in seven days everything was read
+        # a part a day, each week everything
+        sealift check --read-data --subset 3/7
       """)
 
   @Argument(help: ArgumentHelp("Only versions of these databases.", valueName: "name"))

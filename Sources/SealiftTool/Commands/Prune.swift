@@ -10,7 +10,7 @@ struct PruneCommand: SealiftCommand {
       What forgotten versions and pushes that were cut left behind, also in tmp/. Pushes may run meanwhile, on any machine. Where a \
       target's listings may be late, one run condemns and another one, a day and a version later, deletes; `sealift \
       doctor` finds out. Where no version will come, because nobody pushes that database any more, --one-run deletes. A versioned bucket keeps what is deleted as older versions, and you are told. Where anything is in doubt, nothing is deleted. What a push that was cut left may be gone on \
-      with, and is left alone until that database has a later version.
+      with: what a long push left is left alone until that database has a later version; of a short one, for --min-age.
 
         sealift prune --dry-run
         sealift prune app --min-age 2d
