@@ -127,6 +127,17 @@ import Testing
     #expect(ending.output.contains(#""code":"destinationExists""#), "\(ending.output)")
   }
 
+  @Test(arguments: [
+    ["pull", "latest", "-o", "out.db"], ["restore", "latest", "--to", "./out.db"],
+    ["restore", "latest", "--to", "out.db", "--dry-run"], ["pull", "--all", "."],
+  ])
+  func `paths in documents are absolute, however they were given`(words: [String]) async throws {
+    let home = try await home()
+    let ending = try await home.program.start(
+      Program.path, ["--config", home.program.file("config.json"), "--json"] + words)
+    #expect(ending.status == 0 && ending.output.contains(#""path":"/"#), "\(ending.output)\(ending.error)")
+  }
+
   /// Only its applications may checkpoint it: two that do it at once may lose pages, and one that waits keeps writers out.
   @Test(arguments: ["--no-undo --live --to", "--table t --into"])
   func `a write that fails checkpoints nothing that others have open, and says what the -wal keeps`(

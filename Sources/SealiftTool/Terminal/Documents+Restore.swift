@@ -8,9 +8,10 @@ extension Documents {
   private static func members(_ outcome: Restore.Outcome) -> [(String, Json)] {
     let pulled = outcome.pulled
     return [
-      ("version", version(pulled.version)), ("path", .optional(pulled.path)), ("check", .string(pulled.check)),
-      ("checkedAt", .optional(pulled.checkedAt?.rawValue)), ("companionsFolder", .optional(pulled.companionsFolder)),
-      ("supportFolder", .optional(pulled.supportFolder)), ("companions", .strings(outcome.companions)),
+      ("version", version(pulled.version)), ("path", place(pulled.path)), ("check", .string(pulled.check)),
+      ("checkedAt", .optional(pulled.checkedAt?.rawValue)), ("companionsFolder", place(pulled.companionsFolder)),
+      ("supportFolder", place(pulled.supportFolder)),
+      ("companions", .strings(outcome.companions.map(Paths.absolute))),
       ("identical", .bool(pulled.identical)), ("mode", .string(outcome.mode.rawValue)),
       ("moved", moves(outcome.moved)), ("undoCopy", .optional(outcome.undoCopy)), ("undo", .optional(outcome.undo)),
       ("leftOut", leftOut(pulled.leftOut)),
@@ -24,7 +25,7 @@ extension Documents {
   private static func members(_ preview: RestorePreview) -> [(String, Json)] {
     let use = preview.use
     return [
-      ("version", version(preview.version)), ("dryRun", .bool(true)), ("path", .string(preview.path)),
+      ("version", version(preview.version)), ("dryRun", .bool(true)), ("path", place(preview.path)),
       ("mode", .string(preview.mode.rawValue)), ("permissions", .string(Retrieval.Report.mode(preview.permissions))),
       ("free", preview.free.map(Json.number) ?? .null), ("needed", .number(preview.needed)),
       ("identical", .bool(preview.identical)),
@@ -34,6 +35,9 @@ extension Documents {
       ("doubt", .optional(preview.doubt)), ("refusal", preview.refusal.map(said) ?? .null),
     ]
   }
+
+  /// Where a file or folder is: a script need not know where the program was started.
+  static func place(_ path: String?) -> Json { .optional(path.map(Paths.absolute)) }
 
   /// What was not restored because that was asked for.
   static func leftOut(_ leftOut: LeftOut?) -> Json {
@@ -49,7 +53,7 @@ extension Documents {
       ])
     }
     return .object([
-      ("version", version(outcome.version)), ("path", .string(outcome.path)), ("tables", .array(tables)),
+      ("version", version(outcome.version)), ("path", place(outcome.path)), ("tables", .array(tables)),
       ("dryRun", .bool(outcome.dryRun)), ("notices", .strings(notices)),
     ])
   }

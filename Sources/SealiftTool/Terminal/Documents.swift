@@ -73,10 +73,9 @@ enum Documents {
 
   static func pull(_ outcome: Pull.Outcome, notices: [String]) -> Json {
     .object([
-      ("version", version(outcome.version)), ("path", .optional(outcome.path)), ("check", .string(outcome.check)),
-      ("checkedAt", .optional(outcome.checkedAt?.rawValue)),
-      ("companionsFolder", .optional(outcome.companionsFolder)),
-      ("supportFolder", .optional(outcome.supportFolder)), ("identical", .bool(outcome.identical)),
+      ("version", version(outcome.version)), ("path", place(outcome.path)), ("check", .string(outcome.check)),
+      ("checkedAt", .optional(outcome.checkedAt?.rawValue)), ("companionsFolder", place(outcome.companionsFolder)),
+      ("supportFolder", place(outcome.supportFolder)), ("identical", .bool(outcome.identical)),
       ("leftOut", leftOut(outcome.leftOut)), ("notices", .strings(notices)),
     ])
   }
