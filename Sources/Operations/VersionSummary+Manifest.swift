@@ -7,6 +7,12 @@ extension VersionSummary {
     self.init(manifest.facts, target: target, annotations: annotations)
   }
 
+  /// - Parameter words: what was said of it since it was pushed; `nil` where that was not read.
+  init?(_ facts: VersionFacts, target: String, words: Annotations?) {
+    self.init(facts, target: target, annotations: words ?? Annotations.none)
+    if words == nil { wordsUnread = true }
+  }
+
   init?(_ facts: VersionFacts, target: String, annotations: Annotations = .none) {
     guard let version = facts.version else { return nil }
     self.init(

@@ -38,6 +38,9 @@ package struct VersionSummary: Codable, Sendable {
   package var drillText: String?
   /// What was found damaged at the target since it was pushed.
   package var foundDamaged: String?
+  /// What was said of it since it was pushed was not read: its tags and its note are those of the push, and of the rest
+  /// nothing is known. Optional, as summaries are kept on disk from one push to the next.
+  package var wordsUnread: Bool?
   /// `<sequence>-<first 16 digits of the id>`: to note elsewhere, for `--expect`.
   package var head: String
 

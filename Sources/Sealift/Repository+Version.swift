@@ -22,7 +22,8 @@ extension Repository {
     public let note: String
     /// The database failed SQLite's check when this version was taken.
     public let isDamaged: Bool
-    /// No rule forgets it.
+    /// No rule forgets it. Of a push that stored nothing this is `false`, and ``tags`` and ``note`` are those that the
+    /// version was pushed with: what was said of it since is not read then.
     public let isPinned: Bool
     /// SHA-256 of the file that a pull writes, in hexadecimal.
     public let sha256: String

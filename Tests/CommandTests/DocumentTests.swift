@@ -86,6 +86,83 @@ import Testing
     _ = try await document(["key", "remove", String(recovery)], home)
   }
 
+  // MARK: what was said of a version
+
+  private struct Marked: Decodable {
+    var tags: [String]
+    var note: String
+    var pinned: Bool?
+    var forgotten: Bool?
+    var drilledAt: String?
+    var drillPassed: Bool?
+  }
+  private struct One: Decodable { var version: Marked }
+  private struct Marks: Decodable {
+    var versions: [Marked]?
+    var restored: [One]?
+    var drills: [One]?
+    var copies: [One]?
+    var version: Marked?
+
+    var first: Marked? { version ?? (versions?.first ?? (restored ?? drills ?? copies)?.first?.version) }
+  }
+
+  private func marks(_ words: [String], _ home: Home) async throws -> Marked {
+    let ending = try await run(["--json"] + words, home)
+    #expect(ending.status == 0, "\(words): \(ending.error)")
+    return try #require(try decoded(Marks.self, ending.output).first)
+  }
+
+  @Test func `what was said of a version stands wherever it appears, or it says that it is not known`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let id = try await home.push("--tag", "pushed", "--note", "old").id
+    for words in [["tag", id, "--add", "T1"], ["note", id, "NN"], ["pin", id]] { _ = try await marks(words, home) }
+    func expectAll(_ words: [String], isDrilled: Bool = true) async throws {
+      let said = try await marks(words, home)
+      #expect(said.tags == ["pushed", "T1"] && said.note == "NN" && said.pinned == true, "\(words): \(said)")
+      #expect(said.forgotten == false && (said.drilledAt != nil) == isDrilled, "\(words): \(said)")
+      #expect(said.drillPassed == (isDrilled ? true : nil), "\(words): \(said)")
+    }
+    try await expectAll(["drill", "--no-record"], isDrilled: false)
+    try await expectAll(["drill"])
+    func file(_ name: String) -> String { home.program.file(name) }
+    #expect(try await home.program.shell("mkdir all").status == 0)
+    // No request is made for what a push leaves as it is.
+    let unchanged = try await marks(["push"], home)
+    #expect(unchanged.tags == ["pushed"] && unchanged.note == "old", "\(unchanged)")
+    #expect(unchanged.pinned == nil && unchanged.forgotten == nil && unchanged.drilledAt == nil, "\(unchanged)")
+    for words in [
+      ["list"], ["show", id], ["drill", "--no-record"], ["drill", "--no-record", "--versions", id],
+      ["pull", "app:latest", "-o", file("pulled.db"), "-n"], ["pull", id, "-o", file("pulled.db")],
+      ["restore", "app:latest", "--to", file("new.db")], ["restore", "app:latest", "--replace"],
+      ["pull", "--all", file("all"), "-n"], ["pull", "--all", file("all")],
+    ] { try await expectAll(words) }
+    try home.change()
+    let new = try await marks(["push"], home)
+    #expect(new.pinned == false && new.forgotten == false && new.drilledAt == nil)
+    for words in [["unpin", id], ["forget", id]] { #expect(try await run(words, home).status == 0) }
+    #expect(try await marks(["pull", id, "-o", file("forgotten.db")], home).forgotten == true)
+    #expect(try await marks(["drill", "--no-record", "--versions", id], home).forgotten == true)
+    #expect(try await marks(["note", id, "gone"], home).forgotten == true)
+  }
+
+  @Test func `of a copy that is there already it is told what was said of it there`() async throws {
+    let home = try Home()
+    let other = "file://\(home.program.file("copy"))"
+    let key = ["--key-file", home.program.file("key")]
+    try await home.must("init")
+    try await home.push("--tag", "pushed")
+    #expect(try await run(["--target", other, "init"] + key, home).status == 0)
+    let copy = ["copy", "--from", "disk", "--to", other] + key
+    #expect(try await marks(copy, home).pinned == false)
+    for words in [["pin", "latest"], ["note", "latest", "NN"]] {
+      #expect(try await run(["--target", other] + words + key, home).status == 0)
+    }
+    let there = try await marks(copy, home)
+    #expect(there.tags == ["pushed"] && there.note == "NN" && there.pinned == true && there.forgotten == false)
+  }
+
   // MARK: targets that failed
 
   @Test(arguments: [["check", "--read-data"], ["repair"]])

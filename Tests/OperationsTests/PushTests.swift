@@ -28,6 +28,8 @@ import Testing
     #expect(second.unchanged)
     #expect(second.version.id == first.version.id)
     #expect(counting.requests == 0)
+    // What was said of it since is not asked for, so nobody is told that nothing was.
+    #expect(second.version.wordsUnread == true && first.version.wordsUnread == nil)
     #expect(road.files(in: "\(road.world.stateFolder)/spool") == ["lock"])
     var renamed = locked
     renamed.name = "nas"

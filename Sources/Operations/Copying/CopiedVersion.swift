@@ -69,8 +69,10 @@ struct CopiedVersion {
         Progress(.sealing, subject: core.database, bytesDone: done, bytesTotal: total))
     }
     if let snapshot { bases?.keep(snapshot, plan, result) }
-    destination.note(result.manifest.facts)
-    guard let copy = VersionSummary(result.manifest, target: destination.name) else {
+    // Nothing can have been said of one that was not there before.
+    let words: Annotations? = result.unchanged ? nil : Annotations.none
+    destination.note(result.manifest.facts, words: words)
+    guard let copy = VersionSummary(result.manifest.facts, target: destination.name, words: words) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     return copy

@@ -86,7 +86,7 @@ final class CopyDestination {
       follow(facts)
       guard let finding, finding != .incomplete, !history.isForgotten(facts), !annotations.isSpoilt(facts.id)
       else { continue }
-      note(facts)
+      note(facts, words: annotations)
       if annotations.damage(of: facts.id) != nil { unsound.insert(facts.id) }
     }
   }
@@ -108,9 +108,10 @@ final class CopyDestination {
       "\(name): version \(copy.id.prefix(12)) is noted as found damaged, as its origin is: \(damage)")
   }
 
-  func note(_ facts: VersionFacts) {
+  /// - Parameter words: what was said of it since it was pushed; `nil` where that was not read.
+  func note(_ facts: VersionFacts, words: Annotations?) {
     guard let version = facts.version else { return }
-    there[Identity(version)] = VersionSummary(facts, target: name)
+    there[Identity(version)] = VersionSummary(facts, target: name, words: words)
     copies[facts.id.hex] = facts
     follow(facts)
   }

@@ -119,15 +119,12 @@ package struct Drill: Sendable {
     let trial = request.trials[subject.database] ?? request.otherwise
     // Of this drill alone: it holds what was fetched to choose the version.
     let fresh = StateFolder(reading: world.forgetful(in: place).stateFolder, repository: repository.id)
-    let before = request.records ? try? await repository.annotations(of: subject.facts.chain, state: fresh) : nil
+    let before = try? await repository.annotations(of: subject.facts.chain, state: fresh)
     let restoration = DrillRestoration(subject.facts, repository, place, world)
     let proof = try await restoration.prove(trial)
-    guard let summary = VersionSummary(subject.facts, target: target.name) else {
-      throw RepositoryError(.incomplete, "the manifest is no version")
-    }
     var drilled = Drilled(
-      version: summary, findings: proof.image.findings, passed: proof.image.passed, unchecked: proof.image.unchecked,
-      recorded: false, isRestored: proof.isRestored)
+      version: try summary(of: subject, before, target), findings: proof.image.findings, passed: proof.image.passed,
+      unchecked: proof.image.unchecked, recorded: false, isRestored: proof.isRestored)
     remember(proof, of: subject, repository)
     guard request.records else { return drilled }
     var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
@@ -141,17 +138,31 @@ package struct Drill: Sendable {
       try await repository.annotate(
         subject.facts, [result.item] + judgement, now: result.time,
         state: StateFolder(reading: world.stateFolder, repository: repository.id))
-      drilled.version.foundDamaged = proof.damage.map { Self.isKnown($0, by: known) ? known ?? $0 : $0 }
+      drilled.version = try summary(of: subject, said, target)
+      if isOurs {
+        drilled.version.foundDamaged = proof.damage.map { Self.isKnown($0, by: known) ? known ?? $0 : $0 }
+      }
       drilled.recorded = true
+      drilled.version.drilledAt = result.time
+      drilled.version.drillPassed = result.passed
+      drilled.version.drillText = result.text
     } catch {
       let problem = OperationError(error)
       if problem.kind == .cancelled { throw problem }
       world.reporter.notice("\(target.name): the outcome of the drill could not be noted: \(problem.message)")
     }
-    drilled.version.drilledAt = drilled.recorded ? result.time : nil
-    drilled.version.drillPassed = drilled.recorded ? result.passed : nil
-    drilled.version.drillText = drilled.recorded ? result.text : nil
     return drilled
+  }
+
+  /// - Parameter words: what is said of it at the target; `nil` where that cannot be read.
+  private func summary(
+    of subject: DrillSubjects.Subject, _ words: Annotations?, _ target: TargetAccess
+  ) throws -> VersionSummary {
+    guard var summary = VersionSummary(subject.facts, target: target.name, words: words) else {
+      throw RepositoryError(.incomplete, "the manifest is no version")
+    }
+    summary.forgotten = subject.isForgotten
+    return summary
   }
 
   /// The next push from this machine must not build on what cannot be restored, nor take it for what the database is;

@@ -166,6 +166,12 @@ struct DrillChains {
     try await repository.history(of: listing, state: fresh, records: records)
   }
 
+  /// What was said of a version since it was pushed; `nil` where that cannot be read.
+  func words(of facts: VersionFacts) async -> Annotations? {
+    guard let notes = try? await records.of(facts.chain).notes else { return nil }
+    return try? await repository.annotations(of: facts.chain, listed: notes, state: fresh)
+  }
+
   private static func nothing(of database: Database) -> RepositoryError {
     RepositoryError(
       .noSuchVersion, "every version of '\(database.name)' there was forgotten",

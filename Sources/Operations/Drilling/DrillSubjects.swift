@@ -11,6 +11,8 @@ struct DrillSubjects {
     let facts: VersionFacts
     /// There is no later one in its chain: what is pushed next builds on it.
     let isNewest: Bool
+    /// Named by its id, it may be.
+    var isForgotten = false
   }
 
   let repository: Repository
@@ -43,7 +45,10 @@ struct DrillSubjects {
         try await demandFresh(found, selector, lookup.repository, world)
         let facts = try await lookup.repository.readable(found.facts, in: found.history, state: lookup.state)
         let isNewest = found.history.newest?.id == facts.id
-        subjects.chosen.append(Subject(database: facts.version?.database ?? "", facts: facts, isNewest: isNewest))
+        subjects.chosen.append(
+          Subject(
+            database: facts.version?.database ?? "", facts: facts, isNewest: isNewest,
+            isForgotten: found.history.isForgotten(facts)))
       } catch {
         let problem = OperationError(error, doing: "drilling \(selector.text) at \(target.name)")
         if problem.kind == .cancelled { throw problem }

@@ -32,7 +32,8 @@ package struct AnnotateVersions: Sendable {
       guard var version = VersionSummary(found.facts, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")
       }
-      if case .pin = word, found.history.isForgotten(found.facts) { throw Self.forgotten(version) }
+      version.forgotten = found.history.isForgotten(found.facts)
+      if case .pin = word, version.forgotten { throw Self.forgotten(version) }
       let items = word.items(for: version)
       guard !items.isEmpty else { return Outcome(version: version, changed: false) }
       word.apply(to: &version)

@@ -38,6 +38,7 @@ extension Push {
     let isFresh = now >= memory.seenAt && now - memory.seenAt < request.verifyRemoteEvery
     // A target's name may be another one since, in the configuration or on the command line.
     memory.version.target = target.name
+    memory.version.wordsUnread = true
     if isFresh, !target.store.traits.isLocal { return memory.version }
     guard let chain = ChainID(hex: memory.chain),
       let listed = try? await target.store.list(prefix: Layout.versions(of: chain)),

@@ -267,7 +267,9 @@ package struct Push: Sendable {
       let total = done <= image.expectedLength ? image.expectedLength : nil
       world.reporter.progress(Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: total))
     }
-    guard let version = VersionSummary(result.manifest, target: target.name) else {
+    // Nothing can have been said of one that was not there before; what was said of another is not read for this.
+    let words: Annotations? = result.unchanged ? nil : Annotations.none
+    guard let version = VersionSummary(result.manifest.facts, target: target.name, words: words) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     if session.newestWasCut, !request.dryRun, let newest {

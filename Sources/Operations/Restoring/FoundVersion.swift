@@ -25,10 +25,15 @@ struct FoundVersion: Sendable {
   /// Their paths.
   var companions: [String] { companionMembers.map(\.path) }
 
-  init(_ manifest: StoredManifest, _ repository: Repository, _ state: StateFolder?, target: String) throws {
-    guard let summary = VersionSummary(manifest, target: target) else {
+  /// - Parameter words: what was said of the version since it was pushed; `nil` where that could not be read.
+  init(
+    _ manifest: StoredManifest, _ repository: Repository, _ state: StateFolder?, target: String, words: Annotations?,
+    isForgotten: Bool
+  ) throws {
+    guard var summary = VersionSummary(manifest.facts, target: target, words: words) else {
       throw RepositoryError(.incomplete, "the manifest is no version")
     }
+    summary.forgotten = isForgotten
     self.summary = summary
     self.manifest = manifest
     self.repository = repository
@@ -42,8 +47,13 @@ struct FoundVersion: Sendable {
     let lookup = try await VersionLookup(at: target, world)
     let found = try await lookup.find(selector, whole: expect != nil)
     if let expect { try HeadCode(parsing: expect).check(found.history) }
+    // They are listed already. That they cannot be read holds no restore up.
+    async let said = lookup.annotations(of: found.history)
+    let manifest = try await lookup.manifest(of: found)
+    let words = try? await said
     return try FoundVersion(
-      try await lookup.manifest(of: found), lookup.repository, lookup.state, target: target.name)
+      manifest, lookup.repository, lookup.state, target: target.name, words: words,
+      isForgotten: found.history.isForgotten(found.facts))
   }
 
   /// - Parameter tables: the folder for nameless files of what grows with the version; `nil` is the state folder.

@@ -120,7 +120,10 @@ package struct RestoreAll: Sendable {
     let facts = try await chains.newest(of: database)
     let state = StateFolder(reading: pull.world.stateFolder, repository: chains.repository.id)
     let manifest = try await chains.repository.readManifest(facts.name, state: state)
-    var found = try FoundVersion(manifest, chains.repository, state, target: target.name)
+    let words = await chains.words(of: facts)
+    // None that was forgotten is chosen.
+    var found = try FoundVersion(
+      manifest, chains.repository, state, target: target.name, words: words, isForgotten: false)
     found.leavesCompanions = pull.leavesCompanions
     let restore = Restore(pull)
     var done = Done(database: database.name)

@@ -162,6 +162,11 @@ enum Documents {
 
   private static func fork(_ version: VersionSummary) -> Json { version.fork.map { .number(Int($0)) } ?? .null }
 
+  /// Nothing, rather than what may be wrong.
+  private static func said(_ word: Bool, of version: VersionSummary) -> Json {
+    version.wordsUnread == true ? .null : .bool(word)
+  }
+
   private static func members(_ version: VersionSummary) -> [(String, Json)] {
     [
       ("id", .string(version.id)), ("database", .string(version.database)), ("host", .string(version.host)),
@@ -171,8 +176,8 @@ enum Documents {
       ("sequence", .number(Int(clamping: version.sequence))), ("head", .string(version.head)),
       ("tags", .strings(version.tags)), ("note", .string(version.note)), ("damaged", .bool(version.damaged)),
       ("notCheckable", .bool(version.notCheckable)), ("sha256", .string(version.sha256)),
-      ("formatVersion", .number(version.formatVersion)), ("pinned", .bool(version.pinned)),
-      ("forgotten", .bool(version.forgotten)),
+      ("formatVersion", .number(version.formatVersion)), ("pinned", said(version.pinned, of: version)),
+      ("forgotten", said(version.forgotten, of: version)),
       ("drilledAt", .optional(version.drilledAt.map(Times.text))),
       ("drillPassed", version.drillPassed.map(Json.bool) ?? .null), ("drillText", .optional(version.drillText)),
       ("foundDamaged", .optional(version.foundDamaged)),
