@@ -117,7 +117,7 @@ extension Target {
 
 extension Target.S3Location {
   /// - Parameter region: when the URL names none.
-  func configuration(region fallback: String?) -> S3Configuration {
+  package func configuration(region fallback: String?) -> S3Configuration {
     let region = region ?? fallback ?? "us-east-1"
     // Certificates of Amazon's names cover one label before them, so a bucket with dots needs its path.
     let amazonStyle: S3Configuration.Style = bucket.contains(".") ? .path : .virtual

@@ -7,7 +7,7 @@ import Snapshots
 /// It is remembered because names of machines change (containers draw a new one each start), and a new name would
 /// begin a new chain. On a disk of this machine another name is that of the same machine, then. On a network's it may be
 /// that of another one, which uses the same state folder.
-enum HostName {
+package enum HostName {
   /// - Throws: `OperationError` `.usage` where the name that is remembered may be another machine's; `RepositoryError`
   ///   `.stateFolder`.
   static func current(_ world: World) throws -> String {
@@ -42,6 +42,11 @@ enum HostName {
     )
   }
 
+  /// The name that a state folder notes, whosever it is.
+  package static func noted(in stateFolder: String) -> String? {
+    (try? StateFiles.read("\(stateFolder)/host")).flatMap(name(in:))
+  }
+
   private static func path(_ world: World) -> String { "\(world.stateFolder)/host" }
 
   private static func name(in bytes: [UInt8]) -> String? {
@@ -50,7 +55,7 @@ enum HostName {
   }
 
   /// What the system calls this machine.
-  static func ofSystem() -> String {
+  package static func ofSystem() -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
     let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

@@ -133,7 +133,7 @@ struct Stores: Sendable {
 }
 
 /// Who we are to an S3 server: by the configuration, else by what other S3 tools use.
-private struct S3Identity {
+struct S3Identity {
   let credentials: RenewableCredentials
   /// Variables stay what they were when the program began.
   var canBeRenewed = true
@@ -160,7 +160,7 @@ private struct S3Identity {
   }
 
   /// In the variables and the shared files.
-  private static func search(
+  static func search(
     _ target: TargetSettings, profile: String?
   ) throws(StoreError) -> S3CredentialSearch.Found {
     var environment: [String: String] = [:]

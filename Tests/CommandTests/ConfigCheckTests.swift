@@ -1,3 +1,4 @@
+import Operations
 import TestKit
 import Testing
 
@@ -13,6 +14,80 @@ import Testing
     ] { #expect(output.contains(line + "\n"), "no \(line) in \(output)") }
     let limited = try await home.must("config", "check", "--limit-upload", "1MiB")
     #expect(limited.contains("limits.upload = 1MiB  (command line)\n"))
+  }
+
+  @Test func `what holds of an S3 target is shown, whatever says it, and no secret`() async throws {
+    var program = try Program()
+    try program.write(
+      #"{"stateFolder": "/s", "targets": {"t": {"url": "s3://bucket/p?style=path&storageClass=COLD"}}}"#, to: "c.json")
+    func shown(_ words: String...) async throws -> String {
+      let ending = try await program.start(Program.path, ["--config", "c.json", "config", "check"] + words)
+      #expect(ending.status == 0, "\(ending.error)")
+      return ending.output
+    }
+    let bare = try await shown()
+    for line in [
+      "region = us-east-1  (default)", "endpoint = https://s3.us-east-1.amazonaws.com  (default)",
+      "style = path  (c.json:1)", "storageClass = COLD  (c.json:1)",
+    ] { #expect(bare.contains("targets.t.\(line)\n"), "no \(line) in \(bare)") }
+    #expect(bare.contains("targets.t.credentials = (none: no S3 credentials were found"))
+
+    #expect(try await program.shell("mkdir home/.aws").status == 0)
+    let keys = program.file("home/.aws/credentials")
+    try program.write(
+      "[work]\naws_access_key_id = KEYID\naws_secret_access_key = SECRET\nregion = eu-west-3\n",
+      to: "home/.aws/credentials")
+    program.environment["AWS_PROFILE"] = "work"
+    let profile = try await shown()
+    for line in [
+      "profile = work  (environment AWS_PROFILE)", "credentials = profile work  (\(keys))",
+      "region = eu-west-3  (profile work)",
+    ] { #expect(profile.contains("targets.t.\(line)\n"), "no \(line) in \(profile)") }
+
+    program.environment["AWS_ACCESS_KEY_ID"] = "KEYID"
+    program.environment["AWS_SECRET_ACCESS_KEY"] = "SECRET"
+    program.environment["AWS_REGION"] = "eu-north-1"
+    program.environment["AWS_ENDPOINT_URL"] = "http://localhost:9"
+    program.environment["AWS_CA_BUNDLE"] = "/ca.pem"
+    let variables = try await shown("--target", "s3://other?region=here")
+    for line in [
+      "t.credentials = variables  (environment AWS_ACCESS_KEY_ID)", "t.region = eu-north-1  (environment AWS_REGION)",
+      "t.endpoint = http://localhost:9  (environment AWS_ENDPOINT_URL)",
+      "t.caFile = /ca.pem  (environment AWS_CA_BUNDLE)", "s3://other?region=here.region = here  (command line)",
+      "s3://other?region=here.style = path  (default)",
+    ] { #expect(variables.contains("targets.\(line)\n"), "no \(line) in \(variables)") }
+    for output in [profile, variables] { #expect(!output.contains("KEYID") && !output.contains("SECRET")) }
+    program.environment["AWS_ENDPOINT_URL"] = "nonsense"
+    #expect(try await program("--config", "c.json", "config", "check").status == 2)
+  }
+
+  @Test func `what nothing says is shown as it is assumed`() async throws {
+    let home = try Home()
+    let output = try await home.must("config", "check")
+    for line in [
+      "databases.app.drill.timeout = 60s", "databases.app.drill.foreignKeys = true",
+      "databases.app.baseFolder = \(home.program.file("state"))/bases", "baseLimit = 20GiB",
+    ] { #expect(output.contains("\(line)  (default)\n"), "no \(line) in \(output)") }
+    // To write it for a folder is an error.
+    #expect(!output.contains("allowPlainPassword"))
+    let program = try Program()
+    let (name, state) = ("host = \(HostName.ofSystem())", program.file("home/.local/state/sealift"))
+    let bare = try await program("config", "check")
+    #expect(bare.output.contains("\(name)  (default)\n") && bare.output.contains("baseLimit = 20GiB  (default)\n"))
+    #expect(!program.exists("home/.local"))
+    try program.write(#"{"targets": {"d": {"url": "webdavs://ann@h/p", "user": "bob"}}}"#, to: "c.json")
+    #expect(try await program.shell("mkdir -p '\(state)' && echo noted > '\(state)/host'").status == 0)
+    let noted = try await program("config", "check", "--config", "c.json")
+    #expect(noted.output.contains("host = noted  (\(state)/host)\n"))
+    #expect(noted.output.contains("targets.d.allowPlainPassword = false  (default)\n"))
+    #expect(noted.output.contains("targets.d.user = ann  (c.json:1)\n") && !noted.output.contains("bob"))
+  }
+
+  @Test func `a target that is neither configured nor a URL ends with 2`() async throws {
+    let home = try Home()
+    let ending = try await home("--target", "dsik", "config", "check", "--json")
+    #expect(try ending.status == 2 && ending.errorDocument().code == "unknownTarget")
+    try await home.must("--target", "disk", "config", "check")
   }
 
   @Test func `the configuration is found in its usual places, in order`() async throws {

@@ -16,7 +16,8 @@ struct ConfigCheck: SealiftCommand {
     commandName: "check", abstract: "Check the configuration and show what is in effect, and why.",
     discussion: """
       Reads the configuration strictly: unknown keys and wrong values are errors. Secrets are never shown, only where \
-      they come from.
+      they come from. Of S3 targets the region, the endpoint and whose credentials are taken are shown as a run finds \
+      them. No target is asked, and no command runs.
 
         sealift config check
         sealift --config ./sealift.json config check --json
@@ -26,8 +27,9 @@ struct ConfigCheck: SealiftCommand {
 
   func perform(in session: Session) async throws -> ExitStatus {
     let configuration = try session.configuration()
-    let lines = try Self.effective(configuration, session.options)
-    _ = try Stores(session.options, configuration, session.terminal)
+    let targets = try Targets(session, configuration)
+    let asked = try session.options.targets.map(targets.settings)
+    let lines = try Self.effective(configuration, asked, session.options)
     guard !session.options.json else {
       try session.terminal.result(
         Documents.configuration(configuration.file, lines, notices: session.terminal.notices))
@@ -39,15 +41,32 @@ struct ConfigCheck: SealiftCommand {
   }
 
   /// Every value with where it came from: what stands in the file, what stands outside of it, and what is assumed.
-  static func effective(_ configuration: Configuration, _ options: GlobalOptions) throws -> [SettingLine] {
+  /// - Parameter asked: targets of the command line, configured or not.
+  static func effective(
+    _ configuration: Configuration, _ asked: [TargetSettings], _ options: GlobalOptions
+  ) throws -> [SettingLine] {
     var lines = configuration.lines
     if configuration.file == nil {
-      lines.append(SettingLine(key: "verifyRemote", value: "24h", from: "default"))
-      lines.append(SettingLine(key: "patience", value: "15m", from: "default"))
+      for (key, value) in [("verifyRemote", "24h"), ("baseLimit", "20GiB"), ("patience", "15m")] {
+        lines.append(SettingLine(key: key, value: value, from: "default"))
+      }
     }
+    let place = try StatePlace(configuration)
     if configuration.stateFolder == nil {
-      let place = try StatePlace(configuration)
       lines.append(SettingLine(key: "stateFolder", value: place.path, from: place.from))
+    }
+    if configuration.host == nil { lines.append(host(notedIn: place.path)) }
+    for database in configuration.databases where database.source.keepsBases && database.source.baseFolder == nil {
+      let key = "databases.\(database.source.name).baseFolder"
+      lines.append(SettingLine(key: key, value: "\(place.path)/bases", from: "default"))
+    }
+    let others = asked.filter { one in !configuration.targets.contains { $0.name == one.name } }
+    for target in configuration.targets + others {
+      let effective = try EffectiveTarget(target, besides: configuration.lines).lines
+      let keys = Set(effective.map(\.key))
+      // What the URL says goes before some keys.
+      lines.removeAll { keys.contains($0.key) }
+      lines += effective
     }
     for (key, option) in [("limits.upload", options.limitUpload), ("limits.download", options.limitDownload)] {
       guard let option else { continue }
@@ -64,5 +83,13 @@ struct ConfigCheck: SealiftCommand {
           from: isOption ? "command line" : "environment SEALIFT_PASSPHRASE_FILE"))
     }
     return lines
+  }
+
+  /// The name that the first push or init noted, or would note.
+  private static func host(notedIn folder: String) -> SettingLine {
+    guard let noted = HostName.noted(in: folder) else {
+      return SettingLine(key: "host", value: HostName.ofSystem(), from: "default")
+    }
+    return SettingLine(key: "host", value: noted, from: "\(folder)/host")
   }
 }

@@ -88,7 +88,9 @@ extension Configuration.DatabaseSettings {
     source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))
     self.targets = targets
     keep = try section.section("keep").map(RetentionRules.init)
-    if let asked = try section.section("drill") { drill = try Drill.Trial(asked) }
+    // Of a file as its application made it there is nothing to ask.
+    let asked = try source.method == .file ? section.section("drill") : section.sectionOrDefaults("drill")
+    if let asked { drill = try Drill.Trial(asked) }
     try section.finish()
     try demandFitting(section)
     if let stray = targets?.first(where: { !known.contains($0) }) {

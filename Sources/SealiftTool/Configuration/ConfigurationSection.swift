@@ -151,6 +151,13 @@ final class ConfigurationSection {
     try node(key).map { try ConfigurationSection($0, file: file, path: keyPath(key), provenance: provenance) }
   }
 
+  /// The same; where it is not there, one without keys, so that what is assumed is noted.
+  func sectionOrDefaults(_ key: String) throws -> ConfigurationSection {
+    try section(key)
+      ?? ConfigurationSection(
+        JSONNode(value: .object([]), line: line), file: file, path: keyPath(key), provenance: provenance)
+  }
+
   /// Sections whose names the person chose (targets, databases), in the order of the file.
   func namedSections(_ key: String) throws -> [(name: String, section: ConfigurationSection)] {
     guard let all = try section(key) else { return [] }
@@ -234,7 +241,8 @@ final class ConfigurationSection {
 struct SettingLine: Sendable {
   let key: String
   let value: String
-  /// `default`, `environment NAME`, or `FILE:LINE`.
+  /// `default`, `environment NAME`, `command line`, `FILE:LINE`; of what does not stand in the configuration, `FILE` or
+  /// `profile NAME`.
   let from: String
 }
 

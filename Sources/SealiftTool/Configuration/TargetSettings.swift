@@ -53,7 +53,7 @@ struct TargetSettings: Sendable {
     }
     user = try section.text("user")
     password = try Self.secret(section, file: "passwordFile", command: "passwordCommand")
-    allowPlainPassword = try section.flag("allowPlainPassword", default: false)
+    if case .webdav = place { allowPlainPassword = try section.flag("allowPlainPassword", default: false) }
     let passphrase = try Self.secret(section, file: "passphraseFile", command: "passphraseCommand")
     let keyFile = try section.path("keyFile").map(SecretSource.keyFile)
     if passphrase != nil, keyFile != nil { throw section.wrong("keyFile", "and a passphrase exclude each other") }
