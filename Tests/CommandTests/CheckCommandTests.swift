@@ -28,7 +28,7 @@ import Testing
     try await home.must("init")
     try SQLite.run("INSERT INTO t(b) VALUES (randomblob(400000))", on: home.program.file("app.db"))
     let version = try await home.push()
-    #expect(try await home.must("check").contains("1 versions whole, 0 harmed"))
+    #expect(try await home.must("check").contains("1 version whole, 0 harmed"))
     let sound = try decoded(Checked.self, try await home.must("check", "--read-data", "--json")).targets[0]
     #expect(sound.sound && sound.packsRead > 0 && sound.wholeVersions.map(\.id) == [version.id])
     try await home.must("check", "app", "--read-data", "--subset", "1/1", "-q")
@@ -59,7 +59,7 @@ import Testing
       atPath: home.program.file("target/zz"), withDestinationPath: home.program.file("elsewhere"))
     try writeFile(home.program.file("target/notice"), Array("not ours".utf8))
     let checked = try await home.must("check", "--read-data")
-    #expect(checked.contains("1 versions whole, 0 harmed") && !checked.contains("objects of other programs"))
+    #expect(checked.contains("1 version whole, 0 harmed") && !checked.contains("objects of other programs"))
     #expect(try await home.must("repair").contains("nothing to repair"))
   }
 

@@ -69,7 +69,7 @@ import Testing
     let dry = try await home("forget", "app", "--keep-last", "1", "--dry-run")
     #expect(dry.status == 0 && home.program.files(below: "target") == files)
     let lines = dry.output.split(separator: "\n")
-    #expect(lines[0] == "disk: app of web-1: 1 stay, 3 go" && lines.count == 5)
+    #expect(lines[0] == "disk: app of web-1: 1 stays, 3 go" && lines.count == 5)
     #expect(lines[1].hasPrefix("  \(versions[0].id.prefix(8))  ") && lines[1].hasSuffix("  goes   no rule keeps it"))
     #expect(lines[4].hasSuffix("  stays  newest, last 1 of 1"))
     let done = try await home("forget", "app", "--keep-last", "1")
@@ -160,13 +160,19 @@ import Testing
     #expect(nothing.status == 0 && nothing.output.isEmpty)
     #expect(nothing.error.contains("no versions of this host to forget; web-1 has some: --all-hosts takes them in"))
     #expect(try await listed(home) == versions.map(\.id))
-    #expect(try await home.must("forget", "--all-hosts").contains("app of web-1: 1 stay, 1 go\n"))
+    #expect(try await home.must("forget", "--all-hosts").contains("app of web-1: 1 stays, 1 goes\n"))
   }
 
   @Test func `tags, notes and pins are shown`() async throws {
     let (home, versions) = try await home(versions: 2)
     #expect(try await home.must("tag", "app:latest", "--add", "x", "--add", "y").hasSuffix("has tags x, y\n"))
     #expect(try await home.must("tag", "app:latest", "--remove", "x", "--json").contains(#""tags":["y"]"#))
+    for words in [["--remove", "nothere"], ["--add", "z", "--remove", "nothere"]] {
+      let config = ["--config", home.program.file("config.json")]
+      let absent = try await home.program.start(Program.path, config + ["tag", "app:latest"] + words)
+      #expect(absent.status == 0 && absent.error.contains("of 'app' had no tag 'nothere'"), "\(absent.error)")
+    }
+    try await home.must("tag", "app:latest", "--remove", "z")
     try await home.must("note", "latest", "moved")
     #expect(try await home.must("pin", versions[0].id, versions[1].id).split(separator: "\n").count == 2)
     #expect(try await home.must("unpin", versions[0].id).contains("is not pinned any more"))

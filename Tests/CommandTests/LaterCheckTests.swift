@@ -46,7 +46,7 @@ import Testing
     #expect(told.status == 3 && told.error.contains("of a later format"))
     #expect(told.error.contains("hint: Install a newer sealift."))
     #expect(told.output.contains("  LATER  \(name)\n") && told.output.contains("  NOT JUDGED  number 2 of 'app'\n"))
-    #expect(told.output.contains("1 versions whole, 0 harmed, 1 not judged"))
+    #expect(told.output.contains("1 version whole, 0 harmed, 1 not judged"))
 
     let document = try await home("check", "--json")
     #expect(document.status == 3)

@@ -135,7 +135,7 @@ import Testing
       database: "app", host: "h\n", versions: versions.map { version($0.id) },
       plan: RetentionPlan(versions, rules: rules, now: 9), forgottenBefore: 4, going: [])
     let lines = ForgetReport.lines(chain, at: "disk", within: 80)
-    #expect(lines[0] == "disk: app of h\\n: 2 stay, 1 go, 4 forgotten before")
+    #expect(lines[0] == "disk: app of h\\n: 2 stay, 1 goes, 4 forgotten before")
     #expect(lines[1] == "  01ff  1970-01-01T00:00:00Z  goes   no rule keeps it")
     #expect(lines[2] == "  02ff  1970-01-01T00:00:00Z  stays  last 2 of 2")
     // No reason is cut.

@@ -84,6 +84,7 @@ import Testing
     let drilled = try #require(try await Drill(road.world).run(request, at: road.target).drilled.first)
     #expect(drilled.hasPassed && drilled.passed == ["restored from the target alone, SHA-256 as at push"])
     #expect(drilled.unchecked.contains { $0.hasPrefix("SQLite's checks: ") })
+    #expect(drilled.version.drillText?.contains("; not looked at: SQLite's checks: ") == true)
     #expect(drilled.unchecked.contains { $0.hasPrefix("the query: ") }, "a query that was not asked is not passed")
 
     let other = TargetAccess(

@@ -62,7 +62,9 @@ package struct Drill: Sendable {
     package var hasPassed: Bool { findings.isEmpty }
 
     /// Why it failed, or what was tried: in one line.
-    package var text: String { (hasPassed ? passed + unchecked : findings).joined(separator: "; ") }
+    package var text: String {
+      (hasPassed ? passed + unchecked.map { "not looked at: \($0)" } : findings).joined(separator: "; ")
+    }
   }
 
   package struct Outcome: Sendable {

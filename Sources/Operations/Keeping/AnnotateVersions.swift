@@ -17,6 +17,8 @@ package struct AnnotateVersions: Sendable {
     package var version: VersionSummary
     /// False: it was so before, and nothing was stored.
     package var changed: Bool
+    /// Tags that were to be taken away, and that it did not have.
+    package var absentTags: [String] = []
   }
 
   package var world: World
@@ -34,8 +36,8 @@ package struct AnnotateVersions: Sendable {
       }
       version.forgotten = found.history.isForgotten(found.facts)
       if case .pin = word, version.forgotten { throw Self.forgotten(version) }
-      let items = word.items(for: version)
-      guard !items.isEmpty else { return Outcome(version: version, changed: false) }
+      let (items, absent) = (word.items(for: version), word.absentTags(of: version))
+      guard !items.isEmpty else { return Outcome(version: version, changed: false, absentTags: absent) }
       word.apply(to: &version)
       try Push.Request.demandFew(version.tags)
       try await lookup.repository.annotate(
@@ -45,7 +47,7 @@ package struct AnnotateVersions: Sendable {
         let now = try await lookup.repository.forgotten(of: found.facts.chain, state: lookup.state)
         if now.contains(found.facts) { throw Self.forgotten(version) }
       }
-      return Outcome(version: version, changed: true)
+      return Outcome(version: version, changed: true, absentTags: absent)
     } catch {
       throw OperationError(error, doing: "writing to \(target.name)")
     }
@@ -89,6 +91,12 @@ extension AnnotateVersions.Word {
     case .pin: return version.pinned ? [] : [Annotation.Item(.pin)]
     case .unpin: return version.pinned ? [Annotation.Item(.unpin)] : []
     }
+  }
+
+  /// A name that is mistyped takes nothing away.
+  fileprivate func absentTags(of version: VersionSummary) -> [String] {
+    guard case .tags(_, let remove) = self else { return [] }
+    return remove.filter { !version.tags.contains($0) }
   }
 
   fileprivate func apply(to version: inout VersionSummary) {

@@ -109,14 +109,14 @@ enum CheckLines {
     let read = outcome.packsRead > 0 ? ", \(outcome.packsRead) read (\(ByteCount.text(outcome.bytesRead)))" : ""
     let unjudged = outcome.unjudged.isEmpty ? "" : ", \(outcome.unjudged.count) not judged"
     lines.append(
-      "  \(outcome.whole.count) versions whole, \(outcome.harmed.count) harmed\(unjudged); \(outcome.packs) packs needed\(read)"
+      "  \(Count.text(outcome.whole.count, "version")) whole, \(outcome.harmed.count) harmed\(unjudged); \(Count.text(outcome.packs, "pack")) needed\(read)"
     )
     if outcome.unreferenced > 0 {
       lines.append(
-        "  \(outcome.unreferenced) packs belong to nothing (\(ByteCount.text(outcome.unreferencedBytes))): cut pushes, or left for a prune"
+        "  \(Count.text(outcome.unreferenced, "pack belongs", "packs belong")) to nothing (\(ByteCount.text(outcome.unreferencedBytes))): cut pushes, or left for a prune"
       )
     }
-    if outcome.unknown > 0 { lines.append("  \(outcome.unknown) objects of other programs") }
+    if outcome.unknown > 0 { lines.append("  \(Count.text(outcome.unknown, "object")) of other programs") }
     return lines
   }
 
@@ -131,8 +131,10 @@ enum CheckLines {
     return databases.sorted { $0.key.lexicographicallyPrecedes($1.key) }.flatMap { _, versions in
       let newest = versions.sorted { $0.sequence > $1.sequence }
       let older = newest.count - mostNamed
-      return newest.prefix(mostNamed).map { "  whole  \(name($0))" }
-        + (older > 0 ? ["  whole  \(older) older ones of '\(newest[0].database ?? "")'; --json names them"] : [])
+      let named = newest.prefix(mostNamed).map { "  whole  \(name($0))" }
+      guard older > 0 else { return named }
+      let others = "\(Count.text(older, "older one")) of '\(newest[0].database ?? "")'"
+      return named + ["  whole  \(others); --json names \(older == 1 ? "it" : "them")"]
     }
   }
 
@@ -151,7 +153,7 @@ enum CheckLines {
     let harmed = outcome.harmed.count
     let all = harmed + outcome.whole.count + outcome.unjudged.count
     return
-      "\(outcome.target): \(damaged) \(damaged == 1 ? "object is" : "objects are") damaged or missing, \(harmed) of \(all) versions are harmed"
+      "\(outcome.target): \(Count.text(damaged, "object is", "objects are")) damaged or missing, \(harmed) of \(Count.text(all, "version")) \(harmed == 1 ? "is" : "are") harmed"
   }
 
   /// How a run ends that could not judge everything, and found nothing worse.
@@ -160,7 +162,7 @@ enum CheckLines {
     let unjudged = outcome.unjudged.count
     return OperationError(
       .partlyDone, code: "unsupported",
-      "\(outcome.target): \(later) \(later == 1 ? "object is" : "objects are") of a later format, \(unjudged) \(unjudged == 1 ? "version" : "versions") could not be judged",
+      "\(outcome.target): \(Count.text(later, "object is", "objects are")) of a later format, \(Count.text(unjudged, "version")) could not be judged",
       hint: "Install a newer sealift.")
   }
 }

@@ -72,7 +72,8 @@ struct ForgetReport {
   /// A heading, and a line for every version: `goes` or `stays`, and why.
   /// - Parameter width: characters of a line; `nil`: reasons stand below one another, and nothing is cut.
   static func lines(_ chain: ForgetVersions.ChainPlan, at target: String, within width: Int?) -> [String] {
-    let counts = "\(chain.plan.staying.count) stay, \(chain.plan.going.count) go"
+    let counts =
+      Count.text(chain.plan.staying.count, "stays", "stay") + ", " + Count.text(chain.plan.going.count, "goes", "go")
     let before = chain.forgottenBefore == 0 ? "" : ", \(chain.forgottenBefore) forgotten before"
     var table = Table([("", .left), ("ID", .left), ("TIME", .left), ("", .left), ("WHY", .left)])
     let digits = VersionTable.shortestDigits(chain.versions.map(\.id))
@@ -105,6 +106,6 @@ struct ForgetReport {
   }
 
   private static func remark(_ chain: ForgetVersions.ChainPlan, _ count: Int, at target: String) -> String {
-    "\(target): forgot \(count) version\(count == 1 ? "" : "s") of '\(chain.database)'; `sealift unforget ID` takes that back until a prune"
+    "\(target): forgot \(Count.text(count, "version")) of '\(chain.database)'; `sealift unforget ID` takes that back until a prune"
   }
 }

@@ -96,7 +96,7 @@ struct PruneCommand: SealiftCommand {
     let leftovers = pruning.outcome.leftovers
     if leftovers.objects > 0 {
       terminal.report(
-        "\(name): \(dryRun ? "would free" : "freed") \(leftovers.objects) leftovers of uploads, \(ByteCount.text(leftovers.bytes))"
+        "\(name): \(dryRun ? "would free" : "freed") \(Count.text(leftovers.objects, "leftover")) of uploads, \(ByteCount.text(leftovers.bytes))"
       )
     }
     if pruning.outcome.hidden > 0 {
@@ -135,7 +135,9 @@ struct PruneCommand: SealiftCommand {
       (dryRun ? "would wait" : "condemned for a later run", chain.waiting),
       ("kept by the target", chain.retained),
     ]
-    return all.filter { $0.1.objects > 0 }.map { "\($0) \($1.objects) objects, \(ByteCount.text($1.bytes))" }
+    return all.filter { $0.1.objects > 0 }.map { what, amount in
+      "\(what) \(Count.text(amount.objects, "object")), \(ByteCount.text(amount.bytes))"
+    }
   }
 }
 

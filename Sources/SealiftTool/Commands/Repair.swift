@@ -107,7 +107,7 @@ struct Repair: SealiftCommand {
     if lines.count == 1, outcome.isWhole {
       lines.append(
         outcome.readAll
-          ? "  nothing to repair: \(outcome.check.whole.count) versions are whole"
+          ? "  nothing to repair: \(Count.text(outcome.check.whole.count, "version is", "versions are")) whole"
           : "  nothing to repair: no version needs a pack that was named, and no others were read")
     }
     return lines
@@ -116,10 +116,10 @@ struct Repair: SealiftCommand {
   static func summary(_ outcome: RepairRepository.Outcome) -> String {
     let lost = outcome.lost.count + outcome.elsewhere.count
     guard lost == 0 else {
-      return "\(outcome.target): \(lost) \(lost == 1 ? "version" : "versions") cannot be saved from here"
+      return "\(outcome.target): \(Count.text(lost, "version")) cannot be saved from here"
     }
     if let failure = outcome.failures.first { return failure.message }
     let objects = outcome.unmended.count
-    return "\(outcome.target): \(objects) \(objects == 1 ? "object" : "objects") cannot be stored anew"
+    return "\(outcome.target): \(Count.text(objects, "object")) cannot be stored anew"
   }
 }

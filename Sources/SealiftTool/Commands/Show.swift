@@ -50,7 +50,7 @@ struct Show: SealiftCommand {
       ("sha256", version.sha256), ("tags", version.tags.joined(separator: ", ")), ("note", version.note),
       ("pinned", version.pinned ? "yes" : ""), ("forgotten", version.forgotten ? "yes, until a prune" : ""),
       ("previous", detail.previous ?? ""), ("copy of", detail.copiedFrom ?? ""), ("revision", "\(detail.revision)"),
-      ("stored", "\(detail.packs) packs; a restore fetches \(ByteCount.text(detail.bytesFetched))"),
+      ("stored", "\(Count.text(detail.packs, "pack")); a restore fetches \(ByteCount.text(detail.bytesFetched))"),
       ("members", members(companions)),
     ] + (detail.capture?.events ?? []).map { ($0.what, names($0.paths, of: $0.count)) } + store(detail.store)
   }

@@ -99,7 +99,7 @@ enum StatusLines {
     case .changed: facts.append("changed since")
     case .unknown: break
     }
-    let count = "\(database.versions) version\(database.versions == 1 ? "" : "s")"
+    let count = Count.text(database.versions, "version")
     var rest = [database.forgotten == 0 ? count : "\(count), \(database.forgotten) forgotten and not pruned"]
     rest.append(drill(database.decidingDrill))
     if newest.damaged { rest.append("DAMAGED when it was pushed") }

@@ -95,6 +95,10 @@ extension Session {
   ) async throws -> ExitStatus {
     try await EachVersion(versions).run(in: self) { selector, target, world in
       let outcome = try await AnnotateVersions(world).run(word, of: selector, at: target)
+      for tag in outcome.absentTags {
+        let version = outcome.version
+        terminal.notice("version \(version.id.prefix(8)) of '\(version.database)' had no tag '\(tag)'")
+      }
       return EachVersion.Done(version: outcome.version, word: told(outcome))
     }
   }

@@ -1,5 +1,13 @@
 import Sealift
 
+/// Numbers of things, as people say them.
+enum Count {
+  /// `1 version`, `2 versions`.
+  static func text(_ count: Int, _ thing: String, _ things: String? = nil) -> String {
+    "\(count) \(count == 1 ? thing : things ?? "\(thing)s")"
+  }
+}
+
 /// Numbers of bytes between people and programs.
 enum ByteCount {
   private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
