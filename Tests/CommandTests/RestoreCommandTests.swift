@@ -238,6 +238,53 @@ import Testing
     #expect(try home.content("other.db") == home.content("app.db"))
   }
 
+  @Test func `with --if-missing what is there is left alone, and the target is not asked`() async throws {
+    let home = try await home()
+    let path = home.program.file("app.db")
+    #expect(try await home.program.shell("mv target gone").status == 0)
+    let old = try home.bytes("app.db")
+    for words in [["app:latest"], ["app@2026-11-20T12:00:00Z"], ["latest", "--to", path], ["app:latest", "-n"]] {
+      let there = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "restore", "--if-missing"] + words)
+      #expect(there.status == 0 && there.output.isEmpty, "\(words): \(there.error)")
+      #expect(there.error.contains("\(path) is already there"), "\(words): \(there.error)")
+    }
+    struct Document: Decodable {
+      var alreadyThere: Bool
+      var path: String
+      var dryRun: Bool?
+    }
+    let json = try decoded(Document.self, try await home.must("restore", "app:latest", "--if-missing", "--json"))
+    #expect(json.alreadyThere && json.path == path && json.dryRun == false)
+    #expect(try home.bytes("app.db") == old)
+    // Where it is missing, the target is needed.
+    try removeFile(path)
+    #expect(try await home("restore", "app:latest", "--if-missing").status != 0)
+    #expect(try await home.program.shell("mv gone target").status == 0)
+    for ending in ["-wal", "-journal"] {
+      try home.program.write("", to: "app.db\(ending)")
+      let beside = try await home("restore", "app:latest", "--if-missing")
+      #expect(beside.status == 0 && beside.error.contains("\(path)\(ending) is already there"), "\(beside.error)")
+      try removeFile(path + ending)
+    }
+    // What is empty is none, and is replaced by nobody.
+    try home.program.write("", to: "app.db")
+    let empty = try await home("restore", "app:latest", "--if-missing", "--json")
+    #expect(try empty.status == 2 && empty.errorDocument().code == "destinationExists")
+    try removeFile(path)
+    // One that was cut has no name yet.
+    try home.program.write("half", to: ".app.db.sealift-1-2")
+    let restored = try decoded(Document.self, try await home.must("restore", "app:latest", "--if-missing", "--json"))
+    #expect(!restored.alreadyThere && restored.path == path)
+    #expect(try home.content("app.db").count > 1)
+    #expect(try await home("restore", "other:latest", "--if-missing", "--to", home.program.file("new.db")).status == 14)
+    for words in [["latest"], ["latest", "--to", home.program.scratch.path], ["0123abcd"]] {
+      let unknown = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "restore", "--if-missing"] + words)
+      #expect(unknown.status == 2 && unknown.error.contains("--if-missing"), "\(words): \(unknown.error)")
+    }
+  }
+
   @Test func `single tables, made over files, and all of a lost machine`() async throws {
     let home = try await home()
     try SQLite.run("CREATE TABLE mine(a)", on: home.program.file("into.db"))
@@ -312,7 +359,9 @@ import Testing
     ["restore", "latest", "--busy-timeout", "3s"], ["restore", "latest", "--live", "--busy-timeout", "soon"],
     ["pull", "--all", "/tmp", "latest"], ["pull", "--all", "/nonexistent", "--target", "/tmp"],
     ["pull", "latest", "-o", "x", "--host", "h"], ["pull", "latest", "-o", "-", "--dry-run"],
-    ["restore", "--all", "--target", "/tmp"],
+    ["restore", "--all", "--target", "/tmp"], ["restore", "--all", "--if-missing"],
+    ["restore", "latest", "--if-missing", "--replace"], ["restore", "latest", "--if-missing", "--live"],
+    ["restore", "latest", "--if-missing", "--table", "t", "--into", "x.db"],
   ])
   func `what does not go together is a mistake, and never passed over`(arguments: [String]) async throws {
     let ending = try await Program().start(Program.path, arguments)

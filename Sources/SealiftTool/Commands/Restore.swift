@@ -14,9 +14,11 @@ struct RestoreCommand: SealiftCommand {
       it open. Both print how to take it back. Companions come to lie beside the database where it is by the configuration, \
       those with an absolute path under their last name, and in FILE.companions beside any other file. With \
       --no-companions the database comes back alone, and the companions that stand there stay as they are. What --all \
-      finds in its place already, to the byte, counts as done.
+      finds in its place already, to the byte, counts as done. With --if-missing a database that is there is left alone, \
+      whatever it is, nothing is asked of the target, and the status is 0: for what starts a container.
 
         sealift restore app:latest
+        sealift restore app:latest --if-missing
         sealift restore app:latest --to /var/lib/app/app.db
         sealift restore app@2026-11-20T12:00:00Z --live
         sealift restore 9c06ab3f --table orders,items --into /var/lib/app/app.db
@@ -34,6 +36,9 @@ struct RestoreCommand: SealiftCommand {
 
   @Flag(help: "Into the database that is there, while applications use it.")
   var live = false
+
+  @Flag(help: "Be content, and restore nothing, where a database is there already.")
+  var ifMissing = false
 
   @Flag(help: "With --live: do not keep a copy of the old content.")
   var noUndo = false
@@ -59,6 +64,9 @@ struct RestoreCommand: SealiftCommand {
 
   func validate() throws {
     if replace, live { throw ValidationError("--replace and --live exclude each other") }
+    if ifMissing, replace || live || table != nil || all {
+      throw ValidationError("--if-missing goes without --replace, --live, --table and --all")
+    }
     if noUndo, !live { throw ValidationError("--no-undo goes with --live") }
     if busyTimeout != nil, !live, table == nil { throw ValidationError("--busy-timeout goes with --live and --table") }
     if let busyTimeout, TimeSpan.parse(busyTimeout) == nil {
@@ -101,7 +109,11 @@ struct RestoreCommand: SealiftCommand {
     request.keepsUndo = !noUndo
     request.busyTimeout = patience
     if all { return try await RetrievalOfAll(options, host).restore(request, in: session) }
-    return try await Retrieval(version ?? "", options).restore(to: to, request, in: session)
+    let retrieval = Retrieval(version ?? "", options)
+    if ifMissing, let there = try retrieval.standing(at: to, in: session) {
+      return try Retrieval.Report.alreadyThere(there, dryRun: options.dryRun, session.terminal)
+    }
+    return try await retrieval.restore(to: to, request, in: session)
   }
 
   private var patience: Duration { .milliseconds(busyTimeout.flatMap(TimeSpan.parse) ?? 30_000) }

@@ -90,6 +90,27 @@ struct Retrieval {
     return try Report.end(outcome.damage, session.terminal) { try Report.tell(outcome, session.terminal) }
   }
 
+  /// What stands where a database would come to be. A container that starts again may have no network: nothing is asked
+  /// of the target for this.
+  /// - Parameter path: as of `restore`.
+  /// - Throws: `.usage` where only the target could tell what the file is called.
+  func standing(at path: String?, in session: Session) throws -> String? {
+    let selector = try VersionSelector(parsing: version)
+    if let path {
+      guard !path.hasSuffix("/"), !Paths.isFolder(path) else {
+        throw OperationError(
+          .usage, "--if-missing needs the name of the file, and \(path) is a folder", hint: "Name the file with --to.")
+      }
+      return Restore.standing(at: path)
+    }
+    guard let database = selector.database else {
+      throw OperationError(
+        .usage, "--if-missing has to know where the database belongs, and '\(version)' does not say which one it is",
+        hint: "Name the version by its database, such as app:latest, or the file with --to.")
+    }
+    return try session.configuration().paths[database].flatMap(Restore.standing)
+  }
+
   /// Where a version comes from, by what was said on the command line and in the configuration.
   struct Source {
     let selector: VersionSelector

@@ -46,6 +46,16 @@ extension Retrieval {
       if let undo = outcome.undo { terminal.notice("to take this back: \(undo)") }
     }
 
+    /// Of `--if-missing`: nothing was done.
+    static func alreadyThere(_ path: String, dryRun: Bool, _ terminal: Terminal) throws -> ExitStatus {
+      if terminal.manner.json {
+        try terminal.result(Documents.alreadyThere(path, dryRun: dryRun, notices: terminal.notices))
+      } else {
+        terminal.notice("\(path) is already there: nothing is restored")
+      }
+      return .success
+    }
+
     /// The last word on what came back: that it is damaged says more than that standard output would not take the result.
     /// - Throws: what `tell` threw.
     static func end(

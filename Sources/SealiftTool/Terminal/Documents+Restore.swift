@@ -2,7 +2,15 @@ import Sealift
 
 extension Documents {
   static func restore(_ outcome: Restore.Outcome, notices: [String]) -> Json {
-    .object(members(outcome) + [("notices", .strings(notices))])
+    .object(members(outcome) + [("alreadyThere", .bool(false)), ("notices", .strings(notices))])
+  }
+
+  /// Of a restore that was asked for where nothing is, and found something.
+  static func alreadyThere(_ path: String, dryRun: Bool, notices: [String]) -> Json {
+    .object([
+      ("version", .null), ("dryRun", .bool(dryRun)), ("path", .string(path)), ("alreadyThere", .bool(true)),
+      ("notices", .strings(notices)),
+    ])
   }
 
   private static func members(_ outcome: Restore.Outcome) -> [(String, Json)] {
