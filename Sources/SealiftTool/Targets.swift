@@ -28,27 +28,44 @@ struct Targets: Sendable {
   }
 
   /// The targets of one database: those of the command line, else its own, else all.
-  func all(for database: Configuration.DatabaseSettings) throws -> [TargetSettings] {
-    guard asked.isEmpty, let names = database.targets else { return try all() }
+  /// - Parameter isNamed: the line names the database: it goes to whatever targets are named there. Where it does not, the
+  ///   database's own keep it away from others: they may be other people's, or open to them.
+  func all(for database: Configuration.DatabaseSettings, isNamed: Bool) throws -> [TargetSettings] {
+    guard asked.isEmpty, let names = database.targets else {
+      return try all().filter { expects(database, at: $0, isNamed: isNamed) }
+    }
     return try names.map(settings)
   }
 
-  /// Whether versions of a database are to be at a target: targets that are named on the line count, not its own.
-  func expects(_ database: Configuration.DatabaseSettings, at target: TargetSettings) -> Bool {
-    guard asked.isEmpty, let own = database.targets else { return true }
-    return own.contains(target.name)
+  /// Whether versions of a database are to be at a target.
+  /// - Parameter isNamed: the line names the database: then the targets that it names count, not the database's own.
+  func expects(_ database: Configuration.DatabaseSettings, at target: TargetSettings, isNamed: Bool) -> Bool {
+    if isNamed, !asked.isEmpty { return true }
+    return database.targets?.contains(target.name) ?? true
   }
 
-  /// Whether no configured database goes to a configured target.
+  /// Whether no configured database goes to a configured target. Who names it on the line looks for something there.
   func expectsNothing(at target: TargetSettings) -> Bool {
-    !configuration.databases.isEmpty && !configuration.databases.contains { expects($0, at: target) }
+    asked.isEmpty && !configuration.databases.isEmpty
+      && !configuration.databases.contains { expects($0, at: target, isNamed: false) }
+  }
+
+  /// Where the line names targets, and no database: what is passed over there, each with the targets it does not go to.
+  func passedOver(_ databases: [Configuration.DatabaseSettings]) throws -> [(database: String, targets: [String])] {
+    guard !asked.isEmpty else { return [] }
+    let all = try all()
+    return databases.compactMap { database in
+      let away = all.filter { !expects(database, at: $0, isNamed: false) }.map(\.name)
+      guard !away.isEmpty else { return nil }
+      return (database: database.source.name, targets: away)
+    }
   }
 
   /// Of databases that were named, those that are to be at a target; what the configuration does not know may be anywhere.
   /// - Returns: no names where none were given, which stands for all; `nil` where none of them belongs there.
   func among(_ names: [String], at target: TargetSettings) -> [String]? {
     let here = names.filter { name in
-      configuration.databases.first { $0.source.name == name }.map { expects($0, at: target) } ?? true
+      configuration.databases.first { $0.source.name == name }.map { expects($0, at: target, isNamed: true) } ?? true
     }
     return here.isEmpty && !names.isEmpty ? nil : here
   }
@@ -60,7 +77,7 @@ struct Targets: Sendable {
   func one(for selectors: [VersionSelector] = []) throws -> TargetSettings {
     let names = Set(selectors.map(\.database))
     let own = names.count == 1 ? configuration.databases.first { $0.source.name == names.first } : nil
-    let all = try own.map(all(for:)) ?? all()
+    let all = try own.map { try self.all(for: $0, isNamed: true) } ?? self.all()
     guard all.count == 1 else {
       throw OperationError(
         .usage, code: "severalTargets", "there are \(all.count) targets: \(all.map(\.name).joined(separator: ", "))",

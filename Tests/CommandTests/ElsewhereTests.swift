@@ -45,6 +45,35 @@ import Testing
     #expect(asked.status != 0)
   }
 
+  /// What is kept away from a target may have to be: others can open what is there.
+  @Test func `a target that is named gets only what goes there, unless the database is named too`() async throws {
+    let home = try await home()
+    let pushed = try await home("--target", "cloud", "push")
+    #expect(pushed.status == 0 && pushed.output.hasPrefix("logs -> cloud: "), "\(pushed.error)")
+    #expect(pushed.output.split(separator: "\n").count == 1)
+    #expect(pushed.error.contains("'app' is not pushed to cloud"))
+    // What is not pushed there is not missed there either.
+    let status = try await home("--target", "cloud", "status")
+    #expect(status.status == 0 && !status.output.contains("app"), "\(status.error)")
+    let nothing = try await home("--target", "file://\(home.program.file("cloud"))", "--json", "push")
+    #expect(try nothing.status == 2 && nothing.errorDocument().code == "noDatabase")
+
+    try await home.must("--target", "cloud", "push", "app")
+    #expect(try await home.must("--target", "cloud", "list").contains(" app "))
+  }
+
+  @Test func `rules of a database hold at its own targets, and elsewhere where it is named`() async throws {
+    let home = try await home()
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+      .replacing("\"targets\": [", with: "\"keep\": {\"last\": 1}, \"targets\": [")
+    try home.program.write(config, to: "config.json")
+    try await home.must("--target", "cloud", "push", "app")
+    try enlarge(home)
+    try await home.must("--target", "cloud", "push", "app")
+    #expect(try await !home.must("--target", "cloud", "forget", "--dry-run").contains("app"))
+    #expect(try await home.must("--target", "cloud", "forget", "--dry-run", "app").contains("app"))
+  }
+
   @Test(arguments: [["show", "app:latest"], ["pull", "app:latest", "-o", "-"], ["pin", "app@2099-01-01T00:00:00Z"]])
   func `a version of a database that goes to one target is that target's`(_ words: [String]) async throws {
     let home = try await home()

@@ -159,7 +159,7 @@ struct ForgetWish {
       request.named = here
       return request
     case .configured(let databases):
-      let here = databases.filter { targets.expects($0, at: target) }
+      let here = databases.filter { targets.expects($0, at: target, isNamed: !names.isEmpty) }
       let rules = here.compactMap { database in database.keep.map { (database.source.name, $0) } }
       guard !rules.isEmpty else { return nil }
       var request = ForgetVersions.Request(.rules(Dictionary(rules) { first, _ in first }))

@@ -59,7 +59,10 @@ struct PushCommand: SealiftCommand {
   func perform(in session: Session) async throws -> ExitStatus {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
-    let pushes = try chosen(configuration).map { ($0, try targets.all(for: $0)) }
+    let chosen = try chosen(configuration)
+    let isNamed = !databases.isEmpty
+    let pushes = try chosen.map { ($0, try targets.all(for: $0, isNamed: isNamed)) }
+    if !isNamed { try passOver(chosen, targets, session.terminal) }
     let world = try session.world(configuration)
     var report = PushReport()
     for (database, settings) in pushes {
@@ -72,6 +75,24 @@ struct PushCommand: SealiftCommand {
       await report.push(request, world, session.terminal)
     }
     return try report.end(session.terminal)
+  }
+
+  /// `--target` alone does not send a database where its own targets do not let it go.
+  /// - Throws: `.usage` when none is left.
+  private func passOver(
+    _ databases: [Configuration.DatabaseSettings], _ targets: Targets, _ terminal: Terminal
+  ) throws {
+    let passed = try targets.passedOver(databases)
+    for (database, away) in passed {
+      terminal.notice(
+        "'\(database)' is not pushed to \(away.joined(separator: ", ")): its \"targets\" do not have that; "
+          + "name it on the line to push it there all the same")
+    }
+    guard try databases.allSatisfy({ try targets.all(for: $0, isNamed: false).isEmpty }) else { return }
+    let named = try targets.all().map(\.name).joined(separator: ", ")
+    throw OperationError(
+      .usage, code: "noDatabase", "no configured database goes to \(named)",
+      hint: "Add it to the \"targets\" of those that shall, or name them: `sealift --target TARGET push NAME`.")
   }
 
   /// A target that cannot even be opened fails like one that breaks later: the others go on.

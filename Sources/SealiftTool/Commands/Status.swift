@@ -27,8 +27,11 @@ struct Status: SealiftCommand {
     let operation = StatusOfDatabases(try session.world(configuration, readOnly: true))
     var tries = Tries<StatusOfDatabases.Outcome>()
     for target in try targets.all() {
-      let here = databases?.filter { targets.expects($0, at: target) }.map(\.source)
-      if let here, here.isEmpty { continue }
+      let here = databases?.filter { targets.expects($0, at: target, isNamed: !names.isEmpty) }.map(\.source)
+      if let here, here.isEmpty {
+        if !session.options.targets.isEmpty { session.terminal.notice("no configured database goes to \(target.name)") }
+        continue
+      }
       await tries.attempt(target.name, session.terminal) {
         let outcome = try await operation.run(here, at: try targets.access(target, isPatient: false))
         if !session.options.json {
