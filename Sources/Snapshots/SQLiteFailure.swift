@@ -46,6 +46,13 @@ extension SQLiteFailure {
     .contains { message.contains($0) }
   }
 
+  /// A statement is no SQL, whatever the database has in it: these are SQLite's words for it.
+  var isOfParsing: Bool {
+    guard primary == SQLITE_ERROR else { return false }
+    return message == "incomplete input" || message.hasPrefix("unrecognized token: ")
+      || message.hasPrefix("near \"") && message.hasSuffix(": syntax error")
+  }
+
   /// An expression of the schema (a generated column, an index, a CHECK) could not be computed here: it needs code of the
   /// application, or the value is of a form that only its SQLite knows, such as the JSON5 of 3.42 and the JSONB of 3.45.
   var stopsComputing: Bool { [SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_MISMATCH].contains(primary) }

@@ -90,6 +90,23 @@ import Testing
     try await home.must("--target", "disk", "config", "check")
   }
 
+  @Test(arguments: ["DELETE FROM t", "SELECT 1; SELECT 2", "selct 1"])
+  func `a query that no drill could ask is told`(_ query: String) async throws {
+    let home = try Home()
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+    func write(_ query: String) throws {
+      try home.program.write(
+        config.replacing("app.db\"}", with: "app.db\", \"drill\": {\"query\": \"\(query)\"}}"), to: "config.json")
+    }
+    try write("SELECT a FROM t")
+    try await home.must("config", "check")
+    try write(query)
+    let ending = try await home("config", "check", "--json")
+    let error = try ending.errorDocument()
+    #expect(ending.status == 2 && error.code == "query")
+    #expect(error.message.contains("config.json:3: 'databases.app.drill.query'"), "\(error.message)")
+  }
+
   @Test func `the configuration is found in its usual places, in order`() async throws {
     var program = try Program()
     for (number, folder) in ["home/.config/sealift", "xdg/sealift", "named"].enumerated() {

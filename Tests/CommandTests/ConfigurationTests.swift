@@ -160,6 +160,14 @@ import Testing
     (#"{"targets": {"nas": {"user": "a"}}}"#, "'targets.nas.url' is missing"),
     (#"{"databases": {"a/b": {"path": "/a"}}}"#, "'a/b' cannot be a name in 'databases'"),
     (#"{"limits": {"upload": "0"}}"#, "must be bytes a second"),
+    (
+      #"{"databases": {"a": {"path": "/a", "drill": {"timeout": "0s"}}}}"#,
+      "must be a time above 0, such as 60s, not '0s'"
+    ),
+    (
+      #"{"databases": {"a": {"path": "/a", "keep": {"within": "0s"}}}}"#,
+      "must be a time above 0, such as 48h, not '0s'"
+    ),
     (#"{"patience": 900}"#, "'patience' must be a text, not a number"),
     (#"{"patience": "long"}"#, "must be a time such as 15m, not 'long'"),
     (#"{"host": "a", "host": "b"}"#, "'host' stands twice"),

@@ -20,6 +20,7 @@ import Testing
     ["tag", "latest", "--target", "/tmp"], ["note", "latest"], ["status", "app", "--target", "/tmp"],
     ["unforget", "app:latest", "--target", "/tmp"], ["tag", "latest", "--add", "", "--target", "/tmp"],
     ["drill", "app", "--versions", "latest"], ["drill", "--query-timeout", "soon"], ["copy", "--from", "/tmp"],
+    ["drill", "--query-timeout", "0s"],
     ["copy", "--from", "/tmp", "--to", "/tmp", "--latest", "--versions", "latest"],
     ["copy", "--from", "/tmp", "--to", "/tmp", "app", "--versions", "latest"],
     ["push", "--dry-run", "--allow-recovery"],

@@ -134,10 +134,10 @@ import Testing
     #expect(try await listed(road).drillPassed == false)
   }
 
-  @Test func `a query that writes is refused, and says nothing of the version`() async throws {
+  @Test(arguments: ["DELETE FROM t RETURNING id", "selct 1", "SELECT 1 UNION"])
+  func `a query that writes or is no SQL is refused, and says nothing of the version`(_ query: String) async throws {
     let (road, _) = try await pushed(rows: 20)
-    let outcome = try await drill(
-      road, Self.request { $0.otherwise = Drill.Trial(query: "DELETE FROM t RETURNING id") })
+    let outcome = try await drill(road, Self.request { $0.otherwise = Drill.Trial(query: query) })
     #expect(outcome.drilled.isEmpty)
     #expect(outcome.failures.first?.error.kind == .usage)
     #expect(try await listed(road).drilledAt == nil)

@@ -137,7 +137,7 @@ import Testing
   @Test(arguments: [
     ("SELECT * FROM sale WHERE id > 10", "the query returned no row"),
     ("SELECT * FROM orders", "the query failed: no such table: orders"),
-    ("SELEC 1", "the query failed: near \"SELEC\": syntax error"),
+    ("SELECT orders FROM sale", "the query failed: no such column: orders"),
   ])
   func `a query that finds nothing is found out`(query: String, finding: String) async throws {
     let scratch = try image()
@@ -155,7 +155,7 @@ import Testing
     "DELETE FROM sale", "DELETE FROM sale RETURNING id", "CREATE TABLE x(a)", "INSERT INTO sale VALUES (9, 9)",
     "PRAGMA user_version = 9", "PRAGMA journal_mode = DELETE", "ATTACH 'other.db' AS other",
     "VACUUM INTO 'stolen.db'", "SELECT 1; DELETE FROM sale", "SELECT 1; SELECT 2", "", "  ; ",
-    "CREATE TEMP TABLE x AS SELECT 1",
+    "CREATE TEMP TABLE x AS SELECT 1", "SELEC 1", "SELECT 1 UNION", "SELECT 'a", "SELECT 1 FROM sale WHERE",
   ])
   func `a query that does anything but read is refused`(query: String) async throws {
     let scratch = try image()
@@ -166,6 +166,24 @@ import Testing
     #expect(error?.code == .query, "\(query): \(String(describing: error))")
     #expect(try fileBytes(scratch.file("a.db")) == before)
     #expect(try names(in: scratch.path) == ["a.db"])
+  }
+
+  /// Tables and columns may be there.
+  @Test(arguments: [
+    "SELECT 1", "SELECT a FROM t WHERE b = ';'", "SELECT a FROM t; -- the end ;", " ;SELECT a FROM t;",
+    "WITH u AS (SELECT a FROM t) SELECT * FROM u", "VALUES (1)",
+  ])
+  func `a query is found fit without a database`(query: String) {
+    #expect(throws: Never.self) { try demandReading(query) }
+  }
+
+  @Test(arguments: [
+    "SELEC 1", "SELECT a FROM t WHERE", "SELECT 'a", "DELETE FROM t", " ; update t SET a = 1", "CREATE TABLE x(a)",
+    "SELECT 1; SELECT 2", "SELECT a FROM t; DELETE FROM t", "ATTACH 'other.db' AS other", "", ";",
+  ])
+  func `a query is found unfit without a database`(query: String) {
+    let error = #expect(throws: SnapshotError.self) { try demandReading(query) }
+    #expect(error?.code == .query, "\(query)")
   }
 
   @Test(arguments: [SampleDatabase.fts3, .fts4, .fts5, .rtree])

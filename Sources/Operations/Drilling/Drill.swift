@@ -24,6 +24,12 @@ package struct Drill: Sendable {
     package var foreignKeys = true
 
     package init(query: String? = nil) { self.query = query }
+
+    /// - Throws: `.usage` for a query that is wrong whatever is in the database: no SQL, or more than one that reads.
+    package func demandQuery() throws(OperationError) {
+      guard let query else { return }
+      do { try demandReading(query) } catch { throw OperationError(error) }
+    }
   }
 
   package struct Request: Sendable {

@@ -30,6 +30,7 @@ struct ConfigCheck: SealiftCommand {
     let targets = try Targets(session, configuration)
     let asked = try session.options.targets.map(targets.settings)
     let lines = try Self.effective(configuration, asked, session.options)
+    try Self.demandQueries(of: configuration)
     guard !session.options.json else {
       try session.terminal.result(
         Documents.configuration(configuration.file, lines, notices: session.terminal.notices))
@@ -38,6 +39,21 @@ struct ConfigCheck: SealiftCommand {
     try session.terminal.result("configuration: \(configuration.file ?? "none")")
     for line in lines { try session.terminal.result(printable("\(line.key) = \(line.value)  (\(line.from))")) }
     return .success
+  }
+
+  /// A slip in a query would show in the next drill only, which may be a week away.
+  private static func demandQueries(of configuration: Configuration) throws {
+    for database in configuration.databases {
+      do throws(OperationError) {
+        try database.drill.demandQuery()
+      } catch {
+        let key = "databases.\(database.source.name).drill.query"
+        let place = configuration.lines.first { $0.key == key }.map { "\($0.from): " } ?? ""
+        var error = error
+        error.message = "\(place)'\(key)': \(error.message)"
+        throw error
+      }
+    }
   }
 
   /// Every value with where it came from: what stands in the file, what stands outside of it, and what is assumed.

@@ -55,8 +55,8 @@ struct DrillCommand: SealiftCommand {
     if !versions.isEmpty, random || allHosts || !databases.isEmpty {
       throw ValidationError("--versions names what is drilled: it goes without names, --random and --all-hosts")
     }
-    if let queryTimeout, TimeSpan.parse(queryTimeout) == nil {
-      throw ValidationError("--query-timeout is a time such as 30s, not '\(queryTimeout)'")
+    if let queryTimeout, TimeSpan.parseSome(queryTimeout) == nil {
+      throw ValidationError("--query-timeout is a time above 0, such as 30s, not '\(queryTimeout)'")
     }
     if let query, query.isEmpty { throw ValidationError("--query is empty") }
   }
@@ -95,7 +95,7 @@ struct DrillCommand: SealiftCommand {
   private func asked(_ trial: Drill.Trial) -> Drill.Trial {
     var trial = trial
     if let query { trial.query = query }
-    if let limit = queryTimeout.flatMap(TimeSpan.parse) { trial.queryLimit = .milliseconds(limit) }
+    if let limit = queryTimeout.flatMap(TimeSpan.parseSome) { trial.queryLimit = .milliseconds(limit) }
     if noForeignKeys { trial.foreignKeys = false }
     return trial
   }

@@ -35,7 +35,7 @@ struct KeepOptions: ParsableArguments {
       throw ValidationError("a number of versions to keep lies between 1 and \(KeepRule.counts.upperBound)")
     }
     if let keepWithin, KeepRule.span(keepWithin) == nil {
-      throw ValidationError("--keep-within needs a time such as 48h or 30d, not '\(keepWithin)'")
+      throw ValidationError("--keep-within needs a time above 0, such as 48h or 30d, not '\(keepWithin)'")
     }
     if keepTags.contains("") { throw ValidationError("a tag must not be empty") }
   }
@@ -58,7 +58,7 @@ enum KeepRule {
 
   /// Milliseconds; `nil` when it is no time, or none at all.
   static func span(_ text: String) -> UInt64? {
-    TimeSpan.parse(text).flatMap { $0 > 0 ? UInt64($0) : nil }
+    TimeSpan.parseSome(text).map { UInt64($0) }
   }
 }
 
@@ -72,7 +72,7 @@ extension RetentionRules {
     weekly = try section.integer("weekly", in: KeepRule.counts)
     monthly = try section.integer("monthly", in: KeepRule.counts)
     yearly = try section.integer("yearly", in: KeepRule.counts)
-    within = try section.value("within", "a time such as 48h", KeepRule.span)
+    within = try section.value("within", "a time above 0, such as 48h", KeepRule.span)
     tags = try section.texts("tags") ?? []
     try section.finish()
     guard !isEmpty else {

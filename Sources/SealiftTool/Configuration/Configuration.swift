@@ -121,7 +121,7 @@ extension Configuration.DatabaseSettings {
 extension Drill.Trial {
   fileprivate init(_ section: ConfigurationSection) throws {
     self.init(query: try section.text("query"))
-    let limit = try section.value("timeout", default: "60s", "a time such as 60s", TimeSpan.parse)
+    let limit = try section.value("timeout", default: "60s", "a time above 0, such as 60s", TimeSpan.parseSome)
     queryLimit = .milliseconds(limit ?? 60_000)
     foreignKeys = try section.flag("foreignKeys", default: true)
     try section.finish()

@@ -69,6 +69,9 @@ enum TimeSpan {
     let (milliseconds, overflow) = number.multipliedReportingOverflow(by: factor)
     return overflow ? nil : milliseconds
   }
+
+  /// As `parse`; `nil` also for no time at all.
+  static func parseSome(_ text: String) -> Int? { parse(text).flatMap { $0 > 0 ? $0 : nil } }
 }
 
 private func splitQuantity(_ text: String) -> (number: Int, unit: String)? {
