@@ -325,6 +325,16 @@ import Testing
     ] { #expect(error.hint?.contains(source) == true) }
   }
 
+  /// The key that opens the repository is there.
+  @Test func `without a terminal a key that is to be added is asked for by its own options`() async throws {
+    let program = try await program()
+    let ending = try await program.shell(
+      #"setsid -w "$0" --target "$PWD/target" --json --passphrase-file passphrase key add </dev/null"#)
+    let error = try ending.errorDocument()
+    #expect(ending.status == 2 && error.code == "secretMissing" && error.message.hasPrefix("the new passphrase"))
+    #expect(error.hint?.contains("--new-passphrase-file or --new-key-file") == true)
+  }
+
   @Test func `no secret is shown by config check, -v or descriptions`() async throws {
     let program = try await program()
     try program.write(

@@ -84,7 +84,8 @@ struct KeyAdd: SealiftCommand {
   private func secret(for target: String) throws -> UnlockSecret {
     if let newKeyFile { return try SecretSource.keyFile(newKeyFile).unlockSecret() }
     if let newPassphraseFile { return try SecretSource.file(newPassphraseFile).unlockSecret() }
-    return .passphrase(try Prompt.passphrase("additional passphrase for \(target)", twice: true))
+    let question = "additional passphrase for \(target)"
+    return .passphrase(try Prompt.passphrase(question, twice: true, missing: Prompt.noTerminalForAdded))
   }
 }
 

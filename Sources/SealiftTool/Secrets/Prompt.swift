@@ -3,16 +3,20 @@ import Sealift
 
 /// Asks at the terminal, without echo.
 enum Prompt {
-  /// - Parameter twice: a new passphrase is typed twice, because nobody sees it.
+  /// - Parameters:
+  ///   - twice: a new passphrase is typed twice, because nobody sees it.
+  ///   - missing: what to say where there is no terminal.
   /// - Throws: `.usage` when there is no terminal, nothing is typed, or the two differ; `CancellationError`.
-  static func passphrase(_ question: String, twice: Bool) throws -> [UInt8] {
-    let first = try ask("\(question): ")
+  static func passphrase(
+    _ question: String, twice: Bool, missing: OperationError = noTerminal
+  ) throws -> [UInt8] {
+    let first = try ask("\(question): ", missing)
     guard !first.isEmpty else {
       throw OperationError(
         .usage, code: "secretEmpty", "no passphrase was given", hint: "An empty passphrase protects nothing.")
     }
     guard twice else { return first }
-    guard try ask("\(question), again: ") == first else {
+    guard try ask("\(question), again: ", missing) == first else {
       throw OperationError(
         .usage, code: "passphrasesDiffer", "the two passphrases differ", hint: "Nothing was changed. Try again.")
     }
@@ -20,9 +24,9 @@ enum Prompt {
   }
 
   /// One line, without its newline.
-  private static func ask(_ question: String) throws -> [UInt8] {
+  private static func ask(_ question: String, _ missing: OperationError) throws -> [UInt8] {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard terminal >= 0 else { throw noTerminal() }
+    guard terminal >= 0 else { throw missing }
     defer { close(terminal) }
     Echo.turnOff(terminal)
     defer { Echo.restore() }
@@ -45,14 +49,17 @@ enum Prompt {
     }
   }
 
-  private static func noTerminal() -> OperationError {
-    OperationError(
-      .usage, code: "secretMissing", "a passphrase is needed, and there is no terminal to ask at",
-      hint: """
-        Give one of passphraseFile, passphraseCommand or keyFile in the configuration, SEALIFT_PASSPHRASE_FILE, \
-        --passphrase-file, --passphrase-fd, --key-file or --recovery-key-file.
-        """)
-  }
+  static let noTerminal = OperationError(
+    .usage, code: "secretMissing", "a passphrase is needed, and there is no terminal to ask at",
+    hint: """
+      Give one of passphraseFile, passphraseCommand or keyFile in the configuration, SEALIFT_PASSPHRASE_FILE, \
+      --passphrase-file, --passphrase-fd, --key-file or --recovery-key-file.
+      """)
+
+  /// Of a key that is added to others: what opens the repository now is given by other options.
+  static let noTerminalForAdded = OperationError(
+    .usage, code: "secretMissing", "the new passphrase is needed, and there is no terminal to ask at",
+    hint: "Give --new-passphrase-file or --new-key-file.")
 }
 
 /// The echo of the terminal, turned off while something secret is typed, and back on in every way out.
