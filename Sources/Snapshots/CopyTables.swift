@@ -48,6 +48,9 @@ package struct TableCopy: Sendable {
   private func explained(_ failure: SQLiteFailure) -> SnapshotError {
     var error = failure.explained(of: database)
     switch failure.primary {
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      error.hint =
+        "Nothing was changed. Try again when no long transaction is running, or wait longer with --busy-timeout."
     case SQLITE_FULL:
       error.message = "the disk became full while tables were restored into \(database)"
       error.hint = "Nothing was changed. Free space there."

@@ -67,8 +67,8 @@ package struct LiveRestore: Sendable {
     switch failure.primary {
     case SQLITE_BUSY, SQLITE_LOCKED:
       error.hint =
-        "Nothing was changed. Try again when no long transaction is running; an application that locks the database for "
-        + "itself has to be stopped, and the database restored with --replace."
+        "Nothing was changed. Try again when no long transaction is running, or wait longer with --busy-timeout; an "
+        + "application that locks the database for itself has to be stopped, and the database restored with --replace."
     case SQLITE_CORRUPT, SQLITE_NOTADB:
       error.hint = "Nothing was changed. Stop what uses it and restore with --replace."
     case SQLITE_FULL:

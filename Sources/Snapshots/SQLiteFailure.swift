@@ -113,7 +113,8 @@ extension SQLiteFailure {
     case (SQLITE_BUSY, _), (SQLITE_LOCKED, _):
       return error(
         .busy, "\(path) stayed locked by another process",
-        "Try again when no long transaction is running, or wait longer with a larger busy timeout.")
+        "Try again when no long transaction is running, or wait longer: with a larger busyTimeout of that database in "
+          + "the configuration.")
     case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _):
       return error(
         .damaged, "\(path) is damaged so badly that SQLite cannot read it (\(message))",

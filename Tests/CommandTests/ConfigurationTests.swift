@@ -184,6 +184,14 @@ import Testing
     #expect(error.message.contains(message), "\(error.message)")
   }
 
+  @Test func `the time to wait for locks is known by the place of the database`() throws {
+    let configuration = try read(
+      #"{"databases": {"a": {"path": "/srv/a.db", "busyTimeout": "2m"}, "b": {"path": "/srv/b.db"}}}"#)
+    #expect(configuration.busyTimeouts == ["/srv/a.db": .seconds(120), "/srv/b.db": .seconds(30)])
+    #expect(configuration.busyTimeout(at: "/srv/a.db") == .seconds(120))
+    #expect(configuration.busyTimeout(at: "/srv/c.db") == nil)
+  }
+
   @Test(arguments: [
     (#""passphrase": "hunter2""#, "passphraseFile"), (#""password": "hunter2""#, "passwordFile"),
     (#""secretKey": "hunter2""#, "secretKeyFile"), (#""secretAccessKey": "hunter2""#, "secretKeyFile"),

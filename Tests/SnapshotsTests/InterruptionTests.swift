@@ -115,7 +115,7 @@ import Testing
     impatient.busyTimeout = .milliseconds(200)
     let began = ContinuousClock.now
     let error = try await desk.refusal(impatient)
-    #expect(error?.code == .busy)
+    #expect(error?.code == .busy && error?.hint?.contains("busyTimeout") == true)
     #expect(ContinuousClock.now - began > .milliseconds(200))
 
     var patient = desk.request(method)

@@ -15,7 +15,7 @@ extension Restore {
     pull.tellDoubt(RestoreRoom(found, intoUnread: path, keepsUndo: request.keepsUndo, state: world.stateFolder))
     // What restores that were killed left there.
     try RestoredFile.sweep(besides: path)
-    try await removeSecondNames(of: path, within: request.busyTimeout)
+    try await removeSecondNames(of: path, within: request.patience(at: path))
     return try await pull.withPrivateImage(of: found) { spooled in
       let undo = try request.keepsUndo ? undoFile(of: path) : nil
       defer { undo?.discard() }
@@ -77,7 +77,7 @@ extension Restore {
     _ request: Request
   ) async throws -> LiveRestore.Outcome {
     var live = LiveRestore(
-      image: image, database: path, undo: undo?.temporaryPath, busyTimeout: request.busyTimeout)
+      image: image, database: path, undo: undo?.temporaryPath, busyTimeout: request.patience(at: path))
     let (reporter, pageSize) = (world.reporter, max(1, version.pageSize))
     let time = Times.compact(world.now())
     live.beforeCommit = { [onLive] in try crossing.cross(time) { try onLive(.moved) } }

@@ -21,7 +21,7 @@ extension Restore {
     }
     defer { beside.discard() }
     let folder = try await pull.keeping(spooled) {
-      try await FolderLock.take(of: path, within: request.busyTimeout, world.reporter)
+      try await FolderLock.take(of: path, within: request.patience(at: path), world.reporter)
     }
     defer { folder.release() }
     try await pull.keeping(spooled) { try DatabaseUse(of: path).demandNobody(path) }

@@ -31,12 +31,22 @@ package struct Restore: Sendable {
     package var expect: String?
     /// Where databases are by the configuration: a file that is named may be one of them.
     package var configured: [String: String] = [:]
-    /// How long a live restore waits for locks.
-    package var busyTimeout: Duration = .seconds(30)
+    /// How long locks are waited for; `nil`: as long as pushes of the database in that place wait.
+    package var busyTimeout: Duration?
+    /// How long those wait, by the paths of the configuration.
+    package var busyTimeouts: [String: Duration] = [:]
 
     package init(place: Place, mode: Mode = .new) {
       self.place = place
       self.mode = mode
+    }
+
+    /// - Parameter real: where the links of the database's path lead.
+    package func patience(at real: String) -> Duration {
+      let own = busyTimeouts.first { known in
+        (try? Restore.realPlace(of: known.key)).map { MemberPath.isSame($0, real) } ?? false
+      }
+      return busyTimeout ?? own?.value ?? .seconds(30)
     }
 
     /// What comes with the database goes to where an application looks for it. Beside any other file stand companions of

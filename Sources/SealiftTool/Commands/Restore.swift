@@ -43,7 +43,10 @@ struct RestoreCommand: SealiftCommand {
   @Flag(help: "With --live: do not keep a copy of the old content.")
   var noUndo = false
 
-  @Option(help: ArgumentHelp("With --live and --table: how long to wait for locks.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "With --live and --table: how long to wait for locks (default: the database's busyTimeout, else 30s).",
+      valueName: "time"))
   var busyTimeout: String?
 
   @Option(help: ArgumentHelp("Only these tables, with their indexes and triggers.", valueName: "names"))
@@ -116,12 +119,16 @@ struct RestoreCommand: SealiftCommand {
     return try await retrieval.restore(to: to, request, in: session)
   }
 
-  private var patience: Duration { .milliseconds(busyTimeout.flatMap(TimeSpan.parse) ?? 30_000) }
+  /// `nil` where it is not said.
+  private var patience: Duration? { busyTimeout.flatMap(TimeSpan.parse).map { .milliseconds($0) } }
 
   private func restore(_ tables: [String], into database: String, in session: Session) async throws -> ExitStatus {
     let source = try Retrieval.Source(version ?? "", session)
     var request = RestoreTables.Request(tables: tables, into: Paths.absolute(database))
-    (request.expect, request.dryRun, request.busyTimeout) = (options.expect, options.dryRun, patience)
+    (request.expect, request.dryRun) = (options.expect, options.dryRun)
+    if let patience = patience ?? source.configuration.busyTimeout(at: request.database) {
+      request.busyTimeout = patience
+    }
     let outcome = try await RestoreTables(options.pull(source.world)).run(
       source.selector, from: source.target, request)
     return try Retrieval.Report.end(outcome.damage, session.terminal) { try tell(outcome, session.terminal) }

@@ -75,6 +75,7 @@ struct Retrieval {
     var (request, selector) = (asked, source.selector)
     request.expect = options.expect
     request.configured = source.configuration.paths
+    request.busyTimeouts = source.configuration.busyTimeouts
     if let path {
       let file: String
       (selector, file) = asked.mode == .new ? try await source.destination(path) : (selector, Paths.absolute(path))
@@ -150,5 +151,16 @@ extension Configuration {
   /// Where each database is.
   var paths: [String: String] {
     Dictionary(databases.map { ($0.source.name, $0.source.path) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// How long locks are waited for, by the paths of databases.
+  var busyTimeouts: [String: Duration] {
+    let known = databases.map { ($0.source.path, Duration.milliseconds($0.source.busyTimeoutMilliseconds)) }
+    return Dictionary(known, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// - Returns: `nil` where no database of the configuration is at that path.
+  func busyTimeout(at path: String) -> Duration? {
+    busyTimeouts.first { Paths.leadToOnePlace($0.key, path) }?.value
   }
 }

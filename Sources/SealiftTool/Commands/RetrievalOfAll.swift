@@ -26,6 +26,8 @@ struct RetrievalOfAll {
         .usage, code: "noPlace", "no databases are configured: where they belong is not known",
         hint: "Fetch all of them into a folder with `sealift pull --all FOLDER`.")
     }
+    var request = request
+    request.busyTimeouts = configuration.busyTimeouts
     return try await run(.restore(request, paths: configuration.paths), configuration, in: session)
   }
 

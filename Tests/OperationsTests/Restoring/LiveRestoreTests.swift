@@ -242,10 +242,25 @@ import Testing
       try await live.run { $0.busyTimeout = .milliseconds(300) }
     }
     #expect(error?.code == "busy" && error?.hint?.hasPrefix("Nothing was changed.") == true)
+    #expect(error?.hint?.contains("--busy-timeout") == true)
     keeper.child.signal(SIGKILL)
     await keeper.child.end()
     #expect(try live.number("SELECT count(*) FROM t") == 1200)
     #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") && !$0.hasPrefix(".") })
+  }
+
+  @Test func `locks are waited for as long as pushes of that database do, unless it is said`() throws {
+    let scratch = try Scratch()
+    let (file, link) = (scratch.file("app.db"), scratch.file("link.db"))
+    try writeFile(file, [1])
+    try #require(symlink(file, link) == 0)
+    var request = Restore.Request(place: .file(file), mode: .live)
+    request.busyTimeouts = [link: .seconds(120), scratch.file("gone.db"): .seconds(1)]
+    let real = try Restore.realPlace(of: file)
+    #expect(request.patience(at: real) == .seconds(120))
+    #expect(request.patience(at: scratch.file("other.db")) == .seconds(30))
+    request.busyTimeout = .seconds(5)
+    #expect(request.patience(at: real) == .seconds(5))
   }
 
   @Test func `without a database there is nothing to restore into`() async throws {
