@@ -107,6 +107,10 @@ import Testing
       #"{"databases": {"app": {"path": "/a", "targets": ["nsa"]}}, "targets": {"nas": {"url": "file:///a"}}}"#,
       "'databases.app.targets' names 'nsa'", "'nas'"
     ),
+    (
+      #"{"databases": {"app": {"path": "/a", "targets": ["nas", "nas"]}}, "targets": {"nas": {"url": "file:///a"}}}"#,
+      "'databases.app.targets' names 'nas' twice", "once"
+    ),
   ])
   func `an unknown key is told with its place and the nearest known one`(text: String, message: String, nearest: String)
     throws

@@ -99,6 +99,10 @@ extension Configuration.DatabaseSettings {
         hint: Nearest.match(for: stray, among: known).map { "Did you mean '\($0)'?" }
           ?? "Targets here: \(known.joined(separator: ", ")).")
     }
+    var seen: Set<String> = []
+    if let double = targets?.first(where: { !seen.insert($0).inserted }) {
+      throw section.wrong("targets", "names '\(double)' twice", hint: "Name each target once.")
+    }
     if targets?.isEmpty == true { throw section.wrong("targets", "is empty: leave it out to mean all targets") }
   }
 }
