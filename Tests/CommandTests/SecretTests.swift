@@ -226,6 +226,26 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("true", "what 'targets.cmd.passphraseCommand' prints is empty"),
+    ("false", "'targets.cmd.passphraseCommand' ended with status 1"),
+  ])
+  func `a command that gives no secret is told by its key`(_ command: String, _ message: String) async throws {
+    let program = try await program()
+    try program.write(
+      #"{"targets": {"cmd": {"url": "\#(program.file("target"))", "passphraseCommand": "\#(command)"}}}"#,
+      to: "config.json")
+    let ending = try await program("--config", "config.json", "list")
+    #expect(ending.status == 2 && ending.error.contains(message), "\(ending.error)")
+  }
+
+  @Test func `a command that two keys have is one`() {
+    let one = SecretSource.command("pass show a", of: .init(text: "targets.a.passphraseCommand"))
+    let other = SecretSource.command("pass show a", of: .init(text: "targets.b.passphraseCommand"))
+    #expect(one == other && Set([one, other]).count == 1)
+    #expect(one != .command("pass show b", of: .init(text: "targets.a.passphraseCommand")))
+  }
+
   /// Six databases, and a server that takes no login. What it is asked about itself, the first of them asks, in four requests
   /// at once at most.
   @Test func `a command that prints a password runs once for all databases of a run`() async throws {

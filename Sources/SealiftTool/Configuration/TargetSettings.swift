@@ -139,7 +139,8 @@ struct TargetSettings: Sendable {
 
   private static func secret(_ section: ConfigurationSection, file: String, command: String) throws -> SecretSource? {
     let path = try section.path(file).map(SecretSource.file)
-    let program = try section.hiddenText(command).map(SecretSource.command)
+    let key = SecretSource.ConfigurationKey(text: "\(section.path).\(command)")
+    let program = try section.hiddenText(command).map { SecretSource.command($0, of: key) }
     if path != nil, program != nil { throw section.wrong(command, "and '\(file)' exclude each other") }
     return path ?? program
   }

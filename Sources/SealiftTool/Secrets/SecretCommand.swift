@@ -8,31 +8,34 @@ enum SecretCommand {
   private static let grace = 500
 
   /// What `/bin/sh -c line` wrote to its standard output. Its standard error goes to ours.
+  /// - Parameter name: how messages call it.
   /// - Throws: `.usage` when it cannot be run, fails, or writes more than 64 KiB; `CancellationError`.
-  static func output(of line: String) throws -> [UInt8] {
-    guard let ends = PrivatePipe.make() else { throw failure("cannot be run: \(String(cString: strerror(errno)))") }
+  static func output(of line: String, calledBy name: String) throws -> [UInt8] {
+    guard let ends = PrivatePipe.make() else {
+      throw failure(name, "cannot be run: \(String(cString: strerror(errno)))")
+    }
     let child: pid_t
     do {
       defer { close(ends.write) }
-      child = try spawn(line, output: ends.write)
+      child = try spawn(line, name, output: ends.write)
     }
     defer { close(ends.read) }
     do {
       let bytes = try FileContent.readAll(asWritten: ends.read, limit: limit)
       let status = wait(child)
-      guard status == 0 else { throw failure("ended with status \(status)") }
+      guard status == 0 else { throw failure(name, "ended with status \(status)") }
       return bytes
     } catch let error as FileContent.Failure {
       kill(child, SIGKILL)
       _ = wait(child)
-      throw failure("wrote no secret: \(error.reason)")
+      throw failure(name, "wrote no secret: \(error.reason)")
     } catch let error as CancellationError {
       end(child)
       throw error
     }
   }
 
-  private static func spawn(_ line: String, output: Int32) throws -> pid_t {
+  private static func spawn(_ line: String, _ name: String, output: Int32) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -61,7 +64,7 @@ enum SecretCommand {
     defer { arguments.forEach { free($0) } }
     var child: pid_t = 0
     let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, &arguments, environ)
-    guard result == 0 else { throw failure("cannot be run: \(String(cString: strerror(result)))") }
+    guard result == 0 else { throw failure(name, "cannot be run: \(String(cString: strerror(result)))") }
     return child
   }
 
@@ -86,10 +89,11 @@ enum SecretCommand {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
+  static let hint =
+    "Try it in a shell: it must print the secret alone to its standard output, and end with status 0."
+
   /// The command line itself is not shown: people put secrets where they should not.
-  private static func failure(_ what: String) -> OperationError {
-    OperationError(
-      .usage, code: "secretCommandFailed", "the command that prints the secret \(what)",
-      hint: "Try it in a shell: it must print the secret alone to its standard output, and end with status 0.")
+  private static func failure(_ name: String, _ what: String) -> OperationError {
+    OperationError(.usage, code: "secretCommandFailed", "\(name) \(what)", hint: hint)
   }
 }

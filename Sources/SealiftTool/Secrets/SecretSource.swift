@@ -6,13 +6,22 @@ enum SecretSource: Sendable, Hashable {
   /// A file with a passphrase or password in it.
   case file(String)
   /// A command for `/bin/sh -c` that prints it.
-  case command(String)
+  case command(String, of: ConfigurationKey = ConfigurationKey())
   /// An open descriptor, read to its end.
   case descriptor(Int32)
   /// A file whose whole content is the key.
   case keyFile(String)
   /// A file with a printed recovery key typed into it.
   case recoveryKeyFile(String)
+
+  /// Which key of the configuration has it: for messages. It makes no difference: a command that two keys have is one, and
+  /// runs once.
+  struct ConfigurationKey: Sendable, Hashable {
+    var text: String?
+
+    static func == (_: Self, _: Self) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
 
   /// What opens a repository.
   /// - Throws: `OperationError` of kind `.usage` that names the source and what is wrong with it, never the content.
@@ -32,15 +41,27 @@ enum SecretSource: Sendable, Hashable {
     switch self {
     case .file(let path), .keyFile(let path), .recoveryKeyFile(let path):
       bytes = withoutNewline(try SecretFile.read(path))
-    case .command(let line): bytes = withoutNewline(try SecretCommand.output(of: line))
+    case .command(let line, _): bytes = withoutNewline(try SecretCommand.output(of: line, calledBy: commandName))
     case .descriptor(let number): bytes = withoutNewline(try SecretFile.read(descriptor: number))
     }
-    guard !bytes.isEmpty else {
-      throw OperationError(
+    guard !bytes.isEmpty else { throw empty }
+    return bytes
+  }
+
+  private var empty: OperationError {
+    guard case .command = self else {
+      return OperationError(
         .usage, code: "secretEmpty", "the secret from \(place) is empty",
         hint: "An empty passphrase protects nothing. Write one line of text there.")
     }
-    return bytes
+    return OperationError(
+      .usage, code: "secretEmpty", "what \(commandName) prints is empty", hint: SecretCommand.hint)
+  }
+
+  /// What stands in the configuration is not shown: people put secrets where they should not.
+  private var commandName: String {
+    guard case .command(_, let key) = self, let path = key.text else { return "the command that prints the secret" }
+    return "'\(path)'"
   }
 
   /// How messages call it.
