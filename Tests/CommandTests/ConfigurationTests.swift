@@ -172,6 +172,12 @@ import Testing
       #"{"databases": {"a": {"path": "/a", "keep": {"within": "0s"}}}}"#,
       "must be a time above 0, such as 48h, not '0s'"
     ),
+    (
+      #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"days": 30.5, "mode": "governance"}}}}"#,
+      "'targets.t.objectLock.days' must be a whole number, not 30.5"
+    ),
+    (#"{"databases": {"app": {"path": "/a", "tags": ["x", ""]}}}"#, "'databases.app.tags' has an empty text"),
+    (#"{"databases": {"app": {"path": "/a", "companions": [""]}}}"#, "'databases.app.companions' has an empty text"),
     (#"{"patience": 900}"#, "'patience' must be a text, not a number"),
     (#"{"patience": "long"}"#, "must be a time such as 15m, not 'long'"),
     (#"{"host": "a", "host": "b"}"#, "'host' stands twice"),
@@ -186,6 +192,15 @@ import Testing
     let error = try #require(throws: OperationError.self) { try read(text) }
     #expect(error.kind == .usage)
     #expect(error.message.contains(message), "\(error.message)")
+  }
+
+  @Test func `a name that is too long is told how long names are`() throws {
+    func text(_ length: Int) -> String {
+      #"{"databases": {"\#(String(repeating: "n", count: length))": {"path": "/a"}}}"#
+    }
+    let error = try #require(throws: OperationError.self) { try read(text(201)) }
+    #expect(error.code == "badName" && error.hint?.contains("200 bytes") == true)
+    #expect(try read(text(200)).databases.count == 1)
   }
 
   @Test func `the time to wait for locks is known by the place of the database`() throws {

@@ -92,9 +92,8 @@ final class ConfigurationSection {
 
   func integer(_ key: String, in range: ClosedRange<Int>) throws -> Int? {
     guard let node = node(key) else { return nil }
-    guard case .number(let number) = node.value, let integer = Int(exactly: number) else {
-      throw wrongType(key, node, "a whole number")
-    }
+    guard case .number(let number) = node.value else { throw wrongType(key, node, "a whole number") }
+    guard let integer = Int(exactly: number) else { throw wrong(key, node, "must be a whole number, not \(number)") }
     guard range.contains(integer) else {
       throw wrong(key, node, "must lie between \(range.lowerBound) and \(range.upperBound)")
     }
@@ -106,9 +105,8 @@ final class ConfigurationSection {
     guard let node = node(key) else { return nil }
     guard case .array(let nodes) = node.value else { throw wrongType(key, node, "a list of texts") }
     let texts = try nodes.map { element in
-      guard case .string(let text) = element.value, !text.isEmpty else {
-        throw wrongType(key, element, "a list of texts")
-      }
+      guard case .string(let text) = element.value else { throw wrongType(key, element, "a list of texts") }
+      guard !text.isEmpty else { throw wrong(key, element, "has an empty text") }
       return text
     }
     note(key, texts.joined(separator: ", "), node)
@@ -124,7 +122,9 @@ final class ConfigurationSection {
     guard case .array(let nodes) = node.value else { throw wrongType(key, node, expected) }
     let values = try nodes.map { element in
       switch element.value {
-      case .string(let word) where !word.isEmpty: return try text(word)
+      case .string(let word):
+        guard !word.isEmpty else { throw wrong(key, element, "has an empty text") }
+        return try text(word)
       case .object:
         return try section(
           ConfigurationSection(element, file: file, path: keyPath(key), provenance: Provenance()))
@@ -165,7 +165,7 @@ final class ConfigurationSection {
       guard isName(member.name) else {
         throw Self.mistake(
           "badName", file, member.line, "'\(member.name)' cannot be a name in '\(key)'",
-          hint: "Names have no '/', no control characters, and do not begin with '-'.")
+          hint: "Names have 1 to 200 bytes, no '/', no control characters, and do not begin with '-'.")
       }
       let path = "\(all.path).\(member.name)"
       return (member.name, try ConfigurationSection(member.node, file: file, path: path, provenance: provenance))
