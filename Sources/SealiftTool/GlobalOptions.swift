@@ -13,9 +13,9 @@ struct GlobalOptions: ParsableArguments, Sendable {
     name: .customLong("target"), parsing: .singleValue,
     help: ArgumentHelp(
       """
-        A target's name from the configuration, or its URL; of databases that are not named, those that go there. May be \
-        given more than once.
-        """, valueName: "name|url"))
+      A target's name from the configuration, or its URL; of databases that are not named, those that go there. \
+      May be given more than once.
+      """, valueName: "name|url"))
   var targets: [String] = []
 
   @Flag(help: "Results and errors as JSON (Docs/Json.md).")

@@ -546,6 +546,15 @@ import Testing
     (599, .unavailable, true), (418, .badAnswer, false), (99, .badAnswer, false),
   ]
 
+  /// A target of the configuration is told what it lacks, not to become one.
+  @Test(arguments: [(nil, "Give the target user and"), ("ali", "Give the target passwordFile")] as [(String?, String)])
+  func `a login that is missing is told by its keys`(_ user: String?, _ beginning: String) throws {
+    let configuration = WebDAVConfiguration(address: try WebAddress("https://host/dav"), user: user)
+    let response = HTTPResponse(status: 401, headers: [], body: [])
+    let error = WebDAVErrors(configuration: configuration, now: 0).error(response, "packs/x is not read", for: .read)
+    #expect(error.code == .unauthenticated && error.hint?.hasPrefix(beginning) == true)
+  }
+
   @Test(arguments: meanings)
   func `each status has its meaning`(_ status: Int, _ code: StoreError.Code, _ mayRetry: Bool) throws {
     let configuration = WebDAVConfiguration(

@@ -46,17 +46,19 @@ struct WebDAVErrors {
     }
   }
 
+  private static let ofURLs = "a URL on the line has to become a target of the configuration for that."
+
   private func unauthenticated(_ response: HTTPResponse) -> StoreError {
     // A URL of the command line may have a user, and never a password.
     guard configuration.user != nil else {
       return StoreError(
         .unauthenticated, "the server asks for a user and a password",
-        hint: "Make it a target of the configuration, with user and passwordFile or passwordCommand, and name that.")
+        hint: "Give the target user and passwordFile or passwordCommand; \(Self.ofURLs)")
     }
     guard configuration.hasPassword else {
       return StoreError(
         .unauthenticated, "no password is known for the target's user",
-        hint: "Make it a target of the configuration, with passwordFile or passwordCommand, and name that.")
+        hint: "Give the target passwordFile or passwordCommand; \(Self.ofURLs)")
     }
     if response.offered == [.basic], !configuration.schemes.contains(.basic) {
       return StoreError(

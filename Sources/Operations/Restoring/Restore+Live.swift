@@ -51,11 +51,11 @@ extension Restore {
     }
   }
 
-  static func demandDatabase(_ path: String) throws {
+  static func demandDatabase(_ path: String, hint: String = "Restore it as a new file: without --live.") throws {
     guard FileIdentity(at: path) != nil else {
       throw OperationError(
         .usage, code: "nothingLive", "there is no database \(path) to restore into",
-        hint: "Restore it as a new file: without --live.")
+        hint: hint)
     }
   }
 

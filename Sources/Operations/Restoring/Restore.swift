@@ -130,7 +130,7 @@ package struct Restore: Sendable {
     if let remark = unfinished.remark { world.reporter.notice(remark) }
     let outcome =
       switch request.mode {
-      case .new: try await hinting { try await restoreNew(found, at: path, request) }
+      case .new: try await hinting(request) { try await restoreNew(found, at: path, request) }
       case .replace: try await replace(found, at: try Self.realPlace(of: path), request)
       case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request)
       }
@@ -198,10 +198,15 @@ package struct Restore: Sendable {
   }
 
   /// Where something is in the way of a new file, a restore knows two ways on.
-  func hinting<Value>(_ work: () async throws -> Value) async throws -> Value {
+  func hinting<Value>(_ request: Request, _ work: () async throws -> Value) async throws -> Value {
     do { return try await work() } catch var error as OperationError where error.code == "destinationExists" {
+      let ways = "Stop its application and add --replace, or add --live while it runs"
+      // Of all databases each has its place.
       error.hint =
-        "Stop its application and add --replace, or add --live while it runs; or name another file with --to."
+        switch request.place {
+        case .home: "\(ways)."
+        case .file, .origin: "\(ways); or name another file with --to."
+        }
       throw error
     }
   }

@@ -75,7 +75,11 @@ package struct RestoreAll: Sendable {
           outcome.done.append(done)
           onDone(done)
         } catch {
-          let problem = OperationError(error, doing: "restoring '\(database.name)' from \(target.name)")
+          var problem = OperationError(error, doing: "restoring '\(database.name)' from \(target.name)")
+          // Files in a folder are named by their databases.
+          if case .pull = work, problem.hint == RestoredFile.nameAnother {
+            problem.hint = "Fetch into another folder, or move that file away."
+          }
           guard problem.kind == .cancelled else {
             outcome.failures.append((database.name, problem))
             continue

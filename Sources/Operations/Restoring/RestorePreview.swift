@@ -65,7 +65,11 @@ package struct RestorePreview: Sendable {
     note { try restore.demandSense(request, found) }
     note { try restore.pull.makeOver.demandImage(found) }
     guard mode != .new else {
-      do { try await restore.hinting { try RestoredFile.refuseIfPresent(path) } } catch { note { throw error } }
+      do {
+        try await restore.hinting(request) { try RestoredFile.refuseIfPresent(path) }
+      } catch {
+        note { throw error }
+      }
       note { try ReplaceIntent(database: path).demandSettled() }
       note { try found.demandFreePlaces(for: request, beside: path) }
       lookAtCompanions(of: found, request, path)

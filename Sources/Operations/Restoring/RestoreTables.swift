@@ -45,7 +45,8 @@ package struct RestoreTables: Sendable {
       let path = try Restore.realPlace(of: request.database)
       try LockTrust.demand(path)
       try ReplaceIntent(database: path).demandSettled()
-      try Restore.demandDatabase(path)
+      try Restore.demandDatabase(
+        path, hint: "Name an existing database with --into; `sealift restore VERSION --to FILE` makes a new one.")
       let found = try await FoundVersion.find(selector, at: target, pull.world, expect: request.expect)
       guard found.isImage else {
         throw OperationError(

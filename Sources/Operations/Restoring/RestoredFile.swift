@@ -60,13 +60,15 @@ final class RestoredFile: MemberDestination {
 
   static func name(of path: String) -> String { MemberPath.components(path).last ?? "" }
 
+  static let nameAnother = "Name a file that does not exist; nothing is ever replaced unasked."
+
   /// - Throws: `.usage` when the file or a side file of that name exists.
   static func refuseIfPresent(_ path: String) throws {
     var status = stat()
     if lstat(path, &status) == 0 {
       throw OperationError(
         .usage, code: "destinationExists", "\(path) exists already",
-        hint: "Name a file that does not exist; nothing is ever replaced unasked.")
+        hint: nameAnother)
     }
     if errno == ENAMETOOLONG {
       throw OperationError(

@@ -80,6 +80,7 @@ import Testing
         .latest(database: "app"), from: target, .init(tables: ["t"], into: home.road.scratch.file("none.db")))
     }
     #expect(error?.code == "nothingLive" && reads.withLock { $0 } == 0)
+    #expect(error?.hint?.contains("--into") == true && error?.hint?.contains("--live") == false)
   }
 
   @Test func `a name with just enough room is given to the old database, and taken back by the undo`() async throws {

@@ -118,6 +118,27 @@ import Testing
     #expect(replaced.done.first?.outcome?.moved.count == 1)
   }
 
+  @Test func `of a file that is in the way no hint names what --all refuses`() async throws {
+    let road = try await Road()
+    try await pushed(["app"], at: road)
+    let folder = try Scratch()
+    try writeFile(folder.file("app.sqlite"), [1])
+    try writeFile(folder.file("app.db"), [1])
+    let request = Restore.Request(place: .origin([:]))
+    for isRehearsal in [false, true] {
+      var all = RestoreAll(Pull(machine(road)))
+      all.dryRun = isRehearsal
+      let pulled = try await all.run(.pull(into: folder.path), from: road.target, host: "host")
+      let error = pulled.failures.first?.error
+      #expect(error?.code == "destinationExists" && error?.hint?.hasPrefix("Fetch into another folder") == true)
+      let restored = try await all.run(
+        .restore(request, paths: ["app": folder.file("app.db")]), from: road.target, host: "host")
+      let refusal = restored.failures.first?.error
+      #expect(refusal?.code == "destinationExists" && refusal?.hint?.contains("--replace") == true)
+      #expect(refusal?.hint?.contains("--to") == false)
+    }
+  }
+
   @Test func `a chain that is damaged fails alone`() async throws {
     let road = try await Road()
     try await pushed(["app", "mail"], at: road)
