@@ -62,8 +62,21 @@ import Testing
     try SQLite.run("INSERT INTO t(b) VALUES ('z')", on: home.program.file("app.db"))
     try await home.push()
     try await home.must("drill")
+    mkdir(home.program.file("elsewhere"), 0o700)
     try await home.must("drill", "--random", "--scratch", home.program.file("elsewhere"), "--query", "SELECT 1")
     #expect(home.program.files(below: "elsewhere") == ["spool/lock"])
+  }
+
+  /// A disk that is not mounted: what would be restored there lies open on the disk below.
+  @Test(arguments: [["drill", "app"], ["copy", "--from", "disk", "--to", "/tmp"]])
+  func `a scratch folder that is not there is not made`(_ words: [String]) async throws {
+    let home = try await pushed()
+    for folder in [home.program.file("gone/deep"), ""] {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "--json"] + words + ["--scratch", folder])
+      #expect(try ending.status == 2 && ending.errorDocument().code == "noFolder", "\(ending.error)")
+    }
+    #expect(!home.program.exists("gone") && !home.program.exists("spool"))
   }
 
   /// One that was made first, before the databases move to it.

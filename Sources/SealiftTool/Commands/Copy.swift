@@ -49,7 +49,8 @@ struct Copy: SealiftCommand {
   var fromRecoveryKeyFile: String?
 
   @Option(
-    help: ArgumentHelp("Restore below this folder instead of the state folder.", valueName: "folder"),
+    help: ArgumentHelp(
+      "Restore below this folder, which must be there, instead of the state folder.", valueName: "folder"),
     completion: .directory)
   var scratch: String?
 
@@ -74,7 +75,7 @@ struct Copy: SealiftCommand {
     request.databases = databases
     request.choice =
       latest ? .newest : versions.isEmpty ? .all : .versions(try versions.map(VersionSelector.init(parsing:)))
-    request.scratch = scratch.map(Paths.absolute)
+    request.scratch = try scratch.map(Paths.existingFolder)
     let configuration = try session.configuration()
     for database in configuration.databases {
       request.compressionLevels[database.source.name] = database.source.compressionLevel

@@ -42,7 +42,8 @@ struct DrillCommand: SealiftCommand {
   var allHosts = false
 
   @Option(
-    help: ArgumentHelp("Restore below this folder instead of the state folder.", valueName: "folder"),
+    help: ArgumentHelp(
+      "Restore below this folder, which must be there, instead of the state folder.", valueName: "folder"),
     completion: .directory)
   var scratch: String?
 
@@ -63,6 +64,7 @@ struct DrillCommand: SealiftCommand {
 
   func perform(in session: Session) async throws -> ExitStatus {
     let selectors = try versions.map(VersionSelector.init(parsing:))
+    let folder = try scratch.map(Paths.existingFolder)
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     let chosen = try targets.all()
@@ -71,6 +73,7 @@ struct DrillCommand: SealiftCommand {
     for target in chosen {
       guard let here = targets.among(databases, at: target) else { continue }
       var request = request(configuration)
+      request.scratch = folder
       request.databases = here
       // One that was made for later, as when all moves to it.
       request.mayBeEmpty = here.isEmpty && targets.expectsNothing(at: target)
@@ -84,7 +87,6 @@ struct DrillCommand: SealiftCommand {
     var request = Drill.Request()
     request.allHosts = allHosts
     request.choice = random ? .random : .newest
-    request.scratch = scratch.map(Paths.absolute)
     request.records = !noRecord
     for database in configuration.databases { request.trials[database.source.name] = asked(database.drill) }
     request.otherwise = asked(Drill.Trial())

@@ -76,6 +76,18 @@ enum Paths {
     return String(file[..<dot])
   }
 
+  /// A folder that was named to work in. Where it is missing a disk may not be mounted, and plain copies of databases would
+  /// come to lie on the one below.
+  /// - Returns: it from the root.
+  /// - Throws: `.usage` where there is none.
+  static func existingFolder(_ path: String) throws -> String {
+    guard isFolder(path) else {
+      throw OperationError(
+        .usage, code: "noFolder", "there is no folder '\(path)'", hint: "Make it, or name another one.")
+    }
+    return absolute(path)
+  }
+
   static func isFolder(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
