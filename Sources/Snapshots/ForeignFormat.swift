@@ -5,7 +5,7 @@ package enum ForeignFormat: String, Sendable, Hashable, CaseIterable {
   case levelDB, postgreSQL
   case wal, journal
   case sqlText, xml
-  case gzip, zip, zstd, xz, bzip2, sevenZip
+  case gzip, zip, zstd, xz, bzip2, sevenZip, tar
 
   /// As it stands in a sentence: `a Realm database`.
   package var name: String {
@@ -24,7 +24,7 @@ package enum ForeignFormat: String, Sendable, Hashable, CaseIterable {
     case .sqlText: "a text of SQL statements"
     case .xml: "an XML file"
     case .gzip, .xz, .zstd, .bzip2: "compressed (\(rawValue))"
-    case .zip, .sevenZip: "an archive (\(self == .zip ? "zip" : "7z"))"
+    case .zip, .sevenZip, .tar: "an archive (\(self == .sevenZip ? "7z" : rawValue))"
     }
   }
 
@@ -41,7 +41,7 @@ package enum ForeignFormat: String, Sendable, Hashable, CaseIterable {
     case .levelDB: "Pack the folder into one file while its application is stopped, and push that with \(Self.method)."
     case .postgreSQL: "Let pg_dump write a file, and push that with \(Self.method)."
     case .wal, .journal: "Name the database itself: what lies beside it comes along with the copy."
-    case .sqlText, .xml, .gzip, .zip, .zstd, .xz, .bzip2, .sevenZip:
+    case .sqlText, .xml, .gzip, .zip, .zstd, .xz, .bzip2, .sevenZip, .tar:
       "A file that is complete and does not change any more can be pushed with \(Self.method)."
     }
   }
@@ -96,6 +96,8 @@ package enum ForeignFormat: String, Sendable, Hashable, CaseIterable {
     (.gzip, 0, [0x1f, 0x8b, 8]), (.zip, 0, [0x50, 0x4b, 3, 4]), (.zip, 0, [0x50, 0x4b, 5, 6]),
     (.zstd, 0, [0x28, 0xb5, 0x2f, 0xfd]), (.xz, 0, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), (.bzip2, 0, Array("BZh".utf8)),
     (.sevenZip, 0, [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c]),
+    // Behind the name and facts of the first file in it.
+    (.tar, 257, Array("ustar".utf8)),
     (.gdbm, 0, [0xce, 0x9a, 0x57, 0x13]), (.gdbm, 0, [0xcf, 0x9a, 0x57, 0x13]), (.gdbm, 0, [0xcd, 0x9a, 0x57, 0x13]),
     // B-tree, hash, queue and heap, by either order of bytes.
     (.berkeleyDB, 12, [0x62, 0x31, 5, 0]), (.berkeleyDB, 12, [0, 5, 0x31, 0x62]),

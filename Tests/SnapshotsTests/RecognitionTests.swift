@@ -34,6 +34,7 @@ import Testing
     (.gzip, padded([0x1f, 0x8b, 8, 0])), (.zip, padded([0x50, 0x4b, 3, 4])), (.zstd, padded([0x28, 0xb5, 0x2f, 0xfd])),
     (.xz, padded([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0])), (.bzip2, padded(Array("BZh9".utf8))),
     (.sevenZip, padded([0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c])),
+    (.tar, padded(Array("ustar\0".utf8) + [48, 48], at: 257)),
   ]
 
   @Test func `other formats are named, and refused with a hint`() async throws {
