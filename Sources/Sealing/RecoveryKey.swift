@@ -33,7 +33,9 @@ package enum RecoveryKey {
         buffer &= (1 << UInt64(bits)) - 1
       }
     }
-    guard bytes.count == 35, bits == 0 else { throw mistyped("it has 56 characters in 14 groups") }
+    guard bytes.count == 35, bits == 0 else {
+      throw refusal("a recovery key has 56 characters in 14 groups, and this has more or fewer")
+    }
     let key = Array(bytes[..<32])
     guard Array(Digest.sha256(of: key).bytes.prefix(3)) == Array(bytes[32...]) else {
       throw mistyped("its check does not fit")
@@ -41,8 +43,9 @@ package enum RecoveryKey {
     return key
   }
 
-  private static func mistyped(_ why: String) -> SealError {
-    SealError(
-      .malformed, "the recovery key is mistyped: \(why)", hint: "Compare it with the printed one, group by group.")
+  private static func mistyped(_ why: String) -> SealError { refusal("the recovery key is mistyped: \(why)") }
+
+  private static func refusal(_ message: String) -> SealError {
+    SealError(.malformed, message, hint: "Compare it with the printed one, group by group.")
   }
 }

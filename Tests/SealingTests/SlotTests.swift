@@ -96,6 +96,8 @@ import Testing
       other.swapAt(position, (position + 1) % text.count)
       if other != text, failure({ _ = try RecoveryKey.parse(String(other)) }) == nil { accepted += 1 }
     }
+    let short = #expect(throws: SealError.self) { _ = try RecoveryKey.parse("ABCD") }
+    #expect(short?.message.hasPrefix("a recovery key has 56 characters") == true)
     // 24 bits of check: one in 16 million gets through; none of these 1,792 does.
     #expect(accepted == 0)
     for wrong in [
