@@ -93,7 +93,7 @@ package enum TargetURL {
     }
     switch halves[0] {
     case "endpoint":
-      do { location.endpoint = try WebAddress(halves[1].contains("://") ? halves[1] : "https://\(halves[1])") } catch {
+      do { location.endpoint = try WebAddress(halves[1]) } catch {
         throw Refusal(message: "the target's endpoint \(error.reason)", hint: "Write endpoint=https://host:port.")
       }
     case "region":

@@ -78,6 +78,7 @@ import Testing
     "s3://bucket?style=odd", "s3://bucket?region=", "s3://bucket?region=a/b", "s3://bucket?x=y", "webdav://",
     "webdavs://host:0/", "webdavs://host:99999/", "webdavs://ho st/", "webdavs://host/../x", "webdavs://host/%2e%2e/x",
     "webdavs://host/%zz", "file://host/path", "file://relative", "webdavs://@host/",
+    "s3://bucket/p?endpoint=minio:9000",
   ])
   func `these are no targets`(_ text: String) {
     #expect(throws: TargetURL.Refusal.self) { _ = try TargetURL.parse(text) }
