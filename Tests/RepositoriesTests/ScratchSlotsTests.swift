@@ -100,7 +100,7 @@ import Testing
 
 extension Home {
   /// The waves that a version's only member is read in, not fetched.
-  fileprivate func waves(of manifest: StoredManifest, limits: RestoreWave.Limits) async throws -> [RestoreWave] {
+  func waves(of manifest: StoredManifest, limits: RestoreWave.Limits) async throws -> [RestoreWave] {
     let reader = try await VersionReader(manifest, repository: repository, state: nil, tables: stateFolder)
     let packs = OpenPacks(reader.table, repository: repository, chain: chain, state: nil)
     let file = try #require(reader.core.members[0].file)
