@@ -9,7 +9,7 @@ struct FetchedAhead {
   /// Where a wave wants more than this of a pack, nothing comes along.
   private static let little = 256 << 10
   /// The scratch file gets no longer.
-  private static let room = 64 << 20
+  private static let room = 32 << 20
   private var slots: ScratchSlots
 
   /// - Parameter wavesAhead: so many waves are fetched while one is decoded: a place may be read until then.

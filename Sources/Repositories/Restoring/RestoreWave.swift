@@ -6,10 +6,16 @@ struct RestoreWave: Sendable {
   /// What one wave may take. Tests make it small.
   struct Limits: Sendable {
     /// Bytes fetched for one wave; those of the next waves are fetched meanwhile.
-    var sealed = 8 << 20
-    var steps = 1024
-    /// Bytes that come along for later waves.
-    var ahead = 4 << 20
+    var sealed: Int
+    var steps: Int
+    /// Bytes that come along for later waves: a restore that is cut has fetched them in vain.
+    var ahead: Int
+
+    init(sealed: Int = 8 << 20, steps: Int = 1024, ahead: Int? = nil) {
+      self.sealed = sealed
+      self.steps = steps
+      self.ahead = ahead ?? sealed / 2
+    }
   }
 
   /// What is done with one frame.
