@@ -14,7 +14,7 @@ import Testing
 
     init(_ home: Home, frames: Int = 64) async throws {
       let made = HandmadeVersion(home)
-      let pages = (0..<frames).map { home.noise(4096, seed: $0) }
+      let pages = (0..<frames).map { home.noise(4096, seed: UInt64($0)) }
       let changed = pages.enumerated().map { [UInt8(truncatingIfNeeded: $0)] + $1.dropFirst() }
       // 27 has no divisor in common with 64: each frame comes once.
       let order = (0..<frames).map { $0 * 27 % frames }
