@@ -59,7 +59,7 @@ func openImage(_ path: String, _ watch: Watch, knowingChecks: Bool = false) thro
 /// - Parameter pragma: `quick_check` or `integrity_check`.
 func check(_ connection: Connection, by pragma: String, _ watch: Watch) throws -> CheckOutcome {
   let found: CheckOutcome
-  switch try look(connection, "PRAGMA \(pragma)", watch) {
+  switch try look(connection, pragma, watch) {
   case .whole(let outcome): found = outcome
   case .stopped: found = try checkTables(connection, pragma, watch)
   }
@@ -72,9 +72,65 @@ private enum Look {
   case stopped(SQLiteFailure)
 }
 
-private func look(_ connection: Connection, _ sql: String, _ watch: Watch) throws -> Look {
+/// - Parameter table: the only one to look at, if any.
+private func look(
+  _ connection: Connection, _ pragma: String, at table: String? = nil, _ watch: Watch
+) throws -> Look {
+  let seen = try ask(connection, pragma, table, watch)
+  guard pragma == "quick_check", case .whole(.damaged(let lines)) = seen, !lines.isEmpty, lines.allSatisfy(isOfNull)
+  else { return seen }
+  return .whole(try confirm(lines, connection, table, watch))
+}
+
+/// The `quick_check` of SQLite 3.40 takes columns for others in a WITHOUT ROWID table that has its key in another order
+/// than its columns: a NULL that may be there is one in a NOT NULL column to it, and a sound database would be called
+/// damaged. `integrity_check` looks at the right ones. It looks up each row in each index, too, so it costs several times
+/// as much: only where there is nothing but such lines.
+/// - Parameter alarms: all that `quick_check` said.
+private func confirm(
+  _ alarms: [String], _ connection: Connection, _ table: String?, _ watch: Watch
+) throws -> CheckOutcome {
+  switch try ask(connection, "integrity_check", table, watch) {
+  case .stopped:
+    // It computes what is in indexes, too, and one of them needs what only the application has.
+    return try table == nil ? confirmByTables(connection, watch) : .damaged(alarms)
+  case .whole(.damaged(let lines)):
+    let others = lines.filter { !isOfOrder($0) }
+    if !others.isEmpty { return .damaged(others) }
+    // Where lines that mean nothing here left no room for others, nobody knows.
+    return lines.count < mostLines ? .ok : .damaged(alarms)
+  case .whole(let outcome): return outcome
+  }
+}
+
+private func confirmByTables(_ connection: Connection, _ watch: Watch) throws -> CheckOutcome {
+  var damage: [String] = []
+  for name in try tableNames(connection) {
+    if case .whole(.damaged(let lines)) = try look(connection, "quick_check", at: name, watch) { damage += lines }
+  }
+  return damage.isEmpty ? .ok : .damaged(Array(damage.prefix(mostLines)))
+}
+
+private func isOfNull(_ line: String) -> Bool { line.hasPrefix("NULL value in ") }
+
+/// Whether `integrity_check` says it of an index or of the order of keys, at which `quick_check` does not look: the
+/// application may have a collation or a function of its own under a name of SQLite's.
+private func isOfOrder(_ line: String) -> Bool {
+  if line.hasPrefix("row ") {
+    return line.contains(" missing from index ") || line.contains(" values differ from index ")
+      || line.hasPrefix("row not in PRIMARY KEY order for ")
+  }
+  return ["wrong # of entries in index ", "non-unique entry in index ", "rowid not at end-of-record for row "]
+    .contains { line.hasPrefix($0) }
+}
+
+/// As many as SQLite itself lists.
+private let mostLines = 100
+
+private func ask(_ connection: Connection, _ pragma: String, _ table: String?, _ watch: Watch) throws -> Look {
+  let argument = table.map { "(\(quoted($0, by: "'")))" } ?? ""
   do throws(SQLiteFailure) {
-    let lines = try connection.rows(sql, limit: 100)
+    let lines = try connection.rows("PRAGMA \(pragma)\(argument)", limit: mostLines)
     if let failure = SQLiteFailure(failedReadIn: lines) { throw failure }
     return .whole(lines == ["ok"] ? .ok : .damaged(lines))
   } catch {
@@ -87,21 +143,20 @@ private func look(_ connection: Connection, _ sql: String, _ watch: Watch) throw
 
 /// Table by table, because one that cannot be checked must not hide damage in another.
 private func checkTables(_ connection: Connection, _ pragma: String, _ watch: Watch) throws -> CheckOutcome {
-  let names = try connection.rows(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0", limit: .max)
+  let names = try tableNames(connection)
   var unchecked: [String] = []
   /// What this SQLite says of those that need nothing it has not, but whose values it cannot compute with.
   var refused: [String] = []
   var damage: [String] = []
   for name in names {
-    switch try look(connection, "PRAGMA \(pragma)(\(quoted(name, by: "'")))", watch) {
+    switch try look(connection, pragma, at: name, watch) {
     case .whole(.damaged(let lines)): damage += lines
     case .whole: break
     case .stopped(let failure):
       if failure.needsApplicationCode { unchecked.append(name) } else { refused.append("\(name) (\(failure.message))") }
     }
   }
-  if !damage.isEmpty { return .damaged(Array(damage.prefix(100))) }
+  if !damage.isEmpty { return .damaged(Array(damage.prefix(mostLines))) }
   var reasons: [String] = []
   if !unchecked.isEmpty || refused.isEmpty {
     let tables = unchecked.isEmpty ? "" : ": \(unchecked.joined(separator: ", "))"
@@ -115,6 +170,10 @@ private func checkTables(_ connection: Connection, _ pragma: String, _ watch: Wa
     )
   }
   return .notCheckable(reasons.joined(separator: "; "))
+}
+
+private func tableNames(_ connection: Connection) throws(SQLiteFailure) -> [String] {
+  try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0", limit: .max)
 }
 
 /// The same text as SQL reads it between marks: `'` for a text, `"` for a name. A mark is one whatever accent follows.
