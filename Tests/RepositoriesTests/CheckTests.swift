@@ -134,6 +134,28 @@ import Testing
     }
   }
 
+  @Test(arguments: [nil, CheckSubset.all])
+  func `a pack of an epoch that the keyring does not hold is named, and others are read`(
+    subset: CheckSubset?
+  ) async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let pages = [home.noise(4096, seed: 1), home.noise(4096, seed: 2)]
+    let known = try await made.pack([made.raw([pages[0]])])
+    let other = try await made.pack([made.raw([pages[1]])])
+    for number in 1...2 as ClosedRange<UInt32> { made.place(pack: number, frame: 0, count: 1) }
+    let strange = PackEntry(
+      number: other.number, name: other.name, length: other.length, directoryLength: other.directoryLength, version: 1,
+      aead: 1, kem: 0, epoch: 9, salt: other.salt)
+    let manifest = try await made.manifest(image: pages[0] + pages[1], table: [known, strange])
+    let state = try home.state
+    let report = try await RepositoryCheck(home.repository, state: state, tables: state.path, subset: subset).run()
+    #expect(report.damaged == [Layout.pack(other.name, of: home.chain).text])
+    #expect(report.harmed == [manifest.id])
+    let chain = try #require(report.chains.first)
+    #expect(chain.damagedPacks == [other.name] && chain.packsRead >= (subset == nil ? 0 : 1))
+  }
+
   /// Removing it leaves no trace, and harms nobody.
   private func isPartial(_ name: ObjectName) -> Bool { VersionName(name)?.sequence == 5 }
 

@@ -30,9 +30,10 @@ struct FetchedObject: Sendable {
     }
     guard let entry = frames.objects[Int(job.object)].entry else { return }
     let name = Layout.pack(entry.name, of: chain)
-    let reader = try PackReader(entry: entry, keys: repository.keys)
-    keys = reader.objectKeys
     do {
+      // An entry may name an epoch that the keyring does not hold: that pack is damaged, and others are read.
+      let reader = try PackReader(entry: entry, keys: repository.keys)
+      keys = reader.objectKeys
       if job.isWhole {
         try await fetchAll(of: entry, reader, name, repository)
       } else {
