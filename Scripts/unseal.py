@@ -978,6 +978,7 @@ def read_member(field):
     if kind in (IMAGE, FILE):
         unit_type, unit_size, units, length = field.u8(), field.u32(), field.u64(), field.u64()
         digest, sha = field.take(32), field.take(32)
+        must(unit_type in (PAGE, BLOCK, NODE), f"a member has unit type {unit_type}", "unsupported")
         must(units < 1 << 32, "a member has too many units")
         if kind == IMAGE:
             must(unit_type == PAGE and unit_size in PAGE_SIZES and units * unit_size == length,

@@ -140,6 +140,9 @@ extension Core.Member {
       unitType: expected, unitSize: try reader.read(), unitCount: try reader.read(), length: try reader.read(),
       imageDigest: try reader.readDigest(), sha256: try reader.readDigest())
     let size = UInt64(file.unitSize)
+    guard UnitType(rawValue: type) != nil else {
+      throw SealError(.unsupported, "a member has units of type \(type)", hint: "Install a newer sealift.")
+    }
     guard type == expected.rawValue, file.unitCount < 1 << 32 else {
       throw SealError(.malformed, "a member has impossible units")
     }

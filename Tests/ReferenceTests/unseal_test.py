@@ -591,6 +591,12 @@ class Hostile(Scratch):
         self.refused("malformed", "does not go with its sequence", push(102, previous=bytes(32)))
         self.refused("malformed", "next pack number", push(103, next_pack=1))
         self.refused("malformed", "next pack number", push(104, next_pack=0))
+        core, units = self.chain.core, b"\1" + maker.u32(512)
+        for unit_type, kind, text in ((4, "unsupported", "unit type 4"), (2, "malformed", "do not agree")):
+            with self.subTest(unit_type):
+                self.chain.core = lambda *arguments: core(*arguments).replace(units, bytes([unit_type]) + units[1:])
+                self.refused(kind, text, push(105 + unit_type))
+                self.chain.core = core
 
     def test_a_pack_table_that_names_a_pack_twice_is_refused(self):
         number, again = max(self.chain.entries), self.chain.next_pack

@@ -88,6 +88,27 @@ import Testing
     #expect(failure { _ = try Core(decoding: core(members: [member("m", .database(image))]).encode()) } == .malformed)
   }
 
+  /// The type of the units of the first member, and of a file.
+  @Test(arguments: [
+    (2, .malformed), (3, .malformed), (4, .unsupported), (0, .unsupported), (255, .unsupported),
+  ] as [(UInt8, SealError.Code)])
+  func `Units of a type of tomorrow are refused as such`(type: UInt8, code: SealError.Code) throws {
+    let image = Core.FileContent(
+      unitType: .page, unitSize: 512, unitCount: 2, length: 1024, imageDigest: .zero, sha256: .zero)
+    let file = Core.FileContent(
+      unitType: .block, unitSize: 65_536, unitCount: 1, length: 2, imageDigest: .zero, sha256: .zero)
+    let members = [member("m", .database(image)), member("f", .file(file))]
+    let encoded = core(members: members).encode()
+    let sizes: [[UInt8]] = [[1, 0, 0, 2, 0], [2, 0, 1, 0, 0]]
+    for (known, size) in zip([1, 2] as [UInt8], sizes) where known != type {
+      let places = encoded.indices.filter { encoded[$0...].starts(with: size) }
+      try #require(places.count == 1)
+      var bytes = encoded
+      bytes[places[0]] = type
+      #expect(failure { _ = try Core(decoding: bytes) } == code)
+    }
+  }
+
   @Test(
     arguments: [
       (0, 1), (1, 0), (2, 65_536), (1, 65_537), (1, .max), (.max, .max),
