@@ -169,6 +169,9 @@ package struct Repository: Sendable {
       do throws(SealError) {
         return (try Keyring(decoding: meta), name)
       } catch {
+        guard error.code == .unsupported else {
+          throw RepositoryError.malformed("keyring", below: Layout.keyrings, error)
+        }
         throw RepositoryError(
           .unsupported, "this program cannot read the keyring of the repository", hint: "Install a newer sealift.",
           cause: error)
@@ -200,6 +203,9 @@ package struct Repository: Sendable {
         _ = try RepositoryConfiguration(decoding: object.directory.meta)
         return
       } catch {
+        guard error.code == .unsupported else {
+          throw RepositoryError.malformed("configuration", below: Layout.configurations, error)
+        }
         throw RepositoryError.unsupported(error)
       }
     }
@@ -215,6 +221,14 @@ extension RepositoryError {
   fileprivate static func unsupported(_ cause: SealError) -> RepositoryError {
     RepositoryError(
       .unsupported, "the repository uses a feature this program does not know", hint: "Install a newer sealift.",
+      cause: cause)
+  }
+
+  /// Whoever wrote it had the key; nothing older takes its place all the same.
+  fileprivate static func malformed(_ what: String, below prefix: String, _ cause: SealError) -> RepositoryError {
+    RepositoryError(
+      .damaged, "the \(what) of the repository breaks the rules of its format",
+      hint: "A program that had the key wrote it so. Bring back the objects below \(prefix) from a copy of the target.",
       cause: cause)
   }
 }

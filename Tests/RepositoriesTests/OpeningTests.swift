@@ -59,6 +59,25 @@ import Testing
     }
   }
 
+  @Test func `a configuration of tomorrow is told from one against the rules`() async throws {
+    let home = try await Home()
+    let known = RepositoryConfiguration(createdAt: 1).encode()
+    let cases: [([UInt8], RepositoryError.Code)] = [
+      ([1] + known.dropFirst(), .unsupported), (known + [0], .damaged),
+    ]
+    for (meta, code) in cases {
+      let sealed = try ObjectBuilder(kind: .configuration, keys: home.repository.keys, random: systemRandom)
+        .finish(meta: meta)
+      let store = MemoryStore()
+      store.content = home.store.content
+      try await RepositoryFiles.putTwice(sealed.bytes, below: Layout.configurations, after: 2, at: store)
+      let error = await #expect(throws: RepositoryError.self) {
+        try await Repository.open(at: store, with: Home.secret)
+      }
+      #expect(error?.code == code)
+    }
+  }
+
   @Test func `a key that another machine's repair stores again meanwhile is removed all the same`() async throws {
     let home = try await Home()
     let key = SlotSecret.keyFile([UInt8](repeating: 5, count: 32))
