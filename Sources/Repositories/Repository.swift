@@ -10,6 +10,8 @@ package struct Repository: Sendable {
   package let slot: NumberedName
   /// The keyring that it opened, where it was opened at a store.
   package var keyring: NumberedName?
+  /// Those before it that have the bytes of their names, and that its master key does not open: of a stranger.
+  private(set) var strangeKeyrings: [NumberedName: SealError] = [:]
   /// The file that says there is a repository was lost, and the slots said it: `sealift repair` stores it anew.
   package var lacksFile = false
 
@@ -71,11 +73,15 @@ package struct Repository: Sendable {
     func enter(_ found: [SlotSearch.Opened], lacksFile: Bool) async throws {
       for door in found {
         let (id, slot) = (door.slot.repository, door.slot.name)
-        let (keyring, name) = try await newestKeyring(keyrings, master: door.master, repository: id, at: store)
+        var strange: [NumberedName: SealError] = [:]
+        let (keyring, name) = try await newestKeyring(
+          keyrings, master: door.master, repository: id, at: store, passing: &strange)
         let keys = SealingKeys(repository: id, keyring: keyring)
         try await checkConfiguration(configurations, keys: keys, at: store)
-        opened.append(
-          Repository(store: bare, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile))
+        var repository = Repository(
+          store: bare, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile)
+        repository.strangeKeyrings = strange
+        opened.append(repository)
       }
     }
     // Who has used one here looks for no other: anybody can plant the file of one, and slots that take time and memory.
@@ -150,8 +156,10 @@ package struct Repository: Sendable {
 
   /// The one with the highest number that is authentic; nothing older takes its place, which would bring back keys that
   /// were retired.
+  /// - Parameter strange: gets those that are passed over though they are what their names say.
   private static func newestKeyring(
-    _ names: [NumberedName], master: MasterKey, repository: RepositoryID, at store: any ObjectStore
+    _ names: [NumberedName], master: MasterKey, repository: RepositoryID, at store: any ObjectStore,
+    passing strange: inout [NumberedName: SealError]
   ) async throws -> (Keyring, NumberedName) {
     var problem: (any Error)?
     var unread: StoreError?
@@ -164,6 +172,7 @@ package struct Repository: Sendable {
         meta = try Keyring.meta(of: bytes, name: name.digest, master: master, repository: repository)
       } catch {
         problem = error
+        if Digest.sha256(of: bytes) == name.digest { strange[name] = error }
         continue
       }
       do throws(SealError) {

@@ -156,6 +156,31 @@ import Testing
     #expect(chain.damagedPacks == [other.name] && chain.packsRead >= (subset == nil ? 0 : 1))
   }
 
+  @Test func `a keyring and a configuration that somebody without the key put there are told`() async throws {
+    let home = try await Home()
+    let sealed = try home.repository.keys.keyring.seal(
+      master: MasterKey([UInt8](repeating: 1, count: 32)), repository: home.repository.id, random: systemRandom)
+    for prefix in [Layout.keyrings, Layout.configurations] {
+      // One in place of which another counts is of no use, whoever made it.
+      for number in [1, 9] as [UInt64] {
+        let store = MemoryStore()
+        store.content = home.store.content
+        let name = NumberedName(
+          prefix: prefix, number: number, length: sealed.bytes.count, digest: .sha256(of: sealed.bytes))
+        store.content[name.objectName] = sealed.bytes
+        let opened = try await Repository.open(at: store, with: Home.secret)
+        let state = try home.state
+        let report = try await RepositoryCheck(opened, state: state, tables: state.path, subset: nil).run()
+        #expect(report.damaged == (number == 9 ? [name.objectName.text] : []), "\(name)")
+        #expect(try await opened.repairOpening().isEmpty, "\(name)")
+        store.content[name.objectName]?[8] ^= 2
+        let spoilt = try await Repository.open(at: store, with: Home.secret)
+        let again = try await RepositoryCheck(spoilt, state: state, tables: state.path, subset: nil).run()
+        #expect(again.damaged == (number == 9 ? [name.objectName.text] : []), "\(name)")
+      }
+    }
+  }
+
   /// Removing it leaves no trace, and harms nobody.
   private func isPartial(_ name: ObjectName) -> Bool { VersionName(name)?.sequence == 5 }
 

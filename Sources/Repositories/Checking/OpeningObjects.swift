@@ -127,6 +127,8 @@ struct OpeningObjects {
       case Layout.slots: _ = try KeySlot.describe(bytes)
       case Layout.configurations:
         _ = try OpenedObject.open(bytes, kind: .configuration, name: nil, keys: repository.keys)
+      // Only who opened the repository had the key to them.
+      case Layout.keyrings: if let error = repository.strangeKeyrings[name] { throw error }
       default: break
       }
       return nil
