@@ -217,7 +217,7 @@ class Sealed:
         self.aead, self.commitment, self.nonce = AESGCM(okm[:32]), okm[32:64], okm[64:]
         self.directory_at, self.directory_length = length - 4 - directory_length, directory_length
         must(128 <= self.directory_at, f"{name} has no room for its directory", "truncated")
-        must(16 <= directory_length, f"{name} does not say where its directory is", "damaged")
+        must(27 <= directory_length, f"{name} does not say where its directory is", "damaged")
 
     @classmethod
     def whole(cls, keys, kind, data):
@@ -279,7 +279,7 @@ class Sealed:
         must(kind in (PAGE, BLOCK, NODE), f"{what} has unit type {kind}", "unsupported")
         must(kind == PAGE or codec in (RAW, ZSTD) or (kind, codec) == (BLOCK, DELTA),
              f"{what} has a codec that its type of units cannot have")
-        must(count >= 1 and sealed >= 16, f"{what} is empty")
+        must(count >= 1 and sealed >= 17, f"{what} is empty")
         lengths = [each] * count if each else [field.u32() for _ in range(count)]
         must(each or len(set(lengths)) > 1, f"{what} lists lengths that do not differ")
         if kind == PAGE:
@@ -724,7 +724,7 @@ class Repository(Folder):
     def read_chain(self, chain):
         """§9.2: the versions of a chain, each by the revision that counts, with tombstones and annotations."""
         revisions, before = {}, len(self.problems)
-        for name, sealed in self.authentic(f"versions/{chain}", MANIFEST, r"[0-9]{12}-[0-9]{4}-"):
+        for name, sealed in self.authentic(f"versions/{chain}", MANIFEST, r"(?!0{12})[0-9]{12}-[0-9]{4}-"):
             sequence, revision = (int(part) for part in name.split("-")[:2])
             try:
                 manifest = Manifest(sealed, chain, sequence, revision).outline(name)
@@ -950,8 +950,10 @@ class Manifest:
 
     def annotate(self, kind, text):
         """§8.3: 1 add tag, 2 remove tag, 3 note, 4 pin, 5 unpin, 8 unforget; 6 and 7 say nothing of what is there"""
-        if kind in (1, 2):
-            self.tags = [tag for tag in self.tags if tag != text] + ([text] if kind == 1 else [])
+        if kind == 1:
+            self.tags += [text] if text not in self.tags else []
+        elif kind == 2:
+            self.tags = [tag for tag in self.tags if tag != text]
         elif kind == 3:
             self.note = text
         elif kind in (4, 5):

@@ -613,6 +613,13 @@ class Hostile(Scratch):
         self.assertIn("unsupported: the annotation has another type", err)
         self.assertEqual([v["tags"] for v in json.loads(out)["versions"] if v["id"] == last["id"]], [["tag"]])
 
+    def test_a_tag_that_is_there_keeps_its_place(self):
+        last = self.chain.versions[-1]
+        cases = (1, "new", ["tag", "new"]), (1, "tag", ["tag", "new"]), (2, "tag", ["new"])
+        for time, (kind, tag, tags) in enumerate(cases):
+            self.chain.annotate(last, 2 + time, (kind, tag))
+            self.assertEqual(self.listed(last)["tags"], tags)
+
     def test_a_version_taken_back_from_its_tombstone_is_not_forgotten(self):
         last = self.chain.versions[-1]
         names = [self.chain.forget((last["sequence"], last["sequence"]), delete=False) for _ in range(2)]
