@@ -792,6 +792,7 @@ class Repository(Folder):
                 field = Reader(sealed.meta, "the annotation").version()
                 must(field.take(16).hex() == chain, "the annotation is another chain's")
                 sequence, core_hash, time = field.u64(), field.take(32), field.u64()
+                must(sequence >= 1, "the annotation is said of version 0")
                 entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
                 field.end()
                 must(self.genuine(chain, sealed.epoch, sequence, core_hash), "it is beyond the keyring's cut")

@@ -62,7 +62,7 @@ struct ChainRepair {
     let before = try await repository.annotations(of: chain.chain, listed: listed, state: state)
     for version in chain.whole {
       // Somebody may have found it damaged after the check had read it: then that is what is known last.
-      guard let id = version.facts?.id, annotations.damage(of: id) == before.damage(of: id) else { continue }
+      guard let facts = version.facts, annotations.damage(of: facts) == before.damage(of: facts) else { continue }
       try await unflag(version, annotations)
     }
   }
@@ -121,10 +121,10 @@ struct ChainRepair {
   }
 
   private func flag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
-    guard let facts = version.facts, annotations.damage(of: facts.id) == nil else { return }
+    guard let facts = version.facts, annotations.damage(of: facts) == nil else { return }
     let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
     try await repository.annotate(
-      facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts.id, now: world.now()), state: state)
+      facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts, now: world.now()), state: state)
   }
 
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
@@ -133,10 +133,10 @@ struct ChainRepair {
     if let facts = version.facts, var doubted = try? DoubtedVersions(of: chain.chain, in: state) {
       doubted.remove([facts.id])
     }
-    guard let facts = version.facts, let damage = annotations.damage(of: facts.id), !DrillProof.isOfImage(damage)
+    guard let facts = version.facts, let damage = annotations.damage(of: facts), !DrillProof.isOfImage(damage)
     else { return }
     try await repository.annotate(
-      facts, [.init(.foundDamaged)], now: annotations.time(for: facts.id, now: world.now()), state: state)
+      facts, [.init(.foundDamaged)], now: annotations.time(for: facts, now: world.now()), state: state)
   }
 
   /// Writes the version anew, when all of its content can be had.

@@ -20,13 +20,13 @@ extension VersionSummary {
       size: Int(version.file.length), pageSize: Int(version.file.unitSize), pages: Int(version.file.unitCount),
       method: version.method.name, bytesNew: [Int(clamping: facts.newBytes), facts.length].clampedSum,
       sequence: facts.sequence,
-      tags: annotations.tags(of: version.id, pushedWith: facts.tags),
-      note: annotations.note(of: version.id, pushedWith: facts.note),
+      tags: annotations.tags(of: facts, pushedWith: facts.tags),
+      note: annotations.note(of: facts, pushedWith: facts.note),
       damaged: version.flags.contains(.damaged), notCheckable: version.flags.contains(.notCheckable),
       sha256: version.file.sha256.hex, formatVersion: facts.formatVersion)
-    pinned = annotations.isPinned(version.id)
-    foundDamaged = annotations.damage(of: version.id)
-    let drill = annotations.drill(of: version.id)
+    pinned = annotations.isPinned(facts)
+    foundDamaged = annotations.damage(of: facts)
+    let drill = annotations.drill(of: facts)
     drilledAt = drill?.time
     drillPassed = drill?.passed
     drillText = drill?.text

@@ -166,6 +166,7 @@ package struct Annotation: Sendable, Equatable {
     var reader = ByteReader(bytes, "annotation")
     chain = try reader.readRecordStart()
     sequence = try reader.read()
+    guard sequence > 0 else { throw SealError(.malformed, "an annotation is said of version 0: they count from 1") }
     coreHash = try reader.readDigest()
     time = try reader.read()
     var items: [Item] = []

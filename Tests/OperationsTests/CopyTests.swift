@@ -119,7 +119,7 @@ import Testing
     func say(_ text: String) async throws {
       let said = try await lookup.repository.annotations(of: newest.chain, state: lookup.state)
       try await lookup.repository.annotate(
-        newest, [.init(.foundDamaged, text)], now: said.time(for: newest.id, now: road.world.now()), state: lookup.state
+        newest, [.init(.foundDamaged, text)], now: said.time(for: newest, now: road.world.now()), state: lookup.state
       )
     }
     try await say("what was restored is no sound database: integrity_check: NULL value in t.body")

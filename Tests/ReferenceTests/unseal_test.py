@@ -620,6 +620,14 @@ class Hostile(Scratch):
             self.chain.annotate(last, 2 + time, (kind, tag))
             self.assertEqual(self.listed(last)["tags"], tags)
 
+    def test_an_annotation_that_names_another_sequence_for_its_version_says_nothing(self):
+        last = self.chain.versions[-1]
+        for sequence, code in ((1, 0), (0, 13)):
+            self.chain.annotate(dict(last, sequence=sequence), 5, (1, "not this"), (4, b""))
+            found, _, err = run(self.root, *self.key, "list")
+            self.assertEqual((found, "malformed: the annotation is said of version 0" in err), (code, code == 13), err)
+            self.assertEqual((self.listed(last)["tags"], self.listed(last)["pinned"]), (["tag"], False))
+
     def test_a_version_taken_back_from_its_tombstone_is_not_forgotten(self):
         last = self.chain.versions[-1]
         names = [self.chain.forget((last["sequence"], last["sequence"]), delete=False) for _ in range(2)]

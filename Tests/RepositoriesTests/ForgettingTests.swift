@@ -340,6 +340,32 @@ import Testing
     #expect(try await other.history(of: listing).problems.map(\.code) == [.damaged, .damaged])
   }
 
+  /// Only who holds a retired key would do so: to speak, from before the cut, of a version behind it.
+  @Test func `what names another place for a version says nothing of it`() async throws {
+    let chain = try await Chain(of: 3)
+    let (repository, version) = (chain.home.repository, chain.facts[1])
+    let tombstone = try await chain.forget(2)
+    func say(at sequence: UInt64) async throws -> (words: [String?], isPinned: Bool, isForgotten: Bool) {
+      let items: [Annotation.Item] = [
+        .init(.addTag, "tag"), .init(.note, "note"), .init(.pin), .init(.foundDamaged, "a page"),
+        DrillResult(passed: true, time: 1, text: "drill").item, .init(unforget: [tombstone]),
+      ]
+      let word = Annotation(chain: version.chain, sequence: sequence, coreHash: version.id, time: 1, items: items)
+      try await repository.putRecord(.annotation, word.encode(), below: Layout.annotations(of: version.chain))
+      let said = try await repository.annotations(of: version.chain, state: nil)
+      let forgotten = try await repository.forgotten(of: version.chain, state: nil)
+      let words: [String?] = [
+        said.tags(of: version, pushedWith: []).first, said.note(of: version, pushedWith: ""), said.damage(of: version),
+        said.drill(of: version)?.text, said.lastDrill(among: chain.facts, now: 2)?.result.text,
+      ]
+      return (words, said.isPinned(version), forgotten.contains(version))
+    }
+    let other = try await say(at: 1)
+    #expect(other.words == [nil, "", nil, nil, nil] && !other.isPinned && other.isForgotten)
+    let own = try await say(at: 2)
+    #expect(own.words == ["tag", "note", "a page", "drill", "drill"] && own.isPinned && !own.isForgotten)
+  }
+
   @Test func `a clock that went back does not unsay a later word`() async throws {
     let chain = try await Chain(of: 1)
     let (repository, version) = (chain.home.repository, chain.facts[0])
@@ -348,9 +374,9 @@ import Testing
     }
     let words: [Annotation.Kind] = [.pin, .unpin, .pin, .unpin, .pin]
     for (index, word) in words.enumerated() {
-      let time = try await annotations().time(for: version.id, now: 1_000_000 - UInt64(index) * 1000)
+      let time = try await annotations().time(for: version, now: 1_000_000 - UInt64(index) * 1000)
       try await repository.annotate(version, [Annotation.Item(word)], now: time)
-      #expect(try await annotations().isPinned(version.id) == (word == .pin))
+      #expect(try await annotations().isPinned(version) == (word == .pin))
     }
   }
 }

@@ -59,7 +59,7 @@ import Testing
     let annotations = try await repository.annotations(of: home.chain, state: state)
     return Found(
       condemned: Set(records.flatMap(\.record.packs)), tombstones: Set(tombstones.map(\.name)),
-      note: annotations.note(of: version.id, pushedWith: ""), fetched: fetched.withLock { $0 })
+      note: annotations.note(of: version, pushedWith: ""), fetched: fetched.withLock { $0 })
   }
 
   private func names(_ home: Home, below prefix: String) -> Set<Digest> {

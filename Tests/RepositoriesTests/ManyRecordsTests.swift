@@ -41,7 +41,7 @@ import Testing
     let (repository, fetched) = watched(home)
     #expect(try await repository.forgotten(of: home.chain, state: state).contains(old))
     let annotations = try await repository.annotations(of: home.chain, state: state)
-    #expect(annotations.note(of: old.id, pushedWith: "") == "kept")
+    #expect(annotations.note(of: old, pushedWith: "") == "kept")
     #expect(fetched.withLock { $0.isEmpty })
     // What is not listed counts no more, kept or not.
     for name in home.store.content.keys where name.text.hasPrefix("tomb/") { home.store.content[name] = nil }

@@ -44,7 +44,7 @@ import Testing
     var versions: [VersionFacts] = []
     var unreadable: [VersionName] = []
     var tombstones: [(name: Digest, ranges: [Tombstone.Range])] = []
-    var takenBack: [Digest: Set<Digest>] = [:]
+    var takenBack: [Annotations.Subject: Set<Digest>] = [:]
     var places: [(sequence: UInt64, id: Digest)] = []
   }
 
@@ -69,7 +69,7 @@ import Testing
       let sequence = UInt64.random(in: Self.places, using: &random)
       let version = id(sequence, Int.random(in: 0...3, using: &random) == 0 ? 1 : 0)
       for tombstone in sample.tombstones where Bool.random(using: &random) {
-        sample.takenBack[version, default: []].insert(tombstone.name)
+        sample.takenBack[.init(sequence: sequence, id: version), default: []].insert(tombstone.name)
       }
       sample.places.append((sequence, version))
     }
@@ -191,7 +191,8 @@ import Testing
     }
     // The first version was taken back, and is gone all the same.
     let forgotten = Forgotten(
-      of: chain, tombstones, takenBack: [ids[1]: [tombstones[0].name]], places: [(sequence: 1, id: ids[1])])
+      of: chain, tombstones, takenBack: [.init(sequence: 1, id: ids[1]): [tombstones[0].name]],
+      places: [(sequence: 1, id: ids[1])])
     let read: [ReadFacts] = versions.map { ($0.name, .success($0)) }
     let history = HistoryReader(chain: chain, read).finish(isWhole: true, forgotten: forgotten)
     #expect(history.problems.isEmpty && history.versions.count == 5000)

@@ -5,12 +5,13 @@
 struct PlainForgotten {
   let chain: ChainID
   let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
-  let takenBack: [Digest: Set<Digest>]
+  let takenBack: [Annotations.Subject: Set<Digest>]
   let ranges: [Tombstone.Range]
   private(set) var standing: [UInt64: Digest] = [:]
 
   init(
-    chain: ChainID, _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
+    chain: ChainID, _ tombstones: [(name: Digest, ranges: [Tombstone.Range])],
+    takenBack: [Annotations.Subject: Set<Digest>],
     places: [(sequence: UInt64, id: Digest)]
   ) {
     self.chain = chain
@@ -46,7 +47,8 @@ struct PlainForgotten {
         range.first <= sequence && sequence <= range.last
           && (sequence < range.last || [id, chain.unknown(at: range.last)].contains(range.coreHashOfLast))
       }
-      return isCovered && takenBack[id]?.contains(tombstone.name) != true
+      let subject = Annotations.Subject(sequence: sequence, id: id)
+      return isCovered && takenBack[subject]?.contains(tombstone.name) != true
     }.map(\.name)
   }
 }

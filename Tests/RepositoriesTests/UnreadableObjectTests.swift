@@ -116,7 +116,7 @@ import Testing
     let history = try await repository.history(of: repository.versionListing(of: home.chain))
     let version = try #require(history.newest)
     _ = try await home.repository.annotate(version, [.init(.pin)], now: 1)
-    #expect(try await !repository.annotations(of: home.chain, state: nil).isPinned(version.id))
+    #expect(try await !repository.annotations(of: home.chain, state: nil).isPinned(version))
     let listed = RecordListing(objects: try await repository.store.list(prefix: Layout.annotations(of: home.chain)))
     let error = await #expect(throws: RepositoryError.self) {
       try await repository.everyAnnotation(of: home.chain, listed: listed, state: nil)

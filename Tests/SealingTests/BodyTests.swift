@@ -270,6 +270,15 @@ import Testing
     #expect(failure { _ = try CondemnedRecord(decoding: condemned) } == .unsupported)
   }
 
+  @Test func `An annotation of version 0 is refused`() throws {
+    let bytes = Samples.annotation.encode()
+    for sequence: UInt8 in [0, 1] {
+      var bent = bytes
+      bent[1 + 16 + 7] = sequence
+      #expect(failure { _ = try Annotation(decoding: bent) } == (sequence == 0 ? .malformed : nil))
+    }
+  }
+
   @Test func `A text too long is cut between characters`() throws {
     for character in ["a", "é", "€", "\u{1F600}"] {
       var writer = ByteWriter()

@@ -50,7 +50,7 @@ extension Simulation {
         for version in found.broken { self.release(version.id) }
         if !found.broken.isEmpty { try await repository.forget(found.broken, now: self.now) }
         let annotations = try await repository.annotations(of: chain, state: state)
-        guard !found.broken.contains(where: { annotations.isPinned($0.id) }) else { return nil }
+        guard !found.broken.contains(where: { annotations.isPinned($0) }) else { return nil }
         // A push that was cut last of all; a word that a version counts again, of which a prune took a part.
         guard found.open.isEmpty, self.unfinished[chain.hex, default: 0] == 0 else { return nil }
         var policy = PrunePolicy(twoRuns: false, now: { self.now + 400 * PrunePolicy.day })
@@ -85,7 +85,7 @@ extension Simulation {
     var found = Wholeness()
     var isNewerWhole = false
     for version in history.versions.reversed()
-    where !history.isForgotten(version) || annotations.isPinned(version.id)
+    where !history.isForgotten(version) || annotations.isPinned(version)
       || version.id == history.versions.last?.id
     {
       let finding = try await completeness.look(at: repository.readable(version, in: history, state: state))

@@ -34,7 +34,7 @@ extension Simulation {
     marks.insert(version.id)
     note("\(session.name)s version \(version.sequence) as damaged")
     try await repository.annotate(
-      version, [.init(.foundDamaged, "a page")], now: annotations.time(for: version.id, now: clock(of: session.host)))
+      version, [.init(.foundDamaged, "a page")], now: annotations.time(for: version, now: clock(of: session.host)))
     guard !session.isDead else { return }
     saidDamaged.insert(version.id)
     tally.marked += 1

@@ -79,15 +79,15 @@ final class CopyDestination {
       let finding = findings[facts.digest]
       // Only the newest may be of a push that was cut before anybody was told: then its place is free. So is that of one that
       // was found damaged, as `latest` is to be the copy that makes up for it.
-      if facts.digest == newest.digest, finding != .whole || annotations.isSpoilt(facts.id) {
+      if facts.digest == newest.digest, finding != .whole || annotations.isSpoilt(facts) {
         known.insert(facts.id)
         continue
       }
       follow(facts)
-      guard let finding, finding != .incomplete, !history.isForgotten(facts), !annotations.isSpoilt(facts.id)
+      guard let finding, finding != .incomplete, !history.isForgotten(facts), !annotations.isSpoilt(facts)
       else { continue }
       note(facts, words: annotations)
-      if annotations.damage(of: facts.id) != nil { unsound.insert(facts.id) }
+      if annotations.damage(of: facts) != nil { unsound.insert(facts.id) }
     }
   }
 
@@ -102,7 +102,7 @@ final class CopyDestination {
     }
     let said = try await repository.annotations(of: facts.chain, state: state)
     try await repository.annotate(
-      facts, [.init(.foundDamaged, damage)], now: said.time(for: facts.id, now: world.now()), state: state)
+      facts, [.init(.foundDamaged, damage)], now: said.time(for: facts, now: world.now()), state: state)
     unsound.insert(facts.id)
     world.reporter.notice(
       "\(name): version \(copy.id.prefix(12)) is noted as found damaged, as its origin is: \(damage)")
@@ -158,7 +158,7 @@ final class CopyDestination {
 extension Annotations {
   /// It was found damaged, and a copy of its content would make up for it. Where it was restored to the byte, and is no sound
   /// database, none would.
-  fileprivate func isSpoilt(_ version: Digest) -> Bool {
+  fileprivate func isSpoilt(_ version: VersionFacts) -> Bool {
     damage(of: version).map { !DrillProof.isOfImage($0) } ?? false
   }
 }

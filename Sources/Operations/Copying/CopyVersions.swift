@@ -96,7 +96,7 @@ package struct CopyVersions: Sendable {
         }
         outcome.copied.append(copied)
         onCopied(copied)
-        try await destination.noteDamage(chain.annotations.damage(of: facts.id), of: copied.version)
+        try await destination.noteDamage(chain.annotations.damage(of: facts), of: copied.version)
       } catch {
         let problem = OperationError(
           error, doing: "copying '\(summary.database)', version \(summary.id.prefix(12)), to \(destination.name)")

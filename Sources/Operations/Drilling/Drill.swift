@@ -138,10 +138,10 @@ package struct Drill: Sendable {
     var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
     do {
       let said = try await repository.annotations(of: subject.facts.chain, state: fresh)
-      result.time = said.time(for: subject.facts.id, now: world.now())
-      let known = said.damage(of: subject.facts.id)
+      result.time = said.time(for: subject.facts, now: world.now())
+      let known = said.damage(of: subject.facts)
       // What somebody found meanwhile is younger than what was fetched here.
-      let isOurs = proof.damage != nil || before?.damage(of: subject.facts.id) == known
+      let isOurs = proof.damage != nil || before?.damage(of: subject.facts) == known
       let judgement = isOurs ? Self.judgement(proof.damage, known: known) : []
       try await repository.annotate(
         subject.facts, [result.item] + judgement, now: result.time,

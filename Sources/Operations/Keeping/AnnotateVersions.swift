@@ -41,7 +41,7 @@ package struct AnnotateVersions: Sendable {
       word.apply(to: &version)
       try Push.Request.demandFew(version.tags)
       try await lookup.repository.annotate(
-        found.facts, items, now: annotations.time(for: found.facts.id, now: world.now()),
+        found.facts, items, now: annotations.time(for: found.facts, now: world.now()),
         state: lookup.state)
       if case .pin = word {
         let now = try await lookup.repository.forgotten(of: found.facts.chain, state: lookup.state)

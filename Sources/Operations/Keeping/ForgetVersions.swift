@@ -103,10 +103,10 @@ package struct ForgetVersions: Sendable {
     _ chain: ChainPlan, _ id: ChainID, from tombstone: Digest, of plan: Plan
   ) async throws -> Int {
     let annotations = try await plan.repository.annotations(of: id, state: plan.state)
-    let pinned = chain.going.filter { annotations.isPinned($0.id) }
+    let pinned = chain.going.filter { annotations.isPinned($0) }
     for version in pinned {
       _ = try await plan.repository.unforget(
-        version, from: [tombstone], now: annotations.time(for: version.id, now: world.now()), state: plan.state)
+        version, from: [tombstone], now: annotations.time(for: version, now: world.now()), state: plan.state)
       world.reporter.notice(
         "\(plan.target): version \(version.id.hex.prefix(12)) was pinned meanwhile, and stays after all")
     }

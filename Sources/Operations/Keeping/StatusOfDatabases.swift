@@ -177,7 +177,7 @@ package struct StatusOfDatabases: Sendable {
     status.versions = versions.count
     status.forgotten = history.versions.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
-    if let (version, result) = annotations.lastDrill(now: now) {
+    if let (version, result) = annotations.lastDrill(among: history.versions, now: now) {
       status.lastDrill = LastDrill(version: version.hex, time: result.time, passed: result.passed, text: result.text)
       status.drilled = all.first { $0.id == version.hex }
     }

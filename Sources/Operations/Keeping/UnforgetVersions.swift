@@ -27,7 +27,7 @@ package struct UnforgetVersions: Sendable {
       // A repair that died may have left a revision above it of which not all is there.
       let facts = try await lookup.repository.readable(found.facts, in: found.history, state: lookup.state)
       let safe = try await lookup.repository.unforget(
-        facts, from: tombstones, now: annotations.time(for: found.facts.id, now: world.now()),
+        facts, from: tombstones, now: annotations.time(for: found.facts, now: world.now()),
         state: lookup.state)
       guard let version = VersionSummary(safe, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")

@@ -88,7 +88,7 @@ extension Push {
       let state = try? StateFolder(world.stateFolder, repository: repository.id),
       let said = try? await repository.annotations(
         of: chain, listed: RecordListing(objects: listed), state: state),
-      said.damage(of: version) == nil
+      said.damage(of: Annotations.Subject(sequence: memory.version.sequence, id: version)) == nil
     else { return nil }
     return names
   }

@@ -1,13 +1,25 @@
 package import Sealing
 import Storage
 
-/// What was said of versions after they were pushed, by core hash (`Docs/Format.md` §8.3).
+/// What was said of versions after they were pushed (`Docs/Format.md` §8.3).
 package struct Annotations: Sendable {
+  /// A version, as who speaks of it names it. The hash alone would do, were it not for cuts of the keyring: with a retired
+  /// key, and a place before the cut, anybody could speak of a version behind it.
+  package struct Subject: Hashable, Sendable {
+    package let sequence: UInt64
+    package let id: Digest
+
+    package init(sequence: UInt64, id: Digest) {
+      self.sequence = sequence
+      self.id = id
+    }
+  }
+
   /// One item, and when it was said: milliseconds since 1970 UTC.
   package typealias Said = (time: UInt64, item: Annotation.Item)
 
-  /// By version id, oldest first; of equal times the one of the lesser object name is the older one.
-  private let said: [Digest: [Said]]
+  /// By version, oldest first; of equal times the one of the lesser object name is the older one.
+  private let said: [Subject: [Said]]
   /// Places of versions that are pinned.
   private(set) var pinnedPlaces: Set<UInt64> = []
   /// The annotations that take tombstones back.
@@ -16,9 +28,9 @@ package struct Annotations: Sendable {
   package static let none = Annotations([])
 
   /// The tags of a version: those it was pushed with, and what was added and removed since.
-  package func tags(of version: Digest, pushedWith tags: [String]) -> [String] {
+  package func tags(of version: VersionFacts, pushedWith tags: [String]) -> [String] {
     var tags = tags
-    for (_, item) in said[version] ?? [] {
+    for (_, item) in said[version.subject] ?? [] {
       switch item.kind {
       case .addTag where !tags.contains(item.text): tags.append(item.text)
       case .removeTag: tags.removeAll { $0 == item.text }
@@ -29,46 +41,56 @@ package struct Annotations: Sendable {
   }
 
   /// The note of a version: the last one given.
-  package func note(of version: Digest, pushedWith note: String) -> String {
-    last(.note, of: version)?.item.text ?? note
+  package func note(of version: VersionFacts, pushedWith note: String) -> String {
+    last(.note, of: version.subject)?.item.text ?? note
   }
 
   /// Whether a version is pinned: never forgotten by a rule.
-  package func isPinned(_ version: Digest) -> Bool {
+  package func isPinned(_ version: VersionFacts) -> Bool { isPinned(version.subject) }
+
+  private func isPinned(_ version: Subject) -> Bool {
     said[version]?.last { $0.item.kind == .pin || $0.item.kind == .unpin }?.item.kind == .pin
   }
 
   /// The last thing of a kind that was said of a version.
-  package func last(_ kind: Annotation.Kind, of version: Digest) -> Said? {
+  private func last(_ kind: Annotation.Kind, of version: Subject) -> Said? {
     said[version]?.last { $0.item.kind == kind }
   }
 
   /// A time at which what is said now of a version counts, also when the clock has gone back since the last word.
   /// - Parameter now: milliseconds since 1970 UTC.
-  package func time(for version: Digest, now: UInt64) -> UInt64 {
-    max(now, (said[version]?.last?.time).map { $0 == .max ? $0 : $0 + 1 } ?? 0)
+  package func time(for version: VersionFacts, now: UInt64) -> UInt64 {
+    max(now, (said[version.subject]?.last?.time).map { $0 == .max ? $0 : $0 + 1 } ?? 0)
   }
 
   /// What the last drill of a version came to.
-  package func drill(of version: Digest) -> DrillResult? {
+  package func drill(of version: VersionFacts) -> DrillResult? { drill(of: version.subject) }
+
+  private func drill(of version: Subject) -> DrillResult? {
     last(.drill, of: version).flatMap { DrillResult($0.item, time: $0.time) }
   }
 
   /// What the last drill of any version came to, also of one that is gone: what was said stays. What was said by a clock
   /// ahead of this one is believed where nothing else was said.
-  /// - Parameter now: milliseconds since 1970 UTC.
-  package func lastDrill(now: UInt64) -> (version: Digest, result: DrillResult)? {
-    said.keys.compactMap { version in drill(of: version).map { (version, $0) } }
+  /// - Parameters:
+  ///   - versions: those that are there: what names another place for one of them says nothing.
+  ///   - now: milliseconds since 1970 UTC.
+  package func lastDrill(among versions: [VersionFacts], now: UInt64) -> (version: Digest, result: DrillResult)? {
+    let places = Dictionary(versions.map { ($0.id, $0.sequence) }) { first, _ in first }
+    return said.keys.filter { (places[$0.id] ?? $0.sequence) == $0.sequence }
+      .compactMap { version in drill(of: version).map { (version.id, $0) } }
       .max { ($0.1.time <= now ? 1 : 0, $0.1.time, $0.0) < ($1.1.time <= now ? 1 : 0, $1.1.time, $1.0) }
   }
 
   /// What was found damaged of a version, unless it was found whole later.
-  package func damage(of version: Digest) -> String? {
+  package func damage(of version: VersionFacts) -> String? { damage(of: version.subject) }
+
+  package func damage(of version: Subject) -> String? {
     last(.foundDamaged, of: version).flatMap { $0.item.bytes.isEmpty ? nil : $0.item.text }
   }
 
-  /// By version id, the names of the tombstones that do not count for it any more.
-  var takenBack: [Digest: Set<Digest>] {
+  /// By version, the names of the tombstones that do not count for it any more.
+  var takenBack: [Subject: Set<Digest>] {
     said.compactMapValues { said in
       let names = said.filter { $0.item.kind == .unforget }.flatMap(\.item.names)
       return names.isEmpty ? nil : Set(names)
@@ -77,20 +99,26 @@ package struct Annotations: Sendable {
 
   /// - Parameter annotations: with the names of their objects.
   fileprivate init(_ annotations: [(name: RecordName, annotation: Annotation)]) {
-    var said: [Digest: [Said]] = [:]
+    var said: [Subject: [Said]] = [:]
     let ordered = annotations.sorted {
       ($0.annotation.time, $0.name.digest) < ($1.annotation.time, $1.name.digest)
     }
     for (_, annotation) in ordered {
-      said[annotation.coreHash, default: []] += annotation.items.map { (annotation.time, $0) }
+      said[annotation.subject, default: []] += annotation.items.map { (annotation.time, $0) }
     }
     self.said = said
     unforgetting = annotations.filter { $0.annotation.items.contains { $0.kind == .unforget } }
-    pinnedPlaces = Set(annotations.map(\.annotation).filter { isPinned($0.coreHash) }.map(\.sequence))
+    pinnedPlaces = Set(annotations.map(\.annotation).filter { isPinned($0.subject) }.map(\.sequence))
   }
 }
 
+extension VersionFacts {
+  fileprivate var subject: Annotations.Subject { Annotations.Subject(sequence: sequence, id: id) }
+}
+
 extension Annotation {
+  fileprivate var subject: Annotations.Subject { Annotations.Subject(sequence: sequence, id: coreHash) }
+
   /// What decides which versions stay. What takes a tombstone back is noted by who does so, when the version is safe.
   fileprivate static let deciding: Set<Kind> = [.addTag, .pin, .foundDamaged]
 }

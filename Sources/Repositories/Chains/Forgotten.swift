@@ -12,7 +12,7 @@ package struct Forgotten: Sendable {
   package private(set) var standing: [UInt64: Digest] = [:]
   private let chain: ChainID?
   private let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
-  private let takenBack: [Digest: Set<Digest>]
+  private let takenBack: [Annotations.Subject: Set<Digest>]
   /// Of all tombstones.
   private let all: TombstoneIndex
   /// Of those that were taken back for no version.
@@ -26,10 +26,11 @@ package struct Forgotten: Sendable {
 
   /// - Parameters:
   ///   - tombstones: of the chain, by the names of their objects.
-  ///   - takenBack: by version id, the names of the tombstones that do not count for it any more.
+  ///   - takenBack: by version, the names of the tombstones that do not count for it any more.
   ///   - places: of those versions.
   init(
-    of chain: ChainID, _ tombstones: [(name: Digest, ranges: [Tombstone.Range])], takenBack: [Digest: Set<Digest>],
+    of chain: ChainID, _ tombstones: [(name: Digest, ranges: [Tombstone.Range])],
+    takenBack: [Annotations.Subject: Set<Digest>],
     places: [(sequence: UInt64, id: Digest)] = []
   ) {
     self.chain = chain
@@ -88,7 +89,8 @@ package struct Forgotten: Sendable {
   /// Whether some tombstone covers a version, and was not taken back for it.
   private func covers(_ sequence: UInt64, _ id: Digest) -> Bool {
     if firm.covers(sequence, id) { return true }
-    return disputed.contains { $0.index.covers(sequence, id) && takenBack[id]?.contains($0.name) != true }
+    let names = takenBack[Annotations.Subject(sequence: sequence, id: id)] ?? []
+    return disputed.contains { $0.index.covers(sequence, id) && !names.contains($0.name) }
   }
 
   /// The names of the tombstones by which a version is forgotten.
@@ -99,9 +101,9 @@ package struct Forgotten: Sendable {
   /// The same of a version that need not be there.
   func tombstones(covering sequence: UInt64, _ id: Digest) -> [Digest] {
     guard let chain else { return [] }
+    let names = takenBack[Annotations.Subject(sequence: sequence, id: id)] ?? []
     return tombstones.filter { tombstone in
-      tombstone.ranges.contains { chain.isCovered(id, at: sequence, by: $0) }
-        && takenBack[id]?.contains(tombstone.name) != true
+      tombstone.ranges.contains { chain.isCovered(id, at: sequence, by: $0) } && !names.contains(tombstone.name)
     }.map(\.name)
   }
 }

@@ -42,7 +42,7 @@ struct ChainView: Sendable {
   /// Whether another prune may have deleted a manifest that counted a moment ago.
   private func isExplained(_ facts: VersionFacts) -> Bool {
     guard facts.isComplete else { return facts.sequence <= newest?.sequence ?? 0 }
-    if forgotten.contains(facts), !annotations.isPinned(facts.id) { return true }
+    if forgotten.contains(facts), !annotations.isPinned(facts) { return true }
     return manifests.contains { other in
       other.id == facts.id && other.sequence == facts.sequence && other.revision > facts.revision
         && live.manifests.contains(other.digest)
@@ -119,7 +119,7 @@ struct ChainLook: Sendable {
     try demandStanding(mark, manifests, forgotten)
     let named = NameSet(joining: touched.map(\.names))
     // A tombstone and a pin may have crossed: what is pinned stays, so that it has to be there.
-    func mayGo(_ facts: VersionFacts) -> Bool { forgotten.contains(facts) && !annotations.isPinned(facts.id) }
+    func mayGo(_ facts: VersionFacts) -> Bool { forgotten.contains(facts) && !annotations.isPinned(facts) }
     source.replace(by: read, of: listing) { mayGo($0) || named.contains($0.digest) }
     let words = try OwnWords(of: chain, in: state)
     let own = manifests.filter { words.manifests[$0.digest] != nil }

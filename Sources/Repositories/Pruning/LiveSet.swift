@@ -28,12 +28,12 @@ struct LiveSet: Sendable {
     // The newest one stays whatever a tombstone says: with nothing after it, it is the backup.
     let standing = Dictionary(
       grouping: all.filter {
-        $0.isComplete && (annotations.isPinned($0.id) || ($0.sequence == newest || !forgotten.contains($0)))
+        $0.isComplete && (annotations.isPinned($0) || ($0.sequence == newest || !forgotten.contains($0)))
       },
       by: { Place(sequence: $0.sequence, id: $0.id) })
     let resting = Set(
       standing.values.joined().filter {
-        said.contains($0) && $0.sequence != newest && !annotations.isPinned($0.id)
+        said.contains($0) && $0.sequence != newest && !annotations.isPinned($0)
       }.map(\.digest))
     self.resting = resting
     let partials = all.filter { !$0.isComplete && $0.sequence > newest }.map { [$0] }
