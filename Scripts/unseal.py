@@ -24,7 +24,7 @@ It was written from Docs/Format.md alone; the sections below carry the numbers o
 Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 no such version.
 """
 import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, itertools, json, os, re, secrets, shutil, struct, sys
-import errno, tempfile
+import bisect, errno, tempfile
 from collections import OrderedDict, namedtuple
 
 try:
@@ -741,23 +741,27 @@ class Repository(Folder):
         tombstones = self.read_tombstones(chain)
         self.ranges[chain] = [r for _, ranges in tombstones for r in ranges]
         self.check_hash_chain(chain, versions, self.ranges[chain], unread)
-        self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
+        disputed = self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
+        firm = [r for name, ranges in tombstones for r in ranges if name not in disputed]
+        newest = max((v.sequence for v in versions), default=0)
+        self.ease(lambda p: p.revision is None or p.sequence >= newest
+                  or not any(r[0] <= p.sequence <= r[1] for r in firm), before)
         for version in versions:
             version.forgotten = any(covers(chain, r, version) for name, ranges in tombstones
                                     for r in ranges if name not in version.taken_back)
         self.versions += versions
 
     def check_hash_chain(self, chain, versions, ranges, unread):
-        """§6.2: all that versions and tombstones say about the core hash at a sequence must agree, without a hole. A hash
-        that could not be known agrees with any, and where a manifest cannot be read is damage and no hole."""
-        claims = {0: {bytes(32)}}
+        """§6.2: what versions and ranges name as the one before them must be there, without a hole. Where a manifest cannot
+        be read, and nothing else says what stood there, is damage and no hole: any hash fits."""
+        ids = {}
         for v in versions:
-            claims.setdefault(v.sequence, set()).add(v.id)
-            claims.setdefault(v.sequence - 1, set()).add(v.previous)
-        for first, last, previous, core_hash in ranges:
-            claims.setdefault(last, set()).add(core_hash)
-            claims.setdefault(first - 1, set()).add(previous)
-        for sequence in (s for s, hashes in claims.items() if len(hashes - {unknown(chain, s)}) > 1):
+            ids.setdefault(v.sequence, set()).add(v.id)
+        forks = {s for s, found in ids.items() if len(found) > 1}
+        fits = links(chain, ids, ranges)
+        named = {(v.sequence, v.previous) for v in versions} | {(r[0], r[2]) for r in ranges}
+        forks |= {first - 1 for first, previous in named if not fits(first, previous)}
+        for sequence in sorted(forks):
             self.problem(f"chain {chain} is forked or forged at sequence {sequence}", chain, sequence)
         expected = 1
         places = [(v.sequence, v.sequence) for v in versions] + [r[:2] for r in ranges] + [(s, s) for s in unread]
@@ -786,6 +790,7 @@ class Repository(Folder):
         return tombstones
 
     def read_annotations(self, chain, versions):
+        """Gives the names of the tombstones that were taken back for some version, there or not."""
         notes = []
         for name, sealed in self.authentic(f"notes/{chain}", ANNOTATION, ""):
             with self.noting(f"notes/{chain}/{name}", chain, harmless="unsupported"):
@@ -802,6 +807,7 @@ class Repository(Folder):
         for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
             for kind, text in texts:
                 version.annotate(kind, text)
+        return {name for *_, texts in notes for kind, text in texts if kind == 8 for name in names_in(text)}
 
     @contextlib.contextmanager
     def noting(self, what, chain, harmless=None):
@@ -815,6 +821,32 @@ class Repository(Folder):
 def unknown(chain, sequence):
     """§6.2: what a version names as previous core hash whose writer could not read the manifest at this sequence."""
     return sha256(f"unreadable {chain} {sequence}".encode())
+
+
+def links(chain, ids, ranges):
+    """§6.2: a function that tells whether what stands at a sequence may name a hash as that of the one before it. `ids`: of
+    the versions at each sequence."""
+    ends, firsts = {}, sorted(r[0] for r in ranges)
+    for _, last, _, core_hash in ranges:
+        ends.setdefault(last, set()).add(core_hash)
+    reach = list(itertools.accumulate((r[1] for r in sorted(ranges, key=lambda r: r[0])), max))
+
+    def fits(first, previous):
+        before, nobody_knows = first - 1, unknown(chain, first - 1)
+        if before == 0:
+            return not any(previous)
+        begun = bisect.bisect_right(firsts, before)
+        end = reach[begun - 1] if begun else 0  # of the ranges that begin there or before
+        if before not in ids and end < before:
+            return True  # a hole, or a manifest that cannot be read
+        known = ids.get(before, set()) | ends.get(before, set())
+        return end > before or previous in known | {nobody_knows} or nobody_knows in ends.get(before, set())
+    return fits
+
+
+def names_in(text):
+    """§8.3: the tombstones that an annotation of type 8 names."""
+    return {text[at:at + 32].hex() for at in range(0, len(text) - 31, 32)}
 
 
 def covers(chain, a_range, version):
@@ -960,7 +992,7 @@ class Manifest:
         elif kind in (4, 5):
             self.pinned = kind == 4
         elif kind == 8:
-            self.taken_back |= {text[at:at + 32].hex() for at in range(0, len(text) - 31, 32)}
+            self.taken_back |= names_in(text)
 
     def outline(self, name):
         """What has to be held of every version. It is opened again when more is wanted (`Repository.opened`)."""

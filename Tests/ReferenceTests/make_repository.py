@@ -539,12 +539,12 @@ class Chain:
                 + u16(len(entries)) + b"".join(u8(kind) + u32(len(text)) + text for kind, text in texts))
         self.forge.named(f"notes/{self.id.hex()}", self.forge.seal(ANNOTATION, meta=meta))
 
-    def forget(self, *ranges, delete=True, core_hash=None):
-        """`core_hash`: named in the place of that of a range's last version."""
+    def forget(self, *ranges, delete=True, core_hash=None, previous=None):
+        """`core_hash`: named in the place of that of a range's last version, `previous`: of the one before its first."""
         by_sequence = {v["sequence"]: v for v in self.versions}
         ids = {s: bytes.fromhex(v["id"]) for s, v in by_sequence.items()}
         meta = u8(0) + self.id + u64(START) + u32(len(ranges)) + b"".join(
-            u64(a) + u64(b) + ids.get(a - 1, bytes(32)) + (core_hash or ids[b]) for a, b in ranges)
+            u64(a) + u64(b) + (previous or ids.get(a - 1, bytes(32))) + (core_hash or ids[b]) for a, b in ranges)
         tombstone = self.forge.named(f"tomb/{self.id.hex()}", self.forge.seal(TOMBSTONE, meta=meta))
         folder = os.path.join(self.forge.root, "versions", self.id.hex())
         for name in sorted(os.listdir(folder)):

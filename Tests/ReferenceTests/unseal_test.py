@@ -741,6 +741,44 @@ class Hostile(Scratch):
         push(95)  # it says so of another place than the one before it
         self.assertEqual(listing(), (13, True, False))
 
+    def test_what_a_range_continues_is_looked_at_whether_versions_stand_or_not(self):
+        chain, first = self.chain, self.chain.versions[0]["core"][25:57]  # version 1 was forgotten
+        second, third = (bytes.fromhex(v["id"]) for v in chain.versions)
+        other, folder = maker.sha(b"other"), os.path.join(self.root, "tomb", chain.id.hex())
+        kept = set(os.listdir(folder))
+
+        def expect(code, text, *ranges):
+            for number, last, previous, core_hash in ranges:
+                chain.forget((number, last), delete=False, previous=previous, core_hash=core_hash)
+            found, _, err = run(self.root, *self.key, "list")
+            self.assertEqual((found, text in err), (code, True), err)
+            for name in set(os.listdir(folder)) - kept:
+                os.remove(os.path.join(folder, name))
+        expect(13, "forked", (2, 2, other, second))
+        expect(13, "forked", (4, 4, other, other))
+        expect(13, "lacks sequences 4 to 4", (5, 5, other, other))
+        expect(13, "forked", (1, 1, other, first))
+        expect(0, "", (2, 2, first, second), (2, 2, first, other))
+        expect(0, "", (2, 3, first, third), (3, 4, second, other))
+        expect(0, "", (2, 5, first, other), (3, 3, other, third))
+        chain.previous = other
+        chain.push([maker.database_member(self.page(140))])
+        expect(13, "forked")
+        expect(0, "", (2, 5, first, other))
+
+    def test_a_manifest_that_cannot_be_read_is_damage_until_its_version_is_forgotten_for_good(self):
+        version = self.chain.versions[0]
+        path = next(p for p in self.files if "/versions/" in p and os.path.basename(p).startswith("000000000002-"))
+        write(path, b"x" + read(path)[1:])
+        for command in ("list", "check"):
+            self.assertEqual(run(self.root, *self.key, command)[0], 13)
+        name = self.chain.forget((2, 2), delete=False, previous=version["core"][25:57])
+        for command in ("list", "check"):
+            code, _, err = run(self.root, *self.key, command)
+            self.assertEqual((code, os.path.basename(path) in err), (0, True), err)
+        self.chain.annotate(version, 1, (8, bytes.fromhex(name)))
+        self.assertEqual(run(self.root, *self.key, "list")[0], 13)
+
     def test_what_lies_beyond_a_cut_is_not_genuine(self):
         last = self.chain.versions[-1]
         self.forge.roots[2] = bytes(32)

@@ -306,6 +306,24 @@ import Testing
     #expect(problems == (times > 1 && hasSeen ? [.conflict] : []))
   }
 
+  /// Three versions came behind the listing, and the second of them was forgotten.
+  @Test(arguments: [1, 9])
+  func `a tombstone that is younger than the listing of versions tells of no hole`(times: Int) async throws {
+    let checked = try await CheckedHome()
+    let home = checked.home
+    let scratch = try Scratch()
+    let store = store(checked, times: times) { turn in
+      var pushed: [StoredManifest] = []
+      for number in 0..<3 {
+        pushed.append(try await home.push(home.noise(4 * 4096, seed: UInt64(90 + 3 * turn + number))).manifest)
+      }
+      _ = try await home.repository.forget([pushed[1].facts], now: 1)
+    }
+    let report = try await checked.check(
+      nil, at: store, state: StateFolder(scratch.path, repository: home.repository.id))
+    #expect(report.chains.first?.problems.map(\.code) == [])
+  }
+
   @Test func `packs that belong to nothing are counted, and no error`() async throws {
     let checked = try await CheckedHome()
     let junk = checked.home.noise(5000, seed: 9)

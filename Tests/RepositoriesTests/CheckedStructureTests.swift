@@ -198,7 +198,9 @@ import Testing
     #expect(report.chains.first?.forgotten == 1)
   }
 
-  @Test func `a version of which only a damaged revision is newer is told apart`() async throws {
+  /// Of the same revision it may be another version.
+  @Test(arguments: [0, 1] as [UInt32])
+  func `a version of which only a damaged revision is newer is told apart`(revision: UInt32) async throws {
     let home = try await Home()
     let version = try await home.push(home.image(pages: 60, seed: 1)).manifest
     let junk = [UInt8](repeating: 9, count: 5000)
@@ -208,10 +210,23 @@ import Testing
       home.store.content[name.objectName] = junk
       return name
     }
-    let name = plant(sequence: 1, revision: 1)
+    let name = plant(sequence: 1, revision: revision)
     let report = try await check(home)
     #expect(report.damaged == [name.objectName.text])
     #expect(report.whole == [version.id])
+  }
+
+  @Test func `a manifest that cannot be read is no damage once its version was forgotten for good`() async throws {
+    let home = try await Home()
+    var versions: [StoredManifest] = []
+    for seed in 0..<3 { versions.append(try await home.push(home.image(pages: 60, seed: UInt64(seed))).manifest) }
+    let tombstone = try await home.repository.forget([versions[1].facts], now: 1)
+    home.store.content[versions[1].name.objectName]?[300] ^= 1
+    let forgotten = try await check(home)
+    #expect(forgotten.isSound && forgotten.allFindings.map(\.kind) == [.spare])
+    try await home.repository.annotate(versions[1].facts, [.init(unforget: [tombstone])], now: 2)
+    let taken = try await check(home)
+    #expect(!taken.isSound && taken.damaged == [versions[1].name.objectName.text])
   }
 
   @Test func `a chain of which everything is gone is missed by a machine that has seen it`() async throws {

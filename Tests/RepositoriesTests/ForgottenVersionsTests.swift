@@ -50,4 +50,75 @@ import Testing
     #expect(try await problems(home) == [.hole])
     Fault.wentBack.met("hole")
   }
+
+  // What a list, a check and a prune say of a chain is one
+
+  private func expect(_ code: RepositoryError.Code?, _ home: Home, _ what: Comment? = nil) async throws {
+    let history = try await home.repository.history(of: home.repository.versionListing(of: home.chain))
+    #expect(history.problems.map(\.code) == (code.map { [$0] } ?? []), what)
+    var refusal: RepositoryError.Code?
+    do throws(RepositoryError) {
+      try ChainProof(home.chain, history.versions + history.displaced, history.forgotten.ranges).check(against: nil)
+    } catch {
+      refusal = error.code
+    }
+    #expect(refusal == code, what)
+    let state = try home.state
+    let report = try await RepositoryCheck(home.repository, state: state, tables: state.path, subset: nil).run()
+    #expect(report.isSound == (code == nil), what)
+  }
+
+  /// A range by the numbers of the versions that it names: before its first, and at its end. No version has number 9.
+  typealias Words = (first: UInt64, last: UInt64, after: Int, end: Int)
+
+  @Test(
+    arguments: [
+      ("another one before it, and its version stands", 3, [(2, 2, 9, 2)], .forked),
+      ("the same, and nothing stands behind it", 2, [(2, 2, 9, 2)], .forked),
+      ("behind the newest version", 2, [(3, 3, 9, 9)], .forked),
+      ("behind a hole, and nothing behind it", 1, [(3, 3, 9, 9)], .hole),
+      ("from the first place, after something", 2, [(1, 1, 9, 1)], .forked),
+      ("two versions of one place", 3, [(2, 2, 1, 2), (2, 2, 1, 9)], nil),
+      ("two of which each begins within the other", 5, [(2, 3, 1, 3), (3, 4, 2, 4)], nil),
+      ("one within another, after something that was there", 5, [(2, 4, 1, 4), (3, 3, 9, 3)], nil),
+    ] as [(String, Int, [Words], RepositoryError.Code?)])
+  func `what a range continues is looked at whether versions stand or not`(
+    what: String, count: Int, ranges: [Words], code: RepositoryError.Code?
+  ) async throws {
+    let (home, versions) = try await chain(of: count)
+    func hash(_ number: Int) -> Digest {
+      number == 0 ? .zero : number == 9 ? .sha256(of: [9]) : versions[number - 1].id
+    }
+    for range in ranges {
+      try forget(home, range.first, range.last, after: hash(range.after), endingIn: hash(range.end))
+    }
+    try await expect(code, home, "\(what)")
+  }
+
+  /// A prune that stopped half-way took the one of two versions that the next continues; all three were forgotten.
+  @Test func `what a range covers may continue what is not there any more`() async throws {
+    let (home, versions) = try await chain(of: 1)
+    let clone = try await Home(sharing: home, content: home.store.content)
+    _ = try await home.push(home.image(pages: 4, seed: 7))
+    let other = try await clone.push(clone.image(pages: 4, seed: 8)).manifest
+    _ = try await clone.push(clone.image(pages: 4, seed: 9))
+    home.store.content.merge(clone.store.content) { first, _ in first }
+    home.store.content[other.name.objectName] = nil
+    home.forgetState()
+    try await expect(.forked, home)
+    try forget(home, 2, 4, after: versions[0].id, endingIn: .sha256(of: [4]))
+    try await expect(nil, home)
+  }
+
+  @Test func `a tombstone younger than the listing of versions tells of no hole`() async throws {
+    let (home, _) = try await chain(of: 2)
+    let listing = try await home.repository.versionListing(of: home.chain)
+    var versions: [StoredManifest] = []
+    for seed: UInt64 in 10..<13 {
+      versions.append(try await home.push(home.image(pages: 4, seed: seed)).manifest)
+    }
+    try await home.repository.forget([versions[1].facts], now: 5)
+    let history = try await home.repository.history(of: listing)
+    #expect(history.problems.isEmpty && history.versions.map(\.sequence) == [1, 2, 3, 4, 5])
+  }
 }

@@ -55,8 +55,6 @@ struct PlainForgotten {
 
 /// The links of a chain that has one version at each place, with every range looked at for every step.
 struct PlainLinks {
-  private typealias Expected = (sequence: UInt64, hash: Digest?)
-
   let chain: ChainID
   /// Ascending.
   let versions: [VersionFacts]
@@ -67,7 +65,8 @@ struct PlainLinks {
   /// - Parameter after: a version that is known; the first one must continue it, or be it.
   func problems(after: (sequence: UInt64, hash: Digest)?) -> [String] {
     var problems: [String] = []
-    var expected: Expected = after.map { ($0.sequence + 1, $0.hash) } ?? (1, .zero)
+    var told: Set<UInt64> = []
+    var expected = after.map { $0.sequence + 1 } ?? 1
     for version in versions {
       let sequence = version.sequence
       guard let core = version.version, sequence >= after?.sequence ?? 0 else { continue }
@@ -78,41 +77,48 @@ struct PlainLinks {
         }
         continue
       }
-      while expected.sequence < sequence, let next = explained(expected, before: sequence, &problems) {
-        expected = next
-      }
-      if expected.sequence != sequence {
-        problems.append(
-          "versions \(expected.sequence) to \(sequence - 1) of 'app' are missing and were not forgotten")
-      } else if let hash = expected.hash, !continues(hash, at: sequence, core.previous) {
+      while expected < sequence, isExplained(expected) { expected += 1 }
+      if expected != sequence {
+        problems.append("versions \(expected) to \(sequence - 1) of 'app' are missing and were not forgotten")
+      } else if isBroken(core.previous, at: sequence, after) {
         problems.append(broken(at: sequence))
+        told.insert(sequence)
       }
-      expected = (sequence + 1, version.id)
+      expected = sequence + 1
     }
-    return problems
+    let last = versions.last { $0.sequence >= after?.sequence ?? 0 }
+    for range in ranges where range.first > after?.sequence ?? 0 && !told.contains(range.first) {
+      guard isBroken(range.previousOfFirst, at: range.first, after) else { continue }
+      problems.append(broken(at: range.first, of: last == nil ? "" : "app"))
+      told.insert(range.first)
+    }
+    return problems + (after == nil ? holeBehindNewest : [])
   }
 
-  private func explained(
-    _ expected: Expected, before sequence: UInt64, _ problems: inout [String]
-  ) -> Expected? {
-    let range = ranges.first { $0.first <= expected.sequence && expected.sequence <= $0.last }
-    guard let range else {
-      return unreadable.contains(expected.sequence) ? (expected.sequence + 1, nil) : nil
+  private var holeBehindNewest: [String] {
+    guard let newest = versions.last?.sequence else { return [] }
+    let places = ranges.map { $0.first - 1 }.filter { $0 > newest && !isExplained($0) }
+    return places.prefix(1).map {
+      "version \($0) of 'app' is missing and was not forgotten, though what came behind it was"
     }
-    if range.first == expected.sequence, let hash = expected.hash,
-      !continues(hash, at: range.first, range.previousOfFirst)
-    {
-      problems.append(broken(at: range.first))
-    }
-    return range.last < sequence ? (range.last + 1, range.coreHashOfLast) : (sequence, nil)
   }
 
-  private func continues(_ hash: Digest, at sequence: UInt64, _ previous: Digest) -> Bool {
-    previous == hash || previous == chain.unknown(at: sequence - 1) || hash == chain.unknown(at: sequence - 1)
+  private func isExplained(_ place: UInt64) -> Bool { ranges.cover(place) || unreadable.contains(place) }
+
+  private func isBroken(
+    _ previous: Digest, at sequence: UInt64, _ after: (sequence: UInt64, hash: Digest)?
+  ) -> Bool {
+    let place = sequence - 1
+    guard place > 0 else { return previous != .zero }
+    let standing = place == after?.sequence ? after?.hash : versions.first { $0.sequence == place }?.id
+    let covering = ranges.filter { $0.first <= place && place <= $0.last }
+    if standing == nil, covering.isEmpty { return false }
+    if previous == standing || previous == chain.unknown(at: place) { return false }
+    return !covering.contains { $0.last > place || [previous, chain.unknown(at: place)].contains($0.coreHashOfLast) }
   }
 
-  private func broken(at sequence: UInt64) -> String {
-    "version \(sequence) of 'app' does not continue version \(sequence - 1)"
+  private func broken(at sequence: UInt64, of database: String = "app") -> String {
+    "version \(sequence) of '\(database)' does not continue version \(sequence - 1)"
   }
 }
 
@@ -131,11 +137,11 @@ struct PlainProof {
       let isThere = Layout.digest(mark.id).map { ids[mark.sequence]?.contains($0) == true } ?? true
       guard isThere || ranges.cover(mark.sequence) else { return .forked }
     }
-    for version in versions where version.sequence > 1 {
+    for version in versions {
       guard let previous = version.version?.previous else { continue }
       if let refusal = refusal(before: version.sequence, previous, ids) { return refusal }
     }
-    for range in ranges where range.first > 1 {
+    for range in ranges {
       if let refusal = refusal(before: range.first, range.previousOfFirst, ids) { return refusal }
     }
     return nil
@@ -145,6 +151,7 @@ struct PlainProof {
     before sequence: UInt64, _ previous: Digest, _ ids: [UInt64: Set<Digest>]
   ) -> RepositoryError.Code? {
     let place = sequence - 1
+    guard place > 0 else { return previous == .zero ? nil : .forked }
     let isUnknown = previous == chain.unknown(at: place)
     if ids[place]?.contains(previous) == true || (isUnknown && ids[place] != nil) { return nil }
     let isExplained = ranges.contains { range in

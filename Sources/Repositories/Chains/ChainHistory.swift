@@ -64,6 +64,11 @@ extension Repository {
     if let rest = try await whatIsLeft(of: listing, without: reader.gone) {
       return try await self.history(of: rest, state: state)
     }
+    // A tombstone may be younger than the listing of the versions before it.
+    if reader.hole(before: known) != nil {
+      let now = try await versionListing(of: listing.chain)
+      if !Set(now.versions).isSubset(of: listing.versions) { return try await self.history(of: now, state: state) }
+    }
     guard records != nil, history.problems.contains(where: { $0.code == .hole }) else { return history }
     // They may be of a while ago, and a prune may have come since: what explains a hole is there before the hole is.
     return reader.finish(isWhole: true, forgotten: try await self.forgotten(of: listing.chain, state: state))

@@ -14,7 +14,7 @@ package struct Forgotten: Sendable {
   private let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
   private let takenBack: [Annotations.Subject: Set<Digest>]
   /// Of all tombstones.
-  private let all: TombstoneIndex
+  let all: TombstoneIndex
   /// Of those that were taken back for no version.
   private let firm: TombstoneIndex
   /// The others: few.

@@ -49,7 +49,11 @@ struct HistoryReader: Sendable {
     let (versions, displaced, forks) = ordered()
     let (current, ids) = (Set((versions + displaced).map(\.digest)), Set((versions + displaced).map(\.id)))
     let superseded = complete.filter { ids.contains($0.id) && !current.contains($0.digest) }
-    let links = isWhole ? brokenLinks(between: versions, forgotten.ranges, after: nil) : []
+    var links: [RepositoryError] = []
+    if isWhole {
+      links = brokenLinks(between: versions, forgotten.ranges, forgotten.all, after: nil)
+      if let hole = self.hole(before: forgotten) { links.append(hole) }
+    }
     return ChainHistory(
       chain: chain, reader: self, isWhole: isWhole, versions: versions, displaced: displaced,
       superseded: superseded.sorted { ($0.revision, $0.digest) > ($1.revision, $1.digest) }, forgotten: forgotten,
@@ -61,7 +65,8 @@ struct HistoryReader: Sendable {
     var later = self
     later.bySequence = bySequence.filter { $0.key >= sequence }
     let (versions, _, forks) = later.ordered()
-    return problems(.nothing) + forks + later.brokenLinks(between: versions, tombstones, after: (sequence, hash))
+    let index = TombstoneIndex(tombstones, of: chain)
+    return problems(.nothing) + forks + later.brokenLinks(between: versions, tombstones, index, after: (sequence, hash))
   }
 
   private func ordered() -> (versions: [VersionFacts], displaced: [VersionFacts], forks: [RepositoryError]) {
@@ -96,14 +101,21 @@ struct HistoryReader: Sendable {
       hint: RepositoryError.partWaysOrAccept)
   }
 
-  /// Every version names the one before it; a gap is explained by a tombstone, by a manifest that cannot be read (which
-  /// is a problem of its own), or reported.
-  /// - Parameter tombstones: their ranges, ascending.
+  /// Every version names the one before it, and so does every range of a tombstone, whatever still stands in it or behind
+  /// it; a gap is explained by a tombstone, by a manifest that cannot be read (which is a problem of its own), or reported.
+  /// - Parameters:
+  ///   - tombstones: their ranges, ascending.
+  ///   - index: of the same.
   private func brokenLinks(
-    between versions: [VersionFacts], _ tombstones: [Tombstone.Range], after: (sequence: UInt64, hash: Digest)?
+    between versions: [VersionFacts], _ tombstones: [Tombstone.Range], _ index: TombstoneIndex,
+    after: (sequence: UInt64, hash: Digest)?
   ) -> [RepositoryError] {
+    var ids = Dictionary(grouping: complete, by: \.sequence).mapValues { Set($0.map(\.id)) }
+    if let after { ids[after.sequence] = [after.hash] }
+    let links = ChainLinks(of: chain, ids, index)
     var problems: [RepositoryError] = []
-    var expected: Expected = after.map { ($0.sequence + 1, $0.hash) } ?? (1, .zero)
+    var told: Set<UInt64> = []
+    var expected = after.map { $0.sequence + 1 } ?? 1
     let unread = Set(unreadable.map(\.sequence))
     // What is expected only rises: a range that ends before it is done with.
     var ranges = tombstones[...]
@@ -114,57 +126,58 @@ struct HistoryReader: Sendable {
         if version.id != after.hash { problems.append(replaced(core, at: sequence)) }
         continue
       }
-      while expected.sequence < sequence {
-        ranges = ranges.drop { $0.last < expected.sequence }
-        guard let next = explained(expected, before: version, by: ranges.first, unread, &problems) else { break }
+      while expected < sequence {
+        ranges = ranges.drop { $0.last < expected }
+        guard let next = explained(expected, before: sequence, by: ranges.first, unread) else { break }
         expected = next
       }
-      if expected.sequence != sequence {
+      if expected != sequence {
         problems.append(
           RepositoryError(
-            .hole,
-            "versions \(expected.sequence) to \(sequence - 1) of '\(core.database)' are missing and were not forgotten",
+            .hole, "versions \(expected) to \(sequence - 1) of '\(core.database)' are missing and were not forgotten",
             hint: RepositoryError.bringBackOrGiveUp))
-      } else if let hash = expected.hash, !continues(hash, at: sequence, core.previous) {
-        problems.append(broken(at: sequence, core))
+      } else if links.areBroken(by: core.previous, at: sequence) {
+        problems.append(broken(at: sequence, core.database))
+        told.insert(sequence)
       }
-      expected = (sequence + 1, version.id)
+      expected = sequence + 1
     }
-    return problems
+    let isLater = { (range: Tombstone.Range) in range.first > after?.sequence ?? 0 }
+    let places = tombstones.filter { isLater($0) && links.areBroken(by: $0.previousOfFirst, at: $0.first) }.map(\.first)
+    let database = versions.last?.version?.database ?? ""
+    return problems + places.filter { told.insert($0).inserted }.map { broken(at: $0, database) }
   }
-
-  /// The version that must come next, and the core hash it must continue; `nil` where that cannot be known.
-  private typealias Expected = (sequence: UInt64, hash: Digest?)
 
   /// What is expected after a version that is not there; `nil` when nothing explains its absence.
   /// - Parameters:
   ///   - range: the first that does not end before it: where this one begins behind it, so do all that follow.
   ///   - unread: places of manifests that cannot be read.
   private func explained(
-    _ expected: Expected, before version: VersionFacts, by range: Tombstone.Range?, _ unread: Set<UInt64>,
-    _ problems: inout [RepositoryError]
-  ) -> Expected? {
-    guard let range, range.first <= expected.sequence else {
-      return unread.contains(expected.sequence) ? (expected.sequence + 1, nil) : nil
-    }
-    if range.first == expected.sequence, let hash = expected.hash,
-      !continues(hash, at: range.first, range.previousOfFirst), let core = version.version
-    {
-      problems.append(broken(at: range.first, core))
-    }
+    _ expected: UInt64, before sequence: UInt64, by range: Tombstone.Range?, _ unread: Set<UInt64>
+  ) -> UInt64? {
+    guard let range, range.first <= expected else { return unread.contains(expected) ? expected + 1 : nil }
     // A prune that has not come to the end of the range leaves versions inside it.
-    return range.last < version.sequence ? (range.last + 1, range.coreHashOfLast) : (version.sequence, nil)
+    return range.last < sequence ? range.last + 1 : sequence
   }
 
-  /// Whether what stands at a place continues the version of this hash before it. One of both may be that of a version
-  /// which whoever wrote it could not read.
-  private func continues(_ hash: Digest, at sequence: UInt64, _ previous: Digest) -> Bool {
-    previous == hash || [previous, hash].contains(chain.unknown(at: sequence - 1))
+  /// A tombstone begins behind the newest version, and nothing is before it: then something was lost there, or the
+  /// manifests were listed before the tombstones and others came between.
+  func hole(before forgotten: Forgotten) -> RepositoryError? {
+    guard let newest = complete.max(by: { $0.sequence < $1.sequence }) else { return nil }
+    let unread = Set(unreadable.map(\.sequence))
+    let lost = forgotten.ranges.first { range in
+      range.first > newest.sequence + 1 && !forgotten.all.covers(range.first - 1) && !unread.contains(range.first - 1)
+    }
+    guard let lost, let core = newest.version else { return nil }
+    return RepositoryError(
+      .hole,
+      "version \(lost.first - 1) of '\(core.database)' is missing and was not forgotten, though what came behind it was",
+      hint: RepositoryError.bringBackOrGiveUp)
   }
 
-  private func broken(at sequence: UInt64, _ core: VersionFacts.Version) -> RepositoryError {
+  private func broken(at sequence: UInt64, _ database: String) -> RepositoryError {
     RepositoryError(
-      .forked, "version \(sequence) of '\(core.database)' does not continue version \(sequence - 1)",
+      .forked, "version \(sequence) of '\(database)' does not continue version \(sequence - 1)",
       hint: RepositoryError.partWays)
   }
 }

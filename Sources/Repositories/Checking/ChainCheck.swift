@@ -113,14 +113,20 @@ package struct ChainCheck: Sendable {
     return checked
   }
 
-  /// What does not fit in the chain as a whole. Manifests that cannot be read, or not by this program, and holes are
-  /// findings.
+  /// What does not fit in the chain as a whole. Manifests that cannot be read, or not by this program, and holes between
+  /// versions are findings.
   /// - Returns: `nil` when versions came and went meanwhile. Where they always do, that says something only to who has
   ///   seen one of them.
   private func problems(
     of history: ChainHistory, _ listed: [ObjectInfo], _ mark: HighWaterMark?, isLast: Bool
   ) async throws -> [RepositoryError]? {
     var problems = history.problems.filter { $0.code != .damaged && $0.code != .unsupported && $0.code != .hole }
+    if let hole = history.reader.hole(before: history.forgotten) {
+      // A tombstone may be younger than the listing of the versions before it.
+      let isLate = try await !Set(self.listed().map(\.name)).isSubset(of: listed.map(\.name))
+      if isLate, !isLast { return nil }
+      if !isLate { problems.append(hole) }
+    }
     do {
       let listing = ChainListing(chain: chain, objects: listed)
       try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
@@ -153,8 +159,13 @@ package struct ChainCheck: Sendable {
   }
 
   private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {
+    // Of equal revisions it may be another version, of a machine that pushes as this one.
     func isSuperseded(_ name: VersionName) -> Bool {
-      history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
+      history.versions.contains { $0.sequence == name.sequence && $0.revision > name.revision }
+    }
+    // What was cut is no object: beside a whole one of its revision it says nothing.
+    func isLeftover(_ name: VersionName) -> Bool {
+      history.versions.contains { $0.sequence == name.sequence && $0.revision == name.revision }
     }
     func isGivenUp(_ name: VersionName) -> Bool {
       name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
@@ -163,25 +174,23 @@ package struct ChainCheck: Sendable {
       if isSuperseded(name) { return nil }
       if isGivenUp(name) { return "Its version was forgotten: `sealift prune` deletes it." }
       return history.versions.contains { $0.sequence == name.sequence }
-        ? "An earlier manifest of its version can be read: `sealift repair` saves it if it is harmed; if it is not, bring this one back from a copy of the target, or remove it by hand."
+        ? "Another manifest of its version can be read: `sealift repair` saves it if it is harmed; if it is not, bring this one back from a copy of the target, or remove it by hand."
         : "`sealift repair` writes what can be had of its version anew."
     }
     let broken = manifests.unreadable.map { name in
       let problem = manifests.problem(of: name)
       return CheckFinding(
-        name.objectName, isSuperseded(name) ? .spare : .damaged,
+        name.objectName, isSuperseded(name) || isGivenUp(name) ? .spare : .damaged,
         problem.map { "\($0.message)" } ?? "a manifest cannot be read", hint: hint(name))
     }
     let cut = manifests.cut.map { name, size in
       CheckFinding(
-        name.objectName, isSuperseded(name) ? .spare : .cut,
+        name.objectName, isSuperseded(name) || isLeftover(name) || isGivenUp(name) ? .spare : .cut,
         "a manifest has \(size) bytes instead of \(name.length): it was cut, or its push never ended",
-        hint: hint(name))
+        hint: isLeftover(name) ? nil : hint(name))
     }
     let later = manifests.later.map { name in
-      // Of equal revisions it may be another version, of a machine that pushes as this one.
-      let isBelow = history.versions.contains { $0.sequence == name.sequence && $0.revision > name.revision }
-      return CheckFinding.later(name.objectName, "a manifest", isPassedOver: isBelow || isGivenUp(name))
+      CheckFinding.later(name.objectName, "a manifest", isPassedOver: isSuperseded(name) || isGivenUp(name))
     }
     return broken + cut + later
   }

@@ -4,13 +4,14 @@ import Sealing
 /// listing that came up short must never look like versions that nobody wants.
 ///
 /// Two versions of one sequence (two machines that push as one) are not a doubt: both count, and each version that comes
-/// after continues one of them.
+/// after continues one of them. Nor are two ranges that end there, one for each.
 struct ChainProof {
   private let chain: ChainID
   private let versions: [VersionFacts]
   private let ranges: [Tombstone.Range]
   private let index: TombstoneIndex
   private let ids: [UInt64: Set<Digest>]
+  private let links: ChainLinks
 
   /// - Parameters:
   ///   - manifests: all that are authentic; partial ones prove nothing and are passed over.
@@ -21,6 +22,7 @@ struct ChainProof {
     self.ranges = ranges
     index = TombstoneIndex(ranges, of: chain)
     ids = Dictionary(grouping: versions, by: \.sequence).mapValues { Set($0.map(\.id)) }
+    links = ChainLinks(of: chain, ids, index)
   }
 
   /// - Parameter mark: what this machine has seen of the chain.
@@ -28,10 +30,10 @@ struct ChainProof {
   func check(against mark: HighWaterMark?) throws(RepositoryError) {
     if let mark { try checkMark(mark) }
     for version in versions {
-      guard let facts = version.version, version.sequence > 1 else { continue }
+      guard let facts = version.version else { continue }
       try checkBefore(version.sequence, facts.previous)
     }
-    for range in ranges where range.first > 1 { try checkBefore(range.first, range.previousOfFirst) }
+    for range in ranges { try checkBefore(range.first, range.previousOfFirst) }
   }
 
   private func checkMark(_ mark: HighWaterMark) throws(RepositoryError) {
@@ -55,13 +57,9 @@ struct ChainProof {
 
   /// Whether what stands one place before `sequence` is what it continues.
   private func checkBefore(_ sequence: UInt64, _ previous: Digest) throws(RepositoryError) {
+    guard !links.fit(previous, at: sequence) else { return }
     let place = sequence - 1
-    if ids[place]?.contains(previous) == true { return }
-    let isUnknown = previous == chain.unknown(at: place)
-    if isUnknown, ids[place] != nil { return }
-    // Inside a range only its end is named; the links within went with the versions.
-    if isUnknown ? index.covers(place) : index.covers(place, previous) { return }
-    guard ids[place] == nil else {
+    guard sequence > 1, !links.hasVersion(at: place) else {
       throw RepositoryError(
         .forked, "version \(sequence) of chain \(chain.hex.prefix(12)) does not continue version \(place)",
         hint: "Two machines push as one, or the listing was short. Nothing was deleted.")
