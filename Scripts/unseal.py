@@ -967,6 +967,7 @@ class Manifest:
         field.extensions()
         field.end()
         must(self.members[0].type == (IMAGE if method <= 2 else FILE), "the version's first member is not its database")
+        must("/" not in self.members[0].path, "the path of the version's database is more than a file name")
         must(not any(m.type == IMAGE for m in self.members[1:]), "the version has more than one database")
         types = {m.path: m.type for m in self.members}
         must(len(types) == count, "two members of the version have one path")

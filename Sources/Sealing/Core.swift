@@ -126,5 +126,8 @@ package struct Core: Sendable, Equatable {
     let images = members.filter(\.isImage)
     let fits = method.hasImage ? images.count == 1 && members[0].isImage : images.isEmpty && members[0].file != nil
     guard fits else { throw SealError(.malformed, "the first member is not the database, or not alone") }
+    guard !members[0].path.utf8.contains(UInt8(ascii: "/")) else {
+      throw SealError(.malformed, "the path of the database is more than a file name")
+    }
   }
 }

@@ -395,6 +395,9 @@ class Hostile(Scratch):
             member = {"type": 2, "path": path, "mode": 0o600, "modified": 0, "content": b"x"}
             self.refused("malformed", "safe relative path", self.chain.push([image, member]))
             self.chain.versions.pop()
+        below = dict(image, path="sub/app.db")
+        self.refused("malformed", "more than a file name", self.chain.push([below]))
+        self.chain.versions.pop()
         twice = {"type": 3, "path": "a", "mode": 0o700, "modified": 0}
         self.refused("malformed", "one path", self.chain.push([image, twice, dict(twice)]))
         bits = {"type": 3, "path": "a", "mode": 0o17777, "modified": 0}
@@ -530,7 +533,10 @@ class Hostile(Scratch):
         cases = ("SHA-256", lambda: maker.sha(image["content"])), ("image digest", lambda: image["digest"])
         for text, right in cases:
             self.chain.core = lambda *arguments: core(*arguments).replace(right(), other)
-            self.refused("damaged", text, self.chain.push([image]))
+            version = self.chain.push([image])
+            self.refused("damaged", text, version)
+            code, _, err = run(self.root, *self.key, "check")
+            self.assertEqual((code, version["id"] in err, text in err), (13, True, True), err)
 
     def test_nodes_against_the_rules_are_refused(self):
         """Each case bends the one map leaf, branch or table leaf of a version of riders."""

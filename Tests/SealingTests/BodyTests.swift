@@ -60,6 +60,7 @@ import Testing
     let database = Samples.members[0]
     let wrong: [[Core.Member]] = [
       [], [member("a", file)], [database, database], [database, member("b", database.content)],
+      [member("sub/app.db", database.content)],
       [database, member("x", .folder), member("x", .folder)],
       [database, member("out", .link(target: "/")), member("out/file", file)],
       [database, member("out/file", file), member("out", .link(target: "/"))],
