@@ -68,9 +68,8 @@ import Testing
     #expect(report.isSound == (code == nil), what)
   }
 
-  /// A range by the numbers of the versions that it names: before its first, and at its end. No version has number 9.
-  typealias Words = (first: UInt64, last: UInt64, after: Int, end: Int)
-
+  /// Of each range its first and last place, and by their numbers the versions that it names: before its first, and at its
+  /// end. No version has number 9.
   @Test(
     arguments: [
       ("another one before it, and its version stands", 3, [(2, 2, 9, 2)], .forked),
@@ -81,16 +80,16 @@ import Testing
       ("two versions of one place", 3, [(2, 2, 1, 2), (2, 2, 1, 9)], nil),
       ("two of which each begins within the other", 5, [(2, 3, 1, 3), (3, 4, 2, 4)], nil),
       ("one within another, after something that was there", 5, [(2, 4, 1, 4), (3, 3, 9, 3)], nil),
-    ] as [(String, Int, [Words], RepositoryError.Code?)])
+    ] as [(String, Int, [(UInt64, UInt64, Int, Int)], RepositoryError.Code?)])
   func `what a range continues is looked at whether versions stand or not`(
-    what: String, count: Int, ranges: [Words], code: RepositoryError.Code?
+    what: String, count: Int, ranges: [(UInt64, UInt64, Int, Int)], code: RepositoryError.Code?
   ) async throws {
     let (home, versions) = try await chain(of: count)
     func hash(_ number: Int) -> Digest {
-      number == 0 ? .zero : number == 9 ? .sha256(of: [9]) : versions[number - 1].id
+      number == 9 ? .sha256(of: [9]) : versions[number - 1].id
     }
-    for range in ranges {
-      try forget(home, range.first, range.last, after: hash(range.after), endingIn: hash(range.end))
+    for (first, last, before, end) in ranges {
+      try forget(home, first, last, after: hash(before), endingIn: hash(end))
     }
     try await expect(code, home, "\(what)")
   }

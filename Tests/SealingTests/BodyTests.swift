@@ -276,7 +276,8 @@ import Testing
     for sequence: UInt8 in [0, 1] {
       var bent = bytes
       bent[1 + 16 + 7] = sequence
-      #expect(failure { _ = try Annotation(decoding: bent) } == (sequence == 0 ? .malformed : nil))
+      let expected: SealError.Code? = sequence == 0 ? .malformed : nil
+      #expect(failure { _ = try Annotation(decoding: bent) } == expected)
     }
   }
 
