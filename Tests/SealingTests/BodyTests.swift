@@ -90,9 +90,10 @@ import Testing
   }
 
   /// The type of the units of the first member, and of a file.
-  @Test(arguments: [
-    (2, .malformed), (3, .malformed), (4, .unsupported), (0, .unsupported), (255, .unsupported),
-  ] as [(UInt8, SealError.Code)])
+  @Test(
+    arguments: [
+      (2, .malformed), (3, .malformed), (4, .unsupported), (0, .unsupported), (255, .unsupported),
+    ] as [(UInt8, SealError.Code)])
   func `Units of a type of tomorrow are refused as such`(type: UInt8, code: SealError.Code) throws {
     let image = Core.FileContent(
       unitType: .page, unitSize: 512, unitCount: 2, length: 1024, imageDigest: .zero, sha256: .zero)
