@@ -164,9 +164,9 @@ import Testing
     }
     let (nobody, unproved, wrong) = (error(nil, nil), error("ali", nil), error("ali", "no"))
     #expect([nobody, unproved, wrong].allSatisfy { $0.code == .unauthenticated && $0.retry == .never })
-    #expect(nobody.hint?.contains("with user and passwordFile") == true)
+    #expect(nobody.hint?.contains("Give the target user and passwordFile") == true)
     #expect(unproved.message.contains("no password is known"))
-    #expect(unproved.hint?.contains("target of the configuration, with passwordFile") == true)
+    #expect(unproved.hint?.contains("Give the target passwordFile") == true)
     #expect(wrong.message.contains("user or password is wrong"))
   }
 }

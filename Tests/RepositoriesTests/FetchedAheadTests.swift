@@ -54,7 +54,7 @@ import Testing
   }
 
   /// Few come along at a time, so that places are given back and taken again.
-  @Test(arguments: [150, 400, 1 << 20])
+  @Test(arguments: [5000, 20_000, 1 << 20])
   func `what came along is not written over before it is decoded`(ahead: Int) async throws {
     let home = try await Home()
     let version = try await ScatteredVersion(home)
