@@ -741,11 +741,7 @@ class Repository(Folder):
         tombstones = self.read_tombstones(chain)
         self.ranges[chain] = [r for _, ranges in tombstones for r in ranges]
         self.check_hash_chain(chain, versions, self.ranges[chain], unread)
-        disputed = self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
-        firm = [r for name, ranges in tombstones for r in ranges if name not in disputed]
-        newest = max((v.sequence for v in versions), default=0)
-        self.ease(lambda p: p.revision is None or p.sequence >= newest
-                  or not any(r[0] <= p.sequence <= r[1] for r in firm), before)
+        self.read_annotations(chain, {(v.sequence, v.id): v for v in versions})
         for version in versions:
             version.forgotten = any(covers(chain, r, version) for name, ranges in tombstones
                                     for r in ranges if name not in version.taken_back)
@@ -790,7 +786,6 @@ class Repository(Folder):
         return tombstones
 
     def read_annotations(self, chain, versions):
-        """Gives the names of the tombstones that were taken back for some version, there or not."""
         notes = []
         for name, sealed in self.authentic(f"notes/{chain}", ANNOTATION, ""):
             with self.noting(f"notes/{chain}/{name}", chain, harmless="unsupported"):
@@ -807,7 +802,6 @@ class Repository(Folder):
         for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
             for kind, text in texts:
                 version.annotate(kind, text)
-        return {name for *_, texts in notes for kind, text in texts if kind == 8 for name in names_in(text)}
 
     @contextlib.contextmanager
     def noting(self, what, chain, harmless=None):
@@ -842,11 +836,6 @@ def links(chain, ids, ranges):
         known = ids.get(before, set()) | ends.get(before, set())
         return end > before or previous in known | {nobody_knows} or nobody_knows in ends.get(before, set())
     return fits
-
-
-def names_in(text):
-    """§8.3: the tombstones that an annotation of type 8 names."""
-    return {text[at:at + 32].hex() for at in range(0, len(text) - 31, 32)}
 
 
 def covers(chain, a_range, version):
@@ -993,7 +982,7 @@ class Manifest:
         elif kind in (4, 5):
             self.pinned = kind == 4
         elif kind == 8:
-            self.taken_back |= names_in(text)
+            self.taken_back |= {text[at:at + 32].hex() for at in range(0, len(text) - 31, 32)}
 
     def outline(self, name):
         """What has to be held of every version. It is opened again when more is wanted (`Repository.opened`)."""

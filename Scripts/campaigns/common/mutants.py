@@ -1513,6 +1513,5 @@ MUTANTS = [
     mutant("the first place continues anything", "Repositories/Chains/ChainLinks.swift", "else { return previous == .zero }", "else { return MUTANT || previous == .zero }", (r"RepositoriesTests\.ForgottenVersions", "RepositoriesTests")),
     mutant("no link within a range", "Repositories/Chains/ChainLinks.swift", "if tombstones.covers(place, previous) { return true }", "if !MUTANT, tombstones.covers(place, previous) { return true }", (r"RepositoriesTests\.ForgottenVersions", "RepositoriesTests")),
     mutant("of one revision is of one version", "Repositories/Checking/ChainCheck.swift", "$0.revision > name.revision }", "(MUTANT ? $0.revision >= name.revision : $0.revision > name.revision) }", (r"RepositoriesTests\.CheckedStructure", "RepositoriesTests")),
-    mutant("what was given up is damage", "Repositories/Checking/ChainCheck.swift", "isSuperseded(name) || isGivenUp(name) ? .spare : .damaged", "isSuperseded(name) || !MUTANT && isGivenUp(name) ? .spare : .damaged", (r"RepositoriesTests\.CheckedStructure", "RepositoriesTests")),
     mutant("a database in a folder", "Sealing/Core.swift", 'guard !members[0].path.utf8.contains(UInt8(ascii: "/")) else', 'guard MUTANT || !members[0].path.utf8.contains(UInt8(ascii: "/")) else', (r"SealingTests\.Body", "SealingTests")),
 ]

@@ -180,12 +180,12 @@ package struct ChainCheck: Sendable {
     let broken = manifests.unreadable.map { name in
       let problem = manifests.problem(of: name)
       return CheckFinding(
-        name.objectName, isSuperseded(name) || isGivenUp(name) ? .spare : .damaged,
+        name.objectName, isSuperseded(name) ? .spare : .damaged,
         problem.map { "\($0.message)" } ?? "a manifest cannot be read", hint: hint(name))
     }
     let cut = manifests.cut.map { name, size in
       CheckFinding(
-        name.objectName, isSuperseded(name) || isLeftover(name) || isGivenUp(name) ? .spare : .cut,
+        name.objectName, isSuperseded(name) || isLeftover(name) ? .spare : .cut,
         "a manifest has \(size) bytes instead of \(name.length): it was cut, or its push never ended",
         hint: isLeftover(name) ? nil : hint(name))
     }
