@@ -25,6 +25,15 @@ extension OperationError {
     if let context, kind != .cancelled, !message.hasPrefix(context) { message = "\(context): \(message)" }
   }
 
+  /// Files that were copied to another place are no second repository: what this machine has seen at the one it would
+  /// miss at the other.
+  static func sameRepository(_ repository: RepositoryID, as other: String) -> OperationError {
+    OperationError(
+      .usage, code: "sameRepository", "it holds the same repository as \(other), \(repository.hex)",
+      hint:
+        "Push to one of them only. A second target is made by `sealift init` and `sealift copy`, not of copied files.")
+  }
+
   private static func kind(of code: SealError.Code) -> Kind {
     switch code {
     case .wrongKey: .wrongKey

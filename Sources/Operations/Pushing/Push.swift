@@ -180,7 +180,9 @@ package struct Push: Sendable {
       for target in targets where outcome.interruption == nil {
         do {
           let repository = try await target.open(world)
-          if let other = opened.updateValue(target.name, forKey: repository.id) { throw same(repository, other) }
+          if let other = opened.updateValue(target.name, forKey: repository.id) {
+            throw OperationError.sameRepository(repository.id, as: other)
+          }
           let (pushed, result) = try await seal(copy, capture, for: target, repository, deltas, request, host, &outcome)
           outcome.pushed.append(pushed)
           if first == nil { first = result } else { bases?.noteElsewhere(result) }
@@ -215,15 +217,6 @@ package struct Push: Sendable {
       if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
       return outcome
     }
-  }
-
-  /// Files that were copied to another place are no second repository: what this machine has seen at the one it would
-  /// miss at the other.
-  private func same(_ repository: Repository, _ other: String) -> OperationError {
-    OperationError(
-      .usage, code: "sameRepository", "it holds the same repository as \(other), \(repository.id.hex)",
-      hint:
-        "Push to one of them only. A second target is made by `sealift init` and `sealift copy`, not of copied files.")
   }
 
   private func seal(
