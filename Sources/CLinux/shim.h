@@ -21,6 +21,16 @@ static inline int sl_pipe(int *ends, int flags) {
   return (int)syscall(__NR_pipe2, ends, flags);
 }
 
+/* How many bytes a pipe surely takes at once that takes any: all it holds when nothing is in it, else a page. 0 for what is
+   no pipe. FIONREAD and F_GETPIPE_SZ: their headers belong to Swift's own module, or want _GNU_SOURCE. */
+static inline long sl_pipe_room(int descriptor) {
+  enum { unread_bytes = 0x541B, size_of_pipe = 1032 };
+  int unread = 0;
+  long size = syscall(__NR_fcntl, descriptor, size_of_pipe);
+  if (size <= 0) return 0;
+  return syscall(__NR_ioctl, descriptor, unread_bytes, &unread) == 0 && unread == 0 ? size : 4096;
+}
+
 /* What is known here of the file that a path leads to, without asking a file server, which may be away for ever.
    Returns 0, or -1 with errno. */
 static inline int sl_known_file(const char *path, unsigned *mode, unsigned *major, unsigned *minor,

@@ -1,19 +1,21 @@
+import CLinux
 import Glibc
 
 /// A descriptor that somebody gave us, such as standard output. Whoever reads at its other end may stand still: each write
 /// waits for room first, and cancellation ends the wait.
 struct AwaitedOutput {
   private let descriptor: Int32
-  /// Where there is room at all, a write of so many bytes ends at once: of a pipe it is a page. That no write waits cannot
-  /// be asked of the descriptor: it may be the terminal's, and others' too.
-  private let step: Int
+  private let isFile: Bool
 
   init(_ descriptor: Int32) {
     self.descriptor = descriptor
     var status = stat()
-    let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    step = isFile ? 1 << 20 : 4096
+    isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
+
+  /// Where there is room at all, a write of so many bytes ends at once. That no write waits cannot be asked of the
+  /// descriptor: it may be the terminal's, and others' too.
+  private var step: Int { isFile ? 1 << 20 : max(4096, sl_pipe_room(descriptor)) }
 
   /// - Returns: 0, or the error's number.
   /// - Throws: `CancellationError`.
