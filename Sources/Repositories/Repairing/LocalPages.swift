@@ -20,7 +20,13 @@ package final class LocalPages: @unchecked Sendable {
       var status = stat()
       return fstat(descriptor, &status) == 0 ? Int(status.st_size) / pageSize : 0
     }
-    index = try UnitIndex(in: folder, expected: pageCounts.reduce(0, +))
+    do {
+      index = try UnitIndex(in: folder, expected: pageCounts.reduce(0, +))
+    } catch {
+      // Nobody else does: what is not whole yet is not deinitialised.
+      for descriptor in descriptors { close(descriptor) }
+      throw error
+    }
     let fingerprinter = Fingerprinter(keys)
     for (image, count) in pageCounts.enumerated() {
       for number in 0..<count {

@@ -14,12 +14,12 @@ enum SecretCommand {
     guard let ends = PrivatePipe.make() else {
       throw failure(name, "cannot be run: \(String(cString: strerror(errno)))")
     }
+    defer { close(ends.read) }
     let child: pid_t
     do {
       defer { close(ends.write) }
       child = try spawn(line, name, output: ends.write)
     }
-    defer { close(ends.read) }
     do {
       let bytes = try FileContent.readAll(asWritten: ends.read, limit: limit)
       let status = wait(child)
