@@ -370,6 +370,9 @@ import Testing
     (404, "NoSuchKey", .notFound, false), (503, "SlowDown", .throttled, true),
     (500, "InternalError", .unavailable, true),
     (400, "RequestTimeout", .unavailable, true), (403, "QuotaExceeded", .full, false), (507, "", .full, false),
+    (403, "StorageLimitExceeded", .full, false), (403, "SegmentsLimitExceeded", .full, false),
+    (403, "BandwidthLimitExceeded", .full, false), (503, "BandwidthLimitExceeded", .throttled, true),
+    (509, "BandwidthLimitExceeded", .throttled, true),
     (400, "XAmzContentSHA256Mismatch", .unavailable, true), (400, "InvalidStorageClass", .unsupported, false),
     (403, "InvalidObjectState", .unreadable, false), (404, "", .unavailable, true),
     (404, "<html>", .unavailable, true), (404, "NoSuchUpload", .notFound, false),
@@ -396,6 +399,28 @@ import Testing
       #expect(error.message.hasPrefix("packs/x is not read: "))
       #expect(error.message.contains("\(status)"))
     }
+  }
+
+  private static let limits: [(String, AccessRight, StoreError.Code, Bool)] = [
+    ("Forbidden: Bucket size quota is reached, maximum total size of objects: 1024", .write, .full, true),
+    ("Forbidden: Object quota is reached, maximum objects for this bucket: 7", .write, .full, true),
+    ("Cannot upload files, storage cap exceeded. See the Caps page.", .write, .full, true),
+    ("Cannot download file, download cap exceeded. See the Caps page.", .read, .full, false),
+    ("Forbidden: Operation is not allowed for this key.", .write, .forbidden, false),
+    ("Bucket size quota is reached", .read, .forbidden, false),
+  ]
+
+  /// What Garage and Backblaze say with the code of a missing right.
+  @Test(arguments: limits)
+  func `a limit that is told in words alone is no missing right`(
+    _ words: String, _ right: AccessRight, _ code: StoreError.Code, _ needsRoom: Bool
+  ) throws {
+    let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket")
+    let body = "<Error><Code>AccessDenied</Code><Message>\(words)</Message></Error>"
+    let response = HTTPResponse(status: 403, headers: [], body: Array(body.utf8))
+    let error = S3Errors(configuration: configuration, now: 0).error(response, "x", for: right)
+    #expect(error.code == code && error.retry == .never)
+    #expect((error.hint == StoreError.makeRoom) == needsRoom)
   }
 
   /// Amazon shows all that was signed: with a long session token that is long.

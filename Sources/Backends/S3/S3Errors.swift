@@ -84,9 +84,11 @@ struct S3Errors {
         hint: "Get new temporary credentials, and renew \(source.sessionToken) and both keys with them.")
     case "RequestTimeTooSkewed", "RequestExpired": return skew(response)
     case "AuthorizationHeaderMalformed": return wrongRegion(refusal)
-    case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return forbidden(right)
+    case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return forbidden(right, refusal)
     case "NoSuchBucket", "InvalidBucketName": return noBucket
     case "NoSuchKey": return StoreError(.notFound, "there is no such object")
+    // Storj's, of an account that has had its share; elsewhere a server says so that is busy.
+    case "BandwidthLimitExceeded" where response.status == 403: return Self.noTraffic
     case "SlowDown", "TooManyRequests", "Throttling", "ThrottlingException", "RequestLimitExceeded",
       "BandwidthLimitExceeded":
       return StoreError(.throttled, "the server wants fewer requests", retry: later(response))
@@ -95,7 +97,7 @@ struct S3Errors {
     case "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody", "InvalidDigest":
       return StoreError(.unavailable, "the body arrived damaged", retry: later(response))
     case "QuotaExceeded", "InsufficientStorage", "InsufficientCapacity", "XMinioStorageFull",
-      "XMinioAdminBucketQuotaExceeded":
+      "XMinioAdminBucketQuotaExceeded", "StorageLimitExceeded", "SegmentsLimitExceeded":
       return Self.full
     case "EntityTooLarge": return StoreError.bodyTooLarge
     case "PermanentRedirect", "TemporaryRedirect", "Redirect": return redirected(refusal, response)
@@ -149,7 +151,7 @@ struct S3Errors {
       StoreError(
         .unavailable, "something in front of the S3 server does not allow it",
         hint: "A proxy or a filter on the way refuses the request: ask whoever runs it.", retry: .never)
-    case 403: forbidden(right)
+    case 403: forbidden(right, refusal)
     case 404 where refusal?.code.isEmpty ?? true: notOfS3(response)
     case 404: StoreError(.notFound, "there is no such object")
     case 407: StoreError.proxyLogin
@@ -168,7 +170,8 @@ struct S3Errors {
     }
   }
 
-  private func forbidden(_ right: AccessRight) -> StoreError {
+  private func forbidden(_ right: AccessRight, _ refusal: S3Refusal?) -> StoreError {
+    if let limit = Self.limit(refusal, right) { return limit }
     let hint =
       switch right {
       case .list: "Give this key the right to list the bucket (s3:ListBucket)."
@@ -184,7 +187,18 @@ struct S3Errors {
     return StoreError(.forbidden, "the server does not allow it", hint: hint)
   }
 
+  /// Garage and Backblaze refuse what goes beyond a limit as they refuse what is not allowed: only the words differ.
+  private static func limit(_ refusal: S3Refusal?, _ right: AccessRight) -> StoreError? {
+    let words = refusal?.message.lowercased() ?? ""
+    if words.contains("cap exceeded") { return right == .write ? full : noTraffic }
+    return right == .write && words.contains("quota is reached") ? full : nil
+  }
+
   private static let full = StoreError(.full, "there is no room for it", hint: StoreError.makeRoom)
+
+  private static let noTraffic = StoreError(
+    .full, "the account's traffic limit is used up",
+    hint: "Raise the limit where the account is kept, or wait until its next period begins.")
 
   private var noBucket: StoreError {
     StoreError(
