@@ -85,18 +85,30 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("InvalidRequest", "Bucket is missing Object Lock Configuration"),
-    ("InvalidArgument", "The retain until date must be in the future: x-amz-object-lock-retain-until-date"),
-  ])
-  func `a bucket that takes no lock is told as such`(_ code: String, _ message: String) async throws {
-    try await withServer { _ in
-      .status(400, [:], "<Error><Code>\(code)</Code><Message>\(message)</Message></Error>")
+  @Test(
+    arguments: [
+      (400, "InvalidRequest", "Bucket is missing Object Lock Configuration"),
+      (400, "InvalidRequest", "Bucket is missing ObjectLockConfiguration"),
+      (400, "InvalidArgument", "The retain until date must be in the future: x-amz-object-lock-retain-until-date"),
+      (409, "InvalidBucketState", "Object lock requires bucket versioning to be enabled"),
+      (501, "NotImplemented", "Header 'x-amz-object-lock-mode' with value 'COMPLIANCE' not implemented"),
+    ] as [(Int, String, String)])
+  func `a bucket that takes no lock is told as such`(_ status: Int, _ code: String, _ message: String) async throws {
+    try await withServer { request in
+      switch request.method {
+      case "HEAD": .status(404)
+      case "GET": .status(200, [:], "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
+      default: .status(status, [:], "<Error><Code>\(code)</Code><Message>\(message)</Message></Error>")
+      }
     } _: { server in
       let store = try store(server, .init(days: 1, mode: .governance))
-      let error = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }
-      #expect(error?.code == .unsupported && error?.retry == .never)
-      #expect(error?.hint?.contains("objectLock") == true)
+      for ifAbsent in [false, true] {
+        let error = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: ifAbsent) }
+        #expect(error?.code == .unsupported && error?.retry == .never)
+        #expect(error?.hint?.contains("objectLock") == true)
+      }
+      // Nothing was sent again for want of conditions.
+      #expect(server.requests.filter { $0.method == "PUT" }.count == 2)
     }
   }
 

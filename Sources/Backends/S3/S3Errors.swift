@@ -18,6 +18,12 @@ struct S3Refusal: Sendable {
     Self.endsOfTokens.contains(code) || credentials.sessionToken != nil && code == "InvalidAccessKeyId"
   }
 
+  /// It speaks of locks, each server in its own spelling: "Object Lock", "ObjectLockConfiguration", "object-lock-mode".
+  var namesLock: Bool {
+    let words = message.lowercased()
+    return words.contains("retention") || words.filter { $0 != " " && $0 != "-" }.contains("objectlock")
+  }
+
   /// `nil` when the body is no `<Error>`.
   init?(_ body: [UInt8]) {
     guard !body.isEmpty, let document = try? XMLReader.read(body, into: Document()), document.isError else {
@@ -107,10 +113,10 @@ struct S3Errors {
       return StoreError(
         .unsupported, "the bucket locks what is stored by itself, and takes nothing without a checksum",
         hint: "Set objectLock of the target (`Docs/Stores.md`): then the checksum goes along.")
-    case "InvalidRequest" where isAboutLock(refusal):
-      return StoreError(
-        .unsupported, "the bucket takes no object lock",
-        hint: "Make a bucket with Object Lock enabled, or remove objectLock from the target.")
+    case "InvalidRequest" where isAboutLock(refusal): return Self.noLock
+    case "InvalidBucketState" where isAboutLock(refusal): return Self.noLock
+    // Without a word of it, it is about something else.
+    case "NotImplemented" where isAboutLock(refusal) && refusal?.namesLock == true: return Self.noLock
     case "InvalidArgument" where isAboutLock(refusal):
       return StoreError(
         .unsupported, "the server does not take the lock",
@@ -137,9 +143,13 @@ struct S3Errors {
 
   /// Amazon says so; Ceph says nothing.
   private func isAboutLock(_ refusal: S3Refusal?) -> Bool {
-    guard configuration.objectLock != nil, let message = refusal?.message.lowercased() else { return false }
-    return message.isEmpty || ["object lock", "object-lock", "retention"].contains { message.contains($0) }
+    guard configuration.objectLock != nil, let refusal else { return false }
+    return refusal.message.isEmpty || refusal.namesLock
   }
+
+  private static let noLock = StoreError(
+    .unsupported, "the bucket takes no object lock",
+    hint: "Make a bucket with Object Lock enabled, or remove objectLock from the target.")
 
   private func meaning(of response: HTTPResponse, _ refusal: S3Refusal?, _ right: AccessRight) -> StoreError {
     switch response.status {

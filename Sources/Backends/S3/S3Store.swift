@@ -56,7 +56,7 @@ package struct S3Store: ObjectStore {
       // Some proxies answer 200 before they know how it ends.
       if S3Refusal(response.body) != nil { throw error(response, what, for: .write) }
     case 412 where isConditional: return try await compare(body, with: name)
-    case 501 where isConditional:
+    case _ where isConditional && Self.refusesConditions(response):
       learned.withLock { $0.refusesConditions = true }
       return try await put(body, at: name, ifAbsent: true)
     default: throw error(response, what, for: .write)
@@ -198,6 +198,11 @@ extension S3Store {
       throw StoreError(.noTarget, error.message, hint: "Create the bucket first, and check its name and endpoint.")
     }
     do { return try S3ListingPage(response.body) } catch { throw unreadable(error, prefix) }
+  }
+
+  /// Cloudflare says the same of a lock that it does not know; the condition has no part in that.
+  private static func refusesConditions(_ response: HTTPResponse) -> Bool {
+    response.status == 501 && S3Refusal(response.body)?.namesLock != true
   }
 
   /// The name is taken: fine when by the very same bytes.
