@@ -200,9 +200,11 @@ extension S3Store {
     do { return try S3ListingPage(response.body) } catch { throw unreadable(error, prefix) }
   }
 
-  /// Cloudflare says the same of a lock that it does not know; the condition has no part in that.
+  /// Alibaba says it with 400. Cloudflare says the same of a lock that it does not know: the condition has no part in that.
   private static func refusesConditions(_ response: HTTPResponse) -> Bool {
-    response.status == 501 && S3Refusal(response.body)?.namesLock != true
+    let refusal = S3Refusal(response.body)
+    guard refusal?.namesLock != true else { return false }
+    return response.status == 501 || response.status == 400 && refusal?.code == "NotImplemented"
   }
 
   /// The name is taken: fine when by the very same bytes.
