@@ -369,6 +369,8 @@ import Testing
   private static let meanings: [(Int, String, StoreError.Code, Bool)] = [
     (403, "SignatureDoesNotMatch", .unauthenticated, false), (403, "InvalidAccessKeyId", .unauthenticated, false),
     (400, "ExpiredToken", .unauthenticated, false), (403, "RequestTimeTooSkewed", .clockSkew, false),
+    (403, "SecurityTokenExpired", .unauthenticated, false), (400, "ExpiredRequest", .clockSkew, false),
+    (403, "SecondLevelDomainForbidden", .unsupported, false),
     (403, "AccessDenied", .forbidden, false), (404, "NoSuchBucket", .noTarget, false),
     (404, "NoSuchKey", .notFound, false), (503, "SlowDown", .throttled, true),
     (500, "InternalError", .unavailable, true),

@@ -10,7 +10,8 @@ struct S3Refusal: Sendable {
 
   /// What servers say of a session token that was good once.
   static let endsOfTokens: Set<String> = [
-    "ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId", "TokenRefreshRequired",
+    "ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId", "SecurityTokenExpired",
+    "TokenRefreshRequired",
   ]
 
   /// Whether other credentials may be taken where these were not. Of temporary ones some servers forget the key, too.
@@ -88,7 +89,7 @@ struct S3Errors {
       return StoreError(
         .unauthenticated, "the session token is not valid any more",
         hint: "Get new temporary credentials, and renew \(source.sessionToken) and both keys with them.")
-    case "RequestTimeTooSkewed", "RequestExpired": return skew(response)
+    case "RequestTimeTooSkewed", "RequestExpired", "ExpiredRequest": return skew(response)
     case "AuthorizationHeaderMalformed": return wrongRegion(refusal)
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return forbidden(right, refusal)
     case "NoSuchBucket", "InvalidBucketName": return noBucket
@@ -107,6 +108,9 @@ struct S3Errors {
       return Self.full
     case "EntityTooLarge": return StoreError.bodyTooLarge
     case "PermanentRedirect", "TemporaryRedirect", "Redirect": return redirected(refusal, response)
+    case "SecondLevelDomainForbidden":
+      return StoreError(
+        .unsupported, "the server wants the bucket in the host's name", hint: "Set the target's style to virtual.")
     case "InvalidRange": return StoreError(.badRange, "the range lies outside the object")
     case "PreconditionFailed": return StoreError(.exists, "the name is taken")
     case "InvalidRequest" where asksForChecksum(refusal):

@@ -200,7 +200,7 @@ extension S3Store {
     do { return try S3ListingPage(response.body) } catch { throw unreadable(error, prefix) }
   }
 
-  /// Alibaba says it with 400. Cloudflare says the same of a lock that it does not know: the condition has no part in that.
+  /// Alibaba says it with 400. Cloudflare says the same of a lock that it does not know: conditions have no part in that.
   private static func refusesConditions(_ response: HTTPResponse) -> Bool {
     let refusal = S3Refusal(response.body)
     guard refusal?.namesLock != true else { return false }
