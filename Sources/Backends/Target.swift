@@ -119,8 +119,7 @@ extension Target.S3Location {
   /// - Parameter region: when the URL names none.
   package func configuration(region fallback: String?) -> S3Configuration {
     let region = region ?? fallback ?? "us-east-1"
-    // Certificates of Amazon's names cover one label before them, so a bucket with dots needs its path.
-    let amazonStyle: S3Configuration.Style = bucket.contains(".") ? .path : .virtual
+    let amazonStyle: S3Configuration.Style = isHostLabel ? .virtual : .path
     let amazon = WebAddress(amazonRegion: region)
     var configuration = S3Configuration(
       endpoint: endpoint ?? amazon, bucket: bucket, prefix: prefix, region: region,
@@ -128,5 +127,16 @@ extension Target.S3Location {
     configuration.objectLock = objectLock
     configuration.sendsChecksum = sendsChecksum
     return configuration
+  }
+
+  /// Certificates of Amazon's names cover one label before them, and a host's name is the same in capitals: old buckets,
+  /// whose names may have dots, capitals and `_`, need their path.
+  private var isHostLabel: Bool {
+    bucket.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+      default: false
+      }
+    }
   }
 }

@@ -73,7 +73,7 @@ package enum TargetURL {
       if path.contains("@") { try refusePassword(":", "accessKeyId, and secretKeyFile or secretKeyCommand") }
       throw Refusal(
         message: "the target's bucket has no name that a bucket can have",
-        hint: "Write s3://bucket/prefix with 3 to 63 of a-z, 0-9, . and -.")
+        hint: "Write s3://bucket/prefix with 3 to 63 of a-z, A-Z, 0-9, ., _ and -.")
     }
     let prefix = pieces.dropFirst()
     guard prefix.allSatisfy(isPrefixPart) else {

@@ -36,13 +36,23 @@ import Testing
     #expect(plain.place(of: "k").path == "/k")
     let chinese = Target.S3Location(bucket: "bucket", prefix: "").configuration(region: "cn-north-1")
     #expect(chinese.endpoint.text == "https://s3.cn-north-1.amazonaws.com.cn")
-    #expect(Target.S3Location(bucket: "a.b", prefix: "").configuration(region: nil).style == .path)
     var own = Target.S3Location(bucket: "bucket", prefix: "")
     own.endpoint = try WebAddress("https://host/base")
     let configuration = own.configuration(region: nil)
     #expect(configuration.style == .path && configuration.region == "us-east-1")
     #expect(configuration.place(of: "a/b").path == "/base/bucket/a/b")
     #expect(configuration.place(of: nil).path == "/base/bucket")
+  }
+
+  /// By host, Amazon would look for the bucket of the name in small letters, which may be somebody else's.
+  @Test(arguments: [
+    ("my-bucket", .virtual), ("bucket9", .virtual), ("my.bucket", .path), ("MyBucket", .path), ("my_bucket", .path),
+  ] as [(String, S3Configuration.Style)])
+  func `a bucket whose name is none of a host is asked for by path`(
+    _ bucket: String, _ style: S3Configuration.Style
+  ) throws {
+    guard case .s3(let location) = try TargetURL.parse("s3://\(bucket)") else { throw StoreError(.badAnswer, "no S3") }
+    #expect(location.configuration(region: nil).style == style)
   }
 
   @Test func `WebDAV has a host and a path, and may have a user`() throws {
