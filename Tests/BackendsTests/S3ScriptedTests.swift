@@ -110,6 +110,33 @@ import Testing
     }
   }
 
+  /// Where a rule of the bucket lets nothing be replaced, a PUT whose first answer was lost is refused.
+  @Test(
+    arguments: [
+      (403, "AccessDenied", "one", nil), (409, "ObjectLockedByBucketPolicy", "one", nil),
+      (403, "AccessDenied", "two", .forbidden), (403, "AccessDenied", "longer", .forbidden),
+      (403, "AccessDenied", nil, .forbidden), (403, "SignatureDoesNotMatch", "one", .unauthenticated),
+    ] as [(Int, String, String?, StoreError.Code?)])
+  func `a PUT that is refused is none where these bytes are there`(
+    _ status: Int, _ code: String, _ held: String?, _ meaning: StoreError.Code?
+  ) async throws {
+    try await withServer { request in
+      switch (request.method, held) {
+      case ("PUT", _): .status(status, [:], Self.refusal(code))
+      case ("HEAD", let held?): .status(200, ["Content-Length": "\(held.utf8.count)"])
+      case ("GET", let held?): .status(200, [:], held)
+      // What stands in the way of looking is not told in place of the refusal.
+      default: .status(503)
+      }
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { try await store.put(ObjectBody(Array("one".utf8)), at: name, ifAbsent: false) }
+      #expect(error?.code == meaning)
+      #expect(error.map { $0.message.contains(code) } ?? (meaning == nil))
+      #expect(server.requests.filter { $0.method == "PUT" }.count == 1)
+    }
+  }
+
   @Test func `an object that is shorter at the server than what was sent is not stored`() async throws {
     try await withServer { request in
       request.method == "HEAD" ? .status(200, ["Content-Length": "2"]) : .status(200)
@@ -372,6 +399,7 @@ import Testing
     (403, "SecurityTokenExpired", .unauthenticated, false), (400, "ExpiredRequest", .clockSkew, false),
     (403, "SecondLevelDomainForbidden", .unsupported, false),
     (403, "AccessDenied", .forbidden, false), (404, "NoSuchBucket", .noTarget, false),
+    (403, "ObjectLockedByBucketPolicy", .forbidden, false), (409, "ObjectLockedByBucketPolicy", .forbidden, false),
     (404, "NoSuchKey", .notFound, false), (503, "SlowDown", .throttled, true),
     (500, "InternalError", .unavailable, true),
     (400, "RequestTimeout", .unavailable, true), (403, "QuotaExceeded", .full, false), (507, "", .full, false),

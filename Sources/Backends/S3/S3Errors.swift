@@ -14,6 +14,9 @@ struct S3Refusal: Sendable {
     "TokenRefreshRequired",
   ]
 
+  /// What servers say of an object that a rule of its whole bucket keeps. Cloudflare's has status 409 or 403.
+  static let keptByRules: Set<String> = ["ObjectLockedByBucketPolicy", "RetentionPolicyNotMet", "ObjectUnderActiveHold"]
+
   /// Whether other credentials may be taken where these were not. Of temporary ones some servers forget the key, too.
   func isEnd(of credentials: S3Credentials) -> Bool {
     Self.endsOfTokens.contains(code) || credentials.sessionToken != nil && code == "InvalidAccessKeyId"
@@ -92,6 +95,10 @@ struct S3Errors {
     case "RequestTimeTooSkewed", "RequestExpired", "ExpiredRequest": return skew(response)
     case "AuthorizationHeaderMalformed": return wrongRegion(refusal)
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return forbidden(right, refusal)
+    case _ where S3Refusal.keptByRules.contains(code):
+      return StoreError(
+        .forbidden, "a rule of the bucket keeps the object as it is",
+        hint: "Wait until the rule lets go of it, or take the rule away: nothing is replaced or deleted there before.")
     case "NoSuchBucket", "InvalidBucketName": return noBucket
     case "NoSuchKey": return StoreError(.notFound, "there is no such object")
     // Storj's, of an account that has had its share; elsewhere a server says so that is busy.

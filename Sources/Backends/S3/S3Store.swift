@@ -59,7 +59,11 @@ package struct S3Store: ObjectStore {
     case _ where isConditional && Self.refusesConditions(response):
       learned.withLock { $0.refusesConditions = true }
       return try await put(body, at: name, ifAbsent: true)
-    default: throw error(response, what, for: .write)
+    default:
+      let refused = error(response, what, for: .write)
+      // Nothing may be replaced in some buckets: then it is ours, of a PUT whose answer was lost.
+      guard refused.code == .forbidden, await holds(body, at: name) else { throw refused }
+      return
     }
     try await confirmSize(body.bytes.count, of: name)
   }
@@ -205,6 +209,16 @@ extension S3Store {
     let refusal = S3Refusal(response.body)
     guard refusal?.namesLock != true else { return false }
     return response.status == 501 || response.status == 400 && refusal?.code == "NotImplemented"
+  }
+
+  /// Whether these very bytes are there. What keeps that from being seen is no news beside the refusal before it.
+  private func holds(_ body: ObjectBody, at name: ObjectName) async -> Bool {
+    do throws(StoreError) {
+      guard try await head(name)?.size == body.bytes.count else { return false }
+      return sameBytes(try await get(name, range: nil), body.bytes)
+    } catch {
+      return false
+    }
   }
 
   /// The name is taken: fine when by the very same bytes.
