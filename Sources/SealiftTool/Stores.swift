@@ -38,6 +38,13 @@ struct Stores: Sendable {
     return retrying(throttled(logged(backend, name: target.name)), name: target.name, isPatient ? patience : .zero)
   }
 
+  /// Why the object lock of a target may be without effect; `nil` where it has none, or its bucket locks.
+  func lockDoubt(of target: TargetSettings) async throws -> String? {
+    guard case .s3(let location) = target.place, location.objectLock != nil else { return nil }
+    let store = try backend(for: target.withoutLock, create: false) as? S3Store
+    return await store?.lockDoubt()
+  }
+
   /// Reads what a target's server will ask for, where no request has yet.
   func readSecrets(of target: TargetSettings) throws { try secrets.read(of: target) }
 

@@ -117,6 +117,9 @@ struct Targets: Sendable {
     }
   }
 
+  /// Why the object lock of a target may be without effect.
+  func lockDoubt(of target: TargetSettings) async throws -> String? { try await stores.lockDoubt(of: target) }
+
   /// A target by its name, or by a URL.
   func settings(_ text: String) throws -> TargetSettings {
     if let named = configuration.targets.first(where: { $0.name == text }) { return named }

@@ -112,6 +112,30 @@ import Testing
     }
   }
 
+  /// Garage answers 200 to a PUT with a lock, and 501 to this; others pass the question over, and list.
+  @Test(
+    arguments: [
+      (200, "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled></ObjectLockConfiguration>", nil),
+      (200, "<ObjectLockConfiguration></ObjectLockConfiguration>", "locks nothing"),
+      (200, "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>", "locks nothing"),
+      (404, "<Error><Code>ObjectLockConfigurationNotFoundError</Code></Error>", "locks nothing"),
+      (501, "<Error><Code>NotImplemented</Code></Error>", "locks nothing"),
+      (403, "<Error><Code>AccessDenied</Code></Error>", "s3:GetBucketObjectLockConfiguration"),
+      (500, "", "could not be asked"),
+    ] as [(Int, String, String?)])
+  func `a bucket that locks nothing is told from one that does`(
+    _ status: Int, _ body: String, _ words: String?
+  ) async throws {
+    try await withServer { _ in
+      .status(status, [:], body)
+    } _: { server in
+      let store = try store(server, nil)
+      let doubt = await store.lockDoubt()
+      if let words { #expect(doubt?.contains(words) == true) } else { #expect(doubt == nil) }
+      #expect(server.requests.first?.target.contains("object-lock") == true)
+    }
+  }
+
   @Test func `a listing tells when objects were stored, as far as the server does`() async throws {
     try await withServer { _ in
       .status(

@@ -96,6 +96,12 @@ import Testing
     #expect(ListingProof.holds(for: target, world))
   }
 
+  @Test func `a lock without effect is told, and is no broken promise`() async throws {
+    let examination = try await Doctor.examine(try target(MemoryStore()), world, terminal) { "it locks nothing" }
+    #expect(terminal.notices == ["nas: it locks nothing"])
+    #expect(!examination.isSick && Doctor.complaint([examination]) == nil)
+  }
+
   @Test func `a promise that is broken is still a warning, and takes the proof away`() async throws {
     let target = try target(HookedStore(MemoryStore(), ignoresDeletions: true))
     let examination = try await Doctor.examine(target, world, terminal)

@@ -23,7 +23,8 @@ struct Doctor: SealiftCommand {
       await tries.attempt(target.name, session.terminal) {
         // What fails is the finding here, and nothing to be waited for.
         try await Self.examine(
-          try targets.access(target, locking: false, isPatient: false), world, session.terminal)
+          try targets.access(target, locking: false, isPatient: false), world, session.terminal
+        ) { try await targets.lockDoubt(of: target) }
       }
     }
     let examinations = tries.done.map(\.outcome)
@@ -40,8 +41,11 @@ struct Doctor: SealiftCommand {
   }
 
   /// Tries everything at one target.
+  /// - Parameter lockDoubt: why its object lock may be without effect; the trials store without it.
   /// - Throws: what says nothing of its promises: it does not answer, or not to us. What was proved before stays then.
-  static func examine(_ target: TargetAccess, _ world: World?, _ terminal: Terminal) async throws -> Examination {
+  static func examine(
+    _ target: TargetAccess, _ world: World?, _ terminal: Terminal, lockDoubt: () async throws -> String? = { nil }
+  ) async throws -> Examination {
     let location = target.store.traits.location
     if !terminal.manner.json { terminal.report("\(printable(target.name)) (\(printable(location))):") }
     let outcome = await StoreContract.examine(target.store) { finding in
@@ -60,7 +64,10 @@ struct Doctor: SealiftCommand {
     }
     let examination = Examination(
       target: target.name, location: location, findings: outcome.findings, mayNotDelete: outcome.mayNotDelete)
-    guard let obstacle = outcome.obstacle else { return examination }
+    guard let obstacle = outcome.obstacle else {
+      if let doubt = try await lockDoubt() { terminal.notice("\(target.name): \(doubt)") }
+      return examination
+    }
     let error = OperationError(obstacle.error, doing: "trying \(target.name)")
     // What was found broken before is the news.
     guard examination.isSick else { throw error }
