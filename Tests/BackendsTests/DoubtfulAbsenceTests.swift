@@ -85,6 +85,22 @@ import Testing
     }
   }
 
+  /// As Storj says of a large folder, for the name of one object in it.
+  @Test(
+    arguments: [("NoSuchKey", nil), ("", .unsupported), ("NoSuchBucket", .unsupported)] as [(String, StoreError.Code?)])
+  func `what cannot be listed by its name is asked for itself`(_ word: String, _ code: StoreError.Code?) async throws {
+    try await withServer { request in
+      guard !request.target.contains("list-type") else { return .status(501, [:], Self.refusal("NotImplemented")) }
+      return .status(404, [:], request.method == "HEAD" || word.isEmpty ? "" : Self.refusal(word))
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { #expect(try await store.head(name) == nil) }
+      #expect(error?.code == code)
+      #expect(server.requests.map(\.method) == ["HEAD", "GET", "GET"])
+      #expect(server.requests.last?.headers["range"] == "bytes=0-0")
+    }
+  }
+
   @Test func `what is stored while it is looked for is found`() async throws {
     try await withServer { request in
       guard request.method == "HEAD" else { return Self.listing([Self.key]) }

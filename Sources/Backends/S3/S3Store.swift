@@ -274,7 +274,25 @@ extension S3Store {
 
   /// Whether the server lists it. That it lists at all proves that it is there, and the bucket, too.
   private func isListed(_ name: ObjectName) async throws(StoreError) -> Bool {
-    try await page(prefix: name.text, token: nil, size: 1).objects.contains { $0.key == configuration.key(name.text) }
+    do throws(StoreError) {
+      let first = try await page(prefix: name.text, token: nil, size: 1)
+      return first.objects.contains { $0.key == configuration.key(name.text) }
+    } catch {
+      // Storj lists no single object of a large folder. Its own word for what is not there is as good.
+      guard error.code == .unsupported, let found = try await isThere(name) else { throw error }
+      return found
+    }
+  }
+
+  /// Whether the server gives an object, or says itself that there is none; `nil` when it may be a proxy that says so.
+  private func isThere(_ name: ObjectName) async throws(StoreError) -> Bool? {
+    let response = try await firstByte(of: name)
+    switch response.status {
+    // One without a first byte is there, too.
+    case 200, 206, 416: return true
+    case 404 where S3Refusal(response.body)?.code == "NoSuchKey": return false
+    default: return nil
+    }
   }
 
   /// Proxies answer 404 as well while the server behind them is away, and some servers say no more than that of what is
@@ -321,11 +339,15 @@ extension S3Store {
 
   /// A refused HEAD has no body that says why; the same question as a GET has one.
   private func explanation(of response: HTTPResponse, for name: ObjectName) async throws(StoreError) -> StoreError {
-    var request = Request("GET", name)
-    request.headers.append(("Range", "bytes=0-0"))
-    let second = try await send(request)
+    let second = try await firstByte(of: name)
     return error(
       second.status >= 400 ? second : response, "\(name) could not be looked at at \(traits.location)", for: .read)
+  }
+
+  private func firstByte(of name: ObjectName) async throws(StoreError) -> HTTPResponse {
+    var request = Request("GET", name)
+    request.headers.append(("Range", "bytes=0-0"))
+    return try await send(request)
   }
 
   private func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
