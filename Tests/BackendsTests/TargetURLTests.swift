@@ -45,9 +45,10 @@ import Testing
   }
 
   /// By host, Amazon would look for the bucket of the name in small letters, which may be somebody else's.
-  @Test(arguments: [
-    ("my-bucket", .virtual), ("bucket9", .virtual), ("my.bucket", .path), ("MyBucket", .path), ("my_bucket", .path),
-  ] as [(String, S3Configuration.Style)])
+  @Test(
+    arguments: [
+      ("my-bucket", .virtual), ("bucket9", .virtual), ("my.bucket", .path), ("MyBucket", .path), ("my_bucket", .path),
+    ] as [(String, S3Configuration.Style)])
   func `a bucket whose name is none of a host is asked for by path`(
     _ bucket: String, _ style: S3Configuration.Style
   ) throws {

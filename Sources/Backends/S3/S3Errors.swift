@@ -15,7 +15,9 @@ struct S3Refusal: Sendable {
   ]
 
   /// What servers say of an object that a rule of its whole bucket keeps. Cloudflare's has status 409 or 403.
-  static let keptByRules: Set<String> = ["ObjectLockedByBucketPolicy", "RetentionPolicyNotMet", "ObjectUnderActiveHold"]
+  static let keptByRules: Set<String> = [
+    "ObjectLockedByBucketPolicy", "RetentionPolicyNotMet", "ObjectUnderActiveHold",
+  ]
 
   /// Whether other credentials may be taken where these were not. Of temporary ones some servers forget the key, too.
   func isEnd(of credentials: S3Credentials) -> Bool {
