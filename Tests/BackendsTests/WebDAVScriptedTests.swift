@@ -432,6 +432,35 @@ import Testing
     }
   }
 
+  /// Nextcloud says 400 of a body that was cut on its way.
+  @Test func `an upload that a server calls bad is sent anew`() async throws {
+    let puts = Locked(0)
+    let replies = Self.server { request in
+      guard request.method == "PUT" else { return .status(201) }
+      let number = puts.withLock { puts in
+        puts += 1
+        return puts
+      }
+      return .status(number == 1 ? 400 : 201)
+    }
+    try await withServer(replies) { server in
+      let store = RetryingStore(try store(server), clock: ManualClock().storeClock, random: { 0 })
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      #expect(server.requests.filter { $0.method == "PUT" }.count == 2)
+    }
+  }
+
+  /// A store that has answered would be waited for by time, if this were an outage.
+  @Test func `a server that calls every upload bad is given up after the tries`() async throws {
+    try await withServer(Self.server { $0.method == "PUT" ? .status(400) : .status(201) }) { server in
+      let store = RetryingStore(try store(server), clock: ManualClock().storeClock, random: { 1 })
+      _ = try await store.head(name)
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      #expect(error?.code == .badAnswer && error?.message.contains("did not arrive whole") == true)
+      #expect(server.requests.filter { $0.method == "PUT" }.count == RetryingStore.Policy().tries)
+    }
+  }
+
   @Test func `deleting the name of a collection deletes nothing`() async throws {
     try await withServer { _ in
       .status(207, [:], Self.multistatus(Self.response("/dav%20files/packs/")))

@@ -110,6 +110,7 @@ extension WebDAVStore {
       // The collection may have been taken away after it was made; nginx says 500 then.
       collections.forget()
       throw retryable(response, "\(name) could not be stored at \(traits.location)")
+    case 400: throw notTaken(name)
     default: throw requests.error(response, "\(name) could not be stored at \(traits.location)", for: .write)
     }
     guard let temporaryName = ObjectName(temporary),
@@ -153,6 +154,14 @@ extension WebDAVStore {
   /// Of what was just stored, once the server is done with it; `nil` when it is not there.
   private func finishedSize(of name: ObjectName) async throws(StoreError) -> Int? {
     try await Unfinished.outwait(on: clock) { () async throws(StoreError) in try await head(name)?.size }
+  }
+
+  /// Nextcloud and ownCloud say so of a body that was cut on its way, which is worth another try. A request that a
+  /// server does not understand looks the same, and is no outage to be waited for: hence the code.
+  private func notTaken(_ name: ObjectName) -> StoreError {
+    let why = "it did not arrive whole, or the server does not understand the request (status 400)"
+    return StoreError(
+      .badAnswer, "\(name) could not be stored at \(traits.location): \(why)", retry: .later(after: nil))
   }
 
   /// The status's own meaning, but worth another try, in which missing collections are made.
