@@ -54,7 +54,7 @@ package struct WebDAVStore: ObjectStore {
     case (200, nil): return response.body
     case (200, let range?), (206, let range?): return try response.part(range, of: name)
     default:
-      if response.status == 404 { try await collections.confirmTarget() }
+      if response.status == 404 { try await confirmAbsence(of: name) }
       throw requests.error(response, "\(name) could not be read at \(traits.location)", for: .read)
     }
   }
@@ -170,6 +170,18 @@ extension WebDAVStore {
     if response.status != 403 { error.code = .unavailable }
     if [.never, .once].contains(error.retry) { error.retry = .later(after: nil) }
     return error
+  }
+
+  /// A GET was answered with 404. That counts when PROPFIND bears it out: what was stored a moment ago, or is withheld,
+  /// is not lost.
+  /// - Throws: `.unavailable` when the object is there; `.noTarget`.
+  private func confirmAbsence(of name: ObjectName) async throws(StoreError) {
+    guard try await head(name) != nil else { return }
+    throw StoreError(
+      .unavailable, "\(traits.location) said that there is no \(name), and lists it",
+      hint: "Do the same again in a while. If that does not help: on IIS, give the site the MIME type"
+        + " application/octet-stream for names without an extension (`.`); else look for a proxy on the way.",
+      retry: .later(after: nil))
   }
 
   private func isHeld(_ body: ObjectBody, at name: ObjectName) async throws(StoreError) -> Bool {
