@@ -39,6 +39,40 @@ import Testing
     }
   }
 
+  /// As Nutstore does from 750 entries on.
+  @Test(arguments: [
+    ("</dav/packs/?mk=1>; rel=\"next\"", true), ("</dav/packs/?mk=1>;REL = next", true),
+    ("</a>; rel=first, </dav/packs/?mk=1>; rel=\"last next\"; title=\"2\"", true),
+    ("</dav/packs/?rel=next>; rel=\"canonical\", </next>; rel=next-archive", false), ("next", false),
+  ])
+  func `a first page passes for no listing`(_ link: String, _ leadsOn: Bool) async throws {
+    try await withServer { request in
+      let file =
+        "<multistatus xmlns=\"DAV:\"><response><href>/dav/packs/0</href><propstat><prop><resourcetype/>"
+        + "<getcontentlength>5</getcontentlength></prop><status>HTTP/1.1 200 OK</status></propstat></response>"
+        + "</multistatus>"
+      let body = request.target == "/dav/packs/0" ? file : listing("/dav/packs/", files: 3)
+      return .status(207, ["Link": link], body)
+    } _: { server in
+      let address = try WebAddress("http://127.0.0.1:\(server.port)/dav")
+      let store = WebDAVStore(WebDAVConfiguration(address: address, user: nil, password: nil), now: { 0 })
+      #expect(try await store.head(ObjectName("packs/0")!)?.size == 5)
+      guard leadsOn else {
+        #expect(try await store.list(prefix: "packs/").count == 3)
+        return
+      }
+      let error = await storeError { _ = try await store.list(prefix: "packs/") }
+      #expect(error?.code == .unsupported && error?.retry == .never)
+      #expect(error?.hint?.contains("another kind of target") == true)
+    }
+  }
+
+  @Test func `each of several Link headers counts`() {
+    let links = ["</style>; rel=preload", "</dav/packs/?mk=1>; rel=\"next\""].map { (name: "link", value: $0) }
+    #expect(HTTPResponse(status: 207, headers: links, body: []).hasNextPage)
+    #expect(!HTTPResponse(status: 207, headers: Array(links.dropLast()), body: []).hasNextPage)
+  }
+
   @Test func `so does one of too many objects`() async throws {
     let body = Array(listing("/dav/packs/", files: 9).utf8)
     #expect(try Multistatus(body, mostResources: 10).resources.count == 10)

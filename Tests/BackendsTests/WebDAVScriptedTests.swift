@@ -82,6 +82,38 @@ import Testing
     }
   }
 
+  /// IIS gives nothing whose name has no extension, and lists it all the same.
+  @Test func `what cannot be read, and is listed, is not lost`() async throws {
+    try await withServer(Self.server { _ in .status(404) }) { server in
+      let store = try store(server)
+      for range in [nil, 0..<2] as [Range<Int>?] {
+        let error = await storeError { _ = try await store.get(name, range: range) }
+        #expect(error?.code == .unavailable && error?.retry == .later(after: nil))
+        #expect(error?.message.contains("lists it") == true && error?.hint?.contains("MIME type") == true)
+      }
+    }
+  }
+
+  @Test func `what is neither given nor listed is not there`() async throws {
+    try await withServer { request in
+      request.target == "/dav%20files/" ? .status(207, [:], Self.multistatus(Self.root)) : .status(404)
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { _ = try await store.get(name, range: nil) }
+      #expect(error?.code == .notFound)
+      let file = "/dav%20files/packs/one"
+      #expect(server.requests.map(\.target) == [file, file, "/dav%20files/", file])
+    }
+  }
+
+  @Test func `what is stored while it is looked for is read by the next try`() async throws {
+    let replies = Self.server { $0.number == 0 ? .status(404) : .status(200, [:], "123") }
+    try await withServer(replies) { server in
+      let store = RetryingStore(try store(server), clock: ManualClock().storeClock, random: { 0 })
+      #expect(try await store.get(name, range: nil) == Array("123".utf8))
+    }
+  }
+
   @Test func `a target that was there is worth another try`() async throws {
     let isAway = Locked(true)
     try await withServer { request in
@@ -429,6 +461,35 @@ import Testing
       let error = await storeError { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) }
       #expect(error?.code == .full)
       #expect(server.requests.filter { $0.method == "PUT" }.count == 1)
+    }
+  }
+
+  /// Nextcloud says 400 of a body that was cut on its way.
+  @Test func `an upload that a server calls bad is sent anew`() async throws {
+    let puts = Locked(0)
+    let replies = Self.server { request in
+      guard request.method == "PUT" else { return .status(201) }
+      let number = puts.withLock { puts in
+        puts += 1
+        return puts
+      }
+      return .status(number == 1 ? 400 : 201)
+    }
+    try await withServer(replies) { server in
+      let store = RetryingStore(try store(server), clock: ManualClock().storeClock, random: { 0 })
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      #expect(server.requests.filter { $0.method == "PUT" }.count == 2)
+    }
+  }
+
+  /// A store that has answered would be waited for by time, if this were an outage.
+  @Test func `a server that calls every upload bad is given up after the tries`() async throws {
+    try await withServer(Self.server { $0.method == "PUT" ? .status(400) : .status(201) }) { server in
+      let store = RetryingStore(try store(server), clock: ManualClock().storeClock, random: { 1 })
+      _ = try await store.head(name)
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      #expect(error?.code == .badAnswer && error?.message.contains("did not arrive whole") == true)
+      #expect(server.requests.filter { $0.method == "PUT" }.count == RetryingStore.Policy().tries)
     }
   }
 

@@ -45,6 +45,21 @@ struct HTTPResponse: Sendable {
   /// The value of the first such header.
   /// - Parameter name: in lower case.
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+  /// A `Link` header leads on (RFC 8288): what came is not all that there is.
+  var hasNextPage: Bool { headers.contains { $0.name == "link" && Self.leadsOn($0.value) } }
+
+  /// - Parameter links: one or several, each with its parameters.
+  private static func leadsOn(_ links: String) -> Bool {
+    links.lowercased().split(whereSeparator: { ";,".contains($0) }).contains { parameter in
+      guard let equals = parameter.firstIndex(of: "=") else { return false }
+      let name = parameter[..<equals].trimming { $0.isWhitespace }
+      // There may be several, in quotes.
+      let relations = parameter[parameter.index(after: equals)...]
+        .split(whereSeparator: { $0 == "\"" || $0.isWhitespace })
+      return name == "rel" && relations.contains { $0 == "next" }
+    }
+  }
 }
 
 /// User and password, and the ways in which the password may be shown to the server.

@@ -115,6 +115,7 @@ struct WebDAVRequests: Sendable {
   func find(_ path: String, depth: Int) async throws(StoreError) -> Multistatus? {
     let response = try await look(at: path, depth: depth)
     switch response.status {
+    case 207 where depth > 0 && response.hasNextPage: throw inPages(path)
     case 207: break
     case 404: return nil
     default:
@@ -165,6 +166,14 @@ struct WebDAVRequests: Sendable {
         ? Self.wayOutOfTooMany : "Check that the target's URL is one of WebDAV, and what stands between.",
       // So many are as many the next time.
       retry: refusal == .tooManyResources ? .never : .once)
+  }
+
+  /// The first page must not pass for the whole listing: what is not in it would count as lost, or as never stored.
+  private func inPages(_ path: String) -> StoreError {
+    StoreError(
+      .unsupported, "\(location(path)) could not be listed: the server gives listings in pages",
+      hint: "Use another kind of target: a listing that is short could lose versions. What is stored here is all there:"
+        + " get the whole folder with the provider's own program, and read it as file:///path.")
   }
 
   private func unfinished(_ path: String) -> StoreError {

@@ -54,7 +54,7 @@ package struct WebDAVStore: ObjectStore {
     case (200, nil): return response.body
     case (200, let range?), (206, let range?): return try response.part(range, of: name)
     default:
-      if response.status == 404 { try await collections.confirmTarget() }
+      if response.status == 404 { try await confirmAbsence(of: name) }
       throw requests.error(response, "\(name) could not be read at \(traits.location)", for: .read)
     }
   }
@@ -110,6 +110,7 @@ extension WebDAVStore {
       // The collection may have been taken away after it was made; nginx says 500 then.
       collections.forget()
       throw retryable(response, "\(name) could not be stored at \(traits.location)")
+    case 400: throw notTaken(name)
     default: throw requests.error(response, "\(name) could not be stored at \(traits.location)", for: .write)
     }
     guard let temporaryName = ObjectName(temporary),
@@ -155,12 +156,32 @@ extension WebDAVStore {
     try await Unfinished.outwait(on: clock) { () async throws(StoreError) in try await head(name)?.size }
   }
 
+  /// Nextcloud and ownCloud say so of a body that was cut on its way, which is worth another try. A request that a
+  /// server does not understand looks the same, and is no outage to be waited for: hence the code.
+  private func notTaken(_ name: ObjectName) -> StoreError {
+    let why = "it did not arrive whole, or the server does not understand the request (status 400)"
+    return StoreError(
+      .badAnswer, "\(name) could not be stored at \(traits.location): \(why)", retry: .later(after: nil))
+  }
+
   /// The status's own meaning, but worth another try, in which missing collections are made.
   private func retryable(_ response: HTTPResponse, _ what: String) -> StoreError {
     var error = requests.error(response, what, for: .write)
     if response.status != 403 { error.code = .unavailable }
     if [.never, .once].contains(error.retry) { error.retry = .later(after: nil) }
     return error
+  }
+
+  /// A GET was answered with 404. That counts when PROPFIND bears it out: what was stored a moment ago, or is withheld,
+  /// is not lost.
+  /// - Throws: `.unavailable` when the object is there; `.noTarget`.
+  private func confirmAbsence(of name: ObjectName) async throws(StoreError) {
+    guard try await head(name) != nil else { return }
+    throw StoreError(
+      .unavailable, "\(traits.location) said that there is no \(name), and lists it",
+      hint: "Do the same again in a while. If that does not help: on IIS, give the site the MIME type"
+        + " application/octet-stream for names without an extension (`.`); else look for a proxy on the way.",
+      retry: .later(after: nil))
   }
 
   private func isHeld(_ body: ObjectBody, at name: ObjectName) async throws(StoreError) -> Bool {
