@@ -83,12 +83,12 @@ import Testing
   }
 
   /// IIS gives nothing whose name has no extension, and lists it all the same.
-  @Test func `what cannot be read, and is listed, is not lost`() async throws {
+  @Test func `what is listed and not given cannot be read, and is not missing`() async throws {
     try await withServer(Self.server { _ in .status(404) }) { server in
       let store = try store(server)
       for range in [nil, 0..<2] as [Range<Int>?] {
         let error = await storeError { _ = try await store.get(name, range: range) }
-        #expect(error?.code == .unavailable && error?.retry == .later(after: nil))
+        #expect(error?.code == .unreadable && error?.retry == .once)
         #expect(error?.message.contains("lists it") == true && error?.hint?.contains("MIME type") == true)
       }
     }

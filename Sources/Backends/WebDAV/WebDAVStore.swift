@@ -172,16 +172,16 @@ extension WebDAVStore {
     return error
   }
 
-  /// A GET was answered with 404. That counts when PROPFIND bears it out: what was stored a moment ago, or is withheld,
-  /// is not lost.
-  /// - Throws: `.unavailable` when the object is there; `.noTarget`.
+  /// A GET was answered with 404. That counts when PROPFIND bears it out: what was stored a moment ago is not lost, and
+  /// what a server lists and does not give may be given again, as by IIS; Nextcloud says so of a file that its disk lost.
+  /// - Throws: `.unreadable` when the object is listed; `.noTarget`.
   private func confirmAbsence(of name: ObjectName) async throws(StoreError) {
     guard try await head(name) != nil else { return }
     throw StoreError(
-      .unavailable, "\(traits.location) said that there is no \(name), and lists it",
-      hint: "Do the same again in a while. If that does not help: on IIS, give the site the MIME type"
-        + " application/octet-stream for names without an extension (`.`); else look for a proxy on the way.",
-      retry: .later(after: nil))
+      .unreadable, "\(traits.location) said that there is no \(name), and lists it",
+      hint: "On IIS, give the site the MIME type application/octet-stream for names without an extension (`.`); else look"
+        + " whether the server has lost the file itself, and for a proxy on the way.",
+      retry: .once)
   }
 
   private func isHeld(_ body: ObjectBody, at name: ObjectName) async throws(StoreError) -> Bool {
