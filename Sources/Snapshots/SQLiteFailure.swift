@@ -98,6 +98,11 @@ extension SQLiteFailure {
     }
     switch (primary, code) {
     case (_, ExtendedCode.readOnlyRollback):
+      if let folder = LockFolder.beside(path) {
+        return error(
+          .hotJournal, "\(path) is in mid-transaction, and its writer may be alive: \(LockFolder.remark(folder))",
+          LockFolder.wayOut)
+      }
       return error(
         .hotJournal, "\(path) was left in the middle of a transaction by a writer that died",
         "Let its application open it once, or allow recovery with --allow-recovery, which rolls that transaction back.")

@@ -101,7 +101,9 @@ package struct Push: Sendable {
       // Whoever cannot open the database because of them must hear it now as well.
       if let left = AppearedSideFile.shortfall(of: request.database) { world.reporter.notice(left.message) }
       var told = OperationError(error, doing: "pushing '\(request.database.name)'")
-      if leavesJournal, (error as? SnapshotError)?.code == .hotJournal {
+      if leavesJournal, (error as? SnapshotError)?.code == .hotJournal,
+        LockFolder.beside(request.database.path) == nil
+      {
         told.hint = "A push rolls that transaction back, as `allowRecovery` says; a dry run leaves it as it is."
       }
       throw told

@@ -3,6 +3,7 @@ extension Restore {
   /// - Throws: `.failed`, code `untrustedLocks` or `mountedAlone`.
   func demandInSight(_ real: String) throws {
     try LockTrust.demand(real)
+    try LockTrust.demandNoLockFolder(real)
     try OtherNames(of: real, isMountPoint)?.demandThisOne()
   }
 
