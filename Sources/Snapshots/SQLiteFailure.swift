@@ -120,6 +120,10 @@ extension SQLiteFailure {
         .busy, "\(path) stayed locked by another process",
         "Try again when no long transaction is running, or wait longer: with a larger busyTimeout of that database in "
           + "the configuration.")
+    case (SQLITE_NOTADB, _) where (try? identify(path))?.kind == FileKind.foreign(.laterSQLite):
+      var refusal = ForeignFormat.laterSQLite.refusal(of: path)
+      refusal.cause = self
+      return refusal
     case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _):
       return error(
         .damaged, "\(path) is damaged so badly that SQLite cannot read it (\(message))",

@@ -94,9 +94,7 @@ import Testing
     #expect(try writer.number("select count(*) from t") == 5)
   }
 
-  @Test func `into a file that is mounted alone it is restored in rollback mode only, and told where the journal is`()
-    async throws
-  {
+  @Test func `a file that is mounted alone is restored into in rollback mode only`() async throws {
     #expect(try await push(path, isMounted: false).failures.isEmpty)
     let refused = await #expect(throws: OperationError.self) { try await restore(into: path, isMounted: true) }
     #expect(refused?.code == "mountedAlone" && refused?.hint?.contains("Mount the folder") == true)
