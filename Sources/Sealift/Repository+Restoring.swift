@@ -28,7 +28,9 @@ extension Repository {
   /// Who reads meanwhile sees the old content or the new, never half of each. The version is fetched and verified to the
   /// last byte before anything is changed; cancelling the task leaves the old content. Companion files of the version come
   /// to lie in `FILE.companions`; what stands there is moved aside, to a name that ends in `.before-` and the time. On a file
-  /// system where SQLite's locks cannot be trusted (NFS, SMB, most of FUSE) it is refused, with the code `untrustedLocks`.
+  /// system where SQLite's locks cannot be trusted (NFS, SMB, most of FUSE) it is refused, with the code `untrustedLocks`;
+  /// so is a file in WAL mode that is mounted by itself, or has a second link, unless somebody has it open by this name, with
+  /// the code `mountedAlone`.
   /// - Parameters:
   ///   - version: as in ``pull(_:to:expecting:companions:progress:)``.
   ///   - path: of the database, which has to be there.

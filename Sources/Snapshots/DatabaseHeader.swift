@@ -21,6 +21,14 @@ struct DatabaseHeader {
 
   /// Whether the file says that it is read through a write-ahead log.
   var isWAL: Bool { bytes[19] == 2 }
+  /// Only a later SQLite, or a branch of it, can read the file: read and write version are above 2, as
+  /// `journal_mode=wal2` makes them 3. Where they are far from that, or anything else of the header is odd, it is damaged.
+  var isOfLaterSQLite: Bool {
+    let (write, read) = (bytes[18], bytes[19])
+    guard read > 2, write >= read, write <= 8, pageSize != nil, (0...3).contains(encoding) else { return false }
+    let fractions: [UInt8] = [64, 32, 32]
+    return bytes[21..<24].elementsEqual(fractions) && bytes[72..<92].allSatisfy { $0 == 0 }
+  }
   /// Unused bytes at the end of each page.
   var reservedBytes: Int { Int(bytes[20]) }
   /// The size of the database; nil when the last writer was so old that it did not keep this field.

@@ -4,6 +4,7 @@ package enum ForeignFormat: String, Sendable, Hashable, CaseIterable {
   case realm, duckDB, lmdb, berkeleyDB, gdbm, access, sqlite2
   case levelDB, postgreSQL
   case wal, journal
+  case laterSQLite
   case sqlText, xml
   case gzip, zip, zstd, xz, bzip2, sevenZip, tar
 
@@ -21,6 +22,8 @@ package enum ForeignFormat: String, Sendable, Hashable, CaseIterable {
     case .postgreSQL: "a PostgreSQL folder"
     case .wal: "a write-ahead log of an SQLite database"
     case .journal: "a rollback journal of an SQLite database"
+    case .laterSQLite:
+      "a database in a format of a later or branched SQLite (read version above 2, as journal_mode=wal2 makes)"
     case .sqlText: "a text of SQL statements"
     case .xml: "an XML file"
     case .gzip, .xz, .zstd, .bzip2: "compressed (\(rawValue))"
@@ -41,9 +44,17 @@ package enum ForeignFormat: String, Sendable, Hashable, CaseIterable {
     case .levelDB: "Pack the folder into one file while its application is stopped, and push that with \(Self.method)."
     case .postgreSQL: "Let pg_dump write a file, and push that with \(Self.method)."
     case .wal, .journal: "Name the database itself: what lies beside it comes along with the copy."
+    case .laterSQLite:
+      "Let its application leave that mode (PRAGMA journal_mode=wal), or export it with its own SQLite (VACUUM INTO)."
     case .sqlText, .xml, .gzip, .zip, .zstd, .xz, .bzip2, .sevenZip, .tar:
       "A file that is complete and does not change any more can be pushed with \(Self.method)."
     }
+  }
+
+  /// - Parameter path: as it was given.
+  func refusal(of path: String) -> SnapshotError {
+    let kind = self == .laterSQLite ? name : "\(name), no SQLite database"
+    return SnapshotError(.otherFormat, "\(path) is \(kind)", hint: hint)
   }
 
   /// How a person asks for a file to be taken as it is.

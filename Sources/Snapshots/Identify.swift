@@ -92,7 +92,7 @@ extension Identity {
         hint: "Let its application export it to a file of its own (SQLCipher: sqlcipher_export, GRDB: backup(to:)), "
           + "and push that with \(ForeignFormat.method).")
     case .foreign(let format), .foreignFolder(let format):
-      throw SnapshotError(.otherFormat, "\(path) is \(format.name), no SQLite database", hint: format.hint)
+      throw format.refusal(of: path)
     case .atomicStore(let store):
       throw SnapshotError(
         .otherFormat, "\(path) is \(store.name), no SQLite database",
@@ -118,6 +118,7 @@ private func kind(ofFileAt path: String, size: Int) throws(SnapshotError) -> Fil
     return size.isMultiple(of: 512) && looksRandom(start[...]) ? .probablyEncrypted : .notADatabase
   }
   if header.isNoise, looksRandom(start.dropFirst(DatabaseHeader.size)) { return .probablyEncrypted }
+  if header.isOfLaterSQLite { return .foreign(.laterSQLite) }
   let encodings = [1: "UTF-8", 2: "UTF-16le", 3: "UTF-16be"]
   return .database(
     DatabaseFacts(

@@ -19,7 +19,7 @@ package struct LiveDestination: Sendable {
 
   /// By the header of the file, read without SQLite. Never in a process that has the database open with SQLite, whose locks
   /// would be dropped (sqlite.org/howtocorrupt.html, section 2.2).
-  /// - Throws: `.missing`, also for an empty file; `.unreadable`; `.damaged` for what is no database.
+  /// - Throws: `.missing`, also for an empty file; `.unreadable`; `.damaged` for what is no database; `.otherFormat`.
   package init(lookingAt path: String) throws(SnapshotError) {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw errno == ENOENT ? Self.missing(path) : unreadable(path, errno) }
@@ -31,6 +31,7 @@ package struct LiveDestination: Sendable {
       let failure = SQLiteFailure(code: SQLITE_NOTADB, message: "file is not a database")
       throw LiveRestore.explained(failure, of: path)
     }
+    guard !header.isOfLaterSQLite else { throw ForeignFormat.laterSQLite.refusal(of: path) }
     self.init(path, pageSize: pageSize, isWAL: header.isWAL, size: size)
   }
 

@@ -69,6 +69,7 @@ package struct LiveRestore: Sendable {
       error.hint =
         "Nothing was changed. Try again when no long transaction is running, or wait longer with --busy-timeout; an "
         + "application that locks the database for itself has to be stopped, and the database restored with --replace."
+    case SQLITE_NOTADB where error.code == .otherFormat: break
     case SQLITE_CORRUPT, SQLITE_NOTADB:
       error.hint = "Nothing was changed. Stop what uses it and restore with --replace."
     case SQLITE_FULL:

@@ -98,6 +98,11 @@ extension SQLiteFailure {
     }
     switch (primary, code) {
     case (_, ExtendedCode.readOnlyRollback):
+      if let folder = LockFolder.beside(path) {
+        return error(
+          .hotJournal, "\(path) is in mid-transaction, and its writer may be alive: \(LockFolder.remark(folder))",
+          LockFolder.wayOut)
+      }
       return error(
         .hotJournal, "\(path) was left in the middle of a transaction by a writer that died",
         "Let its application open it once, or allow recovery with --allow-recovery, which rolls that transaction back.")
@@ -115,6 +120,10 @@ extension SQLiteFailure {
         .busy, "\(path) stayed locked by another process",
         "Try again when no long transaction is running, or wait longer: with a larger busyTimeout of that database in "
           + "the configuration.")
+    case (SQLITE_NOTADB, _) where (try? identify(path))?.kind == FileKind.foreign(.laterSQLite):
+      var refusal = ForeignFormat.laterSQLite.refusal(of: path)
+      refusal.cause = self
+      return refusal
     case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _):
       return error(
         .damaged, "\(path) is damaged so badly that SQLite cannot read it (\(message))",

@@ -28,7 +28,8 @@ final class Source {
       return try Source(path, as: .live, watch)
     } catch let failure as SQLiteFailure {
       if let refusal = watch.refusal { throw refusal }
-      if failure.code == ExtendedCode.readOnlyRollback, request.allowRecovery {
+      // Beside the folder by which its writer locks it, that one may be alive.
+      if failure.code == ExtendedCode.readOnlyRollback, request.allowRecovery, LockFolder.beside(path) == nil {
         try recover(path, watch)
         return try open(path, request.withoutRecovery, watch)
       }

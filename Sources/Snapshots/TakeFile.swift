@@ -195,7 +195,8 @@ extension Identity {
   fileprivate func demandFile(named path: String) throws(SnapshotError) -> SnapshotForm {
     switch kind {
     case .atomicStore(let store): return .atomicStore(store)
-    case .foreign(.wal), .foreign(.journal), .foreignFolder: _ = try demandDatabase(named: path)
+    case .foreign(.wal), .foreign(.journal), .foreign(.laterSQLite), .foreignFolder:
+      _ = try demandDatabase(named: path)
     case .notADatabase, .probablyEncrypted, .foreign: break
     case .database:
       throw SnapshotError(

@@ -211,6 +211,32 @@ import Testing
     }
   }
 
+  @Test func `where a program locks by a folder it is said, and nothing is restored into it`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 5)
+    try #require(mkdir(path + ".lock", 0o777) == 0)
+    #expect(try await road.push(DatabaseSource(name: "app", path: path)).failures.isEmpty)
+    #expect(road.notices.said.withLock { $0 }.filter { $0.contains(path + ".lock") }.count == 1)
+    try SQLite.run("insert into t(body) values('more')", on: path)
+    let before = try fileBytes(path)
+    let restore = Restore(Pull(road.world))
+    let request = Restore.Request(place: .file(path), mode: .live)
+    let preview = try await restore.preview(.latest(database: "app"), from: road.target, request)
+    let refused = await #expect(throws: OperationError.self) {
+      try await restore.run(.latest(database: "app"), from: road.target, request)
+    }
+    #expect(refused?.code == "untrustedLocks" && preview.refusal?.code == "untrustedLocks")
+    let tables = await #expect(throws: OperationError.self) {
+      try await RestoreTables(Pull(road.world)).run(
+        .latest(database: "app"), from: road.target, RestoreTables.Request(tables: ["t"], into: path))
+    }
+    #expect(tables?.code == "untrustedLocks" && tables?.hint?.contains("remove the empty folder") == true)
+    #expect(try fileBytes(path) == before)
+    try #require(rmdir(path + ".lock") == 0)
+    _ = try await restore.run(.latest(database: "app"), from: road.target, request)
+    #expect(try TestDatabase(path).number("select count(*) from t") == 5)
+  }
+
   @Test(.enabled(if: Reference.python != nil))
   func `another decoder restores it`() async throws {
     let reference = try Reference()

@@ -60,4 +60,50 @@ import Testing
     _ = try await push(path, isMounted: false)
     #expect(told().count == 1)
   }
+
+  private func restore(into path: String, isMounted: Bool = false) async throws {
+    var restore = Restore(Pull(road.world))
+    restore.isMountPoint = { [path] in isMounted && $0 == path }
+    var request = Restore.Request(place: .file(path), mode: .live)
+    request.keepsUndo = false
+    let preview = try await restore.preview(.latest(database: "app"), from: road.target, request)
+    do { _ = try await restore.run(.latest(database: "app"), from: road.target, request) } catch {
+      #expect(preview.refusal?.code == (error as? OperationError)?.code)
+      throw error
+    }
+    #expect(preview.refusal == nil)
+  }
+
+  @Test func `nothing is restored into a file by a name that nobody uses`() async throws {
+    #expect(try await push(path, isMounted: false).failures.isEmpty)
+    let other = road.scratch.file("other.db")
+    try #require(link(path, other) == 0)
+    let writer = try TestDatabase(path)
+    try writer.run("pragma wal_autocheckpoint=0; insert into t(body) values('only in the -wal')")
+    let refused = await #expect(throws: OperationError.self) { try await restore(into: other) }
+    #expect(refused?.code == "mountedAlone" && refused?.message.contains("a hard link") == true)
+    let tables = await #expect(throws: OperationError.self) {
+      try await RestoreTables(Pull(road.world)).run(
+        .latest(database: "app"), from: road.target, RestoreTables.Request(tables: ["t"], into: other))
+    }
+    #expect(tables?.code == "mountedAlone")
+    #expect(try writer.number("select count(*) from t") == 6)
+    #expect(access(other + "-wal", F_OK) != 0)
+    // The writer's own name, which it holds.
+    try await restore(into: path)
+    #expect(try writer.number("select count(*) from t") == 5)
+  }
+
+  @Test func `a file that is mounted alone is restored into in rollback mode only`() async throws {
+    #expect(try await push(path, isMounted: false).failures.isEmpty)
+    let refused = await #expect(throws: OperationError.self) { try await restore(into: path, isMounted: true) }
+    #expect(refused?.code == "mountedAlone" && refused?.hint?.contains("Mount the folder") == true)
+    let told = { self.road.notices.said.withLock { $0 }.filter { $0.contains("SQLite's journal stands beside") } }
+    #expect(told().isEmpty)
+    try SQLite.run("pragma journal_mode=delete", on: path)
+    try await restore(into: path, isMounted: true)
+    #expect(told().count == 1)
+    try await restore(into: path)
+    #expect(told().count == 1)
+  }
 }

@@ -33,6 +33,27 @@ import Testing
     Fault.sideFiles.met("source with a hot journal")
   }
 
+  /// As a writer that is alive has it, and as one that was killed leaves it.
+  @Test(arguments: SnapshotMethod.allCases)
+  func `where a writer locks by a folder, nothing is undone`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try await leaveHotJournal(desk)
+    try #require(mkdir(desk.source + ".lock", 0o777) == 0)
+    let before = try SourceBytes(desk.source)
+    for allowed in [false, true] {
+      var request = desk.request(method)
+      request.allowRecovery = allowed
+      let error = try await desk.refusal(request)
+      #expect(error?.code == .hotJournal && error?.message.contains(desk.source + ".lock") == true)
+      #expect(error?.message.contains("died") == false && error?.hint == LockFolder.wayOut)
+      #expect(try SourceBytes(desk.source) == before)
+    }
+    try #require(rmdir(desk.source + ".lock") == 0)
+    var request = desk.request(method)
+    request.allowRecovery = true
+    #expect(try await takeSnapshot(request).check == .ok)
+  }
+
   @Test(arguments: [SampleDatabase.walWithContent, .walWithoutShm, .walWithStaleShm])
   func `recovery is for journals: a -wal is neither checkpointed nor removed`(_ kind: SampleDatabase) async throws {
     let desk = try Desk()

@@ -18,6 +18,9 @@ import Testing
     [UInt8](repeating: 0, count: offset) + bytes + [UInt8](repeating: 7, count: 5000)
   }
 
+  private static let wal2Header: [UInt8] =
+    Array("SQLite format 3\0".utf8) + [16, 0, 3, 3, 0, 64, 32, 32] + [UInt8](repeating: 0, count: 76)
+
   /// How real files of each format begin.
   private static let beginnings: [(ForeignFormat, [UInt8])] = [
     (.realm, padded(Array("T-DB".utf8) + [24, 24, 0, 0], at: 16)),
@@ -29,6 +32,7 @@ import Testing
     (.sqlite2, padded(Array("** This file contains an SQLite 2.1 database **\0".utf8))),
     (.wal, padded([0x37, 0x7f, 0x06, 0x82, 0, 0x2d, 0xe2, 0x18])),
     (.journal, padded([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0, 0, 1])),
+    (.laterSQLite, padded(wal2Header)),
     (.sqlText, padded(Array("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n".utf8))),
     (.xml, padded(Array("<?xml version=\"1.0\"?>\n<svg xmlns=\"x\">".utf8))),
     (.gzip, padded([0x1f, 0x8b, 8, 0])), (.zip, padded([0x50, 0x4b, 3, 4])), (.zstd, padded([0x28, 0xb5, 0x2f, 0xfd])),
@@ -120,6 +124,29 @@ import Testing
     guard case .database = try identify(desk.source).kind else {
       Issue.record("\(try identify(desk.source).kind)")
       return
+    }
+  }
+
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a database of another SQLite is not called damaged, unless it is`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    var bytes = try fileBytes(desk.source)
+    bytes.replaceSubrange(18..<20, with: [3, 3])
+    try writeFile(desk.source, bytes)
+    let error = try #require(try await desk.refusal(desk.request(method)))
+    #expect(error.code == .otherFormat && !error.message.contains("damaged") && error.message.contains("wal2"))
+    #expect(error.hint?.contains("PRAGMA journal_mode=wal") == true)
+    let file = await #expect(throws: SnapshotError.self) {
+      try await takeFile(FileRequest(source: desk.source, spoolFolder: desk.spool))
+    }
+    #expect(file?.code == .otherFormat, "as a plain file it could be of two moments")
+    // An encoding that is none; a write version that is none; a page size that is none.
+    for (offset, byte) in [(59, 9), (18, 1), (18, 77), (16, 3)] as [(Int, UInt8)] {
+      var damaged = bytes
+      damaged[offset] = byte
+      try writeFile(desk.source, damaged)
+      #expect(try await desk.refusal(desk.request(method))?.code == .damaged, "byte \(offset)")
     }
   }
 

@@ -179,7 +179,8 @@ extension WebDAVStore {
     guard try await head(name) != nil else { return }
     throw StoreError(
       .unreadable, "\(traits.location) said that there is no \(name), and lists it",
-      hint: "On IIS, give the site the MIME type application/octet-stream for names without an extension (`.`); else look"
+      hint:
+        "On IIS, give the site the MIME type application/octet-stream for names without an extension (`.`); else look"
         + " whether the server has lost the file itself, and for a proxy on the way.",
       retry: .once)
   }

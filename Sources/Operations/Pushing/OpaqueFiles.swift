@@ -29,6 +29,10 @@ extension Push {
 
   /// A remark where SQLite's locks may not hold: what it is for is that a copy is of one moment.
   func warnOfLocks(_ database: DatabaseSource) {
+    if let folder = LockFolder.beside(database.path) {
+      world.reporter.notice(
+        "'\(database.name)': \(LockFolder.remark(folder)). The copy may be of two moments.")
+    }
     let kind = fileSystem(database.path)
     guard let reason = kind.reason else { return }
     world.reporter.notice(

@@ -1,29 +1,45 @@
 import Glibc
 import Snapshots
 
-/// A database in WAL mode whose file may be in use by another name.
+/// A database whose file may be in use by another name.
 ///
-/// SQLite looks for the -wal beside the name that it is given. Where a container has the file alone, or the name is a
-/// second link of it, what is committed by the first name lies in a -wal that is not seen here: the copy is sound, and of
-/// an earlier moment (https://sqlite.org/howtocorrupt.html, "Multiple links to the same file").
+/// SQLite looks for the -wal and the -shm beside the name that it is given. Where a container has the file alone, or the
+/// name is a second link of it, those of the first name are not seen here, nor are the locks in that -shm: a copy is sound,
+/// and of an earlier moment (https://sqlite.org/howtocorrupt.html, "Multiple links to the same file").
 struct OtherNames {
-  private let database: DatabaseSource
-  private let isMounted: Bool
+  /// The name that was looked at, without symbolic links.
+  let real: String
+  /// Something is mounted right there; else the file has a second link.
+  let isMounted: Bool
 
-  /// Nil where nobody can be using another name, or a -wal beside this one proves that it is the one in use.
-  init?(of database: DatabaseSource, _ isMountPoint: (String) -> Bool) {
+  /// Nil where nobody can be using another name.
+  init?(of path: String, _ isMountPoint: (String) -> Bool) {
     var status = stat()
-    guard let real = realPath(database.path), stat(real, &status) == 0 else { return nil }
+    guard let real = realPath(path), stat(real, &status) == 0 else { return nil }
     isMounted = isMountPoint(real)
+    if status.st_nlink > 1, Self.hasOwnLink(real) { status.st_nlink -= 1 }
     guard isMounted || status.st_nlink > 1 else { return nil }
-    var wal = stat()
-    guard stat(real + "-wal", &wal) != 0 || wal.st_size == 0 else { return nil }
-    guard case .database(let facts)? = try? identify(real).kind, facts.isWAL else { return nil }
-    self.database = database
+    self.real = real
   }
 
-  /// A file that is mounted alone is nearly always in use outside; a second link is most often a copy that somebody keeps.
-  func tell(_ outcome: inout Push.Outcome, _ world: World) {
+  /// A restore that was killed right before it moved the database has left it a second name, which nobody uses.
+  private static func hasOwnLink(_ real: String) -> Bool {
+    guard case .notBegun(let aside) = ReplaceIntent(database: real).state else { return false }
+    return FileIdentity(at: aside) == FileIdentity(at: real)
+  }
+
+  /// `nil` for what is no database.
+  var isWAL: Bool? {
+    guard case .database(let facts)? = try? identify(real).kind else { return nil }
+    return facts.isWAL
+  }
+
+  /// Of a push. A -wal beside this name proves that it is the one in use. A file that is mounted alone is nearly always in
+  /// use outside; a second link is most often a copy that somebody keeps.
+  func tell(of database: DatabaseSource, _ outcome: inout Push.Outcome, _ world: World) {
+    var wal = stat()
+    guard stat(real + "-wal", &wal) != 0 || wal.st_size == 0 else { return }
+    guard isWAL == true else { return }
     guard isMounted else {
       return world.reporter.notice(
         "\(database.name): its file has another name (a hard link): what is committed by that one, and not yet checkpointed, is not in this version"

@@ -91,7 +91,7 @@ package struct Push: Sendable {
       push.began = .now
       var outcome = try await push.push(request)
       if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
-      if let alone = OtherNames(of: request.database, isMountPoint) { alone.tell(&outcome, world) }
+      OtherNames(of: request.database.path, isMountPoint)?.tell(of: request.database, &outcome, world)
       // What was acknowledged stays so, whatever comes of this.
       if outcome.pushed.contains(where: { !$0.dryRun }), let host = try? HostName.current(world) {
         NamedFile.note(request.database, host: host, world)
@@ -101,7 +101,9 @@ package struct Push: Sendable {
       // Whoever cannot open the database because of them must hear it now as well.
       if let left = AppearedSideFile.shortfall(of: request.database) { world.reporter.notice(left.message) }
       var told = OperationError(error, doing: "pushing '\(request.database.name)'")
-      if leavesJournal, (error as? SnapshotError)?.code == .hotJournal {
+      if leavesJournal, (error as? SnapshotError)?.code == .hotJournal,
+        LockFolder.beside(request.database.path) == nil
+      {
         told.hint = "A push rolls that transaction back, as `allowRecovery` says; a dry run leaves it as it is."
       }
       throw told

@@ -10,4 +10,12 @@ package enum LockTrust {
       "\(path) is on a file system where SQLite's locks cannot be trusted: \(reason)",
       hint: "Stop what uses the database and restore with --replace, or restore where the database is local.")
   }
+
+  /// - Throws: `.failed`, code `untrustedLocks`, where a program locks the database its own way just now.
+  static func demandNoLockFolder(_ path: String) throws {
+    guard let folder = LockFolder.beside(path) else { return }
+    throw OperationError(
+      .failed, code: "untrustedLocks", "SQLite's locks do not keep others from \(path): \(LockFolder.remark(folder))",
+      hint: LockFolder.wayOut)
+  }
 }

@@ -7,9 +7,10 @@ import Storage
 extension Restore {
   /// Into the database that is there, through SQLite, in one transaction.
   func restoreLive(_ found: FoundVersion, into path: String, _ request: Request) async throws -> Outcome {
-    try LockTrust.demand(path)
+    try demandInSight(path)
     try ReplaceIntent(database: path).demandSettled()
     try Self.demandDatabase(path)
+    tellOtherNames(of: path)
     try found.demandRoomForNames(of: request, beside: path)
     if request.keepsUndo { try Self.demandRoomForUndo(of: path) }
     pull.tellDoubt(RestoreRoom(found, intoUnread: path, keepsUndo: request.keepsUndo, state: world.stateFolder))

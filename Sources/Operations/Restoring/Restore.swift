@@ -99,6 +99,8 @@ package struct Restore: Sendable {
   /// In one that replaces: the companions are in their places, and the database has no name yet; for tests that let it
   /// die there.
   var onReplace: @Sendable () throws -> Void = {}
+  /// Whether something is mounted right at a path; tests answer it themselves.
+  var isMountPoint: @Sendable (String) -> Bool = { FileSystemKind.isMountPoint($0) }
 
   package init(_ pull: Pull) { self.pull = pull }
 

@@ -91,7 +91,7 @@ package struct RestorePreview: Sendable {
       moves = aside.plan.map { Restore.Move(from: $0.from, to: $0.to) }
     } else {
       identical = false
-      note { try LockTrust.demand(real) }
+      note { try restore.demandInSight(real) }
       note { try ReplaceIntent(database: real).demandSettled() }
       note { try Restore.demandDatabase(real) }
       note {

@@ -43,7 +43,7 @@ package struct RestoreTables: Sendable {
   package func run(_ selector: VersionSelector, from target: TargetAccess, _ request: Request) async throws -> Outcome {
     try await Restore(pull).told(target) {
       let path = try Restore.realPlace(of: request.database)
-      try LockTrust.demand(path)
+      try Restore(pull).demandInSight(path)
       try ReplaceIntent(database: path).demandSettled()
       try Restore.demandDatabase(
         path, hint: "Name an existing database with --into; `sealift restore VERSION --to FILE` makes a new one.")
@@ -53,6 +53,7 @@ package struct RestoreTables: Sendable {
           .usage, code: "noImage", "the version is no SQLite database, and has no tables",
           hint: "Restore it as a file.")
       }
+      if !request.dryRun { Restore(pull).tellOtherNames(of: path) }
       if !request.dryRun { try await Restore(pull).removeSecondNames(of: path, within: request.busyTimeout) }
       return try await pull.withPrivateImage(of: found) { spooled in
         var copy = TableCopy(

@@ -60,7 +60,9 @@ struct SetAside {
     if let point = ([""] + SideFiles.endings).map({ database + $0 }).first(where: FileSystemKind.isMountPoint) {
       throw OperationError(
         .failed, code: "mountPoint", "\(point) is a mount point: it cannot be moved aside",
-        hint: "Restore into it with --live, or restore where its own folder is.")
+        hint:
+          "Mount its folder instead, or restore where that is. --live restores into it in rollback mode, or while its "
+          + "application has it open by this very name.")
     }
     guard !isFree(database) else { return }
     // Whatever comes to stand beside it until it is moved, or until the restore is taken back, goes along.

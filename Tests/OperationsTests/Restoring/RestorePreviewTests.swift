@@ -66,6 +66,21 @@ import Testing
     _ = try await home.refusal(.live, .file(other))
   }
 
+  @Test func `a database that only another SQLite can read`() async throws {
+    let home = try await Home()
+    var bytes = try fileBytes(home.path)
+    bytes.replaceSubrange(18..<20, with: [3, 3])
+    try writeFile(home.path, bytes)
+    let refused = try await home.refusal(.live, .file(home.path))
+    #expect(refused.code == "otherFormat" && refused.hint?.contains("PRAGMA journal_mode=wal") == true)
+    let tables = await #expect(throws: OperationError.self) {
+      try await RestoreTables(Pull(home.road.world)).run(
+        .latest(database: "app"), from: home.road.target, RestoreTables.Request(tables: ["t"], into: home.path))
+    }
+    #expect(tables?.code == "otherFormat")
+    #expect(try fileBytes(home.path) == bytes)
+  }
+
   @Test func `a folder that is not there`() async throws {
     let home = try await Home()
     let error = try await home.refusal(.new, .file(home.road.scratch.file("nowhere/new.db")))
