@@ -29,7 +29,8 @@ extension OtherNames {
         + "that are not seen here, and would not see what is restored",
       hint: isMounted
         ? "Mount the folder of the database, so that its -wal and -shm are there too, or restore where that folder is."
-        : "Name the file as its application does, while that has it open; or remove the other name, if nobody uses it.")
+        : "Name the file as its application does, while that has it open; where nobody uses it, remove the other name, or "
+          + "restore with --replace.")
   }
 
   /// In rollback mode the locks are the file's own.
