@@ -31,8 +31,8 @@ package struct TableCopy: Sendable {
     self.busyTimeout = busyTimeout
   }
 
-  /// - Throws: `.table` for one that is not there, is there already, or cannot be copied alone; `.busy`, `.cancelled` and
-  ///   whatever SQLite refuses. Nothing was changed then.
+  /// - Throws: `.table` for one that is not there, is there already, or cannot be copied alone; `.reservedBytes`, `.busy`,
+  ///   `.cancelled` and whatever SQLite refuses. Nothing was changed then.
   package func run() async throws -> Outcome {
     try await onOwnThread { stop in
       let watch = Watch(stop, busyTimeout: busyTimeout)
@@ -96,6 +96,10 @@ private final class TableCopyRun {
       try connection.execute("PRAGMA \(pragma)")
     }
     connection.limitCache()
+    guard try !connection.usesReservedBytes() else {
+      throw SnapshotError.reservedBytes(
+        of: request.database, hint: "Restore the whole version beside it, and copy the rows with its application.")
+    }
     let attached = try Connection.encoding(of: request.image, watch)
     let own = try connection.rows("PRAGMA encoding", limit: 1).first ?? ""
     guard attached == own else {
