@@ -72,7 +72,34 @@ import Testing
     #expect(try await tables.copy("wanted", dryRun: true).tables.map(\.rows) == [2])
     #expect(try ["", "-wal"].map { try fileBytes(tables.other + $0) } == before)
     try await tables.copy("wanted")
+    // It is the application's.
+    #expect(try !fileBytes(tables.other + "-wal").isEmpty)
     #expect(try tables.same("SELECT a FROM wanted") && TestDatabase(tables.other).number("SELECT a FROM mine") == 1)
+  }
+
+  /// As this user's they would keep an application out that runs as another one.
+  @Test(arguments: [false, true])
+  func `no -wal and no -shm stay beside a WAL database that nobody has open`(hasEmptyWal: Bool) async throws {
+    let tables = try await Tables(
+      "CREATE TABLE wanted(a); INSERT INTO wanted VALUES(1), (2)",
+      other: "PRAGMA journal_mode=WAL; CREATE TABLE mine(a); INSERT INTO mine VALUES(1)")
+    let files = { tables.road.files(in: tables.road.scratch.path) }
+    let (before, bytes) = (files(), try fileBytes(tables.other))
+    for dryRun in [true, false] {
+      if hasEmptyWal { try writeFile(tables.other + "-wal", []) }
+      let outcome = try await tables.copy("wanted", dryRun: dryRun)
+      #expect(outcome.tables.map(\.rows) == [2] && outcome.shortfall == nil)
+      #expect(files() == before)
+      #expect(try (fileBytes(tables.other) == bytes) == dryRun)
+    }
+    // The file alone has all of it.
+    let copy = tables.road.scratch.file("copy.db")
+    try writeFile(copy, try fileBytes(tables.other))
+    #expect(try TestDatabase(copy).number("SELECT sum(a) FROM wanted") == 3)
+    #expect(try TestDatabase(copy).text("PRAGMA journal_mode") == "wal")
+    // Also where it is refused.
+    #expect(await tables.refusal("wanted")?.code == "table")
+    #expect(!files().contains { $0.hasPrefix("other.db-") })
   }
 
   @Test func `every kind of table that can stand alone`() async throws {
