@@ -226,6 +226,12 @@ private final class TableCopyRun {
       for view in try table.views(connection) {
         outcome.remarks.append("the view '\(view)' of the version reads '\(table.name)', and was not copied")
       }
+      for index in try table.fullTextIndexes(connection) {
+        let name = quoted(index, by: "\"")
+        outcome.remarks.append(
+          "the full-text index '\(index)' takes its rows from '\(table.name)' and does not know them yet: "
+            + "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
+      }
     }
   }
 }

@@ -167,6 +167,33 @@ import Testing
     #expect(try TestDatabase(both.other).number("SELECT what FROM log") == 3)
   }
 
+  /// It knows the rows of the table that was dropped.
+  @Test(arguments: [
+    ("notes_fts", "fts5(body, content='notes', content_rowid='id')"),
+    ("\"my \"\"index\"", "FTS5(content_rowid=id, body, content = \"Notes\" )"),
+    ("[old one]", "fts4(body,content=[notes])"), ("plain", "fts5(body, content=notes)"),
+  ])
+  func `a full-text index that reads the table is named, with what brings it up to date`(
+    index: String, options: String
+  ) async throws {
+    let tables = try await Tables(
+      "CREATE TABLE notes(id INTEGER PRIMARY KEY, body); INSERT INTO notes VALUES(7, 'restored words')",
+      other: """
+        CREATE TABLE notes(id INTEGER PRIMARY KEY, body); CREATE TABLE notes_old(body);
+        CREATE VIRTUAL TABLE old_fts USING fts5(body, content='notes_old');
+        CREATE VIRTUAL TABLE own_fts USING fts5(body, notes);
+        CREATE VIRTUAL TABLE \(index) USING \(options); DROP TABLE notes;
+        """)
+    try await tables.copy("notes")
+    let said = tables.road.notices.said.withLock { $0 }.filter { $0.contains("full-text index") }
+    #expect(said.count == 1 && said[0].contains("takes its rows from 'notes'"), "\(said)")
+    let found = "SELECT rowid FROM \(index) WHERE \(index) MATCH 'restored'"
+    #expect(try TestDatabase(tables.other).rows(found).isEmpty)
+    let statement = try #require(said.first?.split(separator: " yet: ").last)
+    try SQLite.run(String(statement), on: tables.other)
+    #expect(try TestDatabase(tables.other).number(found) == 7)
+  }
+
   @Test func `what cannot be copied alone is refused with the way out, and nothing is changed`() async throws {
     let tables = try await Tables(
       """
