@@ -45,7 +45,7 @@ extension OperationError {
   private static func kind(of code: SnapshotError.Code) -> Kind {
     switch code {
     case .cancelled: .cancelled
-    case .query, .plainDatabase, .connection, .pageSize, .encoding, .table: .usage
+    case .query, .plainDatabase, .connection, .pageSize, .encoding, .reservedBytes, .table: .usage
     case .damagedCopy: .verificationFailed
     // Of this machine, not of the database.
     case .noSpace, .spool, .diskFailed, .notRolledBack: .failed

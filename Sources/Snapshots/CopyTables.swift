@@ -31,8 +31,8 @@ package struct TableCopy: Sendable {
     self.busyTimeout = busyTimeout
   }
 
-  /// - Throws: `.table` for one that is not there, is there already, or cannot be copied alone; `.busy`, `.cancelled` and
-  ///   whatever SQLite refuses. Nothing was changed then.
+  /// - Throws: `.table` for one that is not there, is there already, or cannot be copied alone; `.reservedBytes`, `.busy`,
+  ///   `.cancelled` and whatever SQLite refuses. Nothing was changed then.
   package func run() async throws -> Outcome {
     try await onOwnThread { stop in
       let watch = Watch(stop, busyTimeout: busyTimeout)
@@ -79,6 +79,7 @@ private final class TableCopyRun {
       throw SnapshotError(
         .missing, "there is no database \(request.database)", hint: "Name a database that is there with --into.")
     }
+    let keepsWal = (fileSize(request.database + "-wal") ?? 0) > 0
     if request.dryRun {
       // A journal that a dead writer left would be rolled back by whoever may write: this says so, and does not.
       let reader = try Connection(request.database, flags: SQLITE_OPEN_READONLY)
@@ -87,8 +88,11 @@ private final class TableCopyRun {
     }
     connection = try Connection(request.database, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI)
     connection.obey(watch)
-    // Whoever comes last checkpoints on the way out, and removes the -wal: that is the application's.
-    try connection.demand(sl_db_config_int(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil))
+    // Whoever comes last checkpoints on the way out, and removes the -wal. One that held something before us is the
+    // application's. Any other goes with us, as this user's it might keep the application out; that takes a lock which
+    // nobody gets while others have the database open.
+    try connection.demand(
+      sl_db_config_int(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keepsWal ? 1 : 0, nil))
     try connection.trustSchema()
     try connection.demand(sqlite3_wal_autocheckpoint(connection.handle, 0))
     // EXTRA: a journal that was removed stays removed when the power goes.
@@ -96,6 +100,10 @@ private final class TableCopyRun {
       try connection.execute("PRAGMA \(pragma)")
     }
     connection.limitCache()
+    guard try !connection.usesReservedBytes() else {
+      throw SnapshotError.reservedBytes(
+        of: request.database, hint: "Restore the whole version beside it, and copy the rows with its application.")
+    }
     let attached = try Connection.encoding(of: request.image, watch)
     let own = try connection.rows("PRAGMA encoding", limit: 1).first ?? ""
     guard attached == own else {
@@ -217,6 +225,12 @@ private final class TableCopyRun {
       }
       for view in try table.views(connection) {
         outcome.remarks.append("the view '\(view)' of the version reads '\(table.name)', and was not copied")
+      }
+      for index in try table.fullTextIndexes(connection) {
+        let name = quoted(index, by: "\"")
+        outcome.remarks.append(
+          "the full-text index '\(index)' takes its rows from '\(table.name)' and does not know them yet: "
+            + "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
       }
     }
   }

@@ -93,6 +93,11 @@ final class Image {
       }, body)
   }
 
+  /// See ReservedBytes.swift.
+  func usesReservedBytes() throws(SnapshotError) -> Bool {
+    try DatabaseHeader.usesReservedBytes { (count) throws(SnapshotError) in try readBytes(file, path, at: 0, count) }
+  }
+
   private func reservedBytes(ofPage page: Int) throws(SnapshotError) -> [UInt8] {
     let count = try readHeader().reservedBytes
     return try readBytes(file, path, at: page * pageSize - count, count)

@@ -9,12 +9,14 @@ package struct LiveDestination: Sendable {
   package let isWAL: Bool
   /// Bytes of the database file.
   package let size: Int
+  let usesReservedBytes: Bool
 
-  init(_ path: String, pageSize: Int, isWAL: Bool, size: Int) {
+  init(_ path: String, pageSize: Int, isWAL: Bool, size: Int, usesReservedBytes: Bool) {
     self.path = path
     self.pageSize = pageSize
     self.isWAL = isWAL
     self.size = size
+    self.usesReservedBytes = usesReservedBytes
   }
 
   /// By the header of the file, read without SQLite. Never in a process that has the database open with SQLite, whose locks
@@ -32,7 +34,10 @@ package struct LiveDestination: Sendable {
       throw LiveRestore.explained(failure, of: path)
     }
     guard !header.isOfLaterSQLite else { throw ForeignFormat.laterSQLite.refusal(of: path) }
-    self.init(path, pageSize: pageSize, isWAL: header.isWAL, size: size)
+    let usesReservedBytes = try DatabaseHeader.usesReservedBytes { (count) throws(SnapshotError) in
+      try readBytes(file, path, at: 0, count)
+    }
+    self.init(path, pageSize: pageSize, isWAL: header.isWAL, size: size, usesReservedBytes: usesReservedBytes)
   }
 
   static func missing(_ path: String) -> SnapshotError {
@@ -40,9 +45,15 @@ package struct LiveDestination: Sendable {
       .missing, "there is no database \(path)", hint: "Restore it as a new file: without --live.")
   }
 
+  /// SQLite's backup API changes counters in the first page, whatever it copies.
+  static func reservedBytes(of whose: String) -> SnapshotError {
+    SnapshotError.reservedBytes(of: whose, hint: "Stop what uses the database and restore with --replace.")
+  }
+
   /// - Parameter wanted: bytes a page of what is to be restored.
-  /// - Throws: `.pageSize`.
+  /// - Throws: `.pageSize`, `.reservedBytes`.
   package func demandFitting(pageSize wanted: Int) throws(SnapshotError) {
+    guard !usesReservedBytes else { throw Self.reservedBytes(of: path) }
     guard isWAL, pageSize != wanted, size > 0 else { return }
     throw SnapshotError(
       .pageSize,

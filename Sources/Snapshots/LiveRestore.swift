@@ -127,8 +127,13 @@ private final class LiveRestoreRun {
     let isWAL = try live.rows("PRAGMA journal_mode", limit: 1).first == "wal"
     let pagesBefore = try live.integer("PRAGMA page_count")
     let newPageSize = try openImage(request.image, watch).integer("PRAGMA page_size")
-    try LiveDestination(request.database, pageSize: pageSize, isWAL: isWAL, size: pagesBefore * pageSize)
-      .demandFitting(pageSize: newPageSize)
+    try LiveDestination(
+      request.database, pageSize: pageSize, isWAL: isWAL, size: pagesBefore * pageSize,
+      usesReservedBytes: live.usesReservedBytes()
+    ).demandFitting(pageSize: newPageSize)
+    guard try !openImage(request.image, watch).usesReservedBytes() else {
+      throw LiveDestination.reservedBytes(of: "the version")
+    }
     try TextEncoding.demandSame(
       try openImage(request.image, watch).textEncoding(), as: try live.textEncoding(), of: request.database,
       hint: "Nothing was changed. Stop what uses it and restore with --replace.")

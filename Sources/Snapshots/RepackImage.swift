@@ -2,13 +2,14 @@ import CSQLite
 
 /// Writes a repacked copy of a private, finished image into an empty file of ours.
 /// - Parameter isWAL: what the copy says of its journal mode; nil: what the image says.
-/// - Throws: `.cancelled`; `.sqlite` where the image needs collations or functions of its application, or where rows
-///   would get other numbers.
+/// - Throws: `.cancelled`; `.reservedBytes`; `.sqlite` where the image needs collations or functions of its application,
+///   or where rows would get other numbers.
 package func repackImage(at path: String, into copy: String, isWAL: Bool?) async throws {
   try await onOwnThread { stop in
     let watch = Watch(stop, busyTimeout: .seconds(1))
     do {
       let image = try Image(path)
+      try image.demandFreePageEnds()
       let wasWAL = try image.isWAL()
       try image.restoreJournalMode(isWAL: false)
       defer { try? image.restoreJournalMode(isWAL: wasWAL) }
@@ -47,6 +48,20 @@ private func renumbering(by connection: Connection) throws(SQLiteFailure) -> Sna
 }
 
 /// Makes a private image say that it is read through a -wal, or through a rollback journal.
+/// - Throws: `.reservedBytes` where it does not say so already.
 package func setJournalMode(ofImage path: String, isWAL: Bool) async throws {
-  try await onOwnThread { _ in try Image(path).restoreJournalMode(isWAL: isWAL) }
+  try await onOwnThread { _ in
+    let image = try Image(path)
+    guard try image.isWAL() != isWAL else { return }
+    try image.demandFreePageEnds()
+    try image.restoreJournalMode(isWAL: isWAL)
+  }
+}
+
+extension Image {
+  fileprivate func demandFreePageEnds() throws(SnapshotError) {
+    guard try usesReservedBytes() else { return }
+    throw SnapshotError.reservedBytes(
+      of: "the version", hint: "Restore it as it is, without --vacuum and --journal.")
+  }
 }

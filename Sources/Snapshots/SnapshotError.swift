@@ -46,6 +46,8 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case pageSize
     /// The texts of a copy and of the open database it is to replace differ in their encoding.
     case encoding
+    /// The ends of pages that would be changed hold what only the application can write.
+    case reservedBytes
     /// A table that is to be restored is not there, is there already, or cannot be restored alone.
     case table
     /// The disk gave an error while a version was put into an open database.

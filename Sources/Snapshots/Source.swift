@@ -95,20 +95,6 @@ final class Source {
     if let now = try? SourceSignature.read(path) { signature = signature.afterOwnerIsGiven(now) }
   }
 
-  /// Bytes that SQLite leaves at the end of each page hold something: an extension of the application writes them (such as
-  /// cksumvfs, https://sqlite.org/cksumvfs.html), and a vacuum here would leave zeros there.
-  ///
-  /// - Throws: `SQLiteFailure` when the disk fails.
-  func usesReservedBytes() throws(SQLiteFailure) -> Bool {
-    guard let header = DatabaseHeader(try connection.leadingBytes(DatabaseHeader.size)), header.reservedBytes > 0,
-      let pageSize = header.pageSize
-    else { return false }
-    let bytes = try connection.leadingBytes(16 * pageSize)
-    return stride(from: pageSize, through: bytes.count, by: pageSize).contains { end in
-      bytes[end - header.reservedBytes..<end].contains { $0 != 0 }
-    }
-  }
-
   /// Throws `.changedMeanwhile` when a file that was read without locks is not what it was.
   func demandUnchanged() throws(SnapshotError) {
     guard isImmutable else { return }

@@ -131,4 +131,21 @@ struct TableSchema {
       "SELECT name FROM \(Self.version).sqlite_schema WHERE type = 'view' AND instr(lower(sql), lower(?)) > 0", [name],
       limit: 100)
   }
+
+  /// Full-text indexes of the database that have no text of their own, but read the table's
+  /// (https://sqlite.org/fts5.html#external_content_tables).
+  func fullTextIndexes(_ connection: Connection) throws(SQLiteFailure) -> [String] {
+    try connection.rows(
+      """
+      SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0
+        AND instr(\(Self.plain("sql")), 'usingfts') > 0
+        AND instr(\(Self.plain("sql")), ',content=' || \(Self.plain("?")) || ',') > 0 ORDER BY name
+      """, [name], limit: 100)
+  }
+
+  /// SQL for a text in which names and options are spelled in one way: no spaces, no quotes, commas around all of them.
+  private static func plain(_ text: String) -> String {
+    let bare = "\t\n\r \"'`[]".utf8.reduce("lower(\(text))") { "replace(\($0), char(\($1)), '')" }
+    return "replace(replace(\(bare), '(', ','), ')', ',')"
+  }
 }

@@ -124,7 +124,7 @@ private final class SnapshotRun {
       method: request.method, damage: source.damage, transaction: transaction, signature: source.signature,
       isWAL: source.isWAL, blocksWriters: source.blocksWriters)
 
-    if request.method == .vacuum, try explaining(path, { try source.usesReservedBytes() }) {
+    if request.method == .vacuum, try explaining(path, { try source.connection.usesReservedBytes() }) {
       copy.method = .pages
       copy.fallback = "the end of its pages holds what only its application can write (checksums, perhaps)"
     } else if request.method == .vacuum, let failure = try vacuum(source, transaction) {

@@ -41,6 +41,29 @@ import Testing
     #expect(AppearedSideFile.shortfall(of: database) == nil)
   }
 
+  @Test func `tables that are put into such a database tell of them, too`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 5)))
+    let other = road.scratch.file("other.db")
+    try SQLite.run("CREATE TABLE mine(a)", on: other)
+    #expect(chown(other, Self.stranger, Self.stranger) == 0)
+    try Self.leaveFiles(beside: other)
+    var request = RestoreTables.Request(tables: ["t"], into: other)
+    request.dryRun = true
+    let restore = RestoreTables(Pull(road.world))
+    let rehearsed = try await restore.run(.latest(database: "app"), from: road.target, request)
+    #expect(rehearsed.shortfall?.code == "sideFilesLeft" && rehearsed.shortfall?.kind == .partlyDone)
+    request.tables = ["absent"]
+    await #expect(throws: OperationError.self) {
+      try await restore.run(.latest(database: "app"), from: road.target, request)
+    }
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("SQLite made \(other)-wal and \(other)-shm") })
+    for ending in ["-wal", "-shm"] { unlink(other + ending) }
+    (request.tables, request.dryRun) = (["t"], false)
+    let done = try await restore.run(.latest(database: "app"), from: road.target, request)
+    #expect(done.shortfall == nil && done.tables.map(\.rows) == [5])
+  }
+
   @Test func `each push tells of them until they are gone, and the version is there`() async throws {
     let road = try await Road()
     let path = try road.database(rows: 5)

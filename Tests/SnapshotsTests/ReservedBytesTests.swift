@@ -1,46 +1,13 @@
-import CSQLite
-import Glibc
 import Snapshots
 import TestKit
 import Testing
 
-/// Databases whose pages end with something of their application: a sum of the page, in the manner of SQLite's own
-/// extension (https://sqlite.org/cksumvfs.html).
+/// Databases whose pages end with something of their application: a sum of the page.
 @Suite struct ReservedBytesTests {
-  private static let reserved = 8
-  private static let pageSize = 4096
-
-  /// - Parameter freeing: leave pages on the list of free ones.
   private func desk(freeing: Bool, wal: Bool) throws -> Desk {
     let desk = try Desk()
-    let database = try TestDatabase(desk.source)
-    var count = Int32(Self.reserved)
-    sqlite3_file_control(database.handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &count)
-    try database.run("PRAGMA page_size=\(Self.pageSize); VACUUM; PRAGMA journal_mode=\(wal ? "WAL" : "DELETE")")
-    try database.run(
-      "CREATE TABLE t(a INTEGER PRIMARY KEY, b); CREATE TABLE u(b);"
-        + "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) INSERT INTO t(b) SELECT hex(randomblob(200)) FROM n;"
-        + "INSERT INTO u SELECT b FROM t;" + (freeing ? "DROP TABLE u;" : ""))
-    database.close()
-    var bytes = try fileBytes(desk.source)
-    for start in stride(from: 0, to: bytes.count, by: Self.pageSize) {
-      let end = start + Self.pageSize - Self.reserved
-      bytes.replaceSubrange(end..<end + Self.reserved, with: Self.sum(bytes[start..<end]))
-    }
-    try writeFile(desk.source, bytes)
+    try SummedDatabase.make(at: desk.source, freeing: freeing, wal: wal)
     return desk
-  }
-
-  /// Two words of 32 bits, as the extension computes them.
-  private static func sum(_ page: ArraySlice<UInt8>) -> [UInt8] {
-    var (first, second): (UInt32, UInt32) = (0, 0)
-    page.withUnsafeBytes { bytes in
-      for offset in stride(from: 0, to: bytes.count, by: 8) {
-        first &+= bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self) &+ second
-        second &+= bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self) &+ first
-      }
-    }
-    return withUnsafeBytes(of: first) { Array($0) } + withUnsafeBytes(of: second) { Array($0) }
   }
 
   @Test(arguments: SnapshotMethod.allCases, [(false, false), (true, false), (true, true)])
@@ -53,9 +20,54 @@ import Testing
     #expect(snapshot.check == .ok)
     #expect((snapshot.freePagesZeroed > 0) == kind.freeing)
     let copied = try fileBytes(snapshot.path)
-    #expect(copied.count == snapshot.pageCount * Self.pageSize)
-    for page in pages(copied, size: Self.pageSize) {
-      #expect(Self.sum(page.dropLast(Self.reserved)) == Array(page.suffix(Self.reserved)))
+    #expect(copied.count == snapshot.pageCount * SummedDatabase.pageSize)
+    #expect(SummedDatabase.isRight(copied))
+  }
+
+  @Test(arguments: [false, true])
+  func `no way back writes into pages whose sums only the application can compute`(wal: Bool) async throws {
+    let desk = try desk(freeing: false, wal: wal)
+    let image = try await desk.take(.pages).path
+    let (copied, source) = (try fileBytes(image), try fileBytes(desk.source))
+    let (packed, plain) = (desk.scratch.file("packed.db"), desk.scratch.file("plain.db"))
+    try writeFile(packed, [])
+    try SQLite.run("PRAGMA page_size=\(SummedDatabase.pageSize); CREATE TABLE mine(a)", on: plain)
+    let other = try fileBytes(plain)
+
+    let repacked = await #expect(throws: SnapshotError.self) {
+      try await repackImage(at: image, into: packed, isWAL: nil)
     }
+    let switched = await #expect(throws: SnapshotError.self) {
+      try await setJournalMode(ofImage: image, isWAL: !wal)
+    }
+    for error in [repacked, switched] {
+      #expect(error?.code == .reservedBytes && error?.hint?.contains("without --vacuum and --journal") == true)
+    }
+    for (version, database) in [(image, plain), (plain, desk.source)] {
+      let live = LiveRestore(image: version, database: database, undo: nil, busyTimeout: .seconds(5))
+      let error = await #expect(throws: SnapshotError.self) { try await live.run(undoKept: {}) { _, _, _ in } }
+      #expect(error?.code == .reservedBytes && error?.hint?.contains("--replace") == true)
+    }
+    for dryRun in [true, false] {
+      var tables = TableCopy(image: plain, database: desk.source, tables: ["mine"], busyTimeout: .seconds(5))
+      tables.dryRun = dryRun
+      let error = await #expect(throws: SnapshotError.self) { try await tables.run() }
+      #expect(error?.code == .reservedBytes && error?.hint?.contains("with its application") == true)
+    }
+    // It says so already.
+    try await setJournalMode(ofImage: image, isWAL: wal)
+
+    #expect(try fileBytes(image) == copied && fileBytes(desk.source) == source)
+    #expect(try fileBytes(plain) == other && fileBytes(packed).isEmpty)
+    #expect(SummedDatabase.isRight(copied))
+  }
+
+  @Test func `tables of a version with sums go into a database without them`() async throws {
+    let desk = try desk(freeing: false, wal: false)
+    let image = try await desk.take(.pages).path
+    let plain = desk.scratch.file("plain.db")
+    try SQLite.run("CREATE TABLE mine(a)", on: plain)
+    let outcome = try await TableCopy(image: image, database: plain, tables: ["t"], busyTimeout: .seconds(5)).run()
+    #expect(outcome.tables.map(\.rows) == [400])
   }
 }

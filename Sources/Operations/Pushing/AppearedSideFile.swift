@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file that SQLite made beside a database because we read it.
+/// A file that SQLite made beside a database because we opened it.
 struct AppearedSideFile {
   let path: String
   /// It is this user's and the database is not: who owns that may not be able to open it.
@@ -14,7 +14,7 @@ struct AppearedSideFile {
       stat(path, &own) == 0 && stat(database, &source) == 0 && own.st_uid == geteuid() && own.st_uid != source.st_uid
   }
 
-  /// What is to be told as long as such files lie beside a database, since this push or an earlier one; nil where none do.
+  /// What is to be told as long as such files lie beside a database, since this run or an earlier one; nil where none do.
   ///
   /// A -wal that holds something was written by somebody who uses the database with these files: they are in nobody's way.
   static func shortfall(of database: DatabaseSource) -> OperationError? {
@@ -24,7 +24,7 @@ struct AppearedSideFile {
     guard !files.isEmpty else { return nil }
     return OperationError(
       .partlyDone, code: "sideFilesLeft",
-      "'\(database.name)': SQLite made \(files.joined(separator: " and ")) while reading, as this user's: the database's owner may not be able to open it until that is removed",
+      "'\(database.name)': SQLite made \(files.joined(separator: " and ")) for us, as this user's: the database's owner may not be able to open it until that is removed",
       hint: "Remove it while nothing has the database open, and run sealift as the owner of the database.")
   }
 }

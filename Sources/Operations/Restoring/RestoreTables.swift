@@ -34,6 +34,8 @@ package struct RestoreTables: Sendable {
     package var dryRun: Bool
     /// What is told where the version came back damaged: the tables are what could be read of it.
     package var damage: OperationError?
+    /// What is told where SQLite's files beside the database keep its owner out.
+    package var shortfall: OperationError?
   }
 
   package var pull: Pull
@@ -59,15 +61,24 @@ package struct RestoreTables: Sendable {
         var copy = TableCopy(
           image: spooled.file.temporaryPath, database: path, tables: request.tables, busyTimeout: request.busyTimeout)
         copy.dryRun = request.dryRun
-        let done = try await copy.run()
+        let done: TableCopy.Outcome
+        do { done = try await copy.run() } catch {
+          // Whoever cannot open the database because of them must hear it now as well.
+          if let left = Self.shortfall(of: path) { pull.world.reporter.notice(left.message) }
+          throw error
+        }
         for remark in done.remarks { pull.world.reporter.notice(remark) }
         let tables = done.tables.map {
           Table(name: $0.table, rows: $0.rows, indexes: $0.indexes, triggers: $0.triggers)
         }
         return Outcome(
           version: found.summary, path: path, tables: tables, dryRun: request.dryRun,
-          damage: pull.outcome(found, spooled, nil).damage)
+          damage: pull.outcome(found, spooled, nil).damage, shortfall: Self.shortfall(of: path))
       }
     }
+  }
+
+  private static func shortfall(of path: String) -> OperationError? {
+    AppearedSideFile.shortfall(of: DatabaseSource(name: path, path: path))
   }
 }

@@ -131,7 +131,11 @@ struct RestoreCommand: SealiftCommand {
     }
     let outcome = try await RestoreTables(options.pull(source.world)).run(
       source.selector, from: source.target, request)
-    return try Retrieval.Report.end(outcome.damage, session.terminal) { try tell(outcome, session.terminal) }
+    // The last word is that of the damage.
+    if outcome.damage != nil, let left = outcome.shortfall { session.terminal.notice(left.message) }
+    return try Retrieval.Report.end(outcome.damage ?? outcome.shortfall, session.terminal) {
+      try tell(outcome, session.terminal)
+    }
   }
 
   private func tell(_ outcome: RestoreTables.Outcome, _ terminal: Terminal) throws {

@@ -64,6 +64,36 @@ import Testing
     #expect(outcome.check == "damaged: a page is lost")
   }
 
+  @Test func `sums at the end of pages are right when a version comes back, or it does not`() async throws {
+    let road = try await Road()
+    let path = road.scratch.file("app.db")
+    try SummedDatabase.make(at: path, wal: true)
+    _ = try await road.push(DatabaseSource(name: "app", path: path))
+    for makeOver in [MakeOver(vacuum: true), MakeOver(journal: .delete)] {
+      let error = await #expect(throws: OperationError.self) { try await pull(road, makeOver, to: "out.db") }
+      #expect(error?.code == "reservedBytes" && error?.kind == .usage)
+    }
+    #expect(road.files(in: road.scratch.path).allSatisfy { !$0.contains("out.db") })
+    for makeOver in [MakeOver(), MakeOver(journal: .wal)] {
+      let name = makeOver.journal == nil ? "plain.db" : "same.db"
+      _ = try await pull(road, makeOver, to: name)
+      #expect(SummedDatabase.isRight(try fileBytes(road.scratch.file(name))))
+    }
+
+    let restore = Restore(Pull(road.world))
+    var request = Restore.Request(place: .file(path), mode: .live)
+    let preview = try await restore.preview(.latest(database: "app"), from: road.target, request)
+    #expect(preview.refusal?.code == "reservedBytes")
+    let error = await #expect(throws: OperationError.self) {
+      try await restore.run(.latest(database: "app"), from: road.target, request)
+    }
+    #expect(error?.code == "reservedBytes" && error?.kind == .usage)
+    #expect(road.files(in: road.scratch.path).allSatisfy { !$0.contains("before") })
+    request.mode = .replace
+    _ = try await restore.run(.latest(database: "app"), from: road.target, request)
+    #expect(SummedDatabase.isRight(try fileBytes(path)))
+  }
+
   @Test func `what needs its application's code is restored as it is, or not at all`() async throws {
     let road = try await Road()
     let path = road.scratch.file("app.db")

@@ -72,7 +72,34 @@ import Testing
     #expect(try await tables.copy("wanted", dryRun: true).tables.map(\.rows) == [2])
     #expect(try ["", "-wal"].map { try fileBytes(tables.other + $0) } == before)
     try await tables.copy("wanted")
+    // It is the application's.
+    #expect(try !fileBytes(tables.other + "-wal").isEmpty)
     #expect(try tables.same("SELECT a FROM wanted") && TestDatabase(tables.other).number("SELECT a FROM mine") == 1)
+  }
+
+  /// As this user's they would keep an application out that runs as another one.
+  @Test(arguments: [false, true])
+  func `no -wal and no -shm stay beside a WAL database that nobody has open`(hasEmptyWal: Bool) async throws {
+    let tables = try await Tables(
+      "CREATE TABLE wanted(a); INSERT INTO wanted VALUES(1), (2)",
+      other: "PRAGMA journal_mode=WAL; CREATE TABLE mine(a); INSERT INTO mine VALUES(1)")
+    let files = { tables.road.files(in: tables.road.scratch.path) }
+    let (before, bytes) = (files(), try fileBytes(tables.other))
+    for dryRun in [true, false] {
+      if hasEmptyWal { try writeFile(tables.other + "-wal", []) }
+      let outcome = try await tables.copy("wanted", dryRun: dryRun)
+      #expect(outcome.tables.map(\.rows) == [2] && outcome.shortfall == nil)
+      #expect(files() == before)
+      #expect(try (fileBytes(tables.other) == bytes) == dryRun)
+    }
+    // The file alone has all of it.
+    let copy = tables.road.scratch.file("copy.db")
+    try writeFile(copy, try fileBytes(tables.other))
+    #expect(try TestDatabase(copy).number("SELECT sum(a) FROM wanted") == 3)
+    #expect(try TestDatabase(copy).text("PRAGMA journal_mode") == "wal")
+    // Also where it is refused.
+    #expect(await tables.refusal("wanted")?.code == "table")
+    #expect(!files().contains { $0.hasPrefix("other.db-") })
   }
 
   @Test func `every kind of table that can stand alone`() async throws {
@@ -138,6 +165,33 @@ import Testing
     #expect(!remarks.contains { $0.contains("needs") || $0.contains("which is not there") })
     try SQLite.run("INSERT INTO child VALUES(3, 1)", on: both.other)
     #expect(try TestDatabase(both.other).number("SELECT what FROM log") == 3)
+  }
+
+  /// It knows the rows of the table that was dropped.
+  @Test(arguments: [
+    ("notes_fts", "fts5(body, content='notes', content_rowid='id')"),
+    ("\"my \"\"index\"", "FTS5(content_rowid=id, body, content = \"Notes\" )"),
+    ("[old one]", "fts4(body,content=[notes])"), ("plain", "fts5(body, content=notes)"),
+  ])
+  func `a full-text index that reads the table is named, with what brings it up to date`(
+    index: String, options: String
+  ) async throws {
+    let tables = try await Tables(
+      "CREATE TABLE notes(id INTEGER PRIMARY KEY, body); INSERT INTO notes VALUES(7, 'restored words')",
+      other: """
+        CREATE TABLE notes(id INTEGER PRIMARY KEY, body); CREATE TABLE notes_old(body);
+        CREATE VIRTUAL TABLE old_fts USING fts5(body, content='notes_old');
+        CREATE VIRTUAL TABLE own_fts USING fts5(body, notes);
+        CREATE VIRTUAL TABLE \(index) USING \(options); DROP TABLE notes;
+        """)
+    try await tables.copy("notes")
+    let said = tables.road.notices.said.withLock { $0 }.filter { $0.contains("full-text index") }
+    #expect(said.count == 1 && said[0].contains("takes its rows from 'notes'"), "\(said)")
+    let found = "SELECT rowid FROM \(index) WHERE \(index) MATCH 'restored'"
+    #expect(try TestDatabase(tables.other).rows(found).isEmpty)
+    let statement = try #require(said.first?.split(separator: " yet: ").last)
+    try SQLite.run(String(statement), on: tables.other)
+    #expect(try TestDatabase(tables.other).number(found) == 7)
   }
 
   @Test func `what cannot be copied alone is refused with the way out, and nothing is changed`() async throws {
