@@ -17,15 +17,13 @@ enum Hardening {
 
   /// Whoever started us with a standard stream closed gets none of our files in its place: the next one that is opened would
   /// be it, and what is said would go there. What takes the place cannot be used, so that writing fails as it did.
-  private static func keepStandardStreams() {
-    while true {
-      let descriptor = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY)
-      guard descriptor > STDERR_FILENO else {
-        if descriptor < 0 { return }
-        continue
-      }
-      close(descriptor)
-      return
+  /// - Parameter nothing: a place of which nothing comes; where there is none, as in a bare `chroot`, a folder does as well.
+  static func keepStandardStreams(_ nothing: String = "/dev/null") {
+    for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) < 0 {
+      // The lowest number that is free is the stream's own.
+      if open(nothing, stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) == stream { continue }
+      if open("/", O_RDONLY | O_DIRECTORY) == stream { continue }
+      _exit(1)
     }
   }
 
