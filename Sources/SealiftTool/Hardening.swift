@@ -13,6 +13,7 @@ enum Hardening {
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     forbidDumps()
     forbidBacktraces()
+    tellOfMappedFiles()
   }
 
   /// Whoever started us with a standard stream closed gets none of our files in its place: the next one that is opened would
@@ -30,9 +31,20 @@ enum Hardening {
   /// Swift's runtime answers a crash with a page of registers and the memory they point to, on standard error, where logs
   /// are made of it. A crash of ours ends the process, and says nothing.
   private static func forbidBacktraces() {
-    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV]
     where number != SIGQUIT || !Signals.isIgnored(number) {
       signal(number, SIG_DFL)
+    }
+  }
+
+  /// What a disk refuses of a file that is mapped comes as a signal, where no code of ours could ask why. The text is there
+  /// from the start: whatever is called in a handler must need no memory and no lock.
+  private static func tellOfMappedFiles() {
+    signal(SIGBUS) { _ in
+      let text: StaticString =
+        "sealift: error: a file that is mapped into memory could not be read or written: its disk is full or failing, or the file was cut short\n"
+      _ = write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+      _exit(1)
     }
   }
 

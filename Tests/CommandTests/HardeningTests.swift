@@ -32,4 +32,29 @@ import Testing
       Hardening.keepStandardStreams()
     }
   }
+
+  /// As a full disk below a table that is mapped does it, where the file system copies on write.
+  @Test func `a mapped file whose disk refuses it ends the program with a word`() async throws {
+    let program = try Program()
+    let started = program.file("started")
+    try program.write(
+      """
+      {"targets": {"t": {"url": "file://\(program.file("target"))",
+                         "passphraseCommand": "touch \(started); while [ -e \(started) ]; do sleep 0.1; done"}}}
+      """, to: "slow.json")
+    #expect(mkdir(program.file("target"), 0o700) == 0)
+    let line = #"said=$1; shift; exec "$@" 2> "$said""#
+    let child = try Child(
+      [
+        "env", "HOME=\(program.file("home"))", "sh", "-c", line, "sh", program.file("said"), Program.path, "--config",
+        program.file("slow.json"), "init",
+      ])
+    #expect(try await eventually { program.exists("started") })
+    child.signal(SIGBUS)
+    #expect(await child.end() == 1)
+    unlink(started)
+    let said = String(decoding: try fileBytes(program.file("said")), as: UTF8.self)
+    #expect(said.hasSuffix("its disk is full or failing, or the file was cut short\n"), "\(said)")
+    #expect(said.contains("sealift: error: a file that is mapped into memory could not be read or written: "))
+  }
 }
