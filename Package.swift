@@ -68,7 +68,7 @@ let package = Package(
       exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "StorageTests", dependencies: ["Storage", "TestKit"], swiftSettings: house),
     .testTarget(
-      name: "BackendsTests", dependencies: ["Backends", "Platform", "Storage", "COpenSSL", "TestKit"],
+      name: "BackendsTests", dependencies: ["Backends", "Platform", "Storage", "CCurl", "COpenSSL", "TestKit"],
       swiftSettings: house),
     .testTarget(
       name: "RepositoriesTests", dependencies: ["Repositories", "Sealing", "Storage", "TestKit", "CZstd"],

@@ -13,28 +13,38 @@ enum Hardening {
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     forbidDumps()
     forbidBacktraces()
+    tellOfMappedFiles()
   }
 
   /// Whoever started us with a standard stream closed gets none of our files in its place: the next one that is opened would
   /// be it, and what is said would go there. What takes the place cannot be used, so that writing fails as it did.
-  private static func keepStandardStreams() {
-    while true {
-      let descriptor = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY)
-      guard descriptor > STDERR_FILENO else {
-        if descriptor < 0 { return }
-        continue
-      }
-      close(descriptor)
-      return
+  /// - Parameter nothing: a place of which nothing comes; where there is none, as in a bare `chroot`, a folder does as well.
+  static func keepStandardStreams(_ nothing: String = "/dev/null") {
+    for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) < 0 {
+      // The lowest number that is free is the stream's own.
+      if open(nothing, stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) == stream { continue }
+      if open("/", O_RDONLY | O_DIRECTORY) == stream { continue }
+      _exit(1)
     }
   }
 
   /// Swift's runtime answers a crash with a page of registers and the memory they point to, on standard error, where logs
   /// are made of it. A crash of ours ends the process, and says nothing.
   private static func forbidBacktraces() {
-    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV]
     where number != SIGQUIT || !Signals.isIgnored(number) {
       signal(number, SIG_DFL)
+    }
+  }
+
+  /// What a disk refuses of a file that is mapped comes as a signal, where no code of ours could ask why. The text is there
+  /// from the start: whatever is called in a handler must need no memory and no lock.
+  private static func tellOfMappedFiles() {
+    signal(SIGBUS) { _ in
+      let text: StaticString =
+        "sealift: error: a file that is mapped into memory could not be read or written: its disk is full or failing, or the file was cut short\n"
+      _ = write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+      _exit(1)
     }
   }
 

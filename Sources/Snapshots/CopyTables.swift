@@ -45,7 +45,7 @@ package struct TableCopy: Sendable {
     }
   }
 
-  private func explained(_ failure: SQLiteFailure) -> SnapshotError {
+  func explained(_ failure: SQLiteFailure) -> SnapshotError {
     var error = failure.explained(of: database)
     switch failure.primary {
     case SQLITE_BUSY, SQLITE_LOCKED:
@@ -53,7 +53,9 @@ package struct TableCopy: Sendable {
         "Nothing was changed. Try again when no long transaction is running, or wait longer with --busy-timeout."
     case SQLITE_FULL:
       error.message = "the disk became full while tables were restored into \(database)"
-      error.hint = "Nothing was changed. Free space there."
+      // SQLite does not say which of them it was.
+      error.hint =
+        "Nothing was changed. Free space there, and in SQLite's temporary folder, where indexes are sorted (SQLITE_TMPDIR)."
     case SQLITE_IOERR where failure.code != ExtendedCode.sharedMemoryMap:
       return failure.ofTheDisk(while: "tables were restored into \(database)")
     case _ where failure.needsApplicationCode:

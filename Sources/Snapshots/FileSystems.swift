@@ -8,7 +8,7 @@ package enum FileSystemKind: Sendable, Hashable {
   case overlay
   case nfs
   case smb
-  /// A folder that the host of this virtual machine or container lends it: `9p`, `virtiofs`.
+  /// A folder that the host of this virtual machine or container lends it: `9p`, `virtiofs`, `fakeowner` of Docker Desktop.
   case shared(String)
   /// A program plays file system; its name where the system says it, such as `sshfs`, `davfs`.
   case fuse(String?)
@@ -41,9 +41,11 @@ package enum FileSystemKind: Sendable, Hashable {
     switch mount.type {
     case "nfs", "nfs4": self = .nfs
     case "cifs", "smb3", "smbfs", "ncpfs", "ncp": self = .smb
-    case "9p", "vboxsf", "vmhgfs", "prl_fs", "virtiofs": self = .shared(mount.type)
+    case "9p", "vboxsf", "vmhgfs", "prl_fs", "virtiofs", "fakeowner", "drvfs", "wslfs", "lxfs":
+      self = .shared(mount.type)
     case "overlay", "aufs": self = .overlay
-    case "ceph", "lustre", "gfs2", "ocfs2", "afs", "coda", "gpfs", "beegfs", "orangefs": self = .cluster(mount.type)
+    case "ceph", "lustre", "gfs2", "ocfs2", "afs", "coda", "gpfs", "beegfs", "orangefs", "pvfs2":
+      self = .cluster(mount.type)
     case let type where type == "fuse" || type.hasPrefix("fuse."): self = .fuse(Self.fuseSubtype(mount))
     default: self = .local(mount.type)
     }
@@ -59,6 +61,13 @@ package enum FileSystemKind: Sendable, Hashable {
   private static let localFuse: Set<String> = [
     "fuse-overlayfs", "gocryptfs", "encfs", "cryfs", "bindfs", "mergerfs", "ntfs-3g", "exfat",
     "squashfuse",
+  ]
+
+  /// Disks and memory of one machine. A type that is not here may be anybody's: vendors of clusters and of virtual machines
+  /// have types of their own.
+  private static let ownDisks: Set<String> = [
+    "ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "nilfs2", "ubifs", "tmpfs",
+    "ramfs", "vfat", "exfat", "ntfs3", "fuseblk", "ecryptfs", "squashfs",
   ]
 
   /// `NFS`, `a FUSE mount (sshfs)`: as it stands in a sentence.
@@ -91,8 +100,15 @@ package enum FileSystemKind: Sendable, Hashable {
 
   package var locksCanBeTrusted: Bool { reason == nil }
 
-  /// Nobody writes to it but through the kernel of this machine, for certain.
-  package var isOfThisMachine: Bool { reason == nil && self != .local(nil) }
+  /// Nobody writes to it but through the kernel of this machine, for certain: what is unknown is not.
+  package var isOfThisMachine: Bool {
+    switch self {
+    case .local(let type): type.map(Self.ownDisks.contains) == true
+    case .overlay: true
+    case .fuse(let subtype): subtype.map(Self.localFuse.contains) == true
+    case .nfs, .smb, .shared, .cluster: false
+    }
+  }
 }
 
 /// All of a file whose size the system does not say beforehand, as below `/proc`; empty when it cannot be read.

@@ -1,3 +1,4 @@
+import CCurl
 import Glibc
 import Storage
 import Testing
@@ -21,6 +22,18 @@ import Testing
 
   private static func refusal(_ code: String) -> String {
     "<Error><Code>\(code)</Code><Message>no</Message></Error>"
+  }
+
+  // MARK: authorities
+
+  /// As in an image without ca-certificates: a caFile that nobody gave cannot be mended.
+  @Test func `authorities that cannot be read are the system's, where the target has none`() {
+    func error(_ caFile: String?) -> StoreError {
+      .transport(CURLE_SSL_CACERT_BADFILE, detail: "error setting", authority: "host:443", caFile: caFile)
+    }
+    #expect(error("/ca.pem").hint == "The target's caFile must be a PEM file.")
+    #expect(error(nil).hint?.contains("apt-get install ca-certificates") == true)
+    for caFile in ["/ca.pem", nil] { #expect(error(caFile).code == .tls && error(caFile).retry == .never) }
   }
 
   // MARK: rights

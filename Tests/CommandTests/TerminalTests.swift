@@ -1,5 +1,11 @@
+import Glibc
+import Operations
+import Platform
+import Storage
 import TestKit
 import Testing
+
+@testable import SealiftTool
 
 /// What a person at a terminal sees: a pseudo-terminal made by Python plays one.
 @Suite struct TerminalTests {
@@ -115,6 +121,44 @@ import Testing
       #expect(!(ending.output + ending.error).contains("\u{1B}"))
       #expect(!(ending.output + ending.error).contains("\r"))
     }
+  }
+
+  @Test func `where a pipe does not wait, all comes to somebody who reads slowly`() async throws {
+    let ends = try #require(PrivatePipe.make())
+    defer { close(ends.read) }
+    #expect(fcntl(ends.write, F_SETFL, O_NONBLOCK) == 0)
+    let arrived = Locked<[UInt8]?>(nil)
+    let reading = startThread {
+      let all = Self.slowly(read: ends.read)
+      arrived.withLock { $0 = all }
+    }
+    try #require(reading == 0)
+    let text = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    let isWritten = Terminal.write(text, to: ends.write)
+    close(ends.write)
+    #expect(isWritten)
+    #expect(try await eventually { arrived.withLock { $0 != nil } })
+    #expect(arrived.withLock { $0 == text })
+  }
+
+  /// All that comes, 64 KiB at a time, with a rest before each.
+  private static func slowly(read descriptor: Int32) -> [UInt8] {
+    var all: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      usleep(2000)
+      let count = read(descriptor, &part, part.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return all }
+      all += part[..<count]
+    }
+  }
+
+  @Test func `a progress bar does not wait for a pipe that is full`() throws {
+    let ends = try #require(PrivatePipe.make())
+    defer { for end in [ends.read, ends.write] { close(end) } }
+    #expect(fcntl(ends.write, F_SETFL, O_NONBLOCK) == 0)
+    #expect(!Terminal.write([UInt8](repeating: 7, count: 1 << 21), to: ends.write, waits: false))
   }
 
   @Test func `a database is not written to a terminal`() async throws {

@@ -868,11 +868,39 @@ import Testing
 
   // MARK: Into place
 
-  private func staged(_ road: Road, beside path: String) async throws -> StagedCompanions {
+  private func reader(_ road: Road) async throws -> VersionReader {
     let lookup = try await VersionLookup(at: road.target, road.world)
     let manifest = try await lookup.manifest(of: lookup.find(.latest(database: "app")))
-    let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
+    return try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
+  }
+
+  private func staged(_ road: Road, beside path: String) async throws -> StagedCompanions {
+    let reader = try await reader(road)
     return try #require(try await StagedCompanions.restore(reader, beside: path, onProgress: { _ in }))
+  }
+
+  /// As a file system does that takes capitals and small letters for one.
+  @Test(arguments: ["att", "data", "single", "alias"])
+  func `a name that is taken is another member's, and nothing is put together with that`(taken: String) async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    try write(road, "data/deep/b")
+    try write(road, "single")
+    #expect(symlink("app.db", road.scratch.file("alias")) == 0)
+    let source = try source(
+      road, Companion("att"), Companion("data/deep"), Companion("single"), Companion("alias"))
+    #expect(try await road.push(source).failures.isEmpty)
+    let reader = try await reader(road)
+    let tree = try MemberTree(making: road.scratch.file("tree"))
+    #expect(mkdir("\(tree.path)/\(taken)", 0o700) == 0)
+    let error = await #expect(throws: OperationError.self) {
+      try await tree.fill(from: reader, finishing: true, onProgress: { _ in })
+    }
+    #expect(error?.kind == .failed && error?.code == "namesCollide")
+    #expect(error?.message.contains("'\(taken)'") == true, "\(error as Any)")
+    #expect(error?.hint?.contains("capitals and small letters") == true)
+    let told = FoundVersion.hinting(try #require(error)) as? OperationError
+    #expect(told?.hint?.contains("--no-companions") == true)
   }
 
   @Test func `into place: refused, or moved aside, with a way back`() async throws {

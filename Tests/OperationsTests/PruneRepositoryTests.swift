@@ -140,7 +140,7 @@ import Testing
     let kinds: [(FileSystemKind, Bool)] = [
       (.local("ext4"), true), (.local(nil), false), (.overlay, true), (.fuse("gocryptfs"), true), (.nfs, false),
       (.smb, false), (.fuse("sshfs"), false), (.fuse("davfs"), false), (.shared("9p"), false),
-      (.cluster("ceph"), false),
+      (.shared("fakeowner"), false), (.local("panfs"), false), (.cluster("ceph"), false),
     ]
     for isProved in [false, true] {
       for (kind, holds) in kinds {

@@ -24,6 +24,10 @@ import Testing
       37 22 0:50 / /san rw - ceph 10.0.0.1:6789:/ rw
       38 22 0:51 / /crypt rw - fuse.gocryptfs /home/a/.crypt rw
       39 22 0:52 / /smb rw - smb3 //nas/share rw
+      40 22 0:44 / /Users /mac rw - fakeowner /run/host_mark/Users rw
+      41 22 0:53 / /wsl rw - drvfs C: rw
+      42 22 0:54 / /pvfs rw - pvfs2 tcp://san:3334/pvfs2-fs rw
+      43 22 0:55 / /vendor rw - panfs panfs://realm rw
       31 22 broken line
       32
       """)
@@ -46,7 +50,7 @@ import Testing
     #expect(type("/mnt/files/alice and\tbob/app.db") == "fuse.sshfs")
     #expect(type("/srv/app.db") == "virtiofs")
     #expect(type("/hidden/deep/app.db") == "xfs", "a later mount hides it")
-    #expect(Self.mounts.mounts.count == 16)
+    #expect(Self.mounts.mounts.count == 20)
     #expect(MountTable(parsing: "").mount(holding: "/") == nil)
   }
 
@@ -55,6 +59,8 @@ import Testing
     ("/media/stick/app.db", .local("fuseblk"), true), ("/box/app.db", .overlay, true),
     ("/crypt/app.db", .fuse("gocryptfs"), true), ("/mnt/files/app.db", .nfs, false), ("/smb/app.db", .smb, false),
     ("/win/app.db", .shared("9p"), false), ("/srv/app.db", .shared("virtiofs"), false),
+    ("/mac/app.db", .shared("fakeowner"), false), ("/wsl/app.db", .shared("drvfs"), false),
+    ("/pvfs/app.db", .cluster("pvfs2"), false), ("/vendor/app.db", .local("panfs"), true),
     ("/san/app.db", .cluster("ceph"), false), ("/mnt/files/alice and\tbob/app.db", .fuse("sshfs"), false),
     ("/mnt/cloud/app.db", .fuse("davfs"), false), ("/mnt/cloud2/app.db", .fuse(nil), false),
   ])
@@ -64,6 +70,18 @@ import Testing
     #expect(found.locksCanBeTrusted == trusted)
     #expect((found.reason == nil) == trusted)
     #expect(found.reason?.hasSuffix(".") != true && !found.name.isEmpty)
+  }
+
+  @Test func `what is known to be of this machine is, and nothing else`() {
+    for mine in [FileSystemKind.local("ext4"), .local("btrfs"), .local("tmpfs"), .overlay, .fuse("gocryptfs")] {
+      #expect(mine.isOfThisMachine, "\(mine)")
+    }
+    for other in [
+      FileSystemKind.local("panfs"), .local(nil), .nfs, .smb, .shared("fakeowner"), .fuse("sshfs"), .fuse(nil),
+      .cluster("pvfs2"),
+    ] {
+      #expect(!other.isOfThisMachine, "\(other)")
+    }
   }
 
   @Test func `this machine's disk is looked at, also for a file that is not there yet`() throws {

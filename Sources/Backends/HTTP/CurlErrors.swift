@@ -24,12 +24,16 @@ extension StoreError {
       "Check the variables http_proxy, https_proxy and all_proxy; in a password there, write / as %2F, # as %23, ? as %3F and @ as %40.",
     retry: .never)
 
+  private static let missingAuthorities =
+    "Give this system its list of authorities (Debian: apt-get install ca-certificates), or the target a caFile."
+
   /// The one table from libcurl's codes to meanings: there was no answer, and this is why.
   /// - Parameters:
   ///   - detail: libcurl's own words; they name hosts and ports, never headers or passwords, but for a proxy that it
   ///     cannot make sense of: that one it quotes as the variable has it.
   ///   - authority: the `host:port` that was asked.
-  static func transport(_ code: CURLcode, detail: String, authority: Substring) -> StoreError {
+  ///   - caFile: of the target; `nil` where the system's authorities are trusted.
+  static func transport(_ code: CURLcode, detail: String, authority: Substring, caFile: String?) -> StoreError {
     guard !detail.hasPrefix("Unsupported proxy") else { return unusableProxy }
     let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     func error(_ code: Code, _ what: String, hint: String? = nil, retry: Retry = .later(after: nil)) -> StoreError {
@@ -56,8 +60,8 @@ extension StoreError {
         retry: .never)
     case CURLE_SSL_CACERT_BADFILE:
       return error(
-        .tls, "the file of trusted authorities could not be read", hint: "The target's caFile must be a PEM file.",
-        retry: .never)
+        .tls, "the file of trusted authorities could not be read",
+        hint: caFile == nil ? missingAuthorities : "The target's caFile must be a PEM file.", retry: .never)
     case CURLE_SSL_CONNECT_ERROR:
       return error(
         .tls, "no TLS connection with \(authority) came about",

@@ -62,13 +62,14 @@ final class CurlTransfer: @unchecked Sendable {
     return patience
   }
 
-  func outcome(_ code: CURLcode, of handle: UnsafeMutableRawPointer) -> Outcome {
+  func outcome(_ code: CURLcode, of handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) -> Outcome {
     if isTooLarge {
       return .failure(
         StoreError(.badAnswer, "the answer of \(request.authority) is longer than \(request.largestAnswer) bytes"))
     }
     guard code == CURLE_OK || hasWanted else {
-      return .failure(.transport(code, detail: String(cString: detail), authority: request.authority))
+      let words = String(cString: detail)
+      return .failure(.transport(code, detail: words, authority: request.authority, caFile: settings.caFile))
     }
     var offered = 0
     sl_get_long(handle, CURLINFO_HTTPAUTH_AVAIL, &offered)

@@ -45,7 +45,7 @@ struct CurlWork {
       guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
       let code = sl_message_result(message)
       guard let transfer = running[handle] else { continue }
-      let outcome = transfer.outcome(code, of: handle)
+      let outcome = transfer.outcome(code, of: handle, settings)
       release(handle)
       transfer.finish(outcome)
       finishedAny = true

@@ -35,13 +35,14 @@ final class MemberTree: Sendable {
   /// - Parameter finishing: makes them durable and gives them their modes and times; else they are only ours to read.
   func fill(from reader: VersionReader, finishing: Bool, onProgress: @escaping @Sendable (Int) -> Void) async throws {
     let members = Array(reader.core.members.enumerated().dropFirst())
+    var made: Set<[UInt8]> = []
     for (_, member) in members {
       try Task.checkCancellation()
       switch member.content {
-      case .folder: _ = try folder(MemberPath.components(member.path)[...], making: true)
-      case .link: _ = try folder(MemberPath.components(member.path).dropLast(), making: true)
+      case .folder: _ = try makeFolder(MemberPath.components(member.path)[...], &made)
+      case .link: _ = try makeFolder(MemberPath.components(member.path).dropLast(), &made)
       case .database(let content), .file(let content):
-        try create(member.path).setLength(Int(content.length))
+        try create(member.path, &made).setLength(Int(content.length))
       }
     }
     let paths = reader.core.members.map(\.path)
@@ -106,7 +107,7 @@ final class MemberTree: Sendable {
   /// - Throws: `.failed`; `.verificationFailed` where a folder is not what was made.
   func open(_ memberPath: String, _ flags: Int32) throws -> RestoredMember {
     let components = MemberPath.components(memberPath)
-    guard let name = components.last, let parent = try folder(components.dropLast(), making: false) else {
+    guard let name = components.last, let parent = try folder(components.dropLast()) else {
       throw OperationError.fileSystem("cannot open '\(memberPath)'", errno)
     }
     let descriptor = openat(parent.descriptor, name, flags | O_NOFOLLOW | O_CLOEXEC)
@@ -114,40 +115,67 @@ final class MemberTree: Sendable {
     return RestoredMember(descriptor, path: memberPath)
   }
 
-  private func create(_ memberPath: String) throws -> RestoredMember {
+  private func create(_ memberPath: String, _ made: inout Set<[UInt8]>) throws -> RestoredMember {
     let components = MemberPath.components(memberPath)
-    guard let name = components.last, let parent = try folder(components.dropLast(), making: true) else {
-      throw OperationError.fileSystem("cannot make '\(memberPath)'", errno)
-    }
+    guard let name = components.last else { throw Self.notMade("'\(memberPath)'", EINVAL) }
+    let parent = try makeFolder(components.dropLast(), &made)
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = openat(parent.descriptor, name, flags, 0o600)
-    guard descriptor >= 0 else { throw OperationError.fileSystem("cannot make '\(memberPath)'", errno) }
+    guard descriptor >= 0 else { throw Self.notMade("'\(memberPath)'", errno) }
     return RestoredMember(descriptor, path: memberPath)
   }
 
-  /// - Returns: `nil`, and `errno`, when it is not there and not to be made.
-  private func folder(_ components: ArraySlice<String>, making: Bool) throws -> FolderHandle? {
+  /// Makes what is not there yet of the way to a folder, and the folder.
+  /// - Parameter made: the folders that were made so. One that is there and was not has another name than was asked for.
+  private func makeFolder(_ components: ArraySlice<String>, _ made: inout Set<[UInt8]>) throws -> FolderHandle {
     var folder = root
+    var path: [UInt8] = []
     for component in components {
-      if making, mkdirat(folder.descriptor, component, 0o700) != 0, errno != EEXIST {
-        throw OperationError.fileSystem("cannot make '\(component)'", errno)
+      path += (path.isEmpty ? "" : "/").utf8
+      path += component.utf8
+      if made.insert(path).inserted, mkdirat(folder.descriptor, component, 0o700) != 0 {
+        let problem = errno
+        throw Self.notMade("'\(String(decoding: path, as: UTF8.self))'", problem)
       }
-      guard let next = folder.folder(component) else {
-        if errno == ELOOP || errno == ENOTDIR {
-          throw OperationError(
-            .verificationFailed, code: "hostileMember",
-            "a member would be written through '\(component)', which is no folder")
-        }
-        return nil
+      guard let next = try enter(component, in: folder) else {
+        let problem = errno
+        throw Self.notMade("'\(String(decoding: path, as: UTF8.self))'", problem)
       }
       folder = next
     }
     return folder
   }
 
+  /// Nothing is made twice: what is there under the name of a member is another member.
+  private static func notMade(_ what: String, _ number: Int32) -> OperationError {
+    guard number == EEXIST else { return .fileSystem("cannot make \(what)", number) }
+    return OperationError(
+      .failed, code: "namesCollide", "cannot make \(what): another of the files has that name here",
+      hint: "This file system takes different names for one, as of capitals and small letters: restore to another one.")
+  }
+
+  /// - Returns: `nil`, and `errno`, when it is not there.
+  private func folder(_ components: ArraySlice<String>) throws -> FolderHandle? {
+    var folder = root
+    for component in components {
+      guard let next = try enter(component, in: folder) else { return nil }
+      folder = next
+    }
+    return folder
+  }
+
+  /// - Returns: `nil`, and `errno`, when it cannot be opened.
+  private func enter(_ component: String, in folder: FolderHandle) throws -> FolderHandle? {
+    if let next = folder.folder(component) { return next }
+    guard errno == ELOOP || errno == ENOTDIR else { return nil }
+    throw OperationError(
+      .verificationFailed, code: "hostileMember",
+      "a member would be written through '\(component)', which is no folder")
+  }
+
   private func parent(of member: Core.Member) throws -> (FolderHandle, String) {
     let components = MemberPath.components(member.path)
-    guard let name = components.last, let parent = try folder(components.dropLast(), making: false) else {
+    guard let name = components.last, let parent = try folder(components.dropLast()) else {
       throw OperationError.fileSystem("cannot find '\(member.path)'", errno)
     }
     return (parent, name)
@@ -157,7 +185,7 @@ final class MemberTree: Sendable {
     guard case .link(let target) = member.content else { return }
     let (parent, name) = try parent(of: member)
     guard symlinkat(target, parent.descriptor, name) == 0 else {
-      throw OperationError.fileSystem("cannot make the link '\(member.path)'", errno)
+      throw Self.notMade("the link '\(member.path)'", errno)
     }
     owners?.giveLink(member.path, name, in: parent)
     // A link's time is no loss where a file system keeps none.
@@ -174,7 +202,7 @@ final class MemberTree: Sendable {
   }
 
   private func finishFolder(_ member: Core.Member) throws {
-    guard let folder = try folder(MemberPath.components(member.path)[...], making: false) else {
+    guard let folder = try folder(MemberPath.components(member.path)[...]) else {
       throw OperationError.fileSystem("cannot open '\(member.path)'", errno)
     }
     try finish(member, folder.descriptor)

@@ -63,7 +63,9 @@ extension FoundVersion {
   static func hinting(_ error: any Error) -> any Error {
     guard !(error is StoreError) else { return error }
     var told = OperationError(error)
-    let isTheirs = told.kind == .verificationFailed || ["noSpace", "fileSystem", "stateFolder"].contains(told.code)
+    let isTheirs =
+      told.kind == .verificationFailed
+      || ["noSpace", "fileSystem", "stateFolder", "namesCollide"].contains(told.code)
     guard isTheirs else { return error }
     let hint = "The database itself is whole: --no-companions restores it without its companions."
     told.hint = [told.hint, hint].compactMap { $0 }.joined(separator: " ")

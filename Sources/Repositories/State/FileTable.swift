@@ -4,7 +4,8 @@ import Glibc
 ///
 /// What must grow with a database, and would be anonymous memory otherwise, lives here: the kernel may write its pages
 /// out whenever it needs the room. The file has no name, so whatever is killed, nothing is left behind. Its space is
-/// taken when it is made: a full disk is met then, never in the middle.
+/// taken when it is made, so that a full disk is met then. Where file systems copy on write, such as btrfs, it can still be
+/// met in the middle, as a SIGBUS: the program says so and ends.
 ///
 /// One thread at a time; elements that are there already may be changed by several, each its own.
 final class FileTable<Element: BitwiseCopyable>: @unchecked Sendable {

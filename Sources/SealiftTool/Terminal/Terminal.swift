@@ -103,8 +103,8 @@ final class Terminal: Sendable {
       switch output {
       case .bar(let text):
         state.barIsShown = true
-        _ = Self.write(Array("\r\(text)\u{1B}[K".utf8), to: STDERR_FILENO)
-      case .line(let text): _ = Self.write(Array("sealift: \(text)\n".utf8), to: STDERR_FILENO)
+        _ = Self.write(Array("\r\(text)\u{1B}[K".utf8), to: STDERR_FILENO, waits: false)
+      case .line(let text): _ = Self.write(Array("sealift: \(text)\n".utf8), to: STDERR_FILENO, waits: false)
       }
     }
   }
@@ -131,12 +131,23 @@ final class Terminal: Sendable {
     return poll(&asked, 1, 0) == 1 && Int32(asked.revents) & POLLOUT != 0
   }
 
+  /// What is wrong with the descriptor counts as room: the write says what it is.
+  private static func awaitRoom(_ descriptor: Int32) {
+    var asked = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    _ = poll(&asked, 1, 1000)
+  }
+
   /// False when not everything could be written; `errno` says why.
-  static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+  /// - Parameter waits: where a descriptor does not, as whoever shares it may have set it, we wait for room ourselves.
+  static func write(_ bytes: [UInt8], to descriptor: Int32, waits: Bool = true) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN, waits {
+        awaitRoom(descriptor)
+        continue
+      }
       guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }

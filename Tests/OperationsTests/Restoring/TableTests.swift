@@ -3,6 +3,8 @@ import Storage
 import TestKit
 import Testing
 
+@testable import Snapshots
+
 /// Single tables, put into a database that has others.
 @Suite struct TableTests {
   private struct Tables {
@@ -224,6 +226,14 @@ import Testing
     #expect(await shouting.refusal("s")?.message.contains("code of its application") == true)
     let wide = try await Tables("PRAGMA encoding='UTF-16le'; CREATE TABLE w(a)")
     #expect(await wide.refusal("w")?.message.contains("UTF-16le") == true)
+  }
+
+  @Test func `a full disk may be that of the database, or the one where SQLite sorts`() {
+    let copy = TableCopy(image: "/image", database: "/srv/app.db", tables: ["t"], busyTimeout: .zero)
+    // SQLITE_FULL
+    let error = copy.explained(SQLiteFailure(code: 13, message: "database or disk is full"))
+    #expect(error.message == "the disk became full while tables were restored into /srv/app.db")
+    #expect(error.hint?.contains("SQLITE_TMPDIR") == true && error.hint?.hasPrefix("Nothing was changed.") == true)
   }
 
   /// In one transaction: a process that reads all the time sees both tables or none.
