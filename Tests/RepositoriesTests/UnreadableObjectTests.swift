@@ -78,6 +78,14 @@ import Testing
       #expect(opened.id == home.repository.id)
     }
     guard names.count == 2 else { return }
+    // What could be read and does not open says so: a disk is not to be mended for a wrong passphrase.
+    let wrong = SlotSecret.keyFile([UInt8](repeating: 8, count: 32))
+    for name in names where prefix == Layout.slots {
+      let error = await #expect(throws: RepositoryError.self) {
+        try await Repository.open(at: Self.store(home) { $0 == name }, with: wrong)
+      }
+      #expect(error?.code == .wrongKey)
+    }
     let error = await #expect(throws: StoreError.self) {
       try await Repository.open(at: Self.store(home) { $0.text.hasPrefix(prefix) }, with: Home.secret)
     }
