@@ -47,6 +47,21 @@ class Failure(Exception):
         self.kind, self.message, self.code = kind, message, self.CODES.get(kind, 1)
 
 
+class Unreadable(Failure):
+    """An object is there, and the disk does not give its bytes."""
+
+
+@contextlib.contextmanager
+def reading(what):
+    """A bad sector, or bit rot that a file system sees, is the trouble of the object: others can be read."""
+    try:
+        yield
+    except OSError as error:
+        if errno.errorcode.get(error.errno) not in ("EIO", "EUCLEAN", "EBADMSG"):
+            raise
+        raise Unreadable("damaged", f"{what} cannot be read: {error.strerror}") from error
+
+
 def must(rule, message, kind="malformed"):
     if not rule:
         raise Failure(kind, message)
@@ -575,7 +590,7 @@ class Folder:
         if os.path.getsize(path) != int(length):
             return self.problem(f"passed over {folder}/{name}: it was never sent whole", grave=False)
         must(int(length) <= GREATEST, f"{folder}/{name} is too long")
-        with open(path, "rb") as file:
+        with reading(f"{folder}/{name}"), open(path, "rb") as file:
             data = file.read()
         must(sha256(data).hex() == digest, f"{folder}/{name} does not have the bytes of its name", "damaged")
         return data
@@ -645,31 +660,46 @@ class Repository(Folder):
         for chain in self.names("versions", r"[0-9a-f]{32}", folders=True):
             self.read_chain(chain)
 
-    def authentic(self, folder, kind, pattern, failures=None):
-        """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem."""
+    def authentic(self, folder, kind, pattern, failures=None, whole=None):
+        """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem. `failures`:
+        gets them by name; `whole`: the digests of those that have the bytes of their names, whosever they are."""
         for name in self.names(folder, pattern + r"(0|[1-9][0-9]{0,9})-[0-9a-f]{64}"):
             sequence, revision = (int(n) for n in name.split("-")[:2]) if kind == MANIFEST else (0, None)
             try:
                 data = self.bytes_of(folder, name)
+                if data is not None and whole is not None:
+                    whole.add(name[-64:])
                 if data is None or data[16:32] != self.keys.repository and "/" not in folder:
                     continue  # two machines made the repository at once: the other one's keyring or configuration
                 yield name, Sealed.whole(self.keys, kind, data)
             except Failure as failure:
                 self.problem(f"{folder}/{name}: {failure}", folder.partition("/")[2], sequence, revision=revision)
                 if failures is not None:
-                    failures.append(failure)
+                    failures[name] = failure
 
     def newest(self, folder, kind):
         """Of keyrings or configurations the one that counts: authentic, of the highest number, of the greater name."""
-        failures, before = [], len(self.problems)
+        failures, whole, before = {}, set(), len(self.problems)
         found = [(int(name.split("-")[0]), name, sealed)
-                 for name, sealed in self.authentic(folder, kind, r"[1-9][0-9]{0,11}-", failures)]
+                 for name, sealed in self.authentic(folder, kind, r"[1-9][0-9]{0,11}-", failures, whole)]
         if not found:
-            raise (failures + [Failure("damaged", f"{folder}/ has nothing that was sent whole")])[-1]
-        newest = max(found, key=lambda item: item[:2])[2]
+            unreadable = (failure for failure in failures.values() if isinstance(failure, Unreadable))
+            raise next(unreadable, Failure("damaged", f"{folder}/ has nothing that was sent whole"))
+        unread = self.unread_keyrings(failures, found, whole) if kind == KEYRING else []
+        newest = max(found + unread, key=lambda item: item[:2])[2]
+        if isinstance(newest, Failure):
+            raise newest
         if sum(sealed.name == newest.name for *_, sealed in found) > 1:
             self.ease(lambda problem: False, before)  # of what counts there are two copies
         return newest
+
+    def unread_keyrings(self, failures, found, whole):
+        """§5: those that cannot be read, each as the copy that stands in for it, or as its failure where there is none: an
+        older one in its place would bring back keys that were retired."""
+        copies = {sealed.name: sealed for *_, sealed in found}
+        strange = whole - copies.keys()
+        return [(int(name.split("-")[0]), name, copies.get(name[-64:], failure)) for name, failure in failures.items()
+                if isinstance(failure, Unreadable) and name[-64:] not in strange]
 
     def open_keyring(self, field):
         """§5.1"""
@@ -850,10 +880,10 @@ def slot_owners(folder):
     owners = set()
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         if re.fullmatch(r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}", name, re.ASCII) and os.path.isfile(os.path.join(folder, name)):
-            with open(os.path.join(folder, name), "rb") as file:
+            with contextlib.suppress(Unreadable), reading(name), open(os.path.join(folder, name), "rb") as file:
                 head = file.read(32)
-            if head[:8] == SLOT_MAGIC and len(head) == 32:
-                owners.add(head[16:32])
+                if head[:8] == SLOT_MAGIC and len(head) == 32:
+                    owners.add(head[16:32])
     return owners
 
 
@@ -866,7 +896,7 @@ def repository_files(folder):
         try:
             match = re.fullmatch(r"([0-9a-f]{32})-64-([0-9a-f]{64})", name, re.ASCII)
             if match and os.path.isfile(path) and os.path.getsize(path) == 64:
-                with open(path, "rb") as file:
+                with reading(f"repo/{name}"), open(path, "rb") as file:
                     data = file.read()
                 must(sha256(data).hex() == match[2], f"repo/{name} does not have the bytes of its name", "damaged")
                 must(data[:8] == b"\x89SLRP\r\n\x1a", f"repo/{name} is not a repository file")
@@ -1088,7 +1118,7 @@ class Version:
             path = self.path(entry)
 
             def read(at, count):
-                with open(path, "rb") as file:
+                with reading(f"packs/{self.manifest.chain}/{name.hex()}"), open(path, "rb") as file:
                     file.seek(at)
                     return file.read(count)
 
@@ -1441,9 +1471,10 @@ def command_check(repository, options):
     packs = 0
     for chain in repository.names("packs", r"[0-9a-f]{32}", folders=True):
         for name in repository.names(f"packs/{chain}", r"[0-9a-f]{64}"):
-            with open(os.path.join(repository.root, "packs", chain, name), "rb") as file:
-                data = file.read(GREATEST + 1)
             try:
+                path = os.path.join(repository.root, "packs", chain, name)
+                with reading(f"packs/{chain}/{name}"), open(path, "rb") as file:
+                    data = file.read(GREATEST + 1)
                 must(sha256(data).hex() == name, "it does not have the bytes of its name", "damaged")
                 Sealed.whole(repository.keys, PACK, data)
                 packs += 1

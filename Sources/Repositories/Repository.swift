@@ -162,11 +162,8 @@ package struct Repository: Sendable {
     passing strange: inout [NumberedName: SealError]
   ) async throws -> (Keyring, NumberedName) {
     var problem: (any Error)?
-    var unread: StoreError?
     for name in NumberedName.newestFirst(names) {
-      guard let bytes = try await store.present(name.objectName, &unread) else { continue }
-      // Only its own other copy stands in for what could not be read.
-      if let unread, unread.object.flatMap(Layout.digest(namedBy:)) != name.digest { throw unread }
+      guard let bytes = try await readKeyring(name, among: names, at: store) else { continue }
       let meta: [UInt8]
       do throws(SealError) {
         meta = try Keyring.meta(of: bytes, name: name.digest, master: master, repository: repository)
@@ -186,11 +183,25 @@ package struct Repository: Sendable {
           cause: error)
       }
     }
-    if let unread { throw unread }
     throw RepositoryError(
       .damaged, "the key opens the repository, but no keyring can be read",
       hint: "Bring back the objects below keyring/ from a copy of the target; without them nothing can be read.",
       cause: problem)
+  }
+
+  /// The keyring of a name, or `nil` when it is gone. Where it cannot be read, only a whole copy of its own bytes stands
+  /// in: another keyring in its place might be an older one.
+  private static func readKeyring(
+    _ name: NumberedName, among names: [NumberedName], at store: any ObjectStore
+  ) async throws -> [UInt8]? {
+    var problem: StoreError?
+    let bytes = try await store.present(name.objectName, &problem)
+    guard let unread = problem else { return bytes }
+    for other in names where other.digest == name.digest && other != name {
+      let copy = try await store.present(other.objectName, &problem)
+      if let copy, Digest.sha256(of: copy) == name.digest { return copy }
+    }
+    throw unread
   }
 
   private static func checkConfiguration(

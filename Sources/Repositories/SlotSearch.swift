@@ -43,11 +43,14 @@ struct SlotSearch: Sendable {
     guard owners.isEmpty else { return }
     // Each slot lies there twice.
     var found: [Digest: Slot] = [:]
-    var unread: StoreError?
+    var unread: [(slot: Digest, problem: StoreError)] = []
     for name in names.sorted(by: { $0.number > $1.number }) where found[name.digest] == nil {
-      found[name.digest] = try await read(name, &unread)
+      var problem: StoreError?
+      found[name.digest] = try await read(name, &problem)
+      if let problem { unread.append((name.digest, problem)) }
     }
-    self.unread = unread
+    // One whose other copy was read is tried as any.
+    self.unread = unread.first { found[$0.slot] == nil }?.problem
     owners = Set(found.values.map(\.repository)).sorted { $0.hex < $1.hex }
     // To try one costs a second, and memory. What asks for more than others comes last: who can write to the target
     // could have planted it.

@@ -51,6 +51,21 @@ def little_memory():
         yield asked
 
 
+@contextlib.contextmanager
+def bad_sectors(*paths, error=errno.EIO):
+    """What lies there can be opened, and no byte of it be read."""
+    def opened(path, *arguments, **words):
+        if path not in paths:
+            return open(path, *arguments, **words)
+        file = mock.MagicMock()
+        file.__enter__.return_value.read.side_effect = OSError(error, os.strerror(error))
+        file.__exit__.return_value = False
+        return file
+
+    with mock.patch.object(unseal, "open", opened, create=True):
+        yield
+
+
 def digest(path):
     return hashlib.sha256(read(path)).hexdigest()
 
@@ -965,6 +980,81 @@ class Hostile(Scratch):
         self.assertLess(held, 1 << 20)
 
     # What is whole comes back all the same
+
+    def test_an_object_that_cannot_be_read_is_the_trouble_of_that_object(self):
+        other = maker.Chain(self.forge, "other").push([maker.database_member(self.page(150))])
+        folder = f"/{self.chain.id.hex()}/"
+        for at, path in enumerate(p for p in self.files if folder in p):
+            with bad_sectors(path, error=(errno.EIO, errno.EUCLEAN, errno.EBADMSG)[at % 3]):
+                self.restored("other:latest", other)
+                code, out, err = run(self.root, *self.key, "check")
+                self.assertEqual((code, f"{os.path.basename(path)} cannot be read" in err), (13, True), err)
+                self.assertIn(f"{other['id']}  sound", out)
+                harms_lists = not any(f"/{kind}/" in path for kind in ("packs", "gone"))
+                self.assertEqual(run(self.root, *self.key, "list")[0], 13 if harms_lists else 0)
+            # What this user may not read is no damage.
+            with bad_sectors(path, error=errno.EACCES):
+                code, _, err = run(self.root, *self.key, "check")
+                self.assertEqual((code, "cannot be read" in err), (1, False), err)
+
+    def copied(self, path, number):
+        """Puts the bytes there once more."""
+        copy = os.path.join(os.path.dirname(path), f"{number}-" + os.path.basename(path).split("-", 1)[1])
+        shutil.copy(path, copy)
+        return copy
+
+    def test_one_of_the_objects_that_open_a_repository_locks_nobody_out(self):
+        last = self.chain.versions[-1]
+        for start in ("keys/1-", "keyring/1-", "config/1-"):
+            path = next(p for p in self.files if f"/{start}" in p)
+            copies = path, self.copied(path, 7)
+            for copy in copies:
+                with bad_sectors(copy):
+                    self.restored("latest", last)
+                    code, _, err = run(self.root, *self.key, "check")
+                    self.assertEqual((code, f"{os.path.basename(copy)} cannot be read" in err), (13, True), err)
+            with bad_sectors(*copies):
+                code, _, err = run(self.root, *self.key, "list")
+                self.assertEqual((code, f"{start.split('/')[0]}/" in err, "cannot be read" in err), (13, True, True), err)
+        with bad_sectors(next(p for p in self.files if "/repo/" in p)):
+            self.restored("latest", last)
+        write(self.path("pass"), b"another")
+        path = next(p for p in self.files if "/keys/2-" in p)
+        with bad_sectors(self.copied(path, 8)):
+            self.assertEqual(run(self.root, "--passphrase-file", self.path("pass"), "list")[0], 12)
+
+    def test_an_older_keyring_does_not_take_the_place_of_one_that_cannot_be_read(self):
+        def listing(*paths):
+            with bad_sectors(*paths):
+                code, out, err = run(self.root, *self.key, "list", "--json")
+            return len(json.loads(out)["versions"]) if out else code
+
+        def newest():
+            folder = os.path.join(self.root, "keyring")
+            return os.path.join(folder, max(os.listdir(folder), key=lambda name: int(name.split("-")[0])))
+        old = newest()
+        self.forge.roots[2] = bytes(32)
+        self.forge.keyring(2)
+        self.forge.epoch = 2
+        self.chain.push([maker.database_member(self.page(151))])
+        new = newest()
+        self.assertEqual([listing(), listing(old), listing(new)], [3, 3, 13])
+        copy = self.copied(new, 3)
+        self.assertEqual([listing(new), listing(copy), listing(new, copy)], [3, 3, 13])
+        # Other bytes than its own do not stand in for it.
+        self.bend(new)
+        self.assertEqual(listing(copy), 13)
+        self.bend(new)
+        # A stranger's stands in nobody's way as long as it can be told for one.
+        self.forge.numbered("keyring", 8, bytes(4096))
+        stranger = newest()
+        twin = self.copied(stranger, 9)
+        self.assertEqual([listing(stranger), listing(twin), listing(stranger, twin)], [3, 3, 13])
+        os.remove(stranger)
+        os.remove(twin)
+        # The older one under a greater number counts, whether it can be read there or its copy stands in.
+        again = self.copied(old, 10)
+        self.assertEqual([listing(), listing(again)], [2, 2])
 
     def damage(self, index):
         """Flips a byte of a frame that a member of the second version needs; gives the version's id."""

@@ -78,24 +78,59 @@ import Testing
       #expect(opened.id == home.repository.id)
     }
     guard names.count == 2 else { return }
+    // What could be read and does not open says so: a disk is not to be mended for a wrong passphrase.
+    let wrong = SlotSecret.keyFile([UInt8](repeating: 8, count: 32))
+    for name in names where prefix == Layout.slots {
+      let error = await #expect(throws: RepositoryError.self) {
+        try await Repository.open(at: Self.store(home) { $0 == name }, with: wrong)
+      }
+      #expect(error?.code == .wrongKey)
+    }
     let error = await #expect(throws: StoreError.self) {
       try await Repository.open(at: Self.store(home) { $0.text.hasPrefix(prefix) }, with: Home.secret)
     }
     #expect(error?.code == .unreadable)
   }
 
-  @Test func `an older keyring does not take the place of one that cannot be read`() async throws {
-    let home = try await Home()
-    let bytes = home.noise(200, seed: 1)
-    var planted: Set<ObjectName> = []
-    for number: UInt64 in [3, 4] {
+  /// Puts a keyring there twice.
+  private static func plant(_ bytes: [UInt8], under numbers: [UInt64], at home: Home) -> [ObjectName] {
+    numbers.map { number in
       let name = NumberedName(
         prefix: Layout.keyrings, number: number, length: bytes.count, digest: .sha256(of: bytes))
       home.store.content[name.objectName] = bytes
-      planted.insert(name.objectName)
+      return name.objectName
     }
+  }
+
+  @Test func `an older keyring does not take the place of one that cannot be read`() async throws {
+    let home = try await Home()
+    let planted = Self.plant(home.noise(200, seed: 1), under: [3, 4], at: home)
     #expect(try await Repository.open(at: home.store, with: Home.secret).id == home.repository.id)
-    let store = Self.store(home) { [planted] in planted.contains($0) }
+    // Nor where there are other bytes under the name of its copy.
+    for rotten in [nil, planted[0], planted[1]] {
+      if let rotten { home.store.content[rotten]?[0] ^= 1 }
+      let store = Self.store(home) { planted.contains($0) && $0 != rotten }
+      let error = await #expect(throws: StoreError.self) { try await Repository.open(at: store, with: Home.secret) }
+      #expect(error?.code == .unreadable)
+      if let rotten { home.store.content[rotten]?[0] ^= 1 }
+    }
+  }
+
+  /// Two inits at once leave keyrings of the same numbers; so may whoever has no key.
+  @Test func `beside the keyring of another master key one copy that cannot be read locks nobody out`() async throws {
+    let home = try await Home()
+    let stranger = try home.repository.keys.keyring.seal(
+      master: MasterKey([UInt8](repeating: 1, count: 32)), repository: home.repository.id, random: systemRandom)
+    _ = Self.plant(stranger.bytes, under: [1, 2], at: home)
+    let keyrings = home.store.content.keys.filter { $0.text.hasPrefix(Layout.keyrings) }
+    #expect(keyrings.count == 4)
+    let expected = try await Repository.open(at: home.store, with: Home.secret)
+    for name in keyrings {
+      let opened = try await Repository.open(at: Self.store(home) { $0 == name }, with: Home.secret)
+      #expect(opened.keyring == expected.keyring && opened.strangeKeyrings.keys == expected.strangeKeyrings.keys)
+    }
+    let newest = try #require(keyrings.max { $0.text < $1.text })
+    let store = Self.store(home) { Layout.digest(namedBy: $0) == Layout.digest(namedBy: newest) }
     let error = await #expect(throws: StoreError.self) { try await Repository.open(at: store, with: Home.secret) }
     #expect(error?.code == .unreadable)
   }
