@@ -41,7 +41,7 @@ package enum FileSystemKind: Sendable, Hashable {
     switch mount.type {
     case "nfs", "nfs4": self = .nfs
     case "cifs", "smb3", "smbfs", "ncpfs", "ncp": self = .smb
-    case "9p", "vboxsf", "vmhgfs", "prl_fs", "virtiofs", "fakeowner", "drvfs", "wslfs", "lxfs":
+    case "9p", "vboxsf", "vmhgfs", "prl_fs", "virtiofs", "fakeowner", "drvfs":
       self = .shared(mount.type)
     case "overlay", "aufs": self = .overlay
     case "ceph", "lustre", "gfs2", "ocfs2", "afs", "coda", "gpfs", "beegfs", "orangefs", "pvfs2":
