@@ -41,7 +41,10 @@ struct Targets: Sendable {
   /// - Parameter isNamed: the line names the database: then the targets that it names count, not the database's own.
   func expects(_ database: Configuration.DatabaseSettings, at target: TargetSettings, isNamed: Bool) -> Bool {
     if isNamed, !asked.isEmpty { return true }
-    return database.targets?.contains(target.name) ?? true
+    guard let names = database.targets else { return true }
+    // Its own place is one of them, too, where the line has the URL in place of the name.
+    return names.contains(target.name)
+      || configuration.targets.contains { names.contains($0.name) && $0.isPlace(of: target) }
   }
 
   /// Whether no configured database goes to a configured target. Who names it on the line looks for something there.
