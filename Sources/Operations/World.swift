@@ -87,6 +87,8 @@ package struct TargetAccess: Sendable {
   package var name: String
   package var store: any ObjectStore
   package var unlock: @Sendable () async throws -> UnlockSecret
+  /// Finds out what the target's server will ask for, before work is done that would be in vain without.
+  package var prepare: @Sendable () async throws -> Void = {}
 
   package init(name: String, store: any ObjectStore, unlock: @escaping @Sendable () async throws -> UnlockSecret) {
     self.name = name

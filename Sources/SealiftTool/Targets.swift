@@ -41,7 +41,10 @@ struct Targets: Sendable {
   /// - Parameter isNamed: the line names the database: then the targets that it names count, not the database's own.
   func expects(_ database: Configuration.DatabaseSettings, at target: TargetSettings, isNamed: Bool) -> Bool {
     if isNamed, !asked.isEmpty { return true }
-    return database.targets?.contains(target.name) ?? true
+    guard let names = database.targets else { return true }
+    // Its own place is one of them, too, where the line has the URL in place of the name.
+    return names.contains(target.name)
+      || configuration.targets.contains { names.contains($0.name) && $0.isPlace(of: target) }
   }
 
   /// Whether no configured database goes to a configured target. Who names it on the line looks for something there.
@@ -92,8 +95,8 @@ struct Targets: Sendable {
   ///   - mayBeAbsent: a folder that is missing is told by the first request.
   ///   - locking: give what is stored the target's object lock.
   ///   - isPatient: wait for the target when it has answered and then does not.
-  ///   - readsSecrets: at once, so that a command that fails is told before anything else is done; else when the repository
-  ///     is opened, or asked anything.
+  ///   - readsSecrets: at once, so that a command that fails is told before anything else is done; else when the access
+  ///     is prepared, or its server asked anything.
   ///   - context: what it is for, when that says more than the target's name: "pushing 'app' to nas".
   ///   - source: what opens this one, whatever opens the others.
   func access(
@@ -111,10 +114,9 @@ struct Targets: Sendable {
       throw error
     }
     let keyholder = source.map { Keyholder(sourceForAll: $0, isNew: false) } ?? keyholder
-    return TargetAccess(name: target.name, store: store) { [stores] in
-      try stores.readSecrets(of: target)
-      return try await keyholder.secret(for: target)
-    }
+    var access = TargetAccess(name: target.name, store: store) { try await keyholder.secret(for: target) }
+    access.prepare = { [stores] in try stores.readSecrets(of: target) }
+    return access
   }
 
   /// Why the object lock of a target may be without effect.

@@ -55,8 +55,15 @@ import Testing
     // What is not pushed there is not missed there either.
     let status = try await home("--target", "cloud", "status")
     #expect(status.status == 0 && !status.output.contains("app"), "\(status.error)")
-    let nothing = try await home("--target", "file://\(home.program.file("cloud"))", "--json", "push")
+    let nothing = try await home("--target", "file://\(home.program.file("other"))", "--json", "push")
     #expect(try nothing.status == 2 && nothing.errorDocument().code == "noDatabase")
+    // The URL of a configured target is that one.
+    let key = ["--config", home.program.file("config.json"), "--key-file", home.program.file("key")]
+    for command in ["push", "status"] {
+      let same = try await home.program.start(
+        Program.path, key + ["--target", "file://\(home.program.file("cloud"))", command])
+      #expect(same.status == 0 && same.output.contains("logs -> ") && !same.output.contains("app -> "), "\(same.error)")
+    }
 
     try await home.must("--target", "cloud", "push", "app")
     #expect(try await home.must("--target", "cloud", "list").contains(" app "))
@@ -72,6 +79,28 @@ import Testing
     try await home.must("--target", "cloud", "push", "app")
     #expect(try await !home.must("--target", "cloud", "forget", "--dry-run").contains("app"))
     #expect(try await home.must("--target", "cloud", "forget", "--dry-run", "app").contains("app"))
+  }
+
+  /// Whoever reads the status alone would take it for done.
+  @Test(arguments: ["status", "forget"])
+  func `a command that no database goes to a target of does not end well`(_ command: String) async throws {
+    let home = try await home()
+    func run(_ target: String) async throws -> ProgramEnd {
+      try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "--json", "--target", target, command])
+    }
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+      .replacing("\"targets\": [", with: "\"keep\": {\"last\": 1}, \"targets\": [")
+    try home.program.write(config, to: "config.json")
+    let url = "file://\(home.program.file("other"))"
+    let strange = try await run(url)
+    let error = try strange.errorDocument()
+    #expect(strange.status == 2 && error.code == "noDatabase" && error.message.contains(url), "\(strange.error)")
+    #expect(error.hint?.contains("sealift --target TARGET \(command) NAME") == true)
+    // Where one goes there, the others are passed over.
+    let cloud = try await run("cloud")
+    #expect(cloud.status == 0 && cloud.output.contains("logs"), "\(cloud.error)")
+    #expect(cloud.output.contains("'app' is passed over at cloud") == (command == "forget"), "\(cloud.output)")
   }
 
   @Test(arguments: [["show", "app:latest"], ["pull", "app:latest", "-o", "-"], ["pin", "app@2099-01-01T00:00:00Z"]])

@@ -272,6 +272,11 @@ import Testing
     let empty = try await home("restore", "app:latest", "--if-missing", "--json")
     #expect(try empty.status == 2 && empty.errorDocument().code == "destinationExists")
     try removeFile(path)
+    // Nor is a folder, whatever is in it.
+    #expect(try await home.program.shell("mkdir app.db; echo it > app.db/file").status == 0)
+    let folder = try await home("restore", "app:latest", "--if-missing", "--json")
+    #expect(try folder.status == 2 && folder.errorDocument().code == "destinationExists")
+    #expect(try await home.program.shell("rm -r app.db").status == 0)
     // One that was cut has no name yet.
     try home.program.write("half", to: ".app.db.sealift-1-2")
     let restored = try decoded(Document.self, try await home.must("restore", "app:latest", "--if-missing", "--json"))

@@ -314,7 +314,8 @@ import Testing
     #expect(failed.status == 2, "\(failed.error)")
     let error = try failed.errorDocument()
     #expect(error.code == "secretCommandFailed" && error.message.contains("pushing 'app' to t"), "\(error)")
-    #expect(home.program.exists("count"))
+    #expect(String(decoding: try home.bytes("count"), as: UTF8.self) == "x\n")
+    #expect(!home.program.exists("state/spool"), "no copy is made for it")
   }
 
   @Test func `what a server asks for is read once, and again when it failed or was renewed`() throws {

@@ -137,9 +137,17 @@ import Testing
   @Test(arguments: ["DELETE FROM t RETURNING id", "selct 1", "SELECT 1 UNION"])
   func `a query that writes or is no SQL is refused, and says nothing of the version`(_ query: String) async throws {
     let (road, _) = try await pushed(rows: 20)
-    let outcome = try await drill(road, Self.request { $0.otherwise = Drill.Trial(query: query) })
+    let fetched = Counter()
+    let store = HookedStore(
+      road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix("packs/") { _ = fetched.add(1) }
+      })
+    let target = TargetAccess(name: "memory", store: store, unlock: road.target.unlock)
+    let outcome = try await drill(road, Self.request { $0.otherwise = Drill.Trial(query: query) }, at: target)
     #expect(outcome.drilled.isEmpty)
-    #expect(outcome.failures.first?.error.kind == .usage)
+    #expect(outcome.failures.first?.error.code == "query" && outcome.failures.first?.error.kind == .usage)
+    #expect(fetched.add(0) == 0, "no version is fetched for it")
     #expect(try await listed(road).drilledAt == nil)
   }
 

@@ -45,6 +45,35 @@ import Testing
     #expect(failed?.kind == .sourceUnreadable && asked.withLock { $0 } == 2)
   }
 
+  @Test func `what a server asks for is read before a copy is made, where one is needed`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    let (asked, copied) = (Locked(0), Locked(0))
+    var locked = road.target
+    locked.name = "locked"
+    locked.prepare = {
+      asked.withLock { $0 += 1 }
+      throw OperationError(.usage, code: "secretCommandFailed", "the vault is locked")
+    }
+    var push = Push(road.world)
+    push.take = { [take = push.take] in
+      copied.withLock { $0 += 1 }
+      return try await take($0, $1)
+    }
+    let failed = try await push.run(Push.Request(database: database, targets: [locked]))
+    #expect(failed.pushed.isEmpty && failed.failures.map(\.error.code) == ["secretCommandFailed"])
+    #expect(failed.failures.first?.error.message.hasPrefix("pushing 'app' to locked: ") == true)
+    #expect(asked.withLock { $0 } == 1 && copied.withLock { $0 } == 0)
+    // The others go on.
+    try await Task.sleep(for: .milliseconds(2200))
+    let partly = try await push.run(Push.Request(database: database, targets: [locked, road.target]))
+    #expect(partly.failures.map(\.target) == ["locked"] && partly.pushed.map(\.version.target) == ["memory"])
+    #expect(asked.withLock { $0 } == 2 && copied.withLock { $0 } == 1)
+    let again = try await push.run(Push.Request(database: database, targets: [locked]))
+    #expect(again.failures.isEmpty && again.pushed.first?.unchanged == true)
+    #expect(asked.withLock { $0 } == 2 && copied.withLock { $0 } == 1)
+  }
+
   /// - Parameter fail: called in place of taking a copy.
   private func push(_ road: Road, fail: @escaping @Sendable () throws -> Never) -> Push {
     var push = Push(road.world)

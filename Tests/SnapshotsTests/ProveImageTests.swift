@@ -168,6 +168,16 @@ import Testing
     #expect(try names(in: scratch.path) == ["a.db"])
   }
 
+  @Test(arguments: ["SELEC 1", "DELETE FROM sale"])
+  func `a query that is refused hides nothing that was found`(query: String) async throws {
+    let scratch = try image()
+    var trial = asking(query)
+    trial.rows = [.init(table: "customer", rows: 3)]
+    let proof = try await proveImage(at: scratch.file("a.db"), trial)
+    #expect(proof.findings == ["row counts: table 'customer' has 2 rows, and had 3"])
+    #expect(proof.unchecked.count == 1 && proof.unchecked.first?.hasPrefix("the query was not asked: ") == true)
+  }
+
   /// Tables and columns may be there.
   @Test(arguments: [
     "SELECT 1", "SELECT a FROM t WHERE b = ';'", "SELECT a FROM t; -- the end ;", " ;SELECT a FROM t;",

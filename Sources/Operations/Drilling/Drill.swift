@@ -125,6 +125,8 @@ package struct Drill: Sendable {
     _ repository: Repository
   ) async throws -> Drilled {
     let trial = request.trials[subject.database] ?? request.otherwise
+    // A slip in it is not worth a whole restore.
+    try trial.demandQuery()
     // Of this drill alone: it holds what was fetched to choose the version.
     let fresh = StateFolder(reading: world.forgetful(in: place).stateFolder, repository: repository.id)
     let before = try? await repository.annotations(of: subject.facts.chain, state: fresh)

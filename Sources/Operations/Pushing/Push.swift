@@ -128,7 +128,8 @@ package struct Push: Sendable {
     }
     let capture = try CompanionCapture(request.database, companionHooks)
     var outcome = Outcome()
-    let waiting = await withoutUnchanged(request, host, signature, capture, &outcome)
+    let changed = await withoutUnchanged(request, host, signature, capture, &outcome)
+    let waiting = try await prepared(changed, for: request.database, &outcome)
     guard !waiting.isEmpty else {
       BaseRoom.noteUse(of: BaseFolder.path(of: request.database, host: host, world))
       return outcome
@@ -164,6 +165,7 @@ package struct Push: Sendable {
   ) async throws -> Outcome {
     try await copy.whileChecking {
       var outcome = outcome
+      let failedBefore = outcome.failures.count
       let bases = copy.begun.form == .image ? BaseFolder(of: request.database, host: host, world) : nil
       var deltas =
         bases?.plan(for: copy.begun, anew: request.rebuildBase, dryRun: request.dryRun)
@@ -209,7 +211,7 @@ package struct Push: Sendable {
         return outcome
       }
       // When every target failed, nobody waits for a check that still runs.
-      let everyFailed = outcome.failures.count == targets.count
+      let everyFailed = outcome.failures.count - failedBefore == targets.count
       let snapshot = try await copy.finished()
       if let check = everyFailed ? snapshot.check : try await copy.outcome() {
         outcome.damage = conclude(

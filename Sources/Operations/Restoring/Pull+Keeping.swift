@@ -1,3 +1,4 @@
+import Repositories
 import Storage
 
 extension Pull {
@@ -39,7 +40,9 @@ extension Pull {
 
   private static func mayPass(_ error: any Error) -> Bool {
     switch error {
-    case let error as StoreError: ![.notFound, .badRange].contains(error.code) && error.code != .unreadable
+    case let error as StoreError: ![.notFound, .badRange].contains(error.code)
+    // One bad sector and a disk that was pulled out look alike at times, and what was read before is good either way.
+    case let error as RepositoryError: (error.cause as? StoreError)?.code == .unreadable
     case let error as OperationError: error.kind == .cancelled || passing.contains(error.code)
     default: OperationError(error).kind == .cancelled
     }

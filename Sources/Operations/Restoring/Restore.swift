@@ -41,12 +41,15 @@ package struct Restore: Sendable {
       self.mode = mode
     }
 
-    /// - Parameter real: where the links of the database's path lead.
-    package func patience(at real: String) -> Duration {
-      let own = busyTimeouts.first { known in
-        (try? Restore.realPlace(of: known.key)).map { MemberPath.isSame($0, real) } ?? false
-      }
-      return busyTimeout ?? own?.value ?? .seconds(30)
+    package func patience(at path: String) -> Duration {
+      busyTimeout ?? Restore.busyTimeout(at: path, of: busyTimeouts) ?? .seconds(30)
+    }
+
+    /// It is decided by the path that was asked for: what its links lead to may have another name.
+    func waiting(at path: String) -> Request {
+      var request = self
+      request.busyTimeout = patience(at: path)
+      return request
     }
 
     /// What comes with the database goes to where an application looks for it. Beside any other file stand companions of
@@ -133,8 +136,8 @@ package struct Restore: Sendable {
     let outcome =
       switch request.mode {
       case .new: try await hinting(request) { try await restoreNew(found, at: path, request) }
-      case .replace: try await replace(found, at: try Self.realPlace(of: path), request)
-      case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request)
+      case .replace: try await replace(found, at: try Self.realPlace(of: path), request.waiting(at: path))
+      case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request.waiting(at: path))
       }
     // Files that are left alone are as the one that did not end has left them.
     if !found.leavesCompanions { try? unfinished.remove() }

@@ -48,6 +48,7 @@ struct Forget: SealiftCommand {
     if lost { return try await giveUp(in: session, configuration, targets) }
     let wish = try ForgetWish(arguments, keep.rules, configuration)
     let chosen = wish.isByID ? [try targets.one()] : try targets.all()
+    try wish.passOver(targets, session.terminal)
     let forget = ForgetVersions(try session.world(configuration))
     var report = ForgetReport(isDryRun: dryRun)
     for target in chosen {
@@ -147,6 +148,15 @@ struct ForgetWish {
     }
     guard chosen.contains(where: { $0.keep != nil }) else { throw ForgetVersions.noRules }
     kind = .configured(chosen)
+  }
+
+  /// `--target` alone applies no database's rules where its own targets do not let it go.
+  /// - Throws: `.usage` when none is left.
+  func passOver(_ targets: Targets, _ terminal: Terminal) throws {
+    guard case .configured(let databases) = kind, names.isEmpty else { return }
+    let ruled = databases.filter { $0.keep != nil }
+    try targets.tellPassedOver(ruled, not: "is passed over at", all: "forget its versions there all the same", terminal)
+    try targets.demandSome(of: ruled, for: "forget", kind: "database with rules in the configuration")
   }
 
   /// - Returns: `nil` when there is nothing to forget at this target.

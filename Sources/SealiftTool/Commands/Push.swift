@@ -82,17 +82,8 @@ struct PushCommand: SealiftCommand {
   private func passOver(
     _ databases: [Configuration.DatabaseSettings], _ targets: Targets, _ terminal: Terminal
   ) throws {
-    let passed = try targets.passedOver(databases)
-    for (database, away) in passed {
-      terminal.notice(
-        "'\(database)' is not pushed to \(away.joined(separator: ", ")): its \"targets\" do not have that; "
-          + "name it on the line to push it there all the same")
-    }
-    guard try databases.allSatisfy({ try targets.all(for: $0, isNamed: false).isEmpty }) else { return }
-    let named = try targets.all().map(\.name).joined(separator: ", ")
-    throw OperationError(
-      .usage, code: "noDatabase", "no configured database goes to \(named)",
-      hint: "Add it to the \"targets\" of those that shall, or name them: `sealift --target TARGET push NAME`.")
+    try targets.tellPassedOver(databases, not: "is not pushed to", all: "push it there all the same", terminal)
+    try targets.demandSome(of: databases, for: "push")
   }
 
   /// A target that cannot even be opened fails like one that breaks later: the others go on.

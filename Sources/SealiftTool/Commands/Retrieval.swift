@@ -161,6 +161,6 @@ extension Configuration {
 
   /// - Returns: `nil` where no database of the configuration is at that path.
   func busyTimeout(at path: String) -> Duration? {
-    busyTimeouts.first { Paths.leadToOnePlace($0.key, path) }?.value
+    Restore.busyTimeout(at: path, of: busyTimeouts)
   }
 }

@@ -24,6 +24,7 @@ struct Status: SealiftCommand {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     let databases = try chosen(configuration)
+    if names.isEmpty, let databases { try targets.demandSome(of: databases, for: "status") }
     let operation = StatusOfDatabases(try session.world(configuration, readOnly: true))
     var tries = Tries<StatusOfDatabases.Outcome>()
     for target in try targets.all() {

@@ -99,6 +99,17 @@ struct TargetSettings: Sendable {
     return S3Configuration.ObjectLock(days: days, mode: mode)
   }
 
+  /// Both are one place, whatever they are called and whoever we are there.
+  func isPlace(of other: TargetSettings) -> Bool {
+    switch (place, other.place) {
+    case (.folder(let one), .folder(let another)): one.utf8.elementsEqual(another.utf8)
+    case (.webdav(let one, _), .webdav(let another, _)): one == another
+    case (.s3(let one), .s3(let another)):
+      one.bucket == another.bucket && one.prefix == another.prefix && one.endpoint == another.endpoint
+    default: false
+    }
+  }
+
   /// The same target for what is not to stay.
   var withoutLock: TargetSettings {
     var other = self

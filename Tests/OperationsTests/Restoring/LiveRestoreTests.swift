@@ -251,16 +251,42 @@ import Testing
 
   @Test func `locks are waited for as long as pushes of that database do, unless it is said`() throws {
     let scratch = try Scratch()
-    let (file, link) = (scratch.file("app.db"), scratch.file("link.db"))
+    let (file, other, folder) = (scratch.file("app.db"), scratch.file("link.db"), scratch.file("folder"))
+    let link = folder + "/app.db"
     try writeFile(file, [1])
-    try #require(symlink(file, link) == 0)
+    try #require(mkdir(folder, 0o700) == 0 && symlink(file, link) == 0 && symlink(file, other) == 0)
     var request = Restore.Request(place: .file(file), mode: .live)
     request.busyTimeouts = [link: .seconds(120), scratch.file("gone.db"): .seconds(1)]
-    let real = try Restore.realPlace(of: file)
-    #expect(request.patience(at: real) == .seconds(120))
+    for path in [file, try Restore.realPlace(of: file), link, other] {
+      #expect(request.patience(at: path) == .seconds(120), "\(path)")
+    }
     #expect(request.patience(at: scratch.file("other.db")) == .seconds(30))
+    // By its own name, whatever that leads to.
+    request.busyTimeouts = [other: .seconds(60)]
+    #expect(request.patience(at: other) == .seconds(60) && request.waiting(at: other).busyTimeout == .seconds(60))
     request.busyTimeout = .seconds(5)
-    #expect(request.patience(at: real) == .seconds(5))
+    #expect(request.patience(at: file) == .seconds(5))
+  }
+
+  @Test func `no other database is looked for, as its disk may not answer`() {
+    let known: [String: Duration] = [
+      "/dead/other.db": .seconds(1), "/dead/more.db": .seconds(2), "/srv/b/app.db": .seconds(3),
+      "/srv/a/app.db": .seconds(4), "/srv/home/app.db": .seconds(5),
+    ]
+    var asked: [String] = []
+    func patience(at path: String) -> Duration? {
+      asked = []
+      return Restore.busyTimeout(at: path, of: known) { place in
+        asked.append(place)
+        return place == "/srv/home/app.db" ? "/disk/app.db" : place
+      }
+    }
+    #expect(patience(at: "/dead/more.db") == .seconds(2))
+    #expect(asked.isEmpty)
+    #expect(patience(at: "/disk/app.db") == .seconds(5))
+    #expect(asked == ["/disk/app.db", "/srv/a/app.db", "/srv/b/app.db", "/srv/home/app.db"])
+    #expect(patience(at: "/disk/new.db") == nil)
+    #expect(asked == ["/disk/new.db"])
   }
 
   @Test func `without a database there is nothing to restore into`() async throws {

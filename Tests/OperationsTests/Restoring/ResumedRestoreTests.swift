@@ -23,6 +23,17 @@ import Testing
     #expect(try fileBytes(home.path) == fileBytes(again.file("out.db")))
   }
 
+  /// A disk that was pulled out while the repository file could still be read, or one with a bad sector.
+  @Test func `what cannot be read at the target takes nothing of what was`() async throws {
+    let home = try await ResumedRoad()
+    let (error, kept) = try await home.cut(by: .unreadable)
+    #expect(error.kind == .verificationFailed && error.code == "damaged")
+    #expect(error.hint?.contains(kept) == true && error.hint?.contains("the same command goes on") == true)
+    #expect(home.left.count == 1)
+    #expect(try await home.goOn() < home.whole * 6 / 10)
+    #expect(home.left == ["out.db"])
+  }
+
   /// Room is taken for the whole file before anything is fetched. A file that lies about needs that of what is there.
   @Test func `what is kept takes no more room than what was fetched`() async throws {
     let home = try await ResumedRoad()

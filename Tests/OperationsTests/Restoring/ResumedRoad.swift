@@ -62,8 +62,9 @@ struct ResumedRoad {
   }
 
   /// A pull whose line is cut for good when it has fetched more than half, and the file that it leaves.
-  func cut() async throws -> (error: OperationError, kept: String) {
-    let line = CutLine(road.store, after: whole * 6 / 10)
+  /// - Parameter code: of what packs answer from then on.
+  func cut(by code: StoreError.Code = .unavailable) async throws -> (error: OperationError, kept: String) {
+    let line = CutLine(road.store, after: whole * 6 / 10, code: code)
     let error = await #expect(throws: OperationError.self) { try await run(line) }
     return (try #require(error), machine.file(try #require(left.first)))
   }
@@ -87,16 +88,18 @@ final class CutLine: ObjectStore {
   private let base: MemoryStore
   private let limit: Int
   private let waits: Bool
+  private let code: StoreError.Code
   private let count = Locked(0)
   private let asked = Locked<[ObjectName]>([])
   private let isReleased = Locked(false)
   let traits: StoreTraits
 
   /// - Parameter waits: then nothing comes any more, until whoever asks is cancelled, or it goes on.
-  init(_ base: MemoryStore, after limit: Int, waits: Bool = false) {
+  init(_ base: MemoryStore, after limit: Int, waits: Bool = false, code: StoreError.Code = .unavailable) {
     self.base = base
     self.limit = limit
     self.waits = waits
+    self.code = code
     traits = base.traits
   }
 
@@ -121,7 +124,7 @@ final class CutLine: ObjectStore {
       if isReleased.withLock({ $0 }) { return bytes }
       try? await Task.sleep(for: .milliseconds(10))
     }
-    throw Task.isCancelled ? StoreError(.cancelled, "cancelled") : StoreError(.unavailable, "the line was cut")
+    throw Task.isCancelled ? StoreError(.cancelled, "cancelled") : StoreError(code, "the line was cut")
   }
 
   func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
