@@ -129,4 +129,22 @@ import Testing
     #expect(report.damaged == [Layout.pack(pack.name, of: home.chain).text])
     #expect(report.harmed == (lost == 0 ? [manifest.id] : []))
   }
+
+  /// One request takes in two frames that are wanted and one that is not.
+  @Test(arguments: [0, 1, 2]) func `a restore needs nothing of what lies between`(lost: Int) async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let pages = (1...3).map { home.noise(4096, seed: $0) }
+    let pack = try await made.pack(pages.map { made.raw([$0]) })
+    for frame: UInt32 in [0, 2] { made.place(pack: 1, frame: frame, count: 1) }
+    let image = pages[0] + pages[2]
+    let manifest = try await made.manifest(image: image)
+    let store = try await BadSectorStore(home, pack: pack, frame: lost)
+    if lost == 1 {
+      #expect(try await home.read(manifest, from: store) == image)
+    } else {
+      let error = await #expect(throws: RepositoryError.self) { _ = try await home.read(manifest, from: store) }
+      #expect(error?.code == .damaged && (error?.cause as? StoreError)?.code == .unreadable)
+    }
+  }
 }
