@@ -12,6 +12,12 @@ extension Error {
     default: false
     }
   }
+
+  /// Whether it says that the target cannot read bytes that it shows: others of that object may be had all the same.
+  var isUnreadable: Bool {
+    let cause: any Error = (self as? RepositoryError)?.cause ?? self
+    return (cause as? StoreError)?.code == .unreadable
+  }
 }
 
 /// What is read, or `nil` where the bytes at the target are not what they should be.

@@ -181,6 +181,22 @@ import Testing
     }
   }
 
+  /// Two inits at once write under the same numbers; then one copy of what counts goes bad.
+  @Test(arguments: [Layout.keyrings, Layout.configurations])
+  func `what a raced init left is no damage, whichever copy opens`(prefix: String) async throws {
+    let home = try await Home()
+    let own = home.store.content.keys.compactMap { NumberedName($0, prefix: prefix) }
+    let last = try #require(own.max { $0.number < $1.number }).objectName
+    let sealed = try home.repository.keys.keyring.seal(
+      master: MasterKey([UInt8](repeating: 1, count: 32)), repository: home.repository.id, random: systemRandom)
+    try await RepositoryFiles.putTwice(sealed.bytes, below: prefix, after: 0, at: home.store)
+    home.store.content[last]?[8] ^= 2
+    let opened = try await Repository.open(at: home.store, with: Home.secret)
+    let state = try home.state
+    let report = try await RepositoryCheck(opened, state: state, tables: state.path, subset: nil).run()
+    #expect(report.damaged == [last.text])
+  }
+
   /// Removing it leaves no trace, and harms nobody.
   private func isPartial(_ name: ObjectName) -> Bool { VersionName(name)?.sequence == 5 }
 

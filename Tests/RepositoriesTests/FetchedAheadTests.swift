@@ -11,6 +11,7 @@ import Testing
   private struct ScatteredVersion {
     let manifest: StoredManifest
     let image: [UInt8]
+    let deltas: PackEntry
 
     init(_ home: Home, frames: Int = 64) async throws {
       let made = HandmadeVersion(home)
@@ -27,6 +28,7 @@ import Testing
       for page in 0..<frames {
         made.place(pack: deltas.number, frame: UInt32(order.firstIndex(of: page) ?? 0), count: 1)
       }
+      self.deltas = deltas
       image = changed.flatMap { $0 }
       manifest = try await made.manifest(image: image)
     }
@@ -79,6 +81,18 @@ import Testing
       }
     }
     #expect(read > 0)
+  }
+
+  /// What should have come along lies nowhere, or in its place what was there before.
+  @Test(arguments: [0, 32]) func `where what comes along cannot be read, each wave fetches its own`(
+    first: Int
+  ) async throws {
+    let home = try await Home()
+    let version = try await ScatteredVersion(home)
+    let store = try await BadSectorStore(home, pack: version.deltas) { $0.count > 1 && $0[0] >= first }
+    for ahead in [5000, 1 << 20] {
+      #expect(try await home.read(version.manifest, from: store, limits: Self.limits(ahead: ahead)) == version.image)
+    }
   }
 
   @Test func `what comes along is put where it is read from`() async throws {

@@ -11,6 +11,8 @@ struct FetchedObject: Sendable {
   /// Sealed, by the frame's index.
   private(set) var sealed: [Int: ArraySlice<UInt8>] = [:]
   private(set) var length = 0
+  /// Its bytes were not compared with its name: what does not open may have come garbled.
+  private(set) var isInParts: Bool
   private(set) var finding: CheckFinding?
 
   /// - Parameters:
@@ -22,6 +24,7 @@ struct FetchedObject: Sendable {
     spool: CheckSpool, _ onProgress: (Int) -> Void
   ) async throws {
     self.job = job
+    isInParts = !job.isWhole
     if let manifest = job.manifest {
       let opened = try manifest.open(in: spool, repository)
       self.manifest = opened
@@ -30,14 +33,15 @@ struct FetchedObject: Sendable {
     }
     guard let entry = frames.objects[Int(job.object)].entry else { return }
     let name = Layout.pack(entry.name, of: chain)
+    let pack = PackFrames(entry, repository: repository, chain: chain, state: nil)
     do {
       // An entry may name an epoch that the keyring does not hold: that pack is damaged, and others are read.
       let reader = try PackReader(entry: entry, keys: repository.keys)
       keys = reader.objectKeys
       if job.isWhole {
-        try await fetchAll(of: entry, reader, name, repository)
+        try await fetchAll(of: pack, reader, name, repository)
       } else {
-        try await fetch(wanted, of: PackFrames(entry, repository: repository, chain: chain, state: nil), repository)
+        try await fetch(wanted, of: pack, name, repository)
       }
     } catch let error where error.isLater {
       finding = finding ?? CheckFinding.later(name, "a pack")
@@ -48,9 +52,18 @@ struct FetchedObject: Sendable {
   }
 
   private mutating func fetchAll(
-    of entry: PackEntry, _ reader: PackReader, _ name: ObjectName, _ repository: Repository
+    of pack: PackFrames, _ reader: PackReader, _ name: ObjectName, _ repository: Repository
   ) async throws {
-    guard let bytes = try await repository.store.present(name) else {
+    let entry = pack.entry
+    let whole: [UInt8]?
+    do {
+      whole = try await repository.store.present(name)
+    } catch let error where error.isDamage {
+      finding = CheckFinding.damaged(pack: name, error)
+      let directory = try await pack.directory()
+      return try await fetchEach(Array(directory.frames.indices), of: directory, in: pack, repository)
+    }
+    guard let bytes = whole else {
       finding = CheckFinding(name, .missing, "a pack is missing")
       return
     }
@@ -84,16 +97,43 @@ struct FetchedObject: Sendable {
     }
   }
 
-  private mutating func fetch(_ wanted: [Int], of pack: PackFrames, _ repository: Repository) async throws {
+  private mutating func fetch(
+    _ wanted: [Int], of pack: PackFrames, _ name: ObjectName, _ repository: Repository
+  ) async throws {
     let records = try await pack.directory()
     directory = records
     let stretches = records.stretches(of: wanted)
-    let answers = try await bounded(stretches, atOnce: repository.store.traits.concurrency) { part in
-      try await pack.sealed(in: part.stretch.range)
+    let answers: [[UInt8]]
+    do {
+      answers = try await bounded(stretches, atOnce: repository.store.traits.concurrency) { part in
+        try await pack.sealed(in: part.stretch.range)
+      }
+    } catch let error where error.isUnreadable {
+      finding = CheckFinding.damaged(pack: name, error)
+      return try await fetchEach(wanted.filter(records.frames.indices.contains), of: records, in: pack, repository)
     }
     for ((stretch, indices), bytes) in zip(stretches, answers) {
       length += bytes.count
       for index in indices { sealed[index] = stretch.sealed(records.frames[index], in: bytes) }
+    }
+  }
+
+  /// Frames by themselves, as far as they can be read. That the pack is damaged is known already: it harms the versions
+  /// that need what is lost, and no others.
+  private mutating func fetchEach(
+    _ wanted: [Int], of directory: Directory, in pack: PackFrames, _ repository: Repository
+  ) async throws {
+    self.directory = directory
+    isInParts = true
+    let answers = try await bounded(wanted, atOnce: repository.store.traits.concurrency) { index -> [UInt8]? in
+      do {
+        return try await pack.sealed(in: directory.frames[index].sealedRange)
+      } catch let error where error.isDamage { return nil }
+    }
+    for (index, bytes) in zip(wanted, answers) {
+      guard let bytes else { continue }
+      sealed[index] = bytes[...]
+      length += bytes.count
     }
   }
 }

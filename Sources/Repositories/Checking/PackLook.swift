@@ -59,9 +59,17 @@ struct PackLook: Sendable {
     let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
     let decoder = FrameDecoder(keys: repository.keys)
     let nodes = directory.frames.indices.filter { directory.frames[$0].type == .node }
-    for (stretch, indices) in directory.stretches(of: nodes) {
+    var problem: (any Error)?
+    var stretches = directory.stretches(of: nodes)
+    while let (stretch, indices) = stretches.popLast() {
       let bytes: [UInt8]
-      do { bytes = try await frames.sealed(in: stretch.range) } catch let error where error.isDamage { continue }
+      do { bytes = try await frames.sealed(in: stretch.range) } catch let error where error.isDamage {
+        guard error.isUnreadable else { continue }
+        problem = error
+        // The bad sector may lie in one of many, or between them.
+        if indices.count > 1 { stretches += indices.flatMap { directory.stretches(of: [$0]) } }
+        continue
+      }
       for index in indices {
         let record = directory.frames[index]
         let plain = try unlessDamaged {
@@ -71,5 +79,6 @@ struct PackLook: Sendable {
         if let plain { self.nodes[index] = try spool.add(plain).lowerBound }
       }
     }
+    if let problem { throw problem }
   }
 }

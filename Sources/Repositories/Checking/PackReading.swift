@@ -86,7 +86,7 @@ struct PackReading: Sendable {
     }
     var problem = try await decode(wanted, directory, fetched)
     // Parts have no hash of their own: only here it shows that they came garbled.
-    if problem != nil, finding == nil, !fetched.job.isWhole {
+    if problem != nil, fetched.isInParts {
       let again = try await fetch(fetched.job) { _ in }
       finding = again.finding
       if let directory = again.directory { problem = try await decode(wanted, directory, again) }
@@ -166,7 +166,11 @@ struct PackReading: Sendable {
       if let manifest = fetched.manifest {
         plain = try manifest.object.decodeFrame(index, with: decoder, prefix: prefix)
       } else {
-        guard let sealed = fetched.sealed[index], let keys = fetched.keys else { return nil }
+        guard let sealed = fetched.sealed[index], let keys = fetched.keys else {
+          // Why it could not be fetched is the finding of its pack.
+          frames.setState(.damaged, of: ordinal)
+          return nil
+        }
         plain = try decoder.decode(
           sealed, record: directory.frames[index], index: index, objectKeys: keys, prefix: prefix)
       }

@@ -20,6 +20,8 @@ struct TolerantFrames {
   private var packs: [(number: UInt32, bytes: [UInt8])] = []
   /// Frames that were fetched by themselves, by pack.
   private var alone: [UInt32: Int] = [:]
+  /// Packs that cannot be read whole: of a bad sector only the frames are lost that lie in it.
+  private var byRangeOnly: Set<UInt32> = []
 
   /// - Parameter local: images on this machine: a frame all of whose pages are in them is as good as there, and what
   ///   rests on it can be decoded.
@@ -118,29 +120,41 @@ struct TolerantFrames {
   private mutating func sealedAlone(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
     guard let packed = frame.packed else { return nil }
     let pack = packed.place.pack
+    if byRangeOnly.contains(pack) { return try await part(of: packed) }
     guard !packs.contains(where: { $0.number == pack }), alone[pack, default: 0] < Self.framesAlone else { return nil }
     alone[pack, default: 0] += 1
-    let range = frame.record.sealedRange
+    return try await part(of: packed)
+  }
+
+  private func part(of frame: FrameFetch.Frame) async throws -> ArraySlice<UInt8>? {
+    let (range, chain) = (frame.record.sealedRange, frames.packs.chain)
     do {
-      return try await frames.packs.repository.part(range, of: packed.entry, chain: frames.packs.chain)[...]
+      return try await frames.packs.repository.part(range, of: frame.entry, chain: chain)[...]
     } catch let error where error.isDamage { return nil }
   }
 
   private mutating func sealed(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
     guard let packed = frame.packed else { return [] }
     let range = frame.record.sealedRange
-    let bytes = try await bytes(of: packed)
+    guard let bytes = try await bytes(of: packed) else { return try await part(of: packed) }
     return range.upperBound <= bytes.count ? bytes[range] : nil
   }
 
-  /// Of the whole pack, as far as it is there.
-  private mutating func bytes(of frame: FrameFetch.Frame) async throws -> [UInt8] {
+  /// Of the whole pack, as far as it is there; `nil` where it is, and cannot be read whole.
+  private mutating func bytes(of frame: FrameFetch.Frame) async throws -> [UInt8]? {
+    guard !byRangeOnly.contains(frame.place.pack) else { return nil }
     if let index = packs.firstIndex(where: { $0.number == frame.place.pack }) {
       packs.append(packs.remove(at: index))
       return packs[packs.count - 1].bytes
     }
     let name = Layout.pack(frame.entry.name, of: frames.packs.chain)
-    let bytes = try await frames.packs.repository.store.left(of: name) ?? []
+    let bytes: [UInt8]
+    do {
+      bytes = try await frames.packs.repository.store.present(name) ?? []
+    } catch let error where error.isUnreadable {
+      byRangeOnly.insert(frame.place.pack)
+      return nil
+    }
     packs.append((frame.place.pack, bytes))
     if packs.count > Self.packsKept { alone[packs.removeFirst().number] = 0 }
     return bytes

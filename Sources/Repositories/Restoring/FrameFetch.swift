@@ -39,23 +39,47 @@ struct FrameFetch: Sendable {
   func fetch(
     _ requests: [Request], puttingAhead scratch: ScratchFile? = nil
   ) async throws -> [FramePlace: ArraySlice<UInt8>] {
-    let answers = try await bounded(requests, atOnce: packs.repository.store.traits.concurrency) { [packs] request in
-      let stretch = request.stretch
-      let bytes = try await packs.repository.part(
-        stretch.range, of: request.parts[0].frame.entry, chain: packs.chain)
-      let own = request.parts.filter { $0.ahead == nil }
-      let isShared = own.count == request.parts.count && !stretch.isThin
-      for part in request.parts {
-        guard let slot = part.ahead else { continue }
-        try? scratch?.write(Array(stretch.sealed(part.frame.record, in: bytes)), at: slot)
-      }
-      return own.map { part in
-        let sealed = stretch.sealed(part.frame.record, in: bytes)
-        return (part.frame.place, isShared ? sealed : ArraySlice(Array(sealed)))
-      }
+    let answers = try await bounded(requests, atOnce: packs.repository.store.traits.concurrency) { request in
+      try await answer(to: request, puttingAhead: scratch)
     }
     var sealed: [FramePlace: ArraySlice<UInt8>] = [:]
     for (place, bytes) in answers.joined() { sealed[place] = bytes }
+    return sealed
+  }
+
+  private func answer(
+    to request: Request, puttingAhead scratch: ScratchFile?
+  ) async throws -> [(FramePlace, ArraySlice<UInt8>)] {
+    let stretch = request.stretch
+    let own = request.parts.filter { $0.ahead == nil }
+    let bytes: [UInt8]
+    do {
+      bytes = try await packs.repository.part(
+        stretch.range, of: request.parts[0].frame.entry, chain: packs.chain)
+    } catch let error where error.isUnreadable && (own.isEmpty || request.parts.count > 1) {
+      // The bad sector may lie in what comes along, or in what nobody wants.
+      return try await each(of: own)
+    }
+    let isShared = own.count == request.parts.count && !stretch.isThin
+    for part in request.parts {
+      guard let slot = part.ahead else { continue }
+      try? scratch?.write(Array(stretch.sealed(part.frame.record, in: bytes)), at: slot)
+    }
+    return own.map { part in
+      let sealed = stretch.sealed(part.frame.record, in: bytes)
+      return (part.frame.place, isShared ? sealed : ArraySlice(Array(sealed)))
+    }
+  }
+
+  /// Each by itself. What was to come along is left out: whatever lies in its place opens with no other frame's key and
+  /// number, so its wave finds that and asks for it.
+  private func each(of parts: [Part]) async throws -> [(FramePlace, ArraySlice<UInt8>)] {
+    var sealed: [(FramePlace, ArraySlice<UInt8>)] = []
+    for part in parts {
+      let frame = part.frame
+      let bytes = try await packs.repository.part(frame.record.sealedRange, of: frame.entry, chain: packs.chain)
+      sealed.append((frame.place, bytes[...]))
+    }
     return sealed
   }
 
