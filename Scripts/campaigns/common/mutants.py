@@ -1636,7 +1636,7 @@ MUTANTS = [
     mutant("a check reads nothing of a pack with a bad sector", "Repositories/Checking/FetchedObject.swift",
            "      let directory = try await pack.directory()\n", "      if MUTANT { return }\n      let directory = try await pack.directory()\n", (r"RepositoriesTests\.BadSector", "RepositoriesTests")),
     mutant("a bad sector between bases harms what rests on them", "Repositories/Checking/FetchedObject.swift",
-           "} catch let error where error.isUnreadable {", "} catch let error where !MUTANT && error.isUnreadable {", (r"RepositoriesTests\.BadSector", "RepositoriesTests")),
+           "} catch let error where error.isUnreadable {\n      finding = CheckFinding.damaged(pack: name, error)\n      return", "} catch let error where !MUTANT && error.isUnreadable {\n      finding = CheckFinding.damaged(pack: name, error)\n      return", (r"RepositoriesTests\.BadSector", "RepositoriesTests")),
     mutant("a frame that could not be fetched harms nobody", "Repositories/Checking/PackReading.swift",
            "          frames.setState(.damaged, of: ordinal)\n          return nil", "          if !MUTANT { frames.setState(.damaged, of: ordinal) }\n          return nil", (r"RepositoriesTests\.BadSector", "RepositoriesTests")),
     mutant("a bad sector between maps loses them", "Repositories/Checking/PackLook.swift",
@@ -1646,5 +1646,5 @@ MUTANTS = [
     mutant("a bad sector in what nobody wants ends a restore", "Repositories/Restoring/FrameFetch.swift",
            "error.isUnreadable && (own", "!MUTANT && error.isUnreadable && (own", (r"RepositoriesTests\.(BadSector|FetchedAhead)", "RepositoriesTests")),
     mutant("a raced init is damage where the first copy opens", "Repositories/Checking/OpeningObjects.swift",
-           "{ max($0, $1.number) }", "{ max($0, MUTANT ? 0 : $1.number) }", (r"RepositoriesTests\.Check", "RepositoriesTests")),
+           "let highest = counting.flatMap { copies[$0.digest]?.map(\\.number).max() }", "let highest = MUTANT ? counting?.number : counting.flatMap { copies[$0.digest]?.map(\\.number).max() }", (r"RepositoriesTests\.Check", "RepositoriesTests")),
 ]

@@ -54,16 +54,19 @@ struct FetchedObject: Sendable {
   private mutating func fetchAll(
     of pack: PackFrames, _ reader: PackReader, _ name: ObjectName, _ repository: Repository
   ) async throws {
-    let entry = pack.entry
-    let whole: [UInt8]?
     do {
-      whole = try await repository.store.present(name)
-    } catch let error where error.isDamage {
+      try await fetchWhole(of: pack.entry, reader, name, repository)
+    } catch let error where error.isUnreadable {
       finding = CheckFinding.damaged(pack: name, error)
       let directory = try await pack.directory()
-      return try await fetchEach(Array(directory.frames.indices), of: directory, in: pack, repository)
+      try await fetchEach(Array(directory.frames.indices), of: directory, in: pack, repository)
     }
-    guard let bytes = whole else {
+  }
+
+  private mutating func fetchWhole(
+    of entry: PackEntry, _ reader: PackReader, _ name: ObjectName, _ repository: Repository
+  ) async throws {
+    guard let bytes = try await repository.store.present(name) else {
       finding = CheckFinding(name, .missing, "a pack is missing")
       return
     }
@@ -125,15 +128,19 @@ struct FetchedObject: Sendable {
   ) async throws {
     self.directory = directory
     isInParts = true
-    let answers = try await bounded(wanted, atOnce: repository.store.traits.concurrency) { index -> [UInt8]? in
-      do {
-        return try await pack.sealed(in: directory.frames[index].sealedRange)
-      } catch let error where error.isDamage { return nil }
+    let answers = try await bounded(wanted, atOnce: repository.store.traits.concurrency) { index in
+      try await pack.sealedUnlessDamaged(in: directory.frames[index].sealedRange)
     }
     for (index, bytes) in zip(wanted, answers) {
       guard let bytes else { continue }
       sealed[index] = bytes[...]
       length += bytes.count
     }
+  }
+}
+
+extension PackFrames {
+  fileprivate func sealedUnlessDamaged(in range: Range<Int>) async throws -> [UInt8]? {
+    do { return try await sealed(in: range) } catch let error where error.isDamage { return nil }
   }
 }

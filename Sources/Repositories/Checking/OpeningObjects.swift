@@ -53,7 +53,7 @@ struct OpeningObjects {
     }
     let counting = try await counting(Array(sizes.keys), sizes)
     // Whichever copy of it could be opened: a raced init left others under the same numbers.
-    let highest = counting.map { copies[$0.digest, default: []].reduce($0.number) { max($0, $1.number) } }
+    let highest = counting.flatMap { copies[$0.digest]?.map(\.number).max() }
     for (digest, names) in copies.sorted(by: { $0.key < $1.key }) {
       // What was replaced since is of no use: stored again, it would be the newest.
       if let counting, let highest, digest != counting.digest, names.allSatisfy({ $0.number <= highest }) { continue }

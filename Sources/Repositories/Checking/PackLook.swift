@@ -61,7 +61,8 @@ struct PackLook: Sendable {
     let nodes = directory.frames.indices.filter { directory.frames[$0].type == .node }
     var problem: (any Error)?
     var stretches = directory.stretches(of: nodes)
-    while let (stretch, indices) = stretches.popLast() {
+    while let next = stretches.popLast() {
+      let (stretch, indices) = next
       let bytes: [UInt8]
       do { bytes = try await frames.sealed(in: stretch.range) } catch let error where error.isDamage {
         guard error.isUnreadable else { continue }

@@ -149,9 +149,10 @@ struct TolerantFrames {
     }
     let name = Layout.pack(frame.entry.name, of: frames.packs.chain)
     let bytes: [UInt8]
-    do {
+    do throws(StoreError) {
       bytes = try await frames.packs.repository.store.present(name) ?? []
-    } catch let error where error.isUnreadable {
+    } catch {
+      guard error.code == .unreadable else { throw error }
       byRangeOnly.insert(frame.place.pack)
       return nil
     }
