@@ -24,7 +24,7 @@ import Testing
       37 22 0:50 / /san rw - ceph 10.0.0.1:6789:/ rw
       38 22 0:51 / /crypt rw - fuse.gocryptfs /home/a/.crypt rw
       39 22 0:52 / /smb rw - smb3 //nas/share rw
-      40 22 0:44 / /Users /mac rw - fakeowner /run/host_mark/Users rw
+      40 22 0:44 /Users /mac rw - fakeowner /run/host_mark/Users rw
       41 22 0:53 / /wsl rw - drvfs C: rw
       42 22 0:54 / /pvfs rw - pvfs2 tcp://san:3334/pvfs2-fs rw
       43 22 0:55 / /vendor rw - panfs panfs://realm rw
