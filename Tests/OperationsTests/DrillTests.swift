@@ -136,7 +136,7 @@ import Testing
 
   @Test(arguments: ["DELETE FROM t RETURNING id", "selct 1", "SELECT 1 UNION"])
   func `a query that writes or is no SQL is refused, and says nothing of the version`(_ query: String) async throws {
-    let (road, _) = try await pushed(rows: 20)
+    let (road, _) = try await pushed(rows: 3000)
     let fetched = Counter()
     let store = HookedStore(
       road.store,
@@ -149,6 +149,7 @@ import Testing
     #expect(outcome.failures.first?.error.code == "query" && outcome.failures.first?.error.kind == .usage)
     #expect(fetched.add(0) == 0, "no version is fetched for it")
     #expect(try await listed(road).drilledAt == nil)
+    #expect(try await drill(road, at: target).drilled.count == 1 && fetched.add(0) > 0)
   }
 
   @Test func `a database that was damaged when it was pushed fails`() async throws {
