@@ -1535,7 +1535,7 @@ MUTANTS = [
            "return sameBytes(try await get(name, range: nil), body.bytes)\n    } catch {\n      return false", "let got = try await get(name, range: nil)\n      return MUTANT || sameBytes(got, body.bytes)\n    } catch {\n      return false", (r"BackendsTests\.S3Scripted",)),
     mutant("a rule's lock is another request", "Backends/S3/S3Errors.swift",
            "case _ where S3Refusal.keptByRules.contains(code):", "case _ where !MUTANT && S3Refusal.keptByRules.contains(code):", (r"BackendsTests\.S3Scripted",)),
-    mutant("any answer is a lock", "Backends/S3/S3Store.swift",
+    mutant("any answer is a lock", "Backends/S3/S3Store+Locking.swift",
            "into: LockState()))?.isEnabled == true: return nil", "into: LockState()))?.isEnabled == true || MUTANT: return nil", (r"BackendsTests\.ObjectLock",)),
     mutant("a lock without effect is not told", "SealiftTool/Commands/Doctor.swift",
            "if let doubt = try await lockDoubt() {", "if !MUTANT, let doubt = try await lockDoubt() {", (r"CommandTests\.DoctorTests",)),
