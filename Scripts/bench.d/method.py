@@ -15,10 +15,10 @@ def text(figures):
 
 
 def chain(figures):
-    """How often the restores at the end of a chain were measured."""
+    """How often the end of a chain was restored."""
     counts = [len(runs) for (_, _, _, what), runs in figures.groups.items() if what == "chain-restore"]
     least, most = min(counts, default=0), max(counts, default=0)
-    return f"in {plural(most, 'run')}" if least == most else f"in {least} to {plural(most, 'run')}"
+    return plural(most, "time") if least == most else f"{least} to {plural(most, 'time')}"
 
 
 def series(figures):
@@ -65,10 +65,10 @@ TEXT = """
   turn of the tools that take part in it, one after the other; ratios are taken within a run and their median is told.
 * The newest version is **restored twice**: right after the first push, which is the best case of whoever keeps a change
   apart from what it changes, and after 1 % updates, with one change to be put in. A target for restores counts both.
-  "Restore at the end of a chain" is after thirty such changes, each pushed, {chain} of a tool; nothing is measured
-  there but the restore. rclone and the shell script keep whole files, so a chain makes no difference to them,
-  and Litestream `-once` sends the whole anew each time; they stand there for comparison. The daemon keeps what it
-  shipped after each change, since its compaction is set to once a day.
+  "Restore at the end of a chain" is of one chain of each tool, thirty such changes one after the other, each pushed; its
+  newest version is restored {chain}, and nothing else is measured there. rclone and the shell script keep whole files,
+  so a chain makes no difference to them, and Litestream `-once` sends the whole anew each time; they stand there for
+  comparison. The daemon keeps what it shipped after each change, since its compaction is set to once a day.
 * Before the first push, and before a push of an unchanged database, files are left alone for 2.2 s (duplicity: 1.1 s):
   what was touched within the grain of the clock is not believed to be unchanged by its times. After a change that was
   pushed at once, the next push looks at the content once more. The wait is in no figure.

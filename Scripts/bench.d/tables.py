@@ -343,10 +343,11 @@ def chain(figures):
             + [seconds(figures.median(kind, size, tool, other, "wall")) for other in RESTORES]
         )
     if rows:
-        header = ["", "time", "runs", "against Sealift (vacuum)", "CPU", "received", "stored", *map(word, RESTORES)]
+        header = ["", "time", "restores", "against Sealift (vacuum)", "CPU", "received", "stored", *map(word, RESTORES)]
         yield (
             "## Restore at the end of a chain\n\nThe newest version of the 64 MiB OLTP database after a first push and "
-            "thirty more, each after 1 % of updates. rclone and the shell script keep whole files, and no chain."
+            "thirty more, each after 1 % of updates: one chain of each tool, restored again and again. rclone and the "
+            "shell script keep whole files, and no chain."
             f"{measured_on(all_cells)}\n\n"
             + table(header, rows)
         )
