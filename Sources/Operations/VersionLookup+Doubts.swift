@@ -20,6 +20,29 @@ extension ChainHistory {
     if case .notLater = selector { try demandNoneLostBeforeNext(answer, insteadOf: found, isOlder) }
   }
 
+  /// No version of this chain answers to a name: none that cannot be read, or that is lost, may be the one.
+  /// - Throws: `.damaged` or `.unsupported`, `.hole`.
+  func demandNothingLost(_ name: String) throws {
+    // Where one that can be read was pushed too late, so was whatever stands behind it.
+    let next = versions.first { !isForgotten($0) }?.sequence
+    let present = Set(versions.map(\.sequence))
+    let isSpoilt = unreadable.contains {
+      $0.sequence < next ?? .max && !present.contains($0.sequence) && !forgotten.explains($0.sequence)
+    }
+    if isSpoilt {
+      let problem = problems.first { $0.code == .damaged || $0.code == .unsupported }
+      throw RepositoryError(
+        problem?.code ?? .damaged,
+        "what answers to '\(name)' may be there and cannot be read: \(problem?.message ?? "its manifest is spoilt")",
+        hint: problem?.hint, cause: problem)
+    }
+    if let next, let lost = forgotten.firstUnexplained(in: 1..<next, besides: present) {
+      throw RepositoryError(
+        .hole, "what answers to '\(name)' may be lost: version \(lost) of its chain is missing and was not forgotten",
+        hint: "`sealift list` shows the versions that are there: name one by its id.")
+    }
+  }
+
   /// The last manifest behind a version that cannot be read; `nil` where there is none, or where another version that counts
   /// is newer.
   func unread(behind version: VersionFacts?, isOlder: (VersionName) -> Bool = { _ in false }) -> UInt64? {

@@ -77,8 +77,9 @@ struct VersionLookup: Sendable {
   }
 
   /// - Parameter whole: the version's chain is to be read whole, so that its past is known.
-  /// - Throws: `.noSuchVersion`; `.rolledBack` and its kin when this machine has seen more than the target shows, unless
-  ///   the version was named by its id: that proves by itself which one it is, and nothing may stand in the way of it.
+  /// - Throws: `.noSuchVersion`; `.rolledBack` and its kin when this machine has seen more than the target shows, `.damaged`
+  ///   or `.unsupported` where what is meant may be there and cannot be read, unless the version was named by its id: that
+  ///   proves by itself which one it is, and nothing may stand in the way of it.
   func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
     let histories = try await selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
@@ -167,17 +168,37 @@ struct VersionLookup: Sendable {
   }
 
   /// The last version of each chain that answers to the name, and of those the youngest.
-  private func newest(_ selector: VersionSelector, in histories: [ChainHistory]) throws -> Found {
+  private func newest(_ selector: VersionSelector, in histories: [ChainHistory]) async throws -> Found {
     let candidates = histories.compactMap { history in
       history.answer(to: selector, now: now).map { Found(facts: $0, history: history) }
     }
-    guard let found = try ofOneHost(candidates, selector).max(by: { times.isOlder($0.facts, $1.facts) }) else {
+    let chosen = try await ofOneHost(candidates, selector, histories)
+    guard let found = chosen.max(by: { times.isOlder($0.facts, $1.facts) }) else {
       for history in histories { tellPassedOver(in: history, selector) }
+      try await demandNeverThere(selector, histories)
       throw nothing(named: selector.text, histories)
     }
     tellPassedOver(in: found.history, selector)
     tellWhose(found, among: candidates, selector)
     return found
+  }
+
+  /// Before it is said that nothing answers to a name, which some take for leave to begin with nothing: nothing that this
+  /// machine has seen may be gone, and nothing that cannot be read may be what is meant.
+  /// - Parameter isOwn: of this host only; others have one.
+  /// - Throws: `.rolledBack` and its kin, `.hole`, `.damaged`, `.unsupported`.
+  private func demandNeverThere(
+    _ selector: VersionSelector, _ histories: [ChainHistory], isOwn: Bool = false
+  ) async throws {
+    let meant = MeantChains(selector, host: host, isOwn: isOwn, among: histories, repository.keys.keyring, state)
+    if let gone = vanishedChains(among: meant.seen).first { throw gone }
+    for history in histories where meant.contains(history) {
+      guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
+      try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
+      let said = try await notes(of: history.chain)
+      try repository.demandTakenBack(history.chain, among: said, state: state)
+      try history.demandNothingLost(selector.text)
+    }
   }
 
   /// Whoever names no database, where there are several, may have meant another one.
@@ -205,7 +226,9 @@ struct VersionLookup: Sendable {
   func isOlder(_ one: VersionFacts, _ other: VersionFacts) -> Bool { times.isOlder(one, other) }
 
   /// Two hosts may push databases of one name: this host's own is meant, and where it has none, nobody guesses.
-  private func ofOneHost(_ candidates: [Found], _ selector: VersionSelector) throws -> [Found] {
+  private func ofOneHost(
+    _ candidates: [Found], _ selector: VersionSelector, _ histories: [ChainHistory]
+  ) async throws -> [Found] {
     let hosts = Set(candidates.compactMap { $0.facts.version?.host })
     guard selector.namesDatabase, hosts.count > 1 else { return candidates }
     let own = candidates.filter { $0.facts.version?.host == host }
@@ -215,6 +238,7 @@ struct VersionLookup: Sendable {
         "\(selector.text) is taken as this host's (\(host)); \(others) pushes a database of that name too")
       return own
     }
+    try await demandNeverThere(selector, histories, isOwn: true)
     let ids = candidates.map { found in
       let unread = found.history.unread(behind: found.facts)
       let doubt = unread.map { "; newer there, and unreadable: manifest \($0)" } ?? ""

@@ -56,4 +56,19 @@ import Testing
     #expect(pruned.chains.isEmpty && !pruned.problems.isEmpty)
     #expect(shelf.road.store.content == before)
   }
+
+  @Test func `a database of which a later program wrote everything is not told as never there`() async throws {
+    let shelf = try await Shelf()
+    let version = try await shelf.push(1, at: Shelf.monday)
+    _ = try await makeLater(version, shelf)
+    let folder = try Scratch()
+    let lister = ListVersions(shelf.road.withoutState(folder))
+    for selector in [VersionSelector.latest(database: "app"), .notLater(database: "app", time: Shelf.monday)] {
+      let error = await #expect(throws: OperationError.self) {
+        try await lister.show(selector, at: shelf.road.target)
+      }
+      #expect(error?.code == "unsupported" && error?.kind == .failed)
+      #expect(error?.hint?.contains("newer sealift") == true)
+    }
+  }
 }

@@ -23,6 +23,9 @@ package struct WantedChains: Sendable {
   package func contains(_ chain: String, _ owner: ChainOwner?) -> Bool {
     owner.map(owners.contains) ?? false || ids.contains { $0.hex == chain }
   }
+
+  /// By its id alone.
+  package func contains(_ chain: ChainID) -> Bool { ids.contains(chain) }
 }
 
 extension StateFolder {
