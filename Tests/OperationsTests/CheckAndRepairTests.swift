@@ -246,8 +246,14 @@ import Testing
         beforePut: { name async throws(StoreError) in
           if name.text.contains(chain) { throw StoreError(.unavailable, "the line was cut") }
         })
-      let outcome = try? await RepairRepository(road.world).run(.init(databases: [database, other]), at: target)
-      guard let outcome else { continue }
+      let outcome: RepairRepository.Outcome
+      do {
+        outcome = try await RepairRepository(road.world).run(.init(databases: [database, other]), at: target)
+      } catch let error as OperationError {
+        // It came first: nothing was done by then that could be told.
+        #expect(error.code == "unavailable", "\(error)")
+        continue
+      }
       #expect(outcome.failures.map(\.code) == ["unavailable"])
       told.append(Set((outcome.saved + outcome.lost).compactMap(\.database)))
     }
