@@ -253,8 +253,12 @@ import Testing
         "env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("config.json"),
         "--json", "--limit-upload", "1KiB", "push", "app", great,
       ], output: home.program.file("output"))
-    #expect(try await eventually { home.program.files(below: "target").contains { $0.hasPrefix("versions/") } })
-    try await Task.sleep(for: .seconds(2))
+    // What became of the first one is noted before the second one's chain is locked.
+    let isNoted = try await eventually {
+      let locks = home.program.files(below: "state").filter { $0.hasSuffix("/lock") }
+      return locks.count { !$0.hasPrefix("spool/") && !$0.hasPrefix("bases/") } == 2
+    }
+    #expect(isNoted)
     child.signal(SIGTERM)
     #expect(await child.end() == 143)
     let told = String(decoding: try home.bytes("output"), as: UTF8.self)

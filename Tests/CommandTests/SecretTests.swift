@@ -42,9 +42,17 @@ import Testing
     let child = try Child(
       ["env", "HOME=\(program.file("home"))", "timeout", "-k", "5", "60", Program.path] + words,
       output: program.file("output"))
-    try await Task.sleep(for: .milliseconds(500))
+    // A pipe takes one who writes as soon as somebody has it open to read: the program, which has its handlers by then.
+    var writer: Int32 = -1
+    let isAwaited = try await eventually {
+      writer = open(program.file("pipe"), O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+      return writer >= 0
+    }
+    try #require(isAwaited)
     child.signal(SIGTERM)
     #expect(await child.end() == 143)
+    // What is written now ends where the last one who writes goes.
+    close(writer)
     let written = try await program.shell(
       #"(sleep 0.3; cat passphrase > pipe) & "$0" --target "$PWD/target" --passphrase-file pipe list"#)
     #expect(written.status == 0, "\(written.error)")
