@@ -3,8 +3,8 @@ import Sealift
 /// The composition root: where a target's settings become a store.
 struct Stores: Sendable {
   /// Shared by all targets of one run: the limit is for the machine, not for each target.
-  private let upload: LimitedRate?
-  private let download: LimitedRate?
+  let upload: LimitedRate?
+  let download: LimitedRate?
   /// How long a target is waited for that has answered.
   private let patience: Duration
   /// By the names of targets: several databases of a run have a store each, and wait for their target together.

@@ -67,6 +67,30 @@ import Testing
     #expect(home.program.files(below: "elsewhere") == ["spool/lock"])
   }
 
+  @Test func `rows that refer to nothing are minded, unless they are not to be`() async throws {
+    let home = try Home()
+    try SQLite.run(
+      """
+      CREATE TABLE parent(id INTEGER PRIMARY KEY); CREATE TABLE child(p INTEGER REFERENCES parent(id));
+      INSERT INTO child VALUES (7)
+      """, on: home.program.file("app.db"))
+    try await home.must("init")
+    try await home.push()
+    let minded = try await home("drill")
+    #expect(minded.status == 13 && minded.output.contains("  failed: foreign_key_check: 1 rows"), "\(minded.error)")
+    let asked = try await home.must("drill", "--no-foreign-keys")
+    #expect(asked.contains(": passed\n") && !asked.contains("foreign_key_check"))
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+    try home.program.write(
+      config.replacing("app.db\"}", with: "app.db\", \"drill\": {\"foreignKeys\": false}}"), to: "config.json")
+    let configured = try await home.must("drill")
+    #expect(configured.contains(": passed\n") && !configured.contains("foreign_key_check"))
+    try SQLite.run("INSERT INTO parent VALUES (7)", on: home.program.file("app.db"))
+    try await home.push()
+    try home.program.write(config, to: "config.json")
+    #expect(try await home.must("drill").contains("  passed: foreign_key_check ok\n"))
+  }
+
   /// A disk that is not mounted: what would be restored there lies open on the disk below.
   @Test(arguments: [["drill", "app"], ["copy", "--from", "disk", "--to", "/tmp"]])
   func `a scratch folder that is not there is not made`(_ words: [String]) async throws {

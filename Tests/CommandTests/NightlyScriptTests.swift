@@ -1,5 +1,11 @@
+import Glibc
 import TestKit
 import Testing
+
+private enum Jq {
+  static let isThere = (Environment.value("PATH") ?? "").split(separator: ":")
+    .contains { access("\($0)/jq", X_OK) == 0 }
+}
 
 /// The script that `Docs/Operating.md` gives for a timer, as it stands there.
 @Suite struct NightlyScriptTests {
@@ -41,6 +47,44 @@ import Testing
     #expect(timers.count == 2 && jobs.count == 2)
     let hours = timers.filter { $0.output.2 != " UTC" }.map { $0.output.1 } + jobs.map { $0.output.1 }
     #expect(hours.allSatisfy { Int($0) ?? 0 > 3 }, "\(hours)")
+  }
+
+  /// The lines that ask for the age of each database, with something else in the place of `sealift status --json`.
+  private func alarm(_ status: String) throws -> String {
+    let text = try document()
+    let start = try #require(text.firstRange(of: "out=$(sealift status --json)"))
+    let end = try #require(text[start.upperBound...].firstRange(of: "```"))
+    return "out=$(\(status))" + text[start.upperBound..<end.lowerBound]
+  }
+
+  @Test(
+    .enabled(if: Jq.isThere || Environment.isWhole),
+    arguments: [
+      (#"{"ageSeconds": 172800, "change": "changed"}"#, true), (#"{"ageSeconds": 172801, "change": "changed"}"#, false),
+      (#"{"ageSeconds": 172801, "change": "unknown"}"#, false), ("", false),
+      (#"{"ageSeconds": 900000, "change": "unchanged"}"#, true),
+      (#"{"ageSeconds": null, "change": "unchanged"}"#, false),
+      (#"{"ageSeconds": 1, "change": "changed"}, {"ageSeconds": 900000, "change": "changed"}"#, false),
+    ] as [(String, Bool)])
+  func `an alarm is given of what is old, of what has no age, and of nothing at all`(
+    databases: String, isWell: Bool
+  ) async throws {
+    let program = try Program()
+    try program.write("{\"databases\": [\(databases)]}", to: "document")
+    let ending = try await program.shell(try alarm("cat document"))
+    #expect((ending.status == 0) == isWell && ending.error.isEmpty, "\(ending.error)")
+    #expect(try await program.shell(try alarm("cat document; exit 3")).status == 3)
+  }
+
+  @Test(.enabled(if: Jq.isThere || Environment.isWhole))
+  func `the alarm asks for what a status says`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let line = try alarm(#""$0" --config '\#(home.program.file("config.json"))' status --json"#)
+    #expect(try await home.program.shell(line).status == 13)
+    try await home.push()
+    let ending = try await home.program.shell(line)
+    #expect(ending.status == 0, "\(ending.error)")
   }
 
   @Test func `services wait for the time as they wait for the network`() throws {

@@ -82,6 +82,48 @@ import Testing
     #expect(well.count == 2 && well[1].contains("drilled 1970-01-02T00:00:00Z: passed"), "\(well)")
   }
 
+  private struct Document: Decodable {
+    struct Database: Decodable {
+      var count: Int
+      var foundDamagedCount: Int
+      var sound: Bool
+    }
+    var databases: [Database]
+  }
+
+  private struct Listed: Decodable {
+    struct Version: Decodable { var foundDamaged: String? }
+    var versions: [Version]
+  }
+
+  @Test func `from the outside: 13 while a version is found damaged`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(400000))", on: home.program.file("app.db"))
+    try await home.push()
+    let packs = home.program.files(below: "target").filter { $0.hasPrefix("packs/") }
+    try SQLite.run("DELETE FROM t; INSERT INTO t(b) VALUES (randomblob(300000))", on: home.program.file("app.db"))
+    try await home.push()
+    let well = try #require(try decoded(Document.self, try await home.must("status", "--json")).databases.first)
+    #expect(well.count == 2 && well.foundDamagedCount == 0 && well.sound)
+    // What the first version holds is nowhere else.
+    try removeFile(home.program.file("state"))
+    for pack in packs {
+      var bytes = try home.bytes("target/\(pack)")
+      bytes[bytes.count / 2] ^= 1
+      try writeFile(home.program.file("target/\(pack)"), bytes)
+    }
+    #expect(try await home("repair").status == 13)
+    let ending = try await home("status", "--json")
+    #expect(ending.status == 13, "\(ending.error)")
+    #expect(try ending.errorDocument().code == "unsound")
+    let listed = try decoded(Listed.self, try await home("list", "--json").output).versions
+    let found = listed.count { $0.foundDamaged != nil }
+    let harmed = try #require(try decoded(Document.self, ending.output).databases.first)
+    #expect(found > 0 && harmed.foundDamagedCount == found && !harmed.sound)
+    #expect(try await home("status").output.contains("\(found) FOUND DAMAGED"))
+  }
+
   @Test func `from the outside: 13 until a drill passes`() async throws {
     let home = try Home()
     try await home.must("init")
