@@ -30,4 +30,43 @@ import Testing
     #expect(isFine || ended.error.contains("install Swift 6.3 or newer"))
     #expect(try SourceTree.text("README.md").contains("Swift 6.3 or newer"))
   }
+
+  /// What stands in the file that keeps packages from starting servers, and whether it is ours.
+  static let policies: [(String?, Bool)] = [
+    (nil, true), ("#!/bin/sh\n# sealift-install-packages\nexit 101\n", true), ("#!/bin/sh\nexit 104\n", false),
+  ]
+
+  /// Neither now, by the file of that name, nor at the next boot, for which packages enable their units.
+  @Test(arguments: policies)
+  func `no server is started that a package brings`(policy: String?, isOurs: Bool) async throws {
+    let ended = try await bash(
+      """
+      export SEALIFT_SYSTEM=$2
+      mkdir -p "$2/usr/sbin" "$2/run/lock"
+      [ -z "$3" ] || printf %s "$3" > "$2/usr/sbin/policy-rc.d"
+      swift() { :; }
+      id() { echo 0; }
+      dpkg-query() { [ ! -e "$SEALIFT_SYSTEM/installed" ] || echo installed; }
+      apt-get() {
+        [ "$1" = install ] || return 0
+        cat "$SEALIFT_SYSTEM/usr/sbin/policy-rc.d"
+        : > "$SEALIFT_SYSTEM/installed"
+      }
+      systemctl() {
+        case "$*" in
+          *disable*) echo "called: systemctl $*" ;;
+          *list-unit-files*)
+            echo "ssh.service enabled enabled"
+            [ ! -e "$SEALIFT_SYSTEM/installed" ] || echo "apache2.service enabled enabled" ;;
+        esac
+      }
+      export -f swift id dpkg-query apt-get systemctl
+      exec "$1/Scripts/install-packages" build
+      """, policy ?? "")
+    #expect(ended.isSuccess, "\(ended.error)")
+    #expect(ended.output.contains(isOurs ? "\nexit 101\n" : "\nexit 104\n"), "\(ended.output)")
+    let disabled = ended.output.split(separator: "\n").map { String($0) }.filter { $0.hasPrefix("called: ") }
+    #expect(disabled == ["called: systemctl --root=\(scratch.path)/ --quiet disable apache2.service"])
+    #expect((access(scratch.file("usr/sbin/policy-rc.d"), F_OK) == 0) == !isOurs)
+  }
 }
