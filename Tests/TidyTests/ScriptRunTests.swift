@@ -91,4 +91,13 @@ import Testing
     let text = try SourceTree.text("Tests/instruction-counts.txt")
     #expect(text.prefixMatch(of: #/[#] \w+ Swift [^ ]+ sqlite [\d.]+ zstd [\d.]+\n/#) != nil)
   }
+
+  // MARK: Scripts/test and Scripts/bench
+
+  @Test func `a measurement is kept where the person said, from where they stand`() async throws {
+    let ended = try await bash(
+      #"id() { echo 1000; }; export -f id; cd "$2"; exec "$1/Scripts/bench" --out measured"#)
+    #expect(ended.status == 1 && ended.error.contains("must run as root"), "\(ended.error)")
+    #expect(access(scratch.file("measured"), F_OK) == 0)
+  }
 }
