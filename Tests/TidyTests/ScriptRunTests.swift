@@ -94,6 +94,15 @@ import Testing
 
   // MARK: Scripts/test and Scripts/bench
 
+  @Test func `tests that find no Swift say how sudo finds it, before all else`() async throws {
+    #expect(mkdir(scratch.file("bin"), 0o700) == 0)
+    for name in ["dirname", "readlink"] { #expect(symlink("/usr/bin/\(name)", scratch.file("bin/\(name)")) == 0) }
+    let ended = try await Child.run(
+      ["/bin/bash", "\(SourceTree.root)/Scripts/test", "--fast"], environment: ["PATH": scratch.file("bin")])
+    #expect(ended.status == 1 && ended.output.isEmpty)
+    #expect(ended.error.contains(#"sudo env "PATH=$PATH" Scripts/test"#), "\(ended.error)")
+  }
+
   @Test func `a measurement is kept where the person said, from where they stand`() async throws {
     let ended = try await bash(
       #"id() { echo 1000; }; export -f id; cd "$2"; exec "$1/Scripts/bench" --out measured"#)
