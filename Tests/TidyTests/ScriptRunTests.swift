@@ -103,6 +103,30 @@ import Testing
     #expect(ended.error.contains(#"sudo env "PATH=$PATH" Scripts/test"#), "\(ended.error)")
   }
 
+  @Test func `servers of a run that was killed are ended, and nobody else's`() async throws {
+    let ended = try await bash(
+      """
+      source "$1/Scripts/servers.d/abandoned.bash"
+      cd "$2"
+      mkdir -p sealift-test.killed/servers/nginx sealift-test.living sealift-test.nobody sealift-test.others
+      ln -s sealift-test.killed sealift-test.a-link
+      own sealift-test.living
+      echo "$$ 1 $(readlink /proc/self/ns/pid)" > sealift-test.killed/owner
+      echo "$$ 1 pid:[1]" > sealift-test.others/owner
+      : > sealift-test.killed/servers/.sealift-servers
+      setsid sleep 100 > /dev/null 2>&1 &
+      server=$!
+      until [ "$(ps -o sid= -p $server | tr -d ' ')" = $server ]; do sleep 0.02; done
+      echo "$server nginx $(start_time $server)" > sealift-test.killed/servers/nginx/pids
+      end_abandoned .
+      ls
+      wait $server || echo "ended by $?"
+      """)
+    #expect(ended.isSuccess, "\(ended.error)")
+    let left = ["a-link", "living", "nobody", "others"].map { "sealift-test.\($0)\n" }.joined()
+    #expect(ended.output == left + "ended by 143\n", "\(ended.error)")
+  }
+
   @Test func `a measurement is kept where the person said, from where they stand`() async throws {
     let ended = try await bash(
       #"id() { echo 1000; }; export -f id; cd "$2"; exec "$1/Scripts/bench" --out measured"#)
