@@ -7,6 +7,8 @@ import json, os, shlex, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 STAND_INS = {"--binary": "PROGRAM", "--targets": "TARGETS.JSON"}
+TRIED = ["Sources", "Package.swift", "Tests", "Scripts/campaigns"]
+DIRTY = "-dirty"
 FOLDER = os.environ.get("SEALIFT_RELIABILITY", f"{ROOT}/.build/reliability")
 
 
@@ -25,29 +27,44 @@ def tell(campaign, fault, how, count, asserted, result, command, **more):
     """Writes the row of one fault and says it aloud.
 
     `count` is what was injected, in words ("2,143 points in 2,160 runs"); `result` what came of it ("0 losses").
-    A later run of the same campaign with fewer cases does not take the place of a greater one: `size` decides.
+    A later run of the same campaign with fewer cases does not take the place of a greater one: `size` decides, among those
+    of a commit.
     """
     print(f"{campaign}: {fault}: {count}; {result}", flush=True)
     os.makedirs(FOLDER, exist_ok=True)
     name = "".join(c if c.isalnum() else "-" for c in f"{campaign}-{fault}".lower())[:120]
-    path, size = f"{FOLDER}/{name}.json", more.get("size", 0)
+    path = f"{FOLDER}/{name}.json"
     row = {"campaign": campaign, "fault": fault, "how": how, "count": count, "asserted": asserted, "result": result,
            "command": command, "commit": commit(), "date": time.strftime("%Y-%m-%d", time.gmtime()), **more}
     if os.path.exists(path):
         with open(path) as file:
-            if json.load(file).get("size", 0) > size:
+            if rank(json.load(file)) > rank(row):
                 return
     with open(path + ".new", "w") as file:
         json.dump(row, file, indent=1)
     os.rename(path + ".new", path)
 
 
-def commit():
+def rank(row):
+    return is_committed(row), row.get("size", 0)
+
+
+def commit(root=ROOT):
+    """What was tried; `-dirty` where that was never committed: nobody else could try it again."""
     try:
-        answer = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True)
+        head = git(root, "rev-parse", "--short=9", "HEAD")
+        changed = head and git(root, "status", "--porcelain", "--", *TRIED)
     except FileNotFoundError:
         return "unknown"
-    return answer.stdout.strip() or "unknown"
+    return head + (DIRTY if changed else "") if head else "unknown"
+
+
+def is_committed(row):
+    return not row["commit"].endswith(DIRTY)
+
+
+def git(root, *words):
+    return subprocess.run(["git", "--no-optional-locks", "-C", root, *words], capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Do the campaigns see what they look for? Each check gives them something made up whose meaning is known. The tests run it."""
-import importlib.machinery, importlib.util, os, sys
+import importlib.machinery, importlib.util, os, subprocess, sys, tempfile
 
 sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(HERE))
+import rows
 from traced import calls_of, met
 
 OURS = '7 openat(AT_FDCWD, "/desk/state", O_RDONLY) = -1 EIO (Input/output error) (INJECTED)'
@@ -29,10 +32,7 @@ def of_crashes():
 
 def of_slices():
     """What a row of Docs/Reliability.md says of its run: whether that was less than the full one."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "reliability")
-    loader = importlib.machinery.SourceFileLoader("reliability", path)
-    reliability = importlib.util.module_from_spec(importlib.util.spec_from_loader("reliability", loader))
-    loader.exec_module(reliability)
+    reliability = loaded(f"{HERE}/../../reliability")
     killed = "kill-points --binary PROGRAM --push 2000 --restore 3 --others 60"
     runs = {
         ("each object missing", "8 of 95 harms, drawn", "objects --binary PROGRAM --cases 8"): True,
@@ -56,13 +56,53 @@ def of_slices():
                                     expected) for (fault, count, command), expected in runs.items()}
 
 
+def of_commits():
+    """Rows of what was never committed: marked so, kept so by the page, and worth less than those of a commit."""
+    reliability = loaded(f"{HERE}/../../reliability")
+    row = {"campaign": "model", "fault": "interleavings", "how": "searched", "count": "9 states", "asserted": "no loss", "result": "0 losses",
+           "command": "Scripts/campaigns/model --full", "commit": "0123456789", "date": "2026-11-20"}
+    dirty, small = row | {"commit": "0123456789-dirty"}, row | {"command": "Scripts/campaigns/model"}
+    with tempfile.TemporaryDirectory() as folder:
+        reliability.PAGE = f"{folder}/page"
+        with open(reliability.PAGE, "w") as file:
+            file.write(reliability.page([row, dirty]))
+        told = list(reliability.found_before())
+    marks = {}
+    # Where a hook of git calls, it names another repository.
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        del os.environ[name]
+    with tempfile.TemporaryDirectory() as folder:
+        # Whatever the person's own configuration of git says.
+        as_nobody = os.environ | {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+        for words in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"]):
+            subprocess.run(["git", "-C", folder, *words], check=True, env=as_nobody)
+        for name in ("notes", "Sources"):
+            marks[f"before {name}"] = rows.commit(folder).endswith("-dirty")
+            with open(f"{folder}/{name}", "w"):
+                pass
+        marks["after"] = rows.commit(folder).endswith("-dirty")
+    return {
+        "rows on the page": (told, [row, dirty]),
+        "a full run that was never committed, and a slice": (reliability.weight(dirty) < reliability.weight(small), True),
+        "a greater run that was never committed": (rows.rank(dirty | {"size": 9}) < rows.rank(row | {"size": 1}), True),
+        "commits": (marks, {"before notes": False, "before Sources": False, "after": True}),
+    }
+
+
+def loaded(path):
+    loader = importlib.machinery.SourceFileLoader(os.path.basename(path), path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
 def seen(log, status):
     made, hit = met(calls_of(log), "/desk/")
     return hit is not None, made.excuse(status)
 
 
 def main():
-    wrong = {what: pair for what, pair in (of_crashes() | of_slices()).items() if pair[0] != pair[1]}
+    wrong = {what: pair for what, pair in (of_crashes() | of_slices() | of_commits()).items() if pair[0] != pair[1]}
     for what, (found, expected) in wrong.items():
         print(f"WRONG {what}: {found} (expected {expected})")
     return 1 if wrong else 0
