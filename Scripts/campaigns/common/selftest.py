@@ -89,6 +89,18 @@ def of_commits():
     }
 
 
+def of_objects():
+    """Of what lies in a build folder, the objects of sources that are there."""
+    fuzz = loaded(f"{HERE}/../fuzz")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in ("build/Kept.swift.o", "build/Renamed.swift.o", "build/Kept.d", "Sources/Below/Kept.swift"):
+            os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)
+            with open(f"{folder}/{path}", "w"):
+                pass
+        found = [os.path.basename(path) for path in fuzz.objects_of(f"{folder}/build", [f"{folder}/Sources"])]
+    return {"an object of a source that is gone": (found, ["Kept.swift.o"])}
+
+
 def loaded(path):
     loader = importlib.machinery.SourceFileLoader(os.path.basename(path), path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
@@ -102,7 +114,7 @@ def seen(log, status):
 
 
 def main():
-    wrong = {what: pair for what, pair in (of_crashes() | of_slices() | of_commits()).items() if pair[0] != pair[1]}
+    wrong = {what: pair for what, pair in (of_crashes() | of_slices() | of_commits() | of_objects()).items() if pair[0] != pair[1]}
     for what, (found, expected) in wrong.items():
         print(f"WRONG {what}: {found} (expected {expected})")
     return 1 if wrong else 0
