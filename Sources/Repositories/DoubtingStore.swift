@@ -10,12 +10,13 @@ import Storage
 /// What fails while the target answers is said of the object that was asked for (`StoreError.object`).
 struct DoubtingStore: ObjectStore {
   private let base: any ObjectStore
-  /// What can be read as long as anything can: the repository file.
-  private let witness: ObjectName?
+  /// What can be read as long as anything can: the repository file, and what opened the repository. One of them may lie in
+  /// a bad sector itself.
+  private let witnesses: [ObjectName]
 
-  init(_ base: any ObjectStore, witness: ObjectName? = nil) {
+  init(_ base: any ObjectStore, witnesses: [ObjectName] = []) {
     self.base = base
-    self.witness = witness
+    self.witnesses = witnesses
   }
 
   var traits: StoreTraits { base.traits }
@@ -39,18 +40,23 @@ struct DoubtingStore: ObjectStore {
 
   /// A disk that was pulled out fails at every object: that says nothing of this one.
   private func demandWitness(besides name: ObjectName, _ problem: StoreError) async throws(StoreError) {
-    guard let witness, witness != name else { return }
-    do {
-      _ = try await base.get(witness, range: nil)
-    } catch {
-      // One that was lost says so: the target answers.
-      if error.code == .notFound { return }
-      if error.code == .cancelled { throw error }
-      throw StoreError(
-        .unavailable, "\(problem.message); nor can the repository file be read",
-        hint: "Check that the disk or the server of the target is there, and moves nothing into an archive.",
-        retry: .later(after: nil), cause: problem)
+    let others = witnesses.filter { $0 != name }
+    guard !others.isEmpty else { return }
+    for witness in others {
+      do {
+        _ = try await base.get(witness, range: nil)
+        return
+      } catch {
+        // One that was lost says so: the target answers.
+        if error.code == .notFound { return }
+        if error.code == .cancelled { throw error }
+        guard error.code == .unreadable else { break }
+      }
     }
+    throw StoreError(
+      .unavailable, "\(problem.message); nor can what opens the repository be read",
+      hint: "Check that the disk or the server of the target is there, and moves nothing into an archive.",
+      retry: .later(after: nil), cause: problem)
   }
 
   private static func told(_ error: StoreError, of name: ObjectName) -> StoreError {

@@ -21,7 +21,8 @@ package struct Repository: Sendable {
     store: any ObjectStore, keys: SealingKeys, random: @escaping RandomSource, slot: NumberedName,
     keyring: NumberedName? = nil, lacksFile: Bool = false
   ) {
-    self.store = DoubtingStore(store, witness: RepositoryFileName(of: keys.repository).objectName)
+    let witnesses = [RepositoryFileName(of: keys.repository).objectName, slot.objectName, keyring?.objectName]
+    self.store = DoubtingStore(store, witnesses: witnesses.compactMap { $0 })
     self.keys = keys
     self.random = random
     self.slot = slot

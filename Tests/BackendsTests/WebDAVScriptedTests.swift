@@ -422,6 +422,27 @@ import Testing
     }
   }
 
+  /// So a repair mends a file that Nextcloud lists and its disk lost.
+  @Test func `a MOVE that finds what is listed and not given replaces it, unless it must not`() async throws {
+    let replies = Self.server { request in
+      switch request.method {
+      case "MOVE": request.headers["overwrite"] == "F" ? .status(412) : .status(204)
+      case "GET": .status(404)
+      default: .status(201)
+      }
+    }
+    try await withServer(replies) { server in
+      let store = try store(server)
+      try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      func overwrites() -> [String] {
+        server.requests.filter { $0.method == "MOVE" }.compactMap { $0.headers["overwrite"] }
+      }
+      #expect(overwrites() == ["F", "T"])
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: true) }
+      #expect(error?.code == .exists && overwrites() == ["F", "T"])
+    }
+  }
+
   @Test func `storing needs no right to delete`() async throws {
     let replies = Self.server { request in
       switch request.method {

@@ -51,9 +51,30 @@ import Testing
     let isGone = Locked(false)
     let (_, repository, manifest) = try await opened { _ in isGone.withLock { $0 } }
     isGone.withLock { $0 = true }
-    let error = await #expect(throws: StoreError.self) { try await repository.store.get(manifest, range: nil) }
-    #expect(error?.code == .unavailable && error?.object == nil)
-    #expect(error?.message.hasPrefix("input/output error") == true)
+    for name in [manifest, RepositoryFileName(of: repository.id).objectName] {
+      let error = await #expect(throws: StoreError.self) { try await repository.store.get(name, range: nil) }
+      #expect(error?.code == .unavailable && error?.object == nil)
+      #expect(error?.message.hasPrefix("input/output error") == true)
+    }
+  }
+
+  @Test func `a repository file that cannot be read hides nothing else, and a repair stores it anew`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let image = home.noise(4096, seed: 1)
+    let entry = try await made.pack([made.raw([image])])
+    made.place(pack: 1, frame: 0, count: 1)
+    _ = try await made.manifest(image: image)
+    let pack = Layout.pack(entry.name, of: home.chain)
+    let file = RepositoryFileName(of: home.repository.id).objectName
+    let store = Self.store(home) { $0 == pack || $0 == file }
+    let repository = try await Repository.open(at: store, with: Home.secret)
+    let state = try home.state
+    let report = try await RepositoryCheck(repository, state: state, tables: state.path, subset: .all).run()
+    #expect(report.allFindings.filter(\.isDamage).map(\.object).sorted() == [pack.text, file.text])
+    let finding = try #require(report.findings.first { $0.object == file.text })
+    #expect(finding.kind == .damaged && finding.what == "the repository file cannot be read: input/output error")
+    #expect(try await repository.repairOpening() == [file])
   }
 
   @Test func `where the repository file was lost, that is an answer`() async throws {

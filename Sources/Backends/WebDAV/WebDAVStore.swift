@@ -185,9 +185,14 @@ extension WebDAVStore {
       retry: .once)
   }
 
+  /// What is listed and not given is not: whoever may replace it can mend it.
   private func isHeld(_ body: ObjectBody, at name: ObjectName) async throws(StoreError) -> Bool {
     guard try await head(name)?.size == body.bytes.count else { return false }
-    return sameBytes(try await get(name, range: nil), body.bytes)
+    do {
+      return sameBytes(try await get(name, range: nil), body.bytes)
+    } catch  where error.isLoss {
+      return false
+    }
   }
 
   /// The name is taken: fine when by the very same bytes.

@@ -28,10 +28,15 @@ struct OpeningObjects {
     {
       unknown += 1
     }
-    let bytes = try await repository.store.left(of: name.objectName)
+    var unread: StoreError?
+    let bytes = try await repository.store.present(name.objectName, &unread)
     guard bytes != expected else { return }
     lacksFile = true
     let hint = "`sealift repair` stores it anew."
+    if let unread {
+      let what = "the repository file cannot be read: \(unread.message)"
+      return note(CheckFinding(name.objectName, .damaged, what, hint: hint))
+    }
     switch bytes?.count {
     case nil: note(CheckFinding(name.objectName, .missing, "the repository file is missing", hint: hint))
     case expected.count: note(CheckFinding(name.objectName, .damaged, "the repository file is damaged", hint: hint))
