@@ -25,6 +25,13 @@ struct BadSectorStore: ObjectStore {
     try await self.init(home, pack: pack) { $0.contains(frame) }
   }
 
+  /// - Parameter bytes: of the pack, that lie in the bad sector.
+  init(_ home: Home, pack: PackEntry, bytes: Range<Int>) {
+    base = home.store
+    name = Layout.pack(pack.name, of: home.chain)
+    isUnreadable = { $0.overlaps(bytes) }
+  }
+
   func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
     if name == self.name, range.map(isUnreadable) ?? true { throw StoreError(.unreadable, "input/output error") }
     return try await base.get(name, range: range)

@@ -67,6 +67,17 @@ import Testing
     }
   }
 
+  /// Not even its first byte can be read.
+  @Test func `of a pack that begins in it, a repair finds the frames behind it`() async throws {
+    let versions = try await TwoVersions()
+    let store = BadSectorStore(versions.home, pack: versions.pack, bytes: 0..<512)
+    var frames = try await versions.frames(at: store)
+    for (index, page) in versions.pages.enumerated() {
+      let found = try await frames.content(of: FramePlace(pack: 1, frame: UInt32(index)))
+      #expect(found?.plain == (index == 0 ? nil : page), "frame \(index)")
+    }
+  }
+
   @Test func `a repair saves a version that needs nothing of it`() async throws {
     let versions = try await TwoVersions()
     let home = versions.home

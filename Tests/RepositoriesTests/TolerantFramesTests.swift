@@ -18,12 +18,12 @@ import Testing
   }
 
   private func frames(
-    of manifest: StoredManifest, _ home: Home, at store: any ObjectStore
+    of manifest: StoredManifest, _ home: Home, at store: any ObjectStore, state: StateFolder? = nil
   ) async throws -> TolerantFrames {
     let keys = home.repository
     let repository = Repository(store: store, keys: keys.keys, random: keys.random, slot: keys.slot)
     let table = try await PackTable(of: manifest, repository: repository, state: nil)
-    let packs = OpenPacks(table, repository: repository, chain: home.chain, state: nil)
+    let packs = OpenPacks(table, repository: repository, chain: home.chain, state: state)
     return try TolerantFrames(
       VersionFrames(manifest: manifest, packs: packs), from: nil, state: home.state, in: home.stateFolder)
   }
@@ -58,10 +58,44 @@ import Testing
     let delta = made.delta([new], on: [BaseRun(pack: 0, frame: 0, firstUnit: 0, count: 1)], prefix: old)
     let entry = try await made.pack([delta], basePacks: [made.packs[0].name])
     made.place(pack: 2, frame: 0, count: 1)
-    let frames = try await frames(of: made.manifest(image: new), home, at: home.store)
-    #expect(try await frames.fingerprints(of: FramePlace(pack: 2, frame: 0)) == nil)
+    var frames = try await frames(of: made.manifest(image: new), home, at: home.store)
+    let unknown = try await frames.fingerprints(of: FramePlace(pack: 2, frame: 0))
+    #expect(unknown == nil)
     try home.state.keep(#require(UnitList.bytes(of: [delta])), as: name(entry.name))
-    #expect(try await frames.fingerprints(of: FramePlace(pack: 2, frame: 0)) == made.fingerprints([new]))
+    let known = try await frames.fingerprints(of: FramePlace(pack: 2, frame: 0))
+    #expect(known == made.fingerprints([new]))
+  }
+
+  /// As of a WebDAV server that lists it: with its directory kept on this machine, and without.
+  @Test(arguments: [true, false]) func `a pack of which nothing is given costs no more with every frame`(
+    isDirectoryKept: Bool
+  ) async throws {
+    let home = try await Home()
+    let (manifest, contents) = try await version(home)
+    let state = try home.state
+    if isDirectoryKept {
+      let table = try await PackTable(of: manifest, repository: home.repository, state: nil)
+      let pack = try #require(table.numbered.first)
+      _ = try await home.repository.directory(of: pack, chain: home.chain, state: state)
+    }
+    let asked = Locked(0)
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        guard name.text.hasPrefix("packs/") else { return }
+        asked.withLock { $0 += 1 }
+        throw StoreError(.unreadable, "it is listed, and not given")
+      })
+    var frames = try await frames(of: manifest, home, at: store, state: state)
+    var costs: [Int] = []
+    for index in contents.indices {
+      let place = FramePlace(pack: 1, frame: UInt32(index))
+      let found = try await frames.content(of: place)
+      #expect(found?.plain == nil)
+      _ = try await frames.fingerprints(of: place)
+      costs.append(asked.withLock { $0 })
+    }
+    #expect(costs.count == 12 && costs.first == costs.last)
   }
 
   @Test func `few frames are fetched by themselves, many with their pack`() async throws {

@@ -22,6 +22,10 @@ struct TolerantFrames {
   private var alone: [UInt32: Int] = [:]
   /// Packs that cannot be read whole: of a bad sector only the frames are lost that lie in it.
   private var byRangeOnly: Set<UInt32> = []
+  /// Packs of which the target gives nothing, though it shows them.
+  private var refused: Set<UInt32> = []
+  /// Packs whose directory it does not give: nothing says what lies where in them.
+  private var closed: Set<UInt32> = []
 
   /// - Parameter local: images on this machine: a frame all of whose pages are in them is as good as there, and what
   ///   rests on it can be decoded.
@@ -43,7 +47,7 @@ struct TolerantFrames {
   }
 
   /// What is known of the units of a frame that is lost: its directory may still be there, or kept on this machine.
-  func fingerprints(of place: FramePlace) async throws -> [Fingerprint]? {
+  mutating func fingerprints(of place: FramePlace) async throws -> [Fingerprint]? {
     guard let frame = try await frame(place) else { return nil }
     guard frame.record.codec.hasPrefix else { return frame.record.fingerprints }
     guard let entry = frame.packed?.entry, let list = UnitList.kept(of: entry.name, in: state),
@@ -72,7 +76,7 @@ struct TolerantFrames {
   }
 
   /// All pages of a lost frame, joined, where images on this machine have them.
-  private func localPages(of frame: VersionFrames.Frame) async throws -> [UInt8]? {
+  private mutating func localPages(of frame: VersionFrames.Frame) async throws -> [UInt8]? {
     guard let local, frame.record.type == .page, let prints = try await fingerprints(of: frame.place) else {
       return nil
     }
@@ -85,6 +89,7 @@ struct TolerantFrames {
   }
 
   private mutating func decode(_ frame: VersionFrames.Frame, above: Int) async throws -> DecodedFrame? {
+    guard !refused.contains(frame.place.pack) else { return nil }
     var prefix: [UInt8] = []
     for (run, base) in zip(frame.record.bases, frame.bases) {
       guard let below = try await content(of: base, above: above + 1),
@@ -99,7 +104,12 @@ struct TolerantFrames {
       guard prefix.count <= Limits.prefix else { return nil }
     }
     let joined = frame.bases.isEmpty ? nil : prefix
-    if let sealed = try await sealedAlone(frame), let opened = try open(frame, sealed, joined) { return opened }
+    switch try await sealedAlone(frame) {
+    case .given(let sealed): if let opened = try open(frame, sealed, joined) { return opened }
+    // With all of its pack it may be given; by itself it is not asked for again.
+    case .refused: guard try await isGivenWhole(frame) else { return nil }
+    case .notAsked: break
+    }
     // A part of a pack has no hash: one bad answer says nothing of the frame.
     guard let sealed = try await sealed(frame) else { return nil }
     return try open(frame, sealed, joined)
@@ -112,37 +122,62 @@ struct TolerantFrames {
     return plain.map { DecodedFrame(record: frame.record, plain: $0) }
   }
 
-  private func frame(_ place: FramePlace) async throws -> VersionFrames.Frame? {
-    do { return try await frames.frame(place) } catch let error where error.isDamage { return nil }
+  private mutating func frame(_ place: FramePlace) async throws -> VersionFrames.Frame? {
+    guard !closed.contains(place.pack) else { return nil }
+    do {
+      return try await frames.frame(place)
+    } catch let error where error.isDamage {
+      if error.isUnreadable { closed.insert(place.pack) }
+      return nil
+    }
   }
 
-  /// - Returns: `nil` where the pack is at hand, or several of it were fetched so, and where it is not there.
-  private mutating func sealedAlone(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
-    guard let packed = frame.packed else { return nil }
+  /// What comes of asking for a frame by itself.
+  private enum Alone {
+    case given(ArraySlice<UInt8>)
+    /// The target shows the pack, and does not give this part of it.
+    case refused
+    /// The pack is at hand, or several of it were fetched so, or it is not there.
+    case notAsked
+  }
+
+  private mutating func sealedAlone(_ frame: VersionFrames.Frame) async throws -> Alone {
+    guard let packed = frame.packed else { return .notAsked }
     let pack = packed.place.pack
     if byRangeOnly.contains(pack) { return try await part(of: packed) }
-    guard !packs.contains(where: { $0.number == pack }), alone[pack, default: 0] < Self.framesAlone else { return nil }
+    guard !packs.contains(where: { $0.number == pack }), alone[pack, default: 0] < Self.framesAlone else {
+      return .notAsked
+    }
     alone[pack, default: 0] += 1
     return try await part(of: packed)
   }
 
-  private func part(of frame: FrameFetch.Frame) async throws -> ArraySlice<UInt8>? {
+  private func part(of frame: FrameFetch.Frame) async throws -> Alone {
     let (range, chain) = (frame.record.sealedRange, frames.packs.chain)
     do {
-      return try await frames.packs.repository.part(range, of: frame.entry, chain: chain)[...]
-    } catch let error where error.isDamage { return nil }
+      return .given(try await frames.packs.repository.part(range, of: frame.entry, chain: chain)[...])
+    } catch let error where error.isDamage {
+      return error.isUnreadable ? .refused : .notAsked
+    }
   }
 
   private mutating func sealed(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
     guard let packed = frame.packed else { return [] }
     let range = frame.record.sealedRange
-    guard let bytes = try await bytes(of: packed) else { return try await part(of: packed) }
-    return range.upperBound <= bytes.count ? bytes[range] : nil
+    if let bytes = try await bytes(of: packed) { return range.upperBound <= bytes.count ? bytes[range] : nil }
+    guard case .given(let sealed) = try await part(of: packed) else { return nil }
+    return sealed
+  }
+
+  private mutating func isGivenWhole(_ frame: VersionFrames.Frame) async throws -> Bool {
+    guard let packed = frame.packed else { return false }
+    return try await bytes(of: packed) != nil
   }
 
   /// Of the whole pack, as far as it is there; `nil` where it is, and cannot be read whole.
   private mutating func bytes(of frame: FrameFetch.Frame) async throws -> [UInt8]? {
     guard !byRangeOnly.contains(frame.place.pack) else { return nil }
+    guard !refused.contains(frame.place.pack) else { return [] }
     if let index = packs.firstIndex(where: { $0.number == frame.place.pack }) {
       packs.append(packs.remove(at: index))
       return packs[packs.count - 1].bytes
@@ -153,11 +188,30 @@ struct TolerantFrames {
       bytes = try await frames.packs.repository.store.present(name) ?? []
     } catch {
       guard error.code == .unreadable else { throw error }
+      guard try await isGivenInParts(frame.entry) else {
+        refused.insert(frame.place.pack)
+        return []
+      }
       byRangeOnly.insert(frame.place.pack)
       return nil
     }
     packs.append((frame.place.pack, bytes))
     if packs.count > Self.packsKept { alone[packs.removeFirst().number] = 0 }
     return bytes
+  }
+
+  /// Whether the target gives anything of a pack that it does not give whole: of three bytes far apart, a bad sector
+  /// takes one. Where all are refused, to ask for every frame would only take its time.
+  private func isGivenInParts(_ pack: PackEntry) async throws -> Bool {
+    let length = Int(pack.length)
+    for place in [0, length / 2, length - 1] {
+      do {
+        _ = try await frames.packs.repository.part(place..<place + 1, of: pack, chain: frames.packs.chain)
+        return true
+      } catch let error where error.isDamage {
+        guard error.isUnreadable else { return true }
+      }
+    }
+    return false
   }
 }
