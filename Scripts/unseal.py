@@ -24,7 +24,7 @@ It was written from Docs/Format.md alone; the sections below carry the numbers o
 Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 no such version.
 """
 import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, itertools, json, os, re, secrets, shutil, struct, sys
-import bisect, errno, tempfile
+import bisect, errno, stat, tempfile
 from collections import OrderedDict, namedtuple
 
 try:
@@ -51,15 +51,39 @@ class Unreadable(Failure):
     """An object is there, and the disk does not give its bytes."""
 
 
+def is_bad_sector(error):
+    """Or bit rot that a file system sees."""
+    return errno.errorcode.get(error.errno) in ("EIO", "EUCLEAN", "EBADMSG")
+
+
 @contextlib.contextmanager
 def reading(what):
-    """A bad sector, or bit rot that a file system sees, is the trouble of the object: others can be read."""
+    """A bad sector is the trouble of the object: others can be read."""
     try:
         yield
     except OSError as error:
-        if errno.errorcode.get(error.errno) not in ("EIO", "EUCLEAN", "EBADMSG"):
+        if not is_bad_sector(error):
             raise
         raise Unreadable("damaged", f"{what} cannot be read: {error.strerror}") from error
+
+
+def may_be(right, path):
+    """Whether a file, or a folder, lies there, as `right` tells by its mode. What the disk refuses to say may be one:
+    whoever reads it meets the same, and what is there does not seem to be gone."""
+    try:
+        return right(os.stat(path).st_mode)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False
+        if not is_bad_sector(error):
+            raise
+        return True
+
+
+def entries(path, what):
+    """The names in a folder, in order; none where there is none."""
+    with reading(what):
+        return sorted(os.listdir(path)) if may_be(stat.S_ISDIR, path) else []
 
 
 def must(rule, message, kind="malformed"):
@@ -579,15 +603,24 @@ class Folder:
 
     def names(self, folder, pattern, folders=False):
         """The names in a folder that follow the pattern, in order. Whatever else lies there is not ours."""
-        path = os.path.join(self.root, folder)
-        right = os.path.isdir if folders else os.path.isfile
-        found = os.listdir(path) if os.path.isdir(path) else []
-        return sorted(n for n in found if re.fullmatch(pattern, n, re.ASCII) and right(os.path.join(path, n)))
+        path, right = os.path.join(self.root, folder), stat.S_ISDIR if folders else stat.S_ISREG
+        found = [name for name in entries(path, f"{folder}/") if re.fullmatch(pattern, name, re.ASCII)]
+        return [name for name in found if may_be(right, os.path.join(path, name))]
+
+    def names_left(self, folder, pattern, folders=False):
+        """The same of a folder without which others can be read: that the disk does not give it is a problem."""
+        try:
+            return self.names(folder, pattern, folders)
+        except Unreadable as failure:
+            self.problem(f"{folder}/: {failure}", folder.partition("/")[2] or None)
+            return []
 
     def bytes_of(self, folder, name):
         """The object, when it is what its name says; None when it is a PUT that never ended."""
         path, (length, digest) = os.path.join(self.root, folder, name), name.split("-")[-2:]
-        if os.path.getsize(path) != int(length):
+        with reading(f"{folder}/{name}"):
+            size = os.path.getsize(path)
+        if size != int(length):
             return self.problem(f"passed over {folder}/{name}: it was never sent whole", grave=False)
         must(int(length) <= GREATEST, f"{folder}/{name} is too long")
         with reading(f"{folder}/{name}"), open(path, "rb") as file:
@@ -663,7 +696,8 @@ class Repository(Folder):
     def authentic(self, folder, kind, pattern, failures=None, whole=None):
         """Every authentic object of a kind in a folder, as (name, object). What is not is noted as a problem. `failures`:
         gets them by name; `whole`: the digests of those that have the bytes of their names, whosever they are."""
-        for name in self.names(folder, pattern + r"(0|[1-9][0-9]{0,9})-[0-9a-f]{64}"):
+        names = self.names_left if "/" in folder else self.names  # of one chain others can be read
+        for name in names(folder, pattern + r"(0|[1-9][0-9]{0,9})-[0-9a-f]{64}"):
             sequence, revision = (int(n) for n in name.split("-")[:2]) if kind == MANIFEST else (0, None)
             try:
                 data = self.bytes_of(folder, name)
@@ -878,8 +912,9 @@ def covers(chain, a_range, version):
 def slot_owners(folder):
     """The repositories that key slots are bound to."""
     owners = set()
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        if re.fullmatch(r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}", name, re.ASCII) and os.path.isfile(os.path.join(folder, name)):
+    for name in entries(folder, "keys/"):
+        right = re.fullmatch(r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}", name, re.ASCII)
+        if right and may_be(stat.S_ISREG, os.path.join(folder, name)):
             with contextlib.suppress(Unreadable), reading(name), open(os.path.join(folder, name), "rb") as file:
                 head = file.read(32)
                 if head[:8] == SLOT_MAGIC and len(head) == 32:
@@ -891,11 +926,19 @@ def repository_files(folder):
     """The repositories that files name, and what is wrong with others. Anybody can put a file there: those count where
     nothing else opens."""
     known, strangers = set(), []
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+    try:
+        names = entries(folder, "repo/")
+    except Unreadable as failure:
+        return known, [failure]
+    for name in names:
         path = os.path.join(folder, name)
         try:
             match = re.fullmatch(r"([0-9a-f]{32})-64-([0-9a-f]{64})", name, re.ASCII)
-            if match and os.path.isfile(path) and os.path.getsize(path) == 64:
+            if not match or not may_be(stat.S_ISREG, path):
+                continue
+            with reading(f"repo/{name}"):
+                is_whole = os.path.getsize(path) == 64
+            if is_whole:
                 with reading(f"repo/{name}"), open(path, "rb") as file:
                     data = file.read()
                 must(sha256(data).hex() == match[2], f"repo/{name} does not have the bytes of its name", "damaged")
@@ -913,7 +956,7 @@ def open_repository(root, secret):
     """§9.1: of several repositories the one whose slot opens and that has versions. Files say which there are; where
     none of those opens, the slots do."""
     folder, owners = os.path.join(root, "repo"), slot_owners(os.path.join(root, "keys"))
-    must(os.path.isdir(folder) or owners, f"there is no Sealift repository in {root}", "failed")
+    must(may_be(stat.S_ISDIR, folder) or owners, f"there is no Sealift repository in {root}", "failed")
     known, strangers = repository_files(folder)
     slots = Slots(root)
     opened = slots.open(known, secret) or slots.open(owners - known, secret)
@@ -1106,8 +1149,10 @@ class Version:
     def path(self, entry):
         """The file of a pack, which is there with the length that its entry says."""
         path = os.path.join(self.folder, entry.name.hex())
-        must(os.path.isfile(path), f"the pack {entry.name.hex()} is missing", "damaged")
-        must(os.path.getsize(path) == entry.length, f"the pack {entry.name.hex()} has another length", "damaged")
+        must(may_be(stat.S_ISREG, path), f"the pack {entry.name.hex()} is missing", "damaged")
+        with reading(f"packs/{self.manifest.chain}/{entry.name.hex()}"):
+            size = os.path.getsize(path)
+        must(size == entry.length, f"the pack {entry.name.hex()} has another length", "damaged")
         return path
 
     def pack(self, name):
@@ -1468,9 +1513,9 @@ def command_check(repository, options):
             hint = ": name a folder with more room in TMPDIR" if full else ""
             unread.append(f"version {outline.id.hex()} was not read: {error}{hint}")
             print(f"unseal: {unread[-1]}", file=sys.stderr)
-    packs = 0
-    for chain in repository.names("packs", r"[0-9a-f]{32}", folders=True):
-        for name in repository.names(f"packs/{chain}", r"[0-9a-f]{64}"):
+    packs, before = 0, len(repository.problems)
+    for chain in repository.names_left("packs", r"[0-9a-f]{32}", folders=True):
+        for name in repository.names_left(f"packs/{chain}", r"[0-9a-f]{64}"):
             try:
                 path = os.path.join(repository.root, "packs", chain, name)
                 with reading(f"packs/{chain}/{name}"), open(path, "rb") as file:
@@ -1480,8 +1525,7 @@ def command_check(repository, options):
                 packs += 1
             except Failure as failure:
                 failed.append(f"packs/{chain}/{name}: {failure}")
-    before = len(repository.problems)
-    for chain in repository.names("gone", r"[0-9a-f]{32}", folders=True):
+    for chain in repository.names_left("gone", r"[0-9a-f]{32}", folders=True):
         for name, sealed in repository.authentic(f"gone/{chain}", CONDEMNED, ""):
             with repository.noting(f"gone/{chain}/{name}", chain):
                 field = Reader(sealed.meta, "the condemned record").version()

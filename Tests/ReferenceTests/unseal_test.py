@@ -52,8 +52,15 @@ def little_memory():
 
 
 @contextlib.contextmanager
-def bad_sectors(*paths, error=errno.EIO):
-    """What lies there can be opened, and no byte of it be read."""
+def bad_sectors(*paths, error=errno.EIO, blind=False):
+    """What lies there can be opened, and no byte of it be read; `blind`: nor is it told what it is."""
+    def refusing(function):
+        def asked(path, *arguments, **words):
+            if blind and path in paths:
+                raise OSError(error, os.strerror(error), path)
+            return function(path, *arguments, **words)
+        return asked
+
     def opened(path, *arguments, **words):
         if path not in paths:
             return open(path, *arguments, **words)
@@ -62,7 +69,8 @@ def bad_sectors(*paths, error=errno.EIO):
         file.__exit__.return_value = False
         return file
 
-    with mock.patch.object(unseal, "open", opened, create=True):
+    with mock.patch.object(unseal, "open", opened, create=True), \
+            mock.patch.object(os, "stat", refusing(os.stat)), mock.patch.object(os, "listdir", refusing(os.listdir)):
         yield
 
 
@@ -984,8 +992,8 @@ class Hostile(Scratch):
     def test_an_object_that_cannot_be_read_is_the_trouble_of_that_object(self):
         other = maker.Chain(self.forge, "other").push([maker.database_member(self.page(150))])
         folder = f"/{self.chain.id.hex()}/"
-        for at, path in enumerate(p for p in self.files if folder in p):
-            with bad_sectors(path, error=(errno.EIO, errno.EUCLEAN, errno.EBADMSG)[at % 3]):
+        for at, (path, blind) in enumerate((p, b) for p in self.files if folder in p for b in (False, True)):
+            with bad_sectors(path, error=(errno.EIO, errno.EUCLEAN, errno.EBADMSG)[at % 3], blind=blind):
                 self.restored("other:latest", other)
                 code, out, err = run(self.root, *self.key, "check")
                 self.assertEqual((code, f"{os.path.basename(path)} cannot be read" in err), (13, True), err)
@@ -993,9 +1001,28 @@ class Hostile(Scratch):
                 harms_lists = not any(f"/{kind}/" in path for kind in ("packs", "gone"))
                 self.assertEqual(run(self.root, *self.key, "list")[0], 13 if harms_lists else 0)
             # What this user may not read is no damage.
-            with bad_sectors(path, error=errno.EACCES):
+            with bad_sectors(path, error=errno.EACCES, blind=blind):
                 code, _, err = run(self.root, *self.key, "check")
                 self.assertEqual((code, "cannot be read" in err), (1, False), err)
+
+    def test_what_the_disk_does_not_show_is_not_taken_for_gone(self):
+        newest = max(p for p in self.files if "/versions/" in p)
+        with bad_sectors(newest, blind=True):
+            code, _, err = run(self.root, *self.key, "list")
+            self.assertEqual((code, f"{os.path.basename(newest)} cannot be read" in err), (13, True), err)
+            code, _, err = run(self.root, *self.key, "restore", "latest", "-o", self.path("out"))
+            self.assertEqual((code, os.path.lexists(self.path("out"))), (13, False), err)
+        folders = sorted({folder for folder, _, _ in os.walk(self.root)} - {self.root})
+        self.assertEqual(len(folders), 14)
+        for path in folders:
+            folder = os.path.relpath(path, self.root)
+            kind = folder.partition("/")[0]
+            listed = 0 if folder in ("repo", "tomb", "notes") or kind in ("packs", "gone") else 13
+            checked = 0 if folder in ("repo", "tomb", "notes") else 13
+            with self.subTest(folder), bad_sectors(path, blind=True):
+                for command, expected in (("list", listed), ("check", checked)):
+                    code, _, err = run(self.root, *self.key, command)
+                    self.assertEqual((code, f"{folder}/ cannot be read" in err), (expected, expected > 0), err)
 
     def copied(self, path, number):
         """Puts the bytes there once more."""
@@ -1008,16 +1035,17 @@ class Hostile(Scratch):
         for start in ("keys/1-", "keyring/1-", "config/1-"):
             path = next(p for p in self.files if f"/{start}" in p)
             copies = path, self.copied(path, 7)
-            for copy in copies:
-                with bad_sectors(copy):
+            for copy, blind in zip(copies, (False, True)):
+                with bad_sectors(copy, blind=blind):
                     self.restored("latest", last)
                     code, _, err = run(self.root, *self.key, "check")
                     self.assertEqual((code, f"{os.path.basename(copy)} cannot be read" in err), (13, True), err)
-            with bad_sectors(*copies):
-                code, _, err = run(self.root, *self.key, "list")
-                self.assertEqual((code, f"{start.split('/')[0]}/" in err, "cannot be read" in err), (13, True, True), err)
-        with bad_sectors(next(p for p in self.files if "/repo/" in p)):
-            self.restored("latest", last)
+                with bad_sectors(*copies, blind=blind):
+                    code, _, err = run(self.root, *self.key, "list")
+                    self.assertEqual((code, f"{start.split('/')[0]}/" in err, "cannot be read" in err), (13, True, True), err)
+        for blind in (False, True):
+            with bad_sectors(next(p for p in self.files if "/repo/" in p), blind=blind):
+                self.restored("latest", last)
         write(self.path("pass"), b"another")
         path = next(p for p in self.files if "/keys/2-" in p)
         with bad_sectors(self.copied(path, 8)):
@@ -1025,9 +1053,13 @@ class Hostile(Scratch):
 
     def test_an_older_keyring_does_not_take_the_place_of_one_that_cannot_be_read(self):
         def listing(*paths):
-            with bad_sectors(*paths):
-                code, out, err = run(self.root, *self.key, "list", "--json")
-            return len(json.loads(out)["versions"]) if out else code
+            found = set()
+            for blind in (False, True):
+                with bad_sectors(*paths, blind=blind):
+                    code, out, err = run(self.root, *self.key, "list", "--json")
+                found.add(len(json.loads(out)["versions"]) if out else code)
+            self.assertEqual(len(found), 1)
+            return found.pop()
 
         def newest():
             folder = os.path.join(self.root, "keyring")
