@@ -634,15 +634,21 @@ class Slots(Folder):
 
     def __init__(self, root):
         super().__init__(root)
-        self.found, self.failures, self.unreadable = [], [], []
+        self.found, self.failures, self.unreadable, refused = [], [], [], {}
         for name in self.names("keys", r"[1-9][0-9]{0,11}-176-[0-9a-f]{64}"):
             try:
                 slot = self.bytes_of("keys", name)
                 if slot:
                     self.found.append((name, slot))
+            except Unreadable as failure:
+                refused.setdefault(name[-64:], failure)
+                self.problem(f"keys/{name}: {failure}")
             except Failure as failure:  # one damaged slot must not keep the others from opening
                 self.failures.append(failure)
                 self.problem(f"keys/{name}: {failure}")
+        # One that cannot be read may be the one that is meant; one whose other copy was read is tried as any.
+        read = {name[-64:] for name, _ in self.found}
+        self.unread = [failure for digest, failure in refused.items() if digest not in read]
         # Anybody can put a slot there that takes long: those that ask for least come first, and of these the youngest.
         self.found.sort(key=lambda slot: (cost(slot[1]), -int(slot[0].split("-")[0])))
 
@@ -960,16 +966,15 @@ def open_repository(root, secret):
     known, strangers = repository_files(folder)
     slots = Slots(root)
     opened = slots.open(known, secret) or slots.open(owners - known, secret)
-    if not any(repository.versions for repository in opened):
+    if slots.unreadable and not any(repository.versions for repository in opened):
         # The key opens it, so nobody planted it; its versions must not seem to be gone.
-        for failure in slots.unreadable:
-            must(failure.kind != "unsupported", failure.message, "unsupported")
+        raise min(slots.unreadable, key=lambda failure: failure.kind != "unsupported")
     if len(opened) > 1:
         opened.sort(key=lambda repository: repository.keys.repository)
         opened = [repository for repository in opened if repository.versions] or opened[:1]
         must(len(opened) == 1, "two repositories with versions lie in this folder", "failed")
     if not opened:
-        failures = slots.unreadable + sorted(slots.failures, key=lambda failure: failure.kind != "wrong key")
+        failures = slots.unread + sorted(slots.failures, key=lambda failure: failure.kind != "wrong key")
         if known or owners:
             failures.append(Failure("wrong key", "the repository has no key slot for this kind of secret"))
         raise (failures + strangers + [Failure("damaged", "no file in repo/ was ever sent whole")])[0]

@@ -1051,6 +1051,40 @@ class Hostile(Scratch):
         with bad_sectors(self.copied(path, 8)):
             self.assertEqual(run(self.root, "--passphrase-file", self.path("pass"), "list")[0], 12)
 
+    def test_a_slot_that_cannot_be_read_may_be_the_one_that_is_meant(self):
+        self.forge.slot(3, 1, b"other")
+        path = next(p for p in self.files if "/keys/2-" in p)
+        copies = path, self.copied(path, 8)
+        write(self.path("third"), b"third")
+        for blind in (False, True):
+            for secret, unread, expected in (("pass", copies, 13), ("third", copies, 13),
+                                             ("third", copies[:1], 12), ("third", copies[1:], 12)):
+                with self.subTest(secret, unread=len(unread)), bad_sectors(*unread, blind=blind):
+                    code, out, err = run(self.root, "--passphrase-file", self.path(secret), "list")
+                    self.assertEqual((code, "unseal: damaged: keys/" in err), (expected, expected == 13), err)
+        # What its other copy is, is known: a slot of another kind of secret.
+        os.remove(next(p for p in self.files if "/keys/1-" in p))
+        with bad_sectors(path):
+            code, _, err = run(self.root, *self.key, "list")
+        self.assertEqual((code, "no key slot for this kind of secret" in err), (12, True), err)
+
+    def test_a_repository_whose_keyring_cannot_be_read_does_not_hide_behind_an_empty_one(self):
+        path = next(p for p in self.files if "/keyring/" in p)
+        copies = path, self.copied(path, 2)
+        other = maker.Forge(self.root, seed=6, log_n=15)
+        other.repository_file()
+        other.slot(4, 2, maker.sha(b"k" * 32))
+        other.keyring(3)
+        other.configuration(1)
+        self.assertEqual(run(self.root, *self.key, "list")[0], 0)
+        with bad_sectors(*copies):
+            code, out, err = run(self.root, *self.key, "list")
+            self.assertEqual((code, out, "keyring/" in err, "cannot be read" in err), (13, "", True, True), err)
+        for copy in copies:
+            self.bend(copy)
+        code, out, err = run(self.root, *self.key, "list")
+        self.assertEqual((code, out), (13, ""), err)
+
     def test_an_older_keyring_does_not_take_the_place_of_one_that_cannot_be_read(self):
         def listing(*paths):
             found = set()
