@@ -48,7 +48,7 @@ extension OperationError {
     case .query, .plainDatabase, .connection, .pageSize, .encoding, .reservedBytes, .table: .usage
     case .damagedCopy: .verificationFailed
     // Of this machine, not of the database.
-    case .noSpace, .spool, .diskFailed, .notRolledBack: .failed
+    case .noSpace, .spool, .diskFailed, .notRolledBack, .untrustedLocks: .failed
     default: .sourceUnreadable
     }
   }

@@ -23,6 +23,8 @@ package struct TableCopy: Sendable {
   package var busyTimeout: Duration
   /// Make the tables without their rows, and roll everything back in the end.
   package var dryRun = false
+  /// Called before the commit; for tests.
+  var beforeCommit: @Sendable () throws -> Void = {}
 
   package init(image: String, database: String, tables: [String], busyTimeout: Duration) {
     self.image = image
@@ -31,8 +33,8 @@ package struct TableCopy: Sendable {
     self.busyTimeout = busyTimeout
   }
 
-  /// - Throws: `.table` for one that is not there, is there already, or cannot be copied alone; `.reservedBytes`, `.busy`,
-  ///   `.cancelled` and whatever SQLite refuses. Nothing was changed then.
+  /// - Throws: `.table` for one that is not there, is there already, or cannot be copied alone; `.reservedBytes`,
+  ///   `.untrustedLocks`, `.busy`, `.cancelled` and whatever SQLite refuses. Nothing was changed then.
   package func run() async throws -> Outcome {
     try await onOwnThread { stop in
       let watch = Watch(stop, busyTimeout: busyTimeout)
@@ -81,6 +83,7 @@ private final class TableCopyRun {
       throw SnapshotError(
         .missing, "there is no database \(request.database)", hint: "Name a database that is there with --into.")
     }
+    try LockFolder.demandNone(beside: request.database)
     let keepsWal = (fileSize(request.database + "-wal") ?? 0) > 0
     if request.dryRun {
       // A journal that a dead writer left would be rolled back by whoever may write: this says so, and does not.
@@ -129,6 +132,8 @@ private final class TableCopyRun {
       // Triggers last: none of them sees a row that is only put back.
       for (index, table) in tables.enumerated() { outcome.tables[index].triggers = try makeTriggers(of: table) }
       try remark(on: tables)
+      try request.beforeCommit()
+      try LockFolder.demandNone(beside: request.database)
       try connection.execute(request.dryRun ? "ROLLBACK" : "COMMIT")
       return outcome
     } catch {

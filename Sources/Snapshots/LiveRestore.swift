@@ -100,6 +100,7 @@ private final class LiveRestoreRun {
     self.undoKept = undoKept
     try watch.check()
     guard (fileSize(request.database) ?? 0) > 0 else { throw LiveDestination.missing(request.database) }
+    try LockFolder.demandNone(beside: request.database)
     live = try Connection(openingLive: request.database, watch)
   }
 
@@ -158,6 +159,7 @@ private final class LiveRestoreRun {
   private func keepOldContent(_ isWAL: Bool) throws -> [UInt8]? {
     guard let undo = request.undo else { return nil }
     guard truncate(undo, 0) == 0 else { throw imageError(undo, errno) }
+    try LockFolder.demandNone(beside: request.database)
     // A connection of its own: what is copied must not be in the middle of writing itself.
     let keeper = try Connection(openingLive: request.database, watch)
     try keeper.execute("BEGIN IMMEDIATE")
@@ -186,18 +188,26 @@ private final class LiveRestoreRun {
 
   /// - Returns: how many pages were written; nil when somebody wrote in between, and nothing was changed.
   private func write(_ source: Connection, unlessChangedSince state: [UInt8]?, _ isWAL: Bool) throws -> Int? {
+    try LockFolder.demandNone(beside: request.database)
     let backup = try Backup(from: source, to: live)
     // Takes the lock that keeps all others from writing, and holds it to the end.
     let total = try backup.begin()
+    // It may have been waited for.
+    try LockFolder.demandNone(beside: request.database)
     if let state {
       guard try changeMark(isWAL) == state else { return nil }
     }
     try undoKept()
-    try backup.finish(beforeLastPage: request.beforeCommit) { done, total in
+    try backup.finish(beforeLastPage: beforeCommit) { done, total in
       try watch.check()
       try progress(.writing, done, total)
     }
     return total
+  }
+
+  private func beforeCommit() throws {
+    try LockFolder.demandNone(beside: request.database)
+    try request.beforeCommit()
   }
 
   /// What is another one after somebody else has written. In WAL mode SQLite itself has noticed when it took its lock; in

@@ -16,4 +16,18 @@ package enum LockFolder {
   }
 
   package static let wayOut = "Stop its application; where none runs, remove the empty folder."
+
+  /// What is told where something was to be written into that database.
+  package static func refusal(of path: String, _ folder: String) -> SnapshotError {
+    SnapshotError(
+      .untrustedLocks, "SQLite's locks do not keep others from \(path): \(remark(folder))",
+      hint: "Nothing was changed. \(wayOut)")
+  }
+
+  /// Asked before the first read of a connection that may write, which would take the journal of a writer that is alive
+  /// for a dead one's, and again before anything is committed.
+  /// - Throws: `.untrustedLocks`.
+  static func demandNone(beside path: String) throws(SnapshotError) {
+    if let folder = beside(path) { throw refusal(of: path, folder) }
+  }
 }

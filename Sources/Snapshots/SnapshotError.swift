@@ -54,6 +54,8 @@ package struct SnapshotError: Error, CustomStringConvertible {
     case diskFailed
     /// The same, and what was written so far could not be taken back: its journal has the old content.
     case notRolledBack
+    /// A program locks the database so that SQLite's own locks do not keep it out.
+    case untrustedLocks
     /// A query that was to be asked of an image would do something else than read it.
     case query
     /// Any other refusal by SQLite; the message has its words and its result code.

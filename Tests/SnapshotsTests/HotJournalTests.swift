@@ -54,6 +54,32 @@ import Testing
     #expect(try await takeSnapshot(request).check == .ok)
   }
 
+  @Test func `where a writer locks by a folder, nothing is undone in order to write into its database`() async throws {
+    let desk = try Desk()
+    try await leaveHotJournal(desk)
+    let image = desk.scratch.file("image.db")
+    try SQLite.run("CREATE TABLE mine(a)", on: image)
+    try #require(mkdir(desk.source + ".lock", 0o777) == 0)
+    let before = try SourceBytes(desk.source)
+    #expect(before.files["-journal"] != nil)
+    let live = LiveRestore(image: image, database: desk.source, undo: nil, busyTimeout: .seconds(5))
+    let error = await #expect(throws: SnapshotError.self) { try await live.run(undoKept: {}) { _, _, _ in } }
+    #expect(error?.code == .untrustedLocks && error?.message.contains(desk.source + ".lock") == true)
+    for dryRun in [true, false] {
+      var tables = TableCopy(image: image, database: desk.source, tables: ["mine"], busyTimeout: .seconds(5))
+      tables.dryRun = dryRun
+      let error = await #expect(throws: SnapshotError.self) { try await tables.run() }
+      #expect(error?.code == .untrustedLocks && error?.hint?.hasPrefix("Nothing was changed.") == true)
+    }
+    #expect(try SourceBytes(desk.source) == before)
+    // Its writer was dead.
+    try #require(rmdir(desk.source + ".lock") == 0)
+    let outcome = try await TableCopy(
+      image: image, database: desk.source, tables: ["mine"], busyTimeout: .seconds(5)
+    ).run()
+    #expect(outcome.tables.map(\.rows) == [0] && access(desk.source + "-journal", F_OK) != 0)
+  }
+
   @Test(arguments: [SampleDatabase.walWithContent, .walWithoutShm, .walWithStaleShm])
   func `recovery is for journals: a -wal is neither checkpointed nor removed`(_ kind: SampleDatabase) async throws {
     let desk = try Desk()

@@ -11,11 +11,10 @@ package enum LockTrust {
       hint: "Stop what uses the database and restore with --replace, or restore where the database is local.")
   }
 
+  /// Before anything is fetched. It is asked again where the database is opened: hours may lie between.
   /// - Throws: `.failed`, code `untrustedLocks`, where a program locks the database its own way just now.
   static func demandNoLockFolder(_ path: String) throws {
     guard let folder = LockFolder.beside(path) else { return }
-    throw OperationError(
-      .failed, code: "untrustedLocks", "SQLite's locks do not keep others from \(path): \(LockFolder.remark(folder))",
-      hint: LockFolder.wayOut)
+    throw OperationError(LockFolder.refusal(of: path, folder))
   }
 }

@@ -47,7 +47,7 @@ extension Restore {
   private static func isUntouched(after error: any Error) -> Bool {
     if error is OperationError { return true }
     return switch (error as? SnapshotError)?.code {
-    case .cancelled, .busy, .noSpace, .pageSize, .encoding, .reservedBytes: true
+    case .cancelled, .busy, .noSpace, .pageSize, .encoding, .reservedBytes, .untrustedLocks: true
     default: false
     }
   }

@@ -234,6 +234,51 @@ import Testing
     }
   }
 
+  /// Before our lock is taken, and when it is held: whoever locks by a folder does not heed it.
+  @Test(arguments: ["wal", "delete"])
+  func `nothing is written over whoever comes to lock by a folder`(journal: String) async throws {
+    let live = try await Live(journal: journal)
+    let image = live.road.scratch.file("image.db")
+    _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
+    let undo = live.road.scratch.file("undo.db")
+    try writeFile(undo, [])
+    let path = live.path
+    let come: @Sendable () -> Void = { _ = mkdir(path + ".lock", 0o777) }
+    for isEarly in [true, false] {
+      var restore = LiveRestore(image: image, database: path, undo: undo, busyTimeout: .seconds(5))
+      let (kept, reached) = (Counter(), Counter())
+      restore.betweenCopyAndLock = { if isEarly { come() } }
+      restore.beforeCommit = { _ = reached.add(1) }
+      let error = await #expect(throws: SnapshotError.self) {
+        try await restore.run(
+          undoKept: {
+            _ = kept.add(1)
+            come()
+          }, progress: { _, _, _ in })
+      }
+      #expect(error?.code == .untrustedLocks)
+      #expect(kept.add(0) == (isEarly ? 0 : 1) && reached.add(0) == 0)
+      try #require(rmdir(path + ".lock") == 0)
+      #expect(try live.number("SELECT count(*) FROM t") == 1200)
+      #expect(try TestDatabase(path).text("PRAGMA integrity_check") == "ok")
+    }
+  }
+
+  @Test func `where a lock by a folder ends a live restore, no copy of the old content is left`() async throws {
+    let live = try await Live(journal: "delete")
+    var restore = Restore(Pull(live.road.world))
+    restore.onLive = { [path = live.path] moment in
+      if moment == .writing { mkdir(path + ".lock", 0o777) }
+    }
+    let error = await #expect(throws: OperationError.self) {
+      try await restore.run(
+        .latest(database: "app"), from: live.road.target, Restore.Request(place: .file(live.path), mode: .live))
+    }
+    #expect(error?.kind == .failed && error?.code == "untrustedLocks")
+    #expect(try live.number("SELECT count(*) FROM t") == 1200)
+    #expect(live.road.files(in: live.road.scratch.path).allSatisfy { !$0.contains("before") && !$0.hasPrefix(".") })
+  }
+
   @Test func `a database that is locked for good is left alone, and said to be`() async throws {
     let live = try await Live(journal: "delete")
     let keeper = try await Keeper(

@@ -1,3 +1,4 @@
+import Glibc
 import Operations
 import Storage
 import TestKit
@@ -226,6 +227,19 @@ import Testing
     #expect(await shouting.refusal("s")?.message.contains("code of its application") == true)
     let wide = try await Tables("PRAGMA encoding='UTF-16le'; CREATE TABLE w(a)")
     #expect(await wide.refusal("w")?.message.contains("UTF-16le") == true)
+  }
+
+  @Test func `no table is put beside whoever comes to lock by a folder`() async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run("CREATE TABLE t(a); INSERT INTO t VALUES(1)", on: image)
+    try SQLite.run("CREATE TABLE mine(a)", on: path)
+    let before = try fileBytes(path)
+    var copy = TableCopy(image: image, database: path, tables: ["t"], busyTimeout: .seconds(5))
+    copy.beforeCommit = { _ = mkdir(path + ".lock", 0o777) }
+    let error = await #expect(throws: SnapshotError.self) { try await copy.run() }
+    #expect(error?.code == .untrustedLocks && error?.message.contains(path + ".lock") == true)
+    #expect(try fileBytes(path) == before)
   }
 
   @Test func `a full disk may be that of the database, or the one where SQLite sorts`() {
