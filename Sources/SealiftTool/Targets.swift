@@ -41,10 +41,7 @@ struct Targets: Sendable {
   /// - Parameter isNamed: the line names the database: then the targets that it names count, not the database's own.
   func expects(_ database: Configuration.DatabaseSettings, at target: TargetSettings, isNamed: Bool) -> Bool {
     if isNamed, !asked.isEmpty { return true }
-    guard let names = database.targets else { return true }
-    // Its own place is one of them, too, where the line has the URL in place of the name.
-    return names.contains(target.name)
-      || configuration.targets.contains { names.contains($0.name) && $0.isPlace(of: target) }
+    return database.targets?.contains(target.name) ?? true
   }
 
   /// Whether no configured database goes to a configured target. Who names it on the line looks for something there.
@@ -123,20 +120,39 @@ struct Targets: Sendable {
   func lockDoubt(of target: TargetSettings) async throws -> String? { try await stores.lockDoubt(of: target) }
 
   /// A target by its name, or by a URL.
-  func settings(_ text: String) throws -> TargetSettings {
-    if let named = configuration.targets.first(where: { $0.name == text }) { return named }
-    if text.contains("://") || text.hasPrefix("/") { return try TargetSettings(url: text) }
-    let known = configuration.targets.map(\.name)
-    throw OperationError(
+  func settings(_ text: String) throws -> TargetSettings { try configuration.target(text) }
+
+  private func distinct(_ targets: [TargetSettings]) -> [TargetSettings] {
+    var seen: Set<String> = []
+    return targets.filter { seen.insert($0.name).inserted }
+  }
+}
+
+extension Configuration {
+  /// A target by its name, or by a URL. The URL of a configured target is that one, with its lock, its key and its
+  /// name: what the configuration demands of a place holds however that is called.
+  /// - Throws: `.usage`; also for the URL of several, which differ in who we are there, or in what opens it.
+  func target(_ text: String) throws -> TargetSettings {
+    if let named = targets.first(where: { $0.name == text }) { return named }
+    guard text.contains("://") || text.hasPrefix("/") else { throw unknownTarget(text) }
+    let url = try TargetSettings(url: text)
+    let meant = targets.compactMap { $0.meant(by: url) }
+    guard meant.count < 2 else {
+      throw OperationError(
+        .usage, code: "severalTargets",
+        "this URL is that of \(meant.count) configured targets: \(meant.map(\.name).joined(separator: ", "))",
+        hint: "Name the one that is meant in its place, such as \(meant[0].name).")
+    }
+    return meant.first ?? url
+  }
+
+  private func unknownTarget(_ text: String) -> OperationError {
+    let known = targets.map(\.name)
+    return OperationError(
       .usage, code: "unknownTarget", "'\(text)' is neither a configured target nor a URL",
       hint: Nearest.match(for: text, among: known).map { "Did you mean '\($0)'?" }
         ?? (known.isEmpty
           ? "A target is a URL such as file:///srv/backup, s3://bucket/prefix or webdavs://host/folder."
           : "Configured: \(known.joined(separator: ", "))."))
-  }
-
-  private func distinct(_ targets: [TargetSettings]) -> [TargetSettings] {
-    var seen: Set<String> = []
-    return targets.filter { seen.insert($0.name).inserted }
   }
 }

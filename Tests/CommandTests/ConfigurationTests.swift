@@ -47,6 +47,36 @@ import Testing
     }
   }
 
+  /// Else a push by the URL would store what its bucket is to keep without a lock.
+  @Test func `the URL of a configured target is that one, with all that is set for it`() throws {
+    let configuration = try read(
+      #"""
+      {"targets": {
+        "locked": {"url": "s3://bucket/db", "caFile": "/ca", "storageClass": "STANDARD_IA", "keyFile": "/k",
+                   "objectLock": {"mode": "compliance", "days": 30}},
+        "dav": {"url": "webdavs://me@nas/db", "passwordFile": "/p"},
+        "writer": {"url": "file:///srv/one"}, "admin": {"url": "/srv/one/", "keyFile": "/k"}}}
+      """#)
+    let locked = try configuration.target("s3://bucket/db?region=eu-central-1")
+    #expect(locked.name == "locked" && locked.unlock == .keyFile("/k") && locked.caFile == "/ca")
+    guard case .s3(let location) = locked.place else {
+      Issue.record("it is no bucket")
+      return
+    }
+    #expect(location.objectLock == S3Configuration.ObjectLock(days: 30, mode: .compliance))
+    #expect(location.storageClass == "STANDARD_IA" && location.region == "eu-central-1")
+    for url in ["webdavs://nas/db", "webdavs://me@nas/db"] {
+      #expect(try configuration.target(url).name == "dav")
+    }
+    // Another place, or somebody else there.
+    for url in ["webdavs://other@nas/db", "s3://bucket/db?profile=other", "s3://bucket/other", "file:///srv/two"] {
+      #expect(try configuration.target(url).name == url)
+    }
+    let several = try #require(throws: OperationError.self) { try configuration.target("file:///srv/one") }
+    #expect(several.code == "severalTargets" && several.message.contains("writer, admin"))
+    #expect(try configuration.target("writer").unlock == nil)
+  }
+
   @Test(
     arguments: [
       (#""url": "s3://bucket", "sessionTokenFile": "/t""#, "sessionTokenFile"),

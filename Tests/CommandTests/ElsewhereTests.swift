@@ -57,12 +57,11 @@ import Testing
     #expect(status.status == 0 && !status.output.contains("app"), "\(status.error)")
     let nothing = try await home("--target", "file://\(home.program.file("other"))", "--json", "push")
     #expect(try nothing.status == 2 && nothing.errorDocument().code == "noDatabase")
-    // The URL of a configured target is that one.
-    let key = ["--config", home.program.file("config.json"), "--key-file", home.program.file("key")]
+    // The URL of a configured target is that one, and has its key.
     for command in ["push", "status"] {
-      let same = try await home.program.start(
-        Program.path, key + ["--target", "file://\(home.program.file("cloud"))", command])
-      #expect(same.status == 0 && same.output.contains("logs -> ") && !same.output.contains("app -> "), "\(same.error)")
+      let same = try await home("--target", "file://\(home.program.file("cloud"))", command)
+      #expect(same.status == 0 && same.output.contains("logs -> cloud: "), "\(same.error)")
+      #expect(!same.output.contains("app -> "))
     }
 
     try await home.must("--target", "cloud", "push", "app")
@@ -79,6 +78,24 @@ import Testing
     try await home.must("--target", "cloud", "push", "app")
     #expect(try await !home.must("--target", "cloud", "forget", "--dry-run").contains("app"))
     #expect(try await home.must("--target", "cloud", "forget", "--dry-run", "app").contains("app"))
+  }
+
+  /// As one that may only write, and an administrator's: what runs at night does not have the other's key.
+  @Test func `of two targets of one place a database goes to the one that it names`() async throws {
+    let home = try await home()
+    let admin = "\"admin\": {\"url\": \"\(home.target)\", \"keyFile\": \"\(home.program.file("absent"))\"}"
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+      .replacing("\"targets\": [", with: "\"keep\": {\"last\": 1}, \"targets\": [")
+      .replacing("\"targets\": {", with: "\"targets\": {\(admin), ")
+    try home.program.write(config, to: "config.json")
+    for words in [["status"], ["forget", "--dry-run"]] {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json")] + words)
+      #expect(ending.status == 0, "\(words): \(ending.error)")
+    }
+    let url = try await home("--json", "--target", home.target, "status")
+    let error = try url.errorDocument()
+    #expect(url.status == 2 && error.code == "severalTargets" && error.hint?.contains("Name the one") == true)
   }
 
   /// Whoever reads the status alone would take it for done.
