@@ -94,6 +94,20 @@ import Testing
     #expect(try writer.number("select count(*) from t") == 5)
   }
 
+  /// It was killed when it had given the database its name, and not yet taken the other one away.
+  @Test func `a second name that a killed restore has left is nobody's, and goes with the next`() async throws {
+    let (left, other) = (road.scratch.file(".app.db.sealift-1-2"), road.scratch.file("other.db"))
+    try #require(link(path, left) == 0)
+    #expect(try await push(path, isMounted: false).failures.isEmpty)
+    #expect(road.notices.said.withLock { $0 }.allSatisfy { !$0.contains("another name") })
+    try await restore(into: path)
+    #expect(access(left, F_OK) != 0)
+    // One that somebody has made counts all the same.
+    try #require(link(path, left) == 0 && link(path, other) == 0)
+    let refused = await #expect(throws: OperationError.self) { try await restore(into: path) }
+    #expect(refused?.code == "mountedAlone")
+  }
+
   @Test func `a file that is mounted alone is restored into in rollback mode only`() async throws {
     #expect(try await push(path, isMounted: false).failures.isEmpty)
     let refused = await #expect(throws: OperationError.self) { try await restore(into: path, isMounted: true) }

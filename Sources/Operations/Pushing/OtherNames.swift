@@ -17,15 +17,20 @@ struct OtherNames {
     var status = stat()
     guard let real = realPath(path), stat(real, &status) == 0 else { return nil }
     isMounted = isMountPoint(real)
-    if status.st_nlink > 1, Self.hasOwnLink(real) { status.st_nlink -= 1 }
+    if status.st_nlink > 1 {
+      let left = nlink_t(Self.leftNames(of: real, FileIdentity(status)))
+      status.st_nlink -= min(left, status.st_nlink - 1)
+    }
     guard isMounted || status.st_nlink > 1 else { return nil }
     self.real = real
   }
 
-  /// A restore that was killed right before it moved the database has left it a second name, which nobody uses.
-  private static func hasOwnLink(_ real: String) -> Bool {
-    guard case .notBegun(let aside) = ReplaceIntent(database: real).state else { return false }
-    return FileIdentity(at: aside) == FileIdentity(at: real)
+  /// How many names restores that were killed have left it, which nobody uses: right before they moved it away, and
+  /// right after they gave it its own.
+  private static func leftNames(of real: String, _ file: FileIdentity) -> Int {
+    var names = RestoredFile.leftovers(besides: real)
+    if case .notBegun(let aside) = ReplaceIntent(database: real).state { names.append(aside) }
+    return names.filter { FileIdentity(at: $0) == file }.count
   }
 
   /// `nil` for what is no database.

@@ -68,8 +68,7 @@ extension RestoredFile {
 
   /// Bytes on the disk that the next restore of a file gets back, or goes on from.
   static func leftoverBytes(besides path: String) -> Int {
-    let paths = (try? leftovers(in: folder(of: path), of: name(of: path))) ?? []
-    return paths.map { path -> Int in
+    leftovers(besides: path).map { path -> Int in
       let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
       guard descriptor >= 0 else { return 0 }
       defer { close(descriptor) }
@@ -81,6 +80,11 @@ extension RestoredFile {
   static func bytesOnDisk(_ descriptor: Int32) -> Int {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : 0
+  }
+
+  /// None where the folder cannot be read.
+  static func leftovers(besides path: String) -> [String] {
+    (try? leftovers(in: folder(of: path), of: name(of: path))) ?? []
   }
 
   private static func leftovers(in folder: String, of name: String) throws -> [String] {
