@@ -23,6 +23,8 @@ package struct TableCopy: Sendable {
   package var busyTimeout: Duration
   /// Make the tables without their rows, and roll everything back in the end.
   package var dryRun = false
+  /// Whether a folder that stands beside the database as a lock is none of SQLite's.
+  package var isForeignLockFolder: @Sendable (_ database: String) -> Bool = { _ in false }
   /// Called before the commit; for tests.
   var beforeCommit: @Sendable () throws -> Void = {}
 
@@ -73,6 +75,7 @@ package struct TableCopy: Sendable {
 
 private final class TableCopyRun {
   private let request: TableCopy
+  private let lockFolder: LockFolderWatch
   private let connection: Connection
   private var outcome = TableCopy.Outcome()
 
@@ -83,7 +86,7 @@ private final class TableCopyRun {
       throw SnapshotError(
         .missing, "there is no database \(request.database)", hint: "Name a database that is there with --into.")
     }
-    try LockFolder.demandNone(beside: request.database)
+    lockFolder = try LockFolderWatch(request.database, isForeign: request.isForeignLockFolder)
     let keepsWal = (fileSize(request.database + "-wal") ?? 0) > 0
     if request.dryRun {
       // A journal that a dead writer left would be rolled back by whoever may write: this says so, and does not.
@@ -133,7 +136,7 @@ private final class TableCopyRun {
       for (index, table) in tables.enumerated() { outcome.tables[index].triggers = try makeTriggers(of: table) }
       try remark(on: tables)
       try request.beforeCommit()
-      try LockFolder.demandNone(beside: request.database)
+      try lockFolder.demandNone()
       try connection.execute(request.dryRun ? "ROLLBACK" : "COMMIT")
       return outcome
     } catch {

@@ -29,6 +29,8 @@ package struct LiveRestore: Sendable {
   package var busyTimeout: Duration
   /// How often another process may write between the copy of the old content and our lock, before we give up.
   package var attempts = 20
+  /// Whether a folder that stands beside the database as a lock is none of SQLite's.
+  package var isForeignLockFolder: @Sendable (_ database: String) -> Bool = { _ in false }
   /// Called when every page but the last is written, which is committed with the others right after it. What it throws ends
   /// the restore, with the old content intact.
   package var beforeCommit: @Sendable () throws -> Void = {}
@@ -88,6 +90,7 @@ private final class LiveRestoreRun {
   private let watch: Watch
   private let progress: (LiveRestore.Stage, Int, Int) throws -> Void
   private let undoKept: () throws -> Void
+  private let lockFolder: LockFolderWatch
   private let live: Connection
 
   init(
@@ -100,7 +103,7 @@ private final class LiveRestoreRun {
     self.undoKept = undoKept
     try watch.check()
     guard (fileSize(request.database) ?? 0) > 0 else { throw LiveDestination.missing(request.database) }
-    try LockFolder.demandNone(beside: request.database)
+    lockFolder = try LockFolderWatch(request.database, isForeign: request.isForeignLockFolder)
     live = try Connection(openingLive: request.database, watch)
   }
 
@@ -159,7 +162,7 @@ private final class LiveRestoreRun {
   private func keepOldContent(_ isWAL: Bool) throws -> [UInt8]? {
     guard let undo = request.undo else { return nil }
     guard truncate(undo, 0) == 0 else { throw imageError(undo, errno) }
-    try LockFolder.demandNone(beside: request.database)
+    try lockFolder.demandNone()
     // A connection of its own: what is copied must not be in the middle of writing itself.
     let keeper = try Connection(openingLive: request.database, watch)
     try keeper.execute("BEGIN IMMEDIATE")
@@ -188,12 +191,12 @@ private final class LiveRestoreRun {
 
   /// - Returns: how many pages were written; nil when somebody wrote in between, and nothing was changed.
   private func write(_ source: Connection, unlessChangedSince state: [UInt8]?, _ isWAL: Bool) throws -> Int? {
-    try LockFolder.demandNone(beside: request.database)
+    try lockFolder.demandNone()
     let backup = try Backup(from: source, to: live)
     // Takes the lock that keeps all others from writing, and holds it to the end.
     let total = try backup.begin()
     // It may have been waited for.
-    try LockFolder.demandNone(beside: request.database)
+    try lockFolder.demandNone()
     if let state {
       guard try changeMark(isWAL) == state else { return nil }
     }
@@ -206,7 +209,7 @@ private final class LiveRestoreRun {
   }
 
   private func beforeCommit() throws {
-    try LockFolder.demandNone(beside: request.database)
+    try lockFolder.demandNone()
     try request.beforeCommit()
   }
 

@@ -12,7 +12,8 @@ package enum LockFolder {
 
   /// As it stands in a sentence, behind a colon.
   package static func remark(_ folder: String) -> String {
-    "the folder \(folder) beside it says that a program locks it so (SQLite's unix-dotfile), and heeds no other lock"
+    "the folder \(folder) beside it says that a program locks it so (SQLite's unix-dotfile, or a lock of the "
+      + "application's own), and may heed no other lock"
   }
 
   package static let wayOut = "Stop its application; where none runs, remove the empty folder."
@@ -23,11 +24,25 @@ package enum LockFolder {
       .untrustedLocks, "SQLite's locks do not keep others from \(path): \(remark(folder))",
       hint: "Nothing was changed. \(wayOut)")
   }
+}
 
-  /// Asked before the first read of a connection that may write, which would take the journal of a writer that is alive
-  /// for a dead one's, and again before anything is committed.
+/// Keeps us from writing into a database beside such a folder. It is asked before the first read of a connection that
+/// may write, which would take the journal of a writer that is alive for a dead one's; and again before the commit.
+struct LockFolderWatch {
+  private let database: String
+  private let isPassedOver: Bool
+
+  /// - Parameter isForeign: whether a folder that stands there is none of SQLite's; asked before the database is open.
   /// - Throws: `.untrustedLocks`.
-  static func demandNone(beside path: String) throws(SnapshotError) {
-    if let folder = beside(path) { throw refusal(of: path, folder) }
+  init(_ database: String, isForeign: (String) -> Bool) throws(SnapshotError) {
+    self.database = database
+    isPassedOver = LockFolder.beside(database) != nil && isForeign(database)
+    try demandNone()
+  }
+
+  /// - Throws: `.untrustedLocks`.
+  func demandNone() throws(SnapshotError) {
+    guard !isPassedOver, let folder = LockFolder.beside(database) else { return }
+    throw LockFolder.refusal(of: database, folder)
   }
 }

@@ -237,6 +237,36 @@ import Testing
     #expect(try TestDatabase(path).number("select count(*) from t") == 5)
   }
 
+  /// Such folders stand for an application's whole life.
+  @Test func `a folder that is none of SQLite's is passed over while somebody has the -shm open`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 5)
+    try #require(mkdir(path + ".lock", 0o777) == 0)
+    let told = { road.notices.said.withLock { $0 }.filter { $0.contains(path + ".lock") } }
+    let writer = try TestDatabase(path)
+    _ = try writer.rows("pragma journal_mode=wal")
+    try writer.run("insert into t(body) values('more')")
+    #expect(try await road.push(DatabaseSource(name: "app", path: path)).failures.isEmpty)
+    #expect(told().isEmpty)
+    try writer.run("insert into t(body) values('and more')")
+    let restore = Restore(Pull(road.world))
+    var request = Restore.Request(place: .file(path), mode: .live)
+    request.keepsUndo = false
+    _ = try await restore.run(.latest(database: "app"), from: road.target, request)
+    #expect(try writer.number("select count(*) from t") == 6)
+    try writer.run("drop table t")
+    _ = try await RestoreTables(Pull(road.world)).run(
+      .latest(database: "app"), from: road.target, RestoreTables.Request(tables: ["t"], into: path))
+    #expect(try writer.number("select count(*) from t") == 6)
+    writer.close()
+    let refused = await #expect(throws: OperationError.self) {
+      try await restore.run(.latest(database: "app"), from: road.target, request)
+    }
+    #expect(refused?.code == "untrustedLocks")
+    #expect(try await road.push(DatabaseSource(name: "app", path: path)).failures.isEmpty)
+    #expect(told().count == 1)
+  }
+
   @Test(.enabled(if: Reference.python != nil))
   func `another decoder restores it`() async throws {
     let reference = try Reference()

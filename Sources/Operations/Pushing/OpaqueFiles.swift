@@ -29,7 +29,7 @@ extension Push {
 
   /// A remark where SQLite's locks may not hold: what it is for is that a copy is of one moment.
   func warnOfLocks(_ database: DatabaseSource) {
-    if let folder = LockFolder.beside(database.path) {
+    if let folder = LockFolder.beside(database.path), !LockTrust.isShared(database.path) {
       world.reporter.notice(
         "'\(database.name)': \(LockFolder.remark(folder)). The copy may be of two moments.")
     }

@@ -15,6 +15,17 @@ package enum LockTrust {
   /// - Throws: `.failed`, code `untrustedLocks`, where a program locks the database its own way just now.
   static func demandNoLockFolder(_ path: String) throws {
     guard let folder = LockFolder.beside(path) else { return }
+    guard !isShared(path) else { return }
     throw OperationError(LockFolder.refusal(of: path, folder))
+  }
+
+  /// Somebody is in the -shm of a database, which is in WAL mode then, and goes by the system's locks: SQLite's
+  /// `unix-dotfile` knows no shared memory. A folder `NAME.lock` beside it is the application's own.
+  static func isShared(_ path: String) -> Bool {
+    let shm = (realPath(path) ?? path) + "-shm"
+    guard let file = FileIdentity(at: shm) else { return false }
+    if !ProcessTable(holding: [shm: file]).holders.isEmpty { return true }
+    // To ask a file for its locks opens it: this process has it not open, or it would be among them.
+    return FileLocks.holder(of: shm, FileLocks.sharedMemory) != nil
   }
 }

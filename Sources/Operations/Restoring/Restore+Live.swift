@@ -79,6 +79,7 @@ extension Restore {
   ) async throws -> LiveRestore.Outcome {
     var live = LiveRestore(
       image: image, database: path, undo: undo?.temporaryPath, busyTimeout: request.patience(at: path))
+    live.isForeignLockFolder = { LockTrust.isShared($0) }
     let (reporter, pageSize) = (world.reporter, max(1, version.pageSize))
     let time = Times.compact(world.now())
     live.beforeCommit = { [onLive] in try crossing.cross(time) { try onLive(.moved) } }

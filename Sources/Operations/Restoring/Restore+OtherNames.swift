@@ -42,11 +42,5 @@ extension OtherNames {
   }
 
   /// Somebody is in the -shm beside this name.
-  private var isInUse: Bool {
-    let shm = real + "-shm"
-    guard let file = FileIdentity(at: shm) else { return false }
-    if !ProcessTable(holding: [shm: file]).holders.isEmpty { return true }
-    // To ask a file for its locks opens it: this process has it not open, or it would be among them.
-    return FileLocks.holder(of: shm, FileLocks.sharedMemory) != nil
-  }
+  private var isInUse: Bool { LockTrust.isShared(real) }
 }

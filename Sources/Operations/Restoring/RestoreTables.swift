@@ -61,6 +61,7 @@ package struct RestoreTables: Sendable {
         var copy = TableCopy(
           image: spooled.file.temporaryPath, database: path, tables: request.tables, busyTimeout: request.busyTimeout)
         copy.dryRun = request.dryRun
+        copy.isForeignLockFolder = { LockTrust.isShared($0) }
         let done: TableCopy.Outcome
         do { done = try await copy.run() } catch {
           // Whoever cannot open the database because of them must hear it now as well.
