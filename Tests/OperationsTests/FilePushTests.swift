@@ -211,6 +211,12 @@ import Testing
     }
   }
 
+  @Test func `where locks may not hold, tables are not restored by replacing the whole`() throws {
+    let hints = [true, false].map { LockTrust.refusal(of: "/srv/app.db", on: .nfs, tables: $0)?.hint ?? "" }
+    #expect(hints.map { $0.contains("--replace") } == [false, true] && hints[0].contains("copy the rows"))
+    #expect(LockTrust.refusal(of: "/srv/app.db", on: .local("ext4"), tables: true) == nil)
+  }
+
   @Test func `where a program locks by a folder it is said, and nothing is restored into it`() async throws {
     let road = try await Road()
     let path = try road.database(rows: 5)

@@ -2,13 +2,21 @@ import Snapshots
 
 /// Where SQLite's locks are not to be believed.
 package enum LockTrust {
+  /// - Parameter tables: only tables are restored.
   /// - Throws: `.failed`, code `untrustedLocks`.
-  package static func demand(_ path: String) throws {
-    guard let reason = FileSystemKind.of(path: path).reason else { return }
-    throw OperationError(
+  package static func demand(_ path: String, tables: Bool = false) throws {
+    if let refusal = refusal(of: path, on: FileSystemKind.of(path: path), tables: tables) { throw refusal }
+  }
+
+  /// What replaces the whole database is no way to restore some of its tables.
+  static func refusal(of path: String, on kind: FileSystemKind, tables: Bool) -> OperationError? {
+    guard let reason = kind.reason else { return nil }
+    return OperationError(
       .failed, code: "untrustedLocks",
       "\(path) is on a file system where SQLite's locks cannot be trusted: \(reason)",
-      hint: "Stop what uses the database and restore with --replace, or restore where the database is local.")
+      hint: tables
+        ? "Restore where the database is local, or restore the whole version beside it and copy the rows."
+        : "Stop what uses the database and restore with --replace, or restore where the database is local.")
   }
 
   /// Before anything is fetched. It is asked again where the database is opened: hours may lie between.

@@ -1,10 +1,11 @@
 extension Restore {
   /// Whoever uses the database has to meet our locks, and to see what is written.
+  /// - Parameter tables: only tables are restored, and all else has to stay.
   /// - Throws: `.failed`, code `untrustedLocks` or `mountedAlone`.
-  func demandInSight(_ real: String) throws {
-    try LockTrust.demand(real)
+  func demandInSight(_ real: String, tables: Bool = false) throws {
+    try LockTrust.demand(real, tables: tables)
     try LockTrust.demandNoLockFolder(real)
-    try OtherNames(of: real, isMountPoint)?.demandThisOne()
+    try OtherNames(of: real, isMountPoint)?.demandThisOne(tables: tables)
   }
 
   /// What is worth a remark where it is done all the same.
@@ -21,7 +22,7 @@ extension OtherNames {
   /// In WAL mode SQLite would write beside this name what whoever uses the other one never reads; and the -wal that is
   /// there would be applied to what was restored.
   /// - Throws: `.failed`, code `mountedAlone`, unless somebody uses this very name.
-  fileprivate func demandThisOne() throws {
+  fileprivate func demandThisOne(tables: Bool) throws {
     guard isWAL == true, !isInUse else { return }
     throw OperationError(
       .failed, code: "mountedAlone",
@@ -30,7 +31,7 @@ extension OtherNames {
       hint: isMounted
         ? "Mount the folder of the database, so that its -wal and -shm are there too, or restore where that folder is."
         : "Name the file as its application does, while that has it open; where nobody uses it, remove the other name, or "
-          + "restore with --replace.")
+          + (tables ? "restore the whole version beside it and copy the rows." : "restore with --replace."))
   }
 
   /// In rollback mode the locks are the file's own.

@@ -45,7 +45,7 @@ package struct RestoreTables: Sendable {
   package func run(_ selector: VersionSelector, from target: TargetAccess, _ request: Request) async throws -> Outcome {
     try await Restore(pull).told(target) {
       let path = try Restore.realPlace(of: request.database)
-      try Restore(pull).demandInSight(path)
+      try Restore(pull).demandInSight(path, tables: true)
       try ReplaceIntent(database: path).demandSettled()
       try Restore.demandDatabase(
         path, hint: "Name an existing database with --into; `sealift restore VERSION --to FILE` makes a new one.")
