@@ -11,10 +11,20 @@ final class MemberTree: Sendable {
   private let root: FolderHandle
 
   private let owners: MemberOwners?
+  private let makeOne: MakeFolder
+
+  /// Makes a folder (0700) in one that is open.
+  /// - Returns: 0, or what was wrong.
+  typealias MakeFolder = @Sendable (_ parent: Int32, _ name: String) -> Int32
 
   /// Makes the folder (0700), which must not exist.
-  /// - Parameter owners: whose the members are to be; `nil`: ours.
-  init(making path: String, _ owners: MemberOwners? = nil) throws {
+  /// - Parameters:
+  ///   - owners: whose the members are to be; `nil`: ours.
+  ///   - makeFolder: injected by tests.
+  init(
+    making path: String, _ owners: MemberOwners? = nil,
+    makeFolder: @escaping MakeFolder = { mkdirat($0, $1, 0o700) == 0 ? 0 : errno }
+  ) throws {
     guard mkdir(path, 0o700) == 0 else { throw OperationError.fileSystem("cannot make \(path)", errno) }
     guard let root = FolderHandle(itself: path), root.ownStatus()?.st_uid == geteuid() else {
       throw OperationError.fileSystem("cannot open \(path)", errno)
@@ -22,6 +32,7 @@ final class MemberTree: Sendable {
     self.path = path
     self.root = root
     self.owners = owners
+    makeOne = makeFolder
     // A folder may have a list of people who get access to whatever is made in it: members have the modes that they had,
     // and no more.
     guard FileLikeness.removeAccessLists(ofFolder: root.descriptor), fchmod(root.descriptor, 0o700) == 0 else {
@@ -35,7 +46,7 @@ final class MemberTree: Sendable {
   /// - Parameter finishing: makes them durable and gives them their modes and times; else they are only ours to read.
   func fill(from reader: VersionReader, finishing: Bool, onProgress: @escaping @Sendable (Int) -> Void) async throws {
     let members = Array(reader.core.members.enumerated().dropFirst())
-    var made: Set<[UInt8]> = []
+    var made: MadeFolders = [:]
     for (_, member) in members {
       try Task.checkCancellation()
       switch member.content {
@@ -115,7 +126,7 @@ final class MemberTree: Sendable {
     return RestoredMember(descriptor, path: memberPath)
   }
 
-  private func create(_ memberPath: String, _ made: inout Set<[UInt8]>) throws -> RestoredMember {
+  private func create(_ memberPath: String, _ made: inout MadeFolders) throws -> RestoredMember {
     let components = MemberPath.components(memberPath)
     guard let name = components.last else { throw Self.notMade("'\(memberPath)'", EINVAL) }
     let parent = try makeFolder(components.dropLast(), &made)
@@ -125,25 +136,42 @@ final class MemberTree: Sendable {
     return RestoredMember(descriptor, path: memberPath)
   }
 
+  /// By their paths.
+  private typealias MadeFolders = [[UInt8]: FileIdentity]
+
   /// Makes what is not there yet of the way to a folder, and the folder.
   /// - Parameter made: the folders that were made so. One that is there and was not has another name than was asked for.
-  private func makeFolder(_ components: ArraySlice<String>, _ made: inout Set<[UInt8]>) throws -> FolderHandle {
+  private func makeFolder(_ components: ArraySlice<String>, _ made: inout MadeFolders) throws -> FolderHandle {
     var folder = root
     var path: [UInt8] = []
     for component in components {
       path += (path.isEmpty ? "" : "/").utf8
       path += component.utf8
-      if made.insert(path).inserted, mkdirat(folder.descriptor, component, 0o700) != 0 {
-        let problem = errno
-        throw Self.notMade("'\(String(decoding: path, as: UTF8.self))'", problem)
+      let isNew = made[path] == nil
+      if isNew {
+        let problem = makeOne(folder.descriptor, component)
+        guard problem == 0 || (problem == EEXIST && Self.isOurs(component, in: folder, made)) else {
+          throw Self.notMade("'\(String(decoding: path, as: UTF8.self))'", problem)
+        }
       }
       guard let next = try enter(component, in: folder) else {
         let problem = errno
         throw Self.notMade("'\(String(decoding: path, as: UTF8.self))'", problem)
       }
+      if isNew, let status = next.ownStatus() { made[path] = FileIdentity(status) }
       folder = next
     }
     return folder
+  }
+
+  /// A server of files whose answer was lost is asked again, and says that the folder is there. Nobody else makes any
+  /// in this tree: it has the very name that was asked for, and was not made as another member's.
+  private static func isOurs(_ name: String, in folder: FolderHandle, _ made: MadeFolders) -> Bool {
+    guard let status = folder.status(name), status.st_mode & S_IFMT == S_IFDIR,
+      !made.values.contains(FileIdentity(status)), let found = folder.names()
+    else { return false }
+    // By its bytes: texts may be equal that are different names.
+    return found.names.contains { $0.utf8.elementsEqual(name.utf8) }
   }
 
   /// Nothing is made twice: what is there under the name of a member is another member.
