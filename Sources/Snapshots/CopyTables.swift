@@ -130,7 +130,7 @@ private final class TableCopyRun {
       guard Set(tables.map { $0.name.lowercased() }).count == tables.count else {
         throw SnapshotError(.table, "a table is named twice", hint: "Name each table once.")
       }
-      for table in tables { try table.demandFree(connection, in: request.database) }
+      try demandFree(tables)
       for table in tables { try copy(table) }
       // Triggers last: none of them sees a row that is only put back.
       for (index, table) in tables.enumerated() { outcome.tables[index].triggers = try makeTriggers(of: table) }
@@ -147,6 +147,14 @@ private final class TableCopyRun {
       }
       throw error
     }
+  }
+
+  private func demandFree(_ tables: [TableSchema]) throws {
+    var taken = TakenNames(connection)
+    for table in tables {
+      try taken.look(for: table.name, with: table.indexes(connection) + table.triggers(connection))
+    }
+    try taken.demandNone(in: request.database)
   }
 
   private func copy(_ table: TableSchema) throws {
@@ -232,6 +240,12 @@ private final class TableCopyRun {
       if let lost, lost > 0 {
         outcome.remarks.append(
           "\(lost < 1000 ? "\(lost)" : "1000 or more") rows of '\(table.name)' refer to rows that are not there")
+      }
+      let (strays, old) = (try table.strays(connection), table.formerName)
+      if !strays.isEmpty {
+        outcome.remarks.append(
+          "\(listed(strays)) go by '\(old)', not by '\(table.name)': a plain ALTER TABLE … RENAME TO rewrites them. "
+            + "Make them anew before '\(old)' is dropped, which breaks them and may delete rows that refer to it")
       }
       for view in try table.views(connection) {
         outcome.remarks.append("the view '\(view)' of the version reads '\(table.name)', and was not copied")

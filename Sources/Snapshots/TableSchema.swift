@@ -41,7 +41,7 @@ struct TableSchema {
         "SELECT wr FROM pragma_table_list(?) WHERE schema = '\(Self.version)'", [name], limit: 1
       ).first == "1"
     try Self.demandPlain(name, kind ?? "", sql)
-    if let owner = try Self.virtualOwner(of: name, connection) {
+    if let owner = try Self.virtualOwner(of: name, in: Self.version, connection) {
       throw SnapshotError(
         .table, "'\(name)' is a part of the virtual table '\(owner)', and of no use alone",
         hint: "Restore the whole version beside the database, and let its application build '\(owner)' anew.")
@@ -66,7 +66,9 @@ struct TableSchema {
   }
 
   /// SQLite calls a part of a virtual table so only where it has the module: these are told by their names.
-  private static func virtualOwner(of name: String, _ connection: Connection) throws(SQLiteFailure) -> String? {
+  static func virtualOwner(
+    of name: String, in schema: String, _ connection: Connection
+  ) throws(SQLiteFailure) -> String? {
     let endings = [
       "content", "data", "idx", "docsize", "config", "segments", "segdir", "stat", "node", "rowid", "parent",
     ]
@@ -74,29 +76,9 @@ struct TableSchema {
       return nil
     }
     return try connection.rows(
-      "SELECT name FROM \(version).sqlite_schema WHERE type = 'table' AND rootpage = 0 AND name = ? COLLATE NOCASE",
+      "SELECT name FROM \(schema).sqlite_schema WHERE type = 'table' AND rootpage = 0 AND name = ? COLLATE NOCASE",
       [String(name[..<line])], limit: 1
     ).first
-  }
-
-  /// - Throws: `.table` when the database has something of the name of the table, or of one of its indexes and triggers.
-  func demandFree(_ connection: Connection, in database: String) throws {
-    let parts = try [name] + indexes(connection).map(\.name) + triggers(connection).map(\.name)
-    for part in parts {
-      let there = try connection.rows(
-        "SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [part], limit: 1
-      ).first
-      guard let there else { continue }
-      let new = quoted("\(part)_old", by: "\"")
-      let hint =
-        switch there {
-        case "table":
-          "Rename it first, such as with: ALTER TABLE \(quoted(part, by: "\"")) RENAME TO \(new); nothing is ever merged."
-        default: "Remove the \(there) first, or restore into another database."
-        }
-      let article = there == "index" ? "an" : "a"
-      throw SnapshotError(.table, "\(database) has \(article) \(there) '\(part)' already", hint: hint)
-    }
   }
 
   func indexes(_ connection: Connection) throws(SQLiteFailure) -> [Part] { try parts("index", connection) }
@@ -130,6 +112,28 @@ struct TableSchema {
     try connection.rows(
       "SELECT name FROM \(Self.version).sqlite_schema WHERE type = 'view' AND instr(lower(sql), lower(?)) > 0", [name],
       limit: 100)
+  }
+
+  /// What a table of this name is called that had to make room.
+  var formerName: String { "\(name)\(TakenNames.ending)" }
+
+  /// What of the database has followed a table that made room: since 3.26 SQLite's RENAME rewrites foreign keys, views and
+  /// triggers of others, too, and puts each name into quotation marks.
+  func strays(_ connection: Connection) throws(SQLiteFailure) -> [String] {
+    let children = try connection.rows(
+      """
+      SELECT DISTINCT child.name FROM main.sqlite_schema AS child
+        JOIN pragma_foreign_key_list(child.name, 'main') AS key
+        WHERE child.type = 'table' AND key."table" = ?1 COLLATE NOCASE AND child.name <> ?1 COLLATE NOCASE
+        ORDER BY child.name
+      """, [formerName], limit: 100)
+    let others = try connection.rows(
+      """
+      SELECT 'the ' || type || ' ''' || name || '''' FROM main.sqlite_schema
+        WHERE type IN ('view', 'trigger') AND tbl_name <> ?1 COLLATE NOCASE AND instr(lower(sql), lower(?2)) > 0
+        ORDER BY name
+      """, [formerName, quoted(formerName, by: "\"")], limit: 100)
+    return children.map { "the foreign key of '\($0)'" } + others
   }
 
   /// Full-text indexes of the database that have no text of their own, but read the table's

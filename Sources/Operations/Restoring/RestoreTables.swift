@@ -55,6 +55,7 @@ package struct RestoreTables: Sendable {
           .usage, code: "noImage", "the version is no SQLite database, and has no tables",
           hint: "Restore it as a file.")
       }
+      try await tellingShortfall(of: path) { try await TableCopy.demandFree(request.tables, in: path) }
       if !request.dryRun { Restore(pull).tellOtherNames(of: path) }
       if !request.dryRun { try await Restore(pull).removeSecondNames(of: path, within: request.busyTimeout) }
       return try await pull.withPrivateImage(of: found) { spooled in
@@ -62,12 +63,7 @@ package struct RestoreTables: Sendable {
           image: spooled.file.temporaryPath, database: path, tables: request.tables, busyTimeout: request.busyTimeout)
         copy.dryRun = request.dryRun
         copy.isForeignLockFolder = { LockTrust.isShared($0) }
-        let done: TableCopy.Outcome
-        do { done = try await copy.run() } catch {
-          // Whoever cannot open the database because of them must hear it now as well.
-          if let left = Self.shortfall(of: path) { pull.world.reporter.notice(left.message) }
-          throw error
-        }
+        let done = try await tellingShortfall(of: path) { [copy] in try await copy.run() }
         for remark in done.remarks { pull.world.reporter.notice(remark) }
         let tables = done.tables.map {
           Table(name: $0.table, rows: $0.rows, indexes: $0.indexes, triggers: $0.triggers)
@@ -76,6 +72,14 @@ package struct RestoreTables: Sendable {
           version: found.summary, path: path, tables: tables, dryRun: request.dryRun,
           damage: pull.outcome(found, spooled, nil).damage, shortfall: Self.shortfall(of: path))
       }
+    }
+  }
+
+  /// Whoever cannot open the database because of them must hear it also where nothing is restored.
+  private func tellingShortfall<Value>(of path: String, _ work: () async throws -> Value) async throws -> Value {
+    do { return try await work() } catch {
+      if let left = Self.shortfall(of: path) { pull.world.reporter.notice(left.message) }
+      throw error
     }
   }
 

@@ -12,6 +12,17 @@ import Testing
     let road: Road
     let path: String
     let other: String
+    /// Requests for packs.
+    let fetched = Locked(0)
+    var target: TargetAccess {
+      var target = road.target
+      target.store = HookedStore(
+        road.store,
+        beforeGet: { [fetched] (name) async throws(StoreError) in
+          if name.text.hasPrefix("packs/") { fetched.withLock { $0 += 1 } }
+        })
+      return target
+    }
 
     init(_ schema: String, other sql: String = "CREATE TABLE mine(a); INSERT INTO mine VALUES(1)") async throws {
       road = try await Road()
@@ -29,13 +40,13 @@ import Testing
     func copy(_ tables: String..., dryRun: Bool = false) async throws -> RestoreTables.Outcome {
       var request = RestoreTables.Request(tables: tables, into: other)
       request.dryRun = dryRun
-      return try await RestoreTables(Pull(road.world)).run(.latest(database: "app"), from: road.target, request)
+      return try await RestoreTables(Pull(road.world)).run(.latest(database: "app"), from: target, request)
     }
 
     func refusal(_ tables: String...) async -> OperationError? {
       await #expect(throws: OperationError.self) {
         try await RestoreTables(Pull(road.world)).run(
-          .latest(database: "app"), from: road.target, RestoreTables.Request(tables: tables, into: other))
+          .latest(database: "app"), from: target, RestoreTables.Request(tables: tables, into: other))
       }
     }
 
@@ -215,10 +226,84 @@ import Testing
       #expect(error?.kind == .usage && error?.code == "table", "\(name): \(String(describing: error))")
       #expect(error?.message.contains(words) == true, "\(name): \(error?.message ?? "")")
       #expect(error?.hint != nil)
+      if name == "free" { #expect(error?.hint?.hasPrefix("Remove the index 'taken' of 'x' first") == true) }
     }
     #expect(await tables.refusal("seq", "there") != nil)
     #expect(await tables.refusal("seq", "SEQ")?.message == "restoring from memory: a table is named twice")
     #expect(try fileBytes(tables.other) == before)
+  }
+
+  private static let orders = """
+    CREATE TABLE orders(id INTEGER PRIMARY KEY, up REFERENCES orders(id), day, pad); CREATE INDEX by_day ON orders(day);
+    INSERT INTO orders(id, day, pad) VALUES(1, 3, randomblob(300000));
+    CREATE TRIGGER noted AFTER INSERT ON orders BEGIN UPDATE orders SET day = 1 WHERE id = new.id; END;
+    """
+  private static let others = """
+    CREATE TABLE items(id, o REFERENCES orders(id) ON DELETE CASCADE); INSERT INTO items VALUES(1, 1);
+    CREATE VIEW open_orders AS SELECT id FROM orders;
+    CREATE TRIGGER counted AFTER INSERT ON items BEGIN UPDATE orders SET day = 2 WHERE id = new.o; END;
+    """
+
+  @Test(arguments: ["orders", "Orders"])
+  func `a name that is taken is told before anything is fetched, and its SQL makes room`(name: String) async throws {
+    let tables = try await Tables(Self.orders, other: Self.orders + Self.others)
+    let around = "SELECT name, sql FROM sqlite_schema WHERE name IN ('items', 'open_orders', 'counted') ORDER BY name"
+    let before = try TestDatabase(tables.other).rows(around)
+    let refusal = try #require(await tables.refusal(name))
+    #expect(refusal.code == "table" && tables.fetched.withLock { $0 } == 0)
+    let message = "has a table '\(name)', an index 'by_day' and a trigger 'noted' already"
+    #expect(refusal.message.hasSuffix(message), "\(refusal.message)")
+    let script = try #require(refusal.hint?.firstMatch(of: #/PRAGMA .*COMMIT;/#)).output
+    try SQLite.run(String(script), on: tables.other)
+    try await tables.copy(name)
+    #expect(tables.fetched.withLock { $0 } > 0)
+    #expect(try tables.same("SELECT * FROM orders"))
+    #expect(try tables.same("SELECT name, sql FROM sqlite_schema WHERE tbl_name = 'orders' ORDER BY name"))
+    #expect(try TestDatabase(tables.other).rows(around) == before)
+    #expect(!tables.road.notices.said.withLock { $0 }.contains { $0.contains("_old") })
+    // The application is on the new rows, and none of its others goes with the old ones.
+    try SQLite.run("PRAGMA foreign_keys=ON; DROP TABLE orders_old; INSERT INTO items VALUES(2, 1)", on: tables.other)
+    #expect(try TestDatabase(tables.other).number("SELECT count(*) FROM items") == 2)
+    #expect(try TestDatabase(tables.other).number("SELECT day FROM orders") == 2)
+  }
+
+  @Test func `what has followed a table that was renamed is named`() async throws {
+    let tables = try await Tables(
+      Self.orders,
+      other: """
+        \(Self.orders) \(Self.others) CREATE TABLE apart(a); CREATE VIEW orders_older AS SELECT a FROM apart;
+        ALTER TABLE orders RENAME TO orders_old;
+        """)
+    // What was left on the old rows is in the way as well, and is told at once.
+    let refusal = try #require(await tables.refusal("orders"))
+    #expect(refusal.message.hasSuffix("has an index 'by_day' and a trigger 'noted' already"), "\(refusal.message)")
+    let script = try #require(refusal.hint?.firstMatch(of: #/BEGIN; .*COMMIT;/#)).output
+    #expect(script == #"BEGIN; DROP INDEX "by_day"; DROP TRIGGER "noted"; COMMIT;"#)
+    try SQLite.run(String(script), on: tables.other)
+    try await tables.copy("orders")
+    let said = tables.road.notices.said.withLock { $0 }.filter { $0.contains("orders_old") }
+    let followed = "the foreign key of 'items', the trigger 'counted' and the view 'open_orders' go by 'orders_old'"
+    #expect(said.count == 1 && said[0].hasPrefix(followed), "\(said)")
+  }
+
+  @Test func `what is in the -wal alone counts`() async throws {
+    for (other, change, isFree) in [
+      ("CREATE TABLE wanted(b)", "ALTER TABLE wanted RENAME TO former", true),
+      ("CREATE TABLE former(b)", "ALTER TABLE former RENAME TO wanted", false),
+    ] {
+      let tables = try await Tables(
+        "CREATE TABLE wanted(a, pad); INSERT INTO wanted VALUES(1, randomblob(300000))",
+        other: "PRAGMA journal_mode=WAL; \(other)")
+      let application = try TestDatabase(tables.other)
+      try application.run("PRAGMA wal_autocheckpoint=0; \(change)")
+      application.closeKeepingWal()
+      guard isFree else {
+        #expect(await tables.refusal("wanted")?.message.hasSuffix("has a table 'wanted' already") == true)
+        #expect(tables.fetched.withLock { $0 } == 0)
+        continue
+      }
+      #expect(try await tables.copy("wanted").tables.map(\.rows) == [1])
+    }
   }
 
   @Test func `a collation of the application, and another encoding, are explained`() async throws {

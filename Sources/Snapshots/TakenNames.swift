@@ -1,0 +1,162 @@
+import CSQLite
+
+/// What of a database has the names that tables need which are to be put into it, and how to make room for them.
+struct TakenNames {
+  /// Of a table that makes room.
+  static let ending = "_old"
+
+  private let connection: Connection
+  /// `an index 'by_day'`
+  private var things: [String] = []
+  /// Statements that make room: what goes belongs to the old rows, and comes back with the others.
+  private var script: [String] = []
+  private var renames = false
+  /// Names, in lower case.
+  private var dropped: Set<String> = []
+  /// What others need: no script removes it.
+  private var kept: [String] = []
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  /// - Parameters:
+  ///   - table: one that is to be put there.
+  ///   - parts: its indexes and triggers, as far as they are known.
+  mutating func look(for table: String, with parts: [TableSchema.Part] = []) throws(SQLiteFailure) {
+    if let there = try kind(of: table) {
+      note(there, table)
+      if there == "table" { try move(table) } else { kept.append("the \(there) '\(table)'") }
+    }
+    for part in parts { try look(for: part.name, of: table) }
+  }
+
+  /// - Throws: `.table` where a name is taken.
+  func demandNone(in database: String) throws(SnapshotError) {
+    guard !things.isEmpty else { return }
+    throw SnapshotError(.table, "\(database) has \(listed(things)) already", hint: hint)
+  }
+
+  private var hint: String {
+    var sentences: [String] = []
+    if !script.isEmpty {
+      let statements = script.joined(separator: " ")
+      sentences.append("Make room first, in one session of sqlite3: \(pragmas)BEGIN; \(statements) COMMIT;")
+      if renames { sentences.append("Its pragmas keep what refers to the table from following the old rows.") }
+      sentences.append("Indexes and triggers come back as the version has them; nothing is ever merged.")
+    }
+    if !kept.isEmpty { sentences.append("Remove \(listed(kept)) first, or restore into another database.") }
+    return sentences.joined(separator: " ")
+  }
+
+  /// Without them foreign keys, views and triggers of others follow the old rows (sqlite.org/lang_altertable.html); and
+  /// when those are dropped, rows of others may go with them.
+  private var pragmas: String { renames ? "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON; " : "" }
+
+  /// Its indexes and triggers stay with the old rows, under names that the version mostly has, too.
+  private mutating func move(_ table: String) throws(SQLiteFailure) {
+    for kind in ["index", "trigger"] {
+      let names = try connection.rows(
+        """
+        SELECT name FROM main.sqlite_schema
+          WHERE type = ? AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL ORDER BY rowid
+        """, [kind, table], limit: .max)
+      for name in names {
+        note(kind, name)
+        drop(kind, name)
+      }
+    }
+    let new = try freeName(for: table)
+    script.append("ALTER TABLE \(quoted(table, by: "\"")) RENAME TO \(quoted(new, by: "\""));")
+    renames = true
+  }
+
+  private mutating func look(for part: String, of table: String) throws(SQLiteFailure) {
+    guard !dropped.contains(part.lowercased()), let there = try kind(of: part) else { return }
+    note(there, part)
+    guard there == "index" || there == "trigger" else { return kept.append("the \(there) '\(part)'") }
+    let owner = try connection.rows(
+      "SELECT tbl_name FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [part], limit: 1
+    ).first
+    if let owner, !isFormer(owner, of: table) {
+      kept.append("the \(there) '\(part)' of '\(owner)'")
+    } else {
+      drop(there, part)
+    }
+  }
+
+  /// Whether a table is one that has made room for another of this name: `t_old`, `t_old2`.
+  private func isFormer(_ owner: String, of table: String) -> Bool {
+    let former = "\(table)\(Self.ending)".lowercased()
+    return owner.lowercased().hasPrefix(former) && owner.lowercased().dropFirst(former.count).allSatisfy(\.isNumber)
+  }
+
+  private mutating func note(_ kind: String, _ name: String) {
+    things.append("\(kind == "index" ? "an" : "a") \(kind) '\(name)'")
+  }
+
+  private mutating func drop(_ kind: String, _ name: String) {
+    script.append("DROP \(kind.uppercased()) \(quoted(name, by: "\""));")
+    dropped.insert(name.lowercased())
+  }
+
+  private func kind(of name: String) throws(SQLiteFailure) -> String? {
+    try connection.rows("SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [name], limit: 1).first
+  }
+
+  private func freeName(for table: String) throws(SQLiteFailure) -> String {
+    var name = "\(table)\(Self.ending)"
+    var number = 1
+    while try kind(of: name) != nil {
+      number += 1
+      name = "\(table)\(Self.ending)\(number)"
+    }
+    return name
+  }
+}
+
+extension TableCopy {
+  /// Looks for tables of these names before anything of a version is fetched: what its indexes and triggers are called
+  /// is not known yet. What cannot be looked at now is told when the tables are put there.
+  /// - Throws: `.table`, `.cancelled`, `.spool` without a thread.
+  package static func demandFree(_ tables: [String], in database: String) async throws {
+    try await onOwnThread { stop in
+      let watch = Watch(stop, busyTimeout: .seconds(1))
+      do {
+        guard let connection = try look(at: database, watch) else { return }
+        var taken = TakenNames(connection)
+        var seen: Set<String> = []
+        for table in tables where seen.insert(table.lowercased()).inserted {
+          if try connection.hasPlainTable(table) { try taken.look(for: table) }
+        }
+        try taken.demandNone(in: database)
+      } catch let error as SnapshotError where error.code == .table {
+        throw error
+      } catch {
+        try watch.check()
+      }
+    }
+  }
+
+  /// Leaves nothing beside the database: of one in WAL mode that nobody has open SQLite would make a -wal and a -shm,
+  /// which stay. Where nothing is in a -wal, the file has all there is.
+  private static func look(at database: String, _ watch: Watch) throws -> Connection? {
+    guard case .database(let facts) = try identify(database).kind else { return nil }
+    guard facts.isWAL, (fileSize(database + "-wal") ?? 0) == 0 else { return try Connection(reading: database, watch) }
+    return try Connection(reading: immutableURI(database), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, watch)
+  }
+}
+
+extension Connection {
+  /// One that can make room for another: not SQLite's own, and no virtual table or a part of one.
+  fileprivate func hasPlainTable(_ name: String) throws(SQLiteFailure) -> Bool {
+    guard !name.lowercased().hasPrefix("sqlite_"),
+      try TableSchema.virtualOwner(of: name, in: "main", self) == nil
+    else { return false }
+    return try rows("SELECT type FROM pragma_table_list(?) WHERE schema = 'main'", [name], limit: 1).first == "table"
+  }
+}
+
+/// `a`, `a and b`, `a, b and c`
+func listed(_ things: [String]) -> String {
+  guard let last = things.last, things.count > 1 else { return things.first ?? "" }
+  return "\(things.dropLast().joined(separator: ", ")) and \(last)"
+}
