@@ -56,6 +56,20 @@ import Testing
     }
   }
 
+  @Test func `a rehearsal says of a version that was forgotten that it is`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let older = try await home.push()
+    try home.change()
+    try await home.push()
+    try await home.must("forget", older.id)
+    let words = "it is forgotten: `sealift unforget \(older.id.prefix(12))`"
+    #expect(try await home.must("pull", older.id, "-o", home.program.file("out.db"), "-n").contains(words))
+    let pulled = try await home("pull", older.id, "-o", home.program.file("out.db"))
+    #expect(pulled.status == 0 && pulled.error.contains(words), "\(pulled.error)")
+    #expect(try await !home.must("pull", "app:latest", "-o", home.program.file("new.db"), "-n").contains("forgotten"))
+  }
+
   /// It may be all that is left, so it comes back; but not even `-q` lets it pass for sound.
   @Test func `what was pushed damaged comes back, and with status 13`() async throws {
     let home = try await home()

@@ -169,6 +169,21 @@ import Testing
         == ["0 s", "119 s", "2 m", "119 m", "2 h", "47 h", "2 d"])
   }
 
+  @Test func `what was said of a version since it was pushed is told where it comes back`() {
+    var one = version("0123456789abcdef")
+    let terminal = silent
+    Retrieval.Report.tell(Pull.Outcome(version: one, path: "p", check: "ok", checkedAt: .push), terminal)
+    #expect(terminal.notices.count == 1)
+    (one.drilledAt, one.drillPassed, one.drillText) = (86_400_000, false, "no rows\nand more")
+    (one.foundDamaged, one.forgotten) = (String(repeating: "x", count: 9999), true)
+    Retrieval.Report.tell(Pull.Outcome(version: one, path: "p", check: "ok", checkedAt: .push), terminal)
+    let said = terminal.notices.dropFirst(2)
+    #expect(said.first == "its drill of 1970-01-02T00:00:00Z failed: no rows, and more")
+    #expect(said.dropFirst().first?.hasPrefix("it was found damaged at the target since it was pushed: xxx") == true)
+    #expect(said.last == "it is forgotten: `sealift unforget 0123456789ab` keeps it from the next prune")
+    #expect(said.count == 3 && said.allSatisfy { $0.utf8.count < 400 })
+  }
+
   private let error = OperationError(.failed, "m", hint: "h")
 
   private var silent: Terminal {

@@ -89,11 +89,10 @@ extension Pull {
     try await reader.read(member: 0, into: file, onProgress: tell)
   }
 
-  /// What stands in the file is proved to be what SQLite's check saw at push. Where it found that sound, to look at it
-  /// again could only say the same.
+  /// What stands in the file is proved to be what SQLite's check saw at push. Where it found that sound, and nobody has
+  /// found it damaged since, to look at it again could only say the same.
   func checked(_ path: String, _ version: VersionSummary) async throws -> Checked {
-    let wasSound = !version.damaged && !version.notCheckable
-    if wasSound, !alwaysChecks { return Checked(outcome: "ok", time: .push) }
+    if !version.mayBeDamaged, !alwaysChecks { return Checked(outcome: "ok", time: .push) }
     return Checked(outcome: try describe(try await check(path), version), time: .restore)
   }
 
@@ -103,8 +102,8 @@ extension Pull {
     case .notCheckable(let why): return "not checkable: \(why)"
     case .damaged(let findings):
       let first = findings.first ?? "the check failed"
-      // What nobody could look at when it was pushed may be all that there is.
-      guard version.damaged || version.notCheckable else {
+      // It may be all that there is.
+      guard version.mayBeDamaged else {
         throw OperationError(
           .verificationFailed, code: "imageDamaged", "the restored database fails its own check: \(first)",
           hint:
@@ -114,4 +113,9 @@ extension Pull {
       return Outcome.damagedPrefix + first
     }
   }
+}
+
+extension VersionSummary {
+  /// Its check was not ok when it was pushed, or somebody found it damaged since.
+  fileprivate var mayBeDamaged: Bool { damaged || notCheckable || foundDamaged != nil }
 }

@@ -142,6 +142,7 @@ struct RestoreCommand: SealiftCommand {
     guard !terminal.manner.json else {
       return try terminal.result(Documents.tables(outcome, notices: terminal.notices))
     }
+    for line in Retrieval.Report.misgivings(about: outcome.version) { terminal.notice(line) }
     for table in outcome.tables {
       let parts = (table.indexes.map { "index \($0)" } + table.triggers.map { "trigger \($0)" })
       let with = parts.isEmpty ? "" : ", with \(parts.joined(separator: ", "))"

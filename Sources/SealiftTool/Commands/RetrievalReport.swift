@@ -10,6 +10,7 @@ extension Retrieval {
       terminal.notice(
         "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)\(since)"
       )
+      for line in misgivings(about: version) { terminal.notice(line) }
       if let folder = outcome.supportFolder { terminal.notice("its external files are in \(folder)") }
       if let folder = outcome.companionsFolder { terminal.notice("its companion files are in \(folder)") }
       if !outcome.identical {
@@ -94,6 +95,7 @@ extension Retrieval {
           : "would restore \(what), to \(preview.path), mode \(mode(preview.permissions))"
       ]
       if version.damaged { lines.append("  SQLite's check found it damaged when it was pushed") }
+      lines += misgivings(about: version).map { "  \($0)" }
       if let free = preview.free {
         lines.append("  \(ByteCount.text(free)) are free there, at most \(ByteCount.text(preview.needed)) are needed")
       }
@@ -106,6 +108,26 @@ extension Retrieval {
       lines += preview.companions.map { "  with the companion \($0)" }
       if let leftOut = preview.leftOut { lines.append("  without its \(leftOut.text), as asked") }
       return lines
+    }
+
+    /// What was said of a version since it was pushed, and speaks against it.
+    static func misgivings(about version: VersionSummary) -> [String] {
+      var lines: [String] = []
+      if version.drillPassed == false, let time = version.drilledAt {
+        lines.append("its drill of \(Times.seconds(time)) failed: \(brief(version.drillText ?? ""))")
+      }
+      if let damage = version.foundDamaged {
+        lines.append("it was found damaged at the target since it was pushed: \(brief(damage))")
+      }
+      if version.forgotten {
+        lines.append("it is forgotten: `sealift unforget \(version.id.prefix(12))` keeps it from the next prune")
+      }
+      return lines
+    }
+
+    /// SQLite's findings may be a hundred lines.
+    private static func brief(_ text: String) -> String {
+      String(text.split(separator: "\n").joined(separator: ", ").prefix(300))
     }
 
     static func mode(_ bits: UInt32) -> String {

@@ -1,9 +1,11 @@
-import Operations
+import Repositories
 import Sealing
 import Snapshots
 import Storage
 import TestKit
 import Testing
+
+@testable import Operations
 
 /// When a restored database is looked at with SQLite's own check: where that can say something new.
 @Suite struct RestoredCheckTests {
@@ -60,6 +62,22 @@ import Testing
     let (outcome, checks) = try await pull(road, always: always, to: "a")
     #expect(checks == 1)
     #expect(outcome.check.hasPrefix("damaged: ") && outcome.checkedAt == .restore)
+  }
+
+  @Test func `what was found damaged since is looked at again, and comes back whatever that says`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 300)))
+    let lookup = try await VersionLookup(at: road.target, road.world, isReading: false)
+    let found = try await lookup.find(.latest(database: nil))
+    try await lookup.repository.annotate(
+      found.facts, [Annotation.Item(.foundDamaged, "of the tester's making")], now: road.world.now(),
+      state: lookup.state)
+    let sound = try await pull(road, always: false, to: "a")
+    #expect(sound.checks == 1)
+    #expect(sound.outcome.check == "ok" && sound.outcome.checkedAt == .restore)
+    #expect(sound.outcome.version.foundDamaged == "of the tester's making")
+    let damaged = try await pull(road, always: false, to: "b", saying: .damaged(["a page"]))
+    #expect(damaged.outcome.check == "damaged: a page" && damaged.outcome.damage?.code == "restoredDamaged")
   }
 
   @Test func `what could not be checked at push is looked at again`() async throws {
