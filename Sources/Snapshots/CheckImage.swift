@@ -13,6 +13,13 @@ package enum CheckOutcome: Sendable, Equatable {
     if case .damaged = self { return true }
     return false
   }
+
+  /// The first of its findings in one line, and how many more there are; nil when there are none.
+  package static func brief(_ findings: [String]) -> String? {
+    guard let first = findings.first else { return nil }
+    let line = first.split(separator: "\n").joined(separator: " ").prefix(500)
+    return findings.count == 1 ? String(line) : "\(line), and \(findings.count - 1) more"
+  }
 }
 
 /// Checks a private, finished image.
@@ -132,13 +139,22 @@ private func ask(_ connection: Connection, _ pragma: String, _ table: String?, _
   do throws(SQLiteFailure) {
     let lines = try connection.rows("PRAGMA \(pragma)\(argument)", limit: mostLines)
     if let failure = SQLiteFailure(failedReadIn: lines) { throw failure }
-    return .whole(lines == ["ok"] ? .ok : .damaged(lines))
+    return .whole(lines == ["ok"] ? .ok : .damaged(findings(in: lines)))
   } catch {
     if let refusal = watch.refusal { throw refusal }
     if error.meansDamage { return .whole(.damaged([error.message])) }
     if error.stopsComputing { return .stopped(error) }
     throw error
   }
+}
+
+/// All that SQLite says of the pages of a file stands in one row, below a heading. In other rows a line break is part of
+/// a name.
+private func findings(in rows: [String]) -> [String] {
+  let lines = rows.flatMap { row in
+    row.hasPrefix("*** in database ") ? row.split(separator: "\n").dropFirst().map(String.init) : [row]
+  }
+  return Array(lines.prefix(mostLines))
 }
 
 /// Table by table, because one that cannot be checked must not hide damage in another.

@@ -89,7 +89,7 @@ package struct ConnectionCopy {
     try demandStill(identity.path)
     if check, case .damaged(let findings) = try look(at: identity.path, progress) {
       throw SnapshotError(
-        .damagedCopy, "\(path) fails SQLite's check: \(findings.first ?? "it is damaged")",
+        .damagedCopy, "\(path) fails SQLite's check: \(CheckOutcome.brief(findings) ?? "it is damaged")",
         hint: "Nothing was changed. Restore another copy.")
     }
     try demandEncoding(of: identity.path)

@@ -42,8 +42,7 @@ extension CheckOutcome {
   /// - Parameter complaint: of our SQLite, about one of them.
   func passingOver(_ complaint: String) -> CheckOutcome {
     if case .damaged(let findings) = self {
-      let lines = findings.flatMap { $0.split(separator: "\n") }
-      guard lines.allSatisfy({ $0.hasPrefix("*** in database") || $0.hasSuffix("never used") }) else { return self }
+      guard findings.allSatisfy({ $0.hasSuffix("never used") }) else { return self }
     }
     return .notCheckable(
       "its schema may be of a later SQLite than ours (\(String(cString: sqlite3_libversion()))): \(complaint)")

@@ -68,7 +68,7 @@ extension ImageProof {
       // Only the very check of the push can tell that something became of the image since. Indexes are compared with rows
       // by this one alone, in SQLite's order and by its functions: the application may have others under the same names.
       isBroken = try check(connection, by: "quick_check", watch).isDamaged
-      let finding = "integrity_check: \(lines.first ?? "it failed")"
+      let finding = "integrity_check: \(CheckOutcome.brief(lines) ?? "it failed")"
       findings.append(isBroken ? finding : "\(finding) (\(Self.ofIndexes))")
     }
   }

@@ -223,7 +223,7 @@ private final class SnapshotRun {
     }
     look = (outcome, transaction)
     guard case .damaged(let findings) = outcome else { return nil }
-    let finding = findings.first ?? "its own check failed"
+    let finding = CheckOutcome.brief(findings) ?? "its own check failed"
     return "\(finding) (found in the live database itself, not in its copy)"
   }
 

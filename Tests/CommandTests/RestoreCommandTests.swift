@@ -73,6 +73,7 @@ import Testing
   /// It may be all that is left, so it comes back; but not even `-q` lets it pass for sound.
   @Test func `what was pushed damaged comes back, and with status 13`() async throws {
     let home = try await home()
+    let older = try await home.push()
     let sound = try home.bytes("app.db")
     var damaged = sound
     for index in 4096..<4196 { damaged[index] = 0x5A }
@@ -87,7 +88,13 @@ import Testing
       let ending = try await home.program.start(
         Program.path, ["--config", home.program.file("config.json"), "-q"] + words)
       #expect(ending.status == 13 && ending.error.contains("came back damaged: "), "\(words): \(ending.error)")
+      let message = ending.error.split(separator: "\n").first { $0.contains("came back damaged: ") } ?? ""
+      #expect(message.utf8.count < 300 && !message.contains("\\n"), "\(message)")
+      guard !words.contains("--all") else { continue }
+      #expect(ending.error.contains("Version \(older.id.prefix(12)) of "), "\(words): \(ending.error)")
     }
+    let told = try await home("pull", "app:latest", "-o", home.program.file("again.db"))
+    #expect(told.error.contains(", check: damaged\n"), "The finding is told once: \(told.error)")
     for name in ["out.db", "all/app.sqlite", "new.db", "app.db"] { #expect(try home.bytes(name) == damaged, "\(name)") }
     try writeFile(home.program.file("app.db"), sound)
     let live = try await home("restore", "app:latest", "--live", "--json")

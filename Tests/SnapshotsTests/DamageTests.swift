@@ -37,6 +37,26 @@ import Testing
     #expect(try SourceBytes(desk.source) == before)
   }
 
+  /// SQLite 3.40 says it all in one row.
+  @Test func `what is wrong is told line by line, and in short`() async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    // An empty leaf: what was below it belongs to nothing.
+    let root = try rootPage(of: "people", in: desk.source)
+    try damage(desk.source, at: (root - 1) * 4096, [13, 0, 0, 0, 0, 16, 0, 0])
+    guard case .damaged(let findings) = try await checkImage(at: desk.source) else {
+      Issue.record("no damage was found")
+      return
+    }
+    #expect((2...100).contains(findings.count))
+    #expect(findings.allSatisfy { !$0.contains("\n") && !$0.hasPrefix("***") && !$0.isEmpty }, "\(findings)")
+    let brief = try #require(CheckOutcome.brief(findings))
+    #expect(brief == "\(findings[0]), and \(findings.count - 1) more" && brief.utf8.count < 200)
+    #expect(CheckOutcome.brief([]) == nil && CheckOutcome.brief(["one"]) == "one")
+    let long = try #require(CheckOutcome.brief([String(repeating: "x\n", count: 9999)]))
+    #expect(long.utf8.count == 500 && !long.contains("\n"))
+  }
+
   @Test(arguments: SnapshotMethod.allCases)
   func `a header that counts more free pages than there are makes no copy of less than a page`(
     _ method: SnapshotMethod

@@ -103,7 +103,7 @@ struct DamagedCopy: Error {
   let snapshot: Snapshot
   /// In SQLite's words.
   let findings: [String]
-  var reason: String { findings.first ?? "which gave no reason" }
+  var reason: String { CheckOutcome.brief(findings) ?? "which gave no reason" }
 }
 
 extension CheckOutcome {
@@ -267,7 +267,7 @@ extension Push {
     case .damaged(let findings):
       return OperationError(
         .verificationFailed, code: "sourceDamaged",
-        "'\(database.name)' is damaged: \(findings.first ?? "its own check failed")",
+        "'\(database.name)' is damaged: \(CheckOutcome.brief(findings) ?? "its own check failed")",
         hint:
           "It was \(isPushed ? "pushed as it is and flagged" : "not pushed"). Restore an earlier version, or repair it with sqlite3's .recover."
       )

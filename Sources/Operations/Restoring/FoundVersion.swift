@@ -10,6 +10,14 @@ struct FoundVersion: Sendable {
   let state: StateFolder?
   /// What comes with the database is left where it is: at the target, and at the destination.
   var leavesCompanions = false
+  /// Of a damaged version: the newest one of its chain that was sound when it was pushed, where that is known.
+  var standIn: StandIn?
+
+  struct StandIn: Sendable {
+    let id: String
+    /// Milliseconds since 1970 UTC.
+    let time: UInt64
+  }
 
   /// What it holds is a database image.
   var isImage: Bool { manifest.core?.members.first?.file?.unitType == .page }
@@ -51,9 +59,26 @@ struct FoundVersion: Sendable {
     async let said = lookup.annotations(of: found.history)
     let manifest = try await lookup.manifest(of: found)
     let words = try? await said
-    return try FoundVersion(
+    var version = try FoundVersion(
       manifest, lookup.repository, lookup.state, target: target.name, words: words,
       isForgotten: found.history.isForgotten(found.facts))
+    if version.summary.damaged || version.summary.foundDamaged != nil {
+      version.standIn = await findStandIn(for: found, lookup, words)
+    }
+    return version
+  }
+
+  /// The rest of the chain is read for it, which is a person's way out. That it cannot be read holds no restore up.
+  private static func findStandIn(
+    for found: VersionLookup.Found, _ lookup: VersionLookup, _ words: Annotations?
+  ) async -> StandIn? {
+    let history = (try? await lookup.histories(of: [found.history.chain]))?.first ?? found.history
+    let flaws: Core.Flags = [.damaged, .notCheckable]
+    let sound = history.versions.last { facts in
+      facts.id != found.facts.id && facts.version?.flags.isDisjoint(with: flaws) == true
+        && words?.damage(of: facts) == nil && !history.isForgotten(facts)
+    }
+    return sound?.version.map { StandIn(id: $0.id.hex, time: $0.time) }
   }
 
   /// - Parameter tables: the folder for nameless files of what grows with the version; `nil` is the state folder.

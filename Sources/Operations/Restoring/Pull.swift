@@ -30,6 +30,8 @@ package struct Pull: Sendable {
     package var identical = true
     /// What was left out because that was asked for.
     package var leftOut: LeftOut?
+    /// Of a damaged version: the newest one that can stand in for it, where that is known.
+    var standIn: FoundVersion.StandIn?
   }
 
   package enum CheckTime: String, Sendable {
@@ -125,7 +127,7 @@ package struct Pull: Sendable {
     Outcome(
       version: found.summary, path: path, check: spooled.check, checkedAt: spooled.checkedAt,
       companionsFolder: published?.folder, supportFolder: published?.supportFolder, identical: spooled.isIdentical,
-      leftOut: found.leftOut)
+      leftOut: found.leftOut, standIn: found.standIn)
   }
 
   /// Written to a spool first: not a byte leaves before the whole is verified.

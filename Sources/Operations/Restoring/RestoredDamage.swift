@@ -13,9 +13,13 @@ extension Pull.Outcome {
     return OperationError(
       .verificationFailed, code: "restoredDamaged",
       "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), came back \(check)",
-      hint:
-        "Its content is what was pushed. `sealift list` shows earlier versions; sqlite3's .recover saves what can be read."
-    )
+      hint: "Its content is what was pushed. \(wayOut); sqlite3's .recover saves what can be read.")
+  }
+
+  private var wayOut: String {
+    guard let standIn else { return "`sealift list` shows earlier versions" }
+    return
+      "Version \(standIn.id.prefix(12)) of \(Times.seconds(standIn.time)) is the newest that was sound when it was pushed"
   }
 }
 

@@ -101,7 +101,7 @@ extension Pull {
     case .ok: return "ok"
     case .notCheckable(let why): return "not checkable: \(why)"
     case .damaged(let findings):
-      let first = findings.first ?? "the check failed"
+      let first = CheckOutcome.brief(findings) ?? "the check failed"
       // It may be all that there is.
       guard version.mayBeDamaged else {
         throw OperationError(

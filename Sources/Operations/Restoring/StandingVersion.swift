@@ -38,7 +38,7 @@ extension Pull {
     let places = found.companionPlaces(of: request, beside: path)
     let isApart = found.layout(of: request, at: path) == .apart
     var pulled = Outcome(version: found.summary, path: path, check: checked.outcome, checkedAt: checked.time)
-    pulled.leftOut = found.leftOut
+    (pulled.leftOut, pulled.standIn) = (found.leftOut, found.standIn)
     if isApart {
       pulled.companionsFolder = places.first { $0.member == nil }?.path
       pulled.supportFolder = places.first { $0.member != nil }?.path

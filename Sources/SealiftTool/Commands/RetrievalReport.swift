@@ -6,9 +6,11 @@ extension Retrieval {
     static func tell(_ outcome: Pull.Outcome, _ terminal: Terminal) {
       let version = outcome.version
       let same = outcome.identical ? "content proved identical" : "content proved before it was made over"
+      // What is wrong is the last word of the run.
+      let check = outcome.damage == nil ? outcome.check : "damaged"
       let since = outcome.checkedAt == .push ? " (at push; \(same))" : ""
       terminal.notice(
-        "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(outcome.check)\(since)"
+        "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), check: \(check)\(since)"
       )
       for line in misgivings(about: version) { terminal.notice(line) }
       if let folder = outcome.supportFolder { terminal.notice("its external files are in \(folder)") }

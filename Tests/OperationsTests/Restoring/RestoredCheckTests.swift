@@ -64,6 +64,22 @@ import Testing
     #expect(outcome.check.hasPrefix("damaged: ") && outcome.checkedAt == .restore)
   }
 
+  @Test func `what is damaged is told in short, with the version that can stand in for it`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 300), method: .pages)
+    let sound = try #require(try await road.push(database).pushed.first?.version)
+    // The root of its table is an empty leaf: its other pages belong to nothing.
+    var bytes = try fileBytes(database.path)
+    bytes.replaceSubrange(4096..<4104, with: [13, 0, 0, 0, 0, 16, 0, 0])
+    try writeFile(database.path, bytes)
+    let pushed = try await road.push(database)
+    #expect(pushed.damage?.message.contains(" more") == true && pushed.pushed.first?.version.damaged == true)
+    let damage = try #require(try await pull(road, always: false, to: "a").outcome.damage)
+    #expect(!damage.message.contains("\n") && damage.message.utf8.count < 300, "\(damage.message)")
+    #expect(damage.message.hasSuffix(" more"))
+    #expect(damage.hint?.contains("Version \(sound.id.prefix(12)) of ") == true)
+  }
+
   @Test func `what was found damaged since is looked at again, and comes back whatever that says`() async throws {
     let road = try await Road()
     _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 300)))
