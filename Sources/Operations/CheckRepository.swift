@@ -38,6 +38,8 @@ package struct CheckRepository: Sendable {
     package var time: UInt64?
     /// The damaged or missing objects that harm it; those of a later format where it could not be judged.
     package var objects: [String]
+    /// The database failed its own check when it was pushed; `nil` when nothing says it any more.
+    package var damaged: Bool?
   }
 
   package struct Outcome: Sendable {
@@ -148,6 +150,7 @@ extension CheckRepository.Version {
     let facts = version.facts?.version
     self.init(
       id: version.id?.hex, database: facts?.database ?? chain.database, host: facts?.host ?? chain.host,
-      sequence: version.sequence, time: facts?.time, objects: version.isUnjudged ? version.later : version.objects)
+      sequence: version.sequence, time: facts?.time, objects: version.isUnjudged ? version.later : version.objects,
+      damaged: facts?.flags.contains(.damaged))
   }
 }

@@ -15,7 +15,10 @@ import Testing
       var wholeVersions: [Version]
       var objects: [Object]
     }
-    struct Version: Decodable { var id: String? }
+    struct Version: Decodable {
+      var id: String?
+      var damaged: Bool?
+    }
     struct Object: Decodable {
       var object: String
       var damage: Bool
@@ -48,6 +51,32 @@ import Testing
     #expect(try await home.must("repair").contains("stored anew  keys/"))
     try await home.must("check", "--read-data")
     #expect(try await home.must("repair", "--json").contains(#""whole":true"#))
+  }
+
+  @Test func `versions that were pushed damaged are whole, and told apart`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    var bytes = try home.bytes("app.db")
+    for index in 4096..<4196 { bytes[index] = 0x5A }
+    try writeFile(home.program.file("app.db"), bytes)
+    #expect(try await home("push").status == 13)
+    let told = try await home.must("check")
+    #expect(told.contains("2 versions whole (1 was damaged when it was pushed), 0 harmed"), "\(told)")
+    let versions = try decoded(Checked.self, try await home.must("check", "--json")).targets[0].wholeVersions
+    #expect(Set(versions.map(\.damaged)) == [false, true])
+
+    var outcome = CheckRepository.Outcome(target: "t")
+    outcome.harmed = [.init(id: nil, database: nil, host: nil, sequence: 3, time: nil, objects: ["o"])]
+    for number: UInt64 in 1...2 {
+      outcome.whole.append(
+        .init(id: nil, database: "d", host: "h", sequence: number, time: nil, objects: [], damaged: number == 2))
+    }
+    let named = CheckLines.lines(outcome).filter { $0.hasPrefix("  whole  ") }
+    #expect(named == ["  whole  number 2 of 'd', damaged when it was pushed", "  whole  number 1 of 'd'"])
+    outcome.whole.append(outcome.whole[1])
+    let last = CheckLines.lines(outcome).last
+    #expect(last?.hasPrefix("  3 versions whole (2 were damaged when they were pushed), 1 harmed") == true)
   }
 
   /// No link is followed, and none that is not in our way is met.

@@ -109,7 +109,7 @@ enum CheckLines {
     let read = outcome.packsRead > 0 ? ", \(outcome.packsRead) read (\(ByteCount.text(outcome.bytesRead)))" : ""
     let unjudged = outcome.unjudged.isEmpty ? "" : ", \(outcome.unjudged.count) not judged"
     lines.append(
-      "  \(Count.text(outcome.whole.count, "version")) whole, \(outcome.harmed.count) harmed\(unjudged); \(Count.text(outcome.packs, "pack")) needed\(read)"
+      "  \(Count.text(outcome.whole.count, "version")) whole\(pushedDamaged(outcome.whole)), \(outcome.harmed.count) harmed\(unjudged); \(Count.text(outcome.packs, "pack")) needed\(read)"
     )
     if outcome.unreferenced > 0 {
       lines.append(
@@ -131,11 +131,20 @@ enum CheckLines {
     return databases.sorted { $0.key.lexicographicallyPrecedes($1.key) }.flatMap { _, versions in
       let newest = versions.sorted { $0.sequence > $1.sequence }
       let older = newest.count - mostNamed
-      let named = newest.prefix(mostNamed).map { "  whole  \(name($0))" }
+      let named = newest.prefix(mostNamed).map { version in
+        "  whole  \(name(version))\(version.damaged == true ? ", damaged when it was pushed" : "")"
+      }
       guard older > 0 else { return named }
       let others = "\(Count.text(older, "older one")) of '\(newest[0].database ?? "")'"
       return named + ["  whole  \(others); --json names \(older == 1 ? "it" : "them")"]
     }
+  }
+
+  /// What is whole is what was pushed, which need not be a sound database.
+  private static func pushedDamaged(_ versions: [CheckRepository.Version]) -> String {
+    let count = versions.count { $0.damaged == true }
+    guard count > 0 else { return "" }
+    return count == 1 ? " (1 was damaged when it was pushed)" : " (\(count) were damaged when they were pushed)"
   }
 
   private static let mostNamed = 10

@@ -50,7 +50,7 @@ extension Documents {
     .object([
       ("id", .optional(version.id)), ("database", .optional(version.database)), ("host", .optional(version.host)),
       ("sequence", .number(Int(clamping: version.sequence))), ("time", .optional(version.time.map(Times.text))),
-      ("needs", .strings(version.objects)),
+      ("damaged", version.damaged.map(Json.bool) ?? .null), ("needs", .strings(version.objects)),
     ])
   }
 }
