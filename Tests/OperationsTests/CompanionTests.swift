@@ -944,6 +944,45 @@ import Testing
     #expect(told?.hint?.contains("--no-companions") == true)
   }
 
+  /// What is changed once more after it was made durable costs a commit of the file system's journal: not for every file.
+  @Test func `modes and times of all files are made durable together, after the content of each`() async throws {
+    let road = try await Road()
+    for name in ["a", "b", "c"] {
+      try write(road, "att/\(name)")
+      #expect(chmod(road.scratch.file("att/\(name)"), 0o640) == 0)
+    }
+    #expect(try await road.push(try source(road, Companion("att"))).failures.isEmpty)
+    let first = road.scratch.file("tree/att/a")
+    let calls = Locked<[String]>([])
+    var syncing = MemberTree.Syncing()
+    syncing.file = { descriptor in
+      var status = stat()
+      fstat(descriptor, &status)
+      calls.withLock { $0.append("file \(String(status.st_mode & 0o777, radix: 8))") }
+      return fsync(descriptor)
+    }
+    syncing.all = { _ in
+      var status = stat()
+      lstat(first, &status)
+      calls.withLock { $0.append("all \(String(status.st_mode & 0o777, radix: 8))") }
+      return 0
+    }
+    let tree = try MemberTree(making: road.scratch.file("tree"), syncing: syncing)
+    try await tree.fill(from: try await reader(road), finishing: true, onProgress: { _ in })
+    #expect(calls.withLock { $0 } == ["all 600", "file 600", "file 600", "file 600", "all 640"])
+    // That this went wrong is told, too.
+    syncing.all = { _ in
+      errno = EIO
+      return calls.withLock { $0.removeFirst() } == "all 640" ? -1 : 0
+    }
+    calls.withLock { $0 = ["all 600", "all 640"] }
+    let other = try MemberTree(making: road.scratch.file("other"), syncing: syncing)
+    let version = try await reader(road)
+    await #expect(throws: OperationError.self) {
+      try await other.fill(from: version, finishing: true, onProgress: { _ in })
+    }
+  }
+
   @Test func `into place: refused, or moved aside, with a way back`() async throws {
     let road = try await Road()
     try write(road, "att/a", "pushed")

@@ -7,10 +7,19 @@ import Storage
 /// A private folder in which members of a version are put together: reached by its descriptor, name by name, and no link
 /// in it is ever followed. Links are made last, modes and times of folders after them.
 final class MemberTree: Sendable {
+  /// How content is made durable: 0, or -1 and `errno`.
+  struct Syncing: Sendable {
+    /// One file.
+    var file: @Sendable (_ descriptor: Int32) -> Int32 = { fsync($0) }
+    /// Everything of a file system. Of this one only: another one that does not answer is none of our business.
+    var all: @Sendable (_ descriptor: Int32) -> Int32 = { syncfs($0) }
+  }
+
   let path: String
   private let root: FolderHandle
 
   private let owners: MemberOwners?
+  private let syncing: Syncing
   private let makeOne: MakeFolder
 
   /// Makes a folder (0700) in one that is open.
@@ -20,9 +29,10 @@ final class MemberTree: Sendable {
   /// Makes the folder (0700), which must not exist.
   /// - Parameters:
   ///   - owners: whose the members are to be; `nil`: ours.
+  ///   - syncing: injected by tests.
   ///   - makeFolder: injected by tests.
   init(
-    making path: String, _ owners: MemberOwners? = nil,
+    making path: String, _ owners: MemberOwners? = nil, syncing: Syncing = Syncing(),
     makeFolder: @escaping MakeFolder = { mkdirat($0, $1, 0o700) == 0 ? 0 : errno }
   ) throws {
     guard mkdir(path, 0o700) == 0 else { throw OperationError.fileSystem("cannot make \(path)", errno) }
@@ -32,6 +42,7 @@ final class MemberTree: Sendable {
     self.path = path
     self.root = root
     self.owners = owners
+    self.syncing = syncing
     makeOne = makeFolder
     // A folder may have a list of people who get access to whatever is made in it: members have the modes that they had,
     // and no more.
@@ -64,11 +75,11 @@ final class MemberTree: Sendable {
     try finish(members.map(\.element))
   }
 
-  /// Gives modes and times, and makes all of it durable: what is many is asked for at once, and then, one by one, with what
-  /// it was given last, whether it went well.
+  /// Gives modes and times, and makes all of it durable: what is many is asked for at once, and each file then whether its
+  /// content went well. What files are given after that is made durable at once, too: one by one it would cost a commit of
+  /// the file system's journal for every file.
   private func finish(_ members: [Core.Member]) throws {
-    // Of this file system only: another one that does not answer is none of our business.
-    guard syncfs(root.descriptor) == 0 else { throw OperationError.fileSystem("cannot make durable \(path)", errno) }
+    try synchronizeAll()
     for member in members where member.file != nil { try finishFile(member) }
     // The deepest first: times of a folder change with what is put in it, and one that is closed lets nobody in.
     let folders = members.filter { $0.content == .folder }
@@ -76,6 +87,13 @@ final class MemberTree: Sendable {
       try finishFolder(member)
     }
     guard synchronizeNames(in: root.descriptor) == 0 else {
+      throw OperationError.fileSystem("cannot make durable \(path)", errno)
+    }
+    try synchronizeAll()
+  }
+
+  private func synchronizeAll() throws {
+    guard syncing.all(root.descriptor) == 0 else {
       throw OperationError.fileSystem("cannot make durable \(path)", errno)
     }
   }
@@ -226,25 +244,29 @@ final class MemberTree: Sendable {
     let descriptor = parent.file(name)
     guard descriptor >= 0 else { throw OperationError.fileSystem("cannot open '\(member.path)'", errno) }
     defer { close(descriptor) }
-    try finish(member, descriptor)
+    guard syncing.file(descriptor) == 0 else {
+      throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno)
+    }
+    try giveModeAndTime(to: member, descriptor)
   }
 
   private func finishFolder(_ member: Core.Member) throws {
     guard let folder = try folder(MemberPath.components(member.path)[...]) else {
       throw OperationError.fileSystem("cannot open '\(member.path)'", errno)
     }
-    try finish(member, folder.descriptor)
+    try giveModeAndTime(to: member, folder.descriptor)
+    guard synchronizeNames(in: folder.descriptor) == 0 else {
+      throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno)
+    }
   }
 
   /// Never more than what the owner had: no set-user-id bit comes out of a backup.
-  private func finish(_ member: Core.Member, _ descriptor: Int32) throws {
+  private func giveModeAndTime(to member: Core.Member, _ descriptor: Int32) throws {
     var times = Self.times(member)
     let mode = mode_t(member.mode & 0o777) & (owners?.give(member.path, descriptor) ?? 0o777)
     guard futimens(descriptor, &times) == 0, fchmod(descriptor, mode) == 0 else {
       throw OperationError.fileSystem("cannot set mode and time of '\(member.path)'", errno)
     }
-    let outcome = member.content == .folder ? synchronizeNames(in: descriptor) : fsync(descriptor)
-    guard outcome == 0 else { throw OperationError.fileSystem("cannot make durable '\(member.path)'", errno) }
   }
 
   private static func times(_ member: Core.Member) -> [timespec] {
