@@ -48,11 +48,13 @@ package struct ListVersions: Sendable {
     do {
       let lookup = try await VersionLookup(at: target, world)
       let provable = lookup.isFreshnessProvable()
-      let histories = try await lookup.histories()
+      let histories = try await histories(of: database, lookup)
+      // Of another database than the one that is asked for no more was read than whose it is.
+      let meant = histories.filter(\.isWhole)
       var problems = (histories.flatMap { $0.problems + $0.goneThoughTakenBack } + lookup.vanishedChains()).map {
         OperationError($0, doing: target.name)
       }
-      for history in histories {
+      for history in meant {
         do {
           try await lookup.freshness(of: history)
           lookup.noteSeen(history)
@@ -60,7 +62,7 @@ package struct ListVersions: Sendable {
           problems.append(OperationError(error, doing: target.name))
         }
       }
-      let found = try await bounded(histories, atOnce: 4) { history in try await summaries(of: history, lookup) }
+      let found = try await bounded(meant, atOnce: 4) { history in try await summaries(of: history, lookup) }
       var versions = Array(found.joined())
       versions =
         versions
@@ -75,6 +77,11 @@ package struct ListVersions: Sendable {
     } catch {
       throw OperationError(error, doing: "listing \(target.name)")
     }
+  }
+
+  private func histories(of database: String?, _ lookup: VersionLookup) async throws -> [ChainHistory] {
+    guard let database else { return try await lookup.histories() }
+    return try await lookup.histories { $0.database == database }
   }
 
   private func summaries(of history: ChainHistory, _ lookup: VersionLookup) async throws -> [VersionSummary] {

@@ -49,6 +49,18 @@ struct VersionLookup: Sendable {
     return try await bounded(chosen, atOnce: 4) { listing in try await whole(listing) }
   }
 
+  /// Every chain that is meant, read whole, and of each other one its end, which says whose it is: a repository may have a
+  /// thousand others. Where nothing says that, it may be one that is meant.
+  func histories(meaning isMeant: @escaping @Sendable (VersionFacts.Version) -> Bool) async throws -> [ChainHistory] {
+    let ends = try await bounded(listings, atOnce: repository.store.traits.concurrency) { listing in
+      try await repository.end(
+        of: listing, state: state, records: records, isEnough: { _ in true }, concerns: { _ in false })
+    }
+    let others = ends.filter { end in end.newest?.version.map { !isMeant($0) } ?? false }
+    let meant = try await histories(of: Set(listings.map(\.chain)).subtracting(others.map(\.chain)))
+    return (meant + others).sorted { $0.chain.hex < $1.chain.hex }
+  }
+
   private func whole(_ listing: ChainListing) async throws -> ChainHistory {
     try await repository.history(of: listing, state: state, records: records)
   }

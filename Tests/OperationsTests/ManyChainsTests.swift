@@ -111,6 +111,64 @@ import Testing
     #expect(many.log.fetched(below: Layout.versions).count { !$0.hasPrefix(own) } == ManyChains.databases - 1)
   }
 
+  @Test func `who lists, forgets by rules or copies one database reads one manifest of each other`() async throws {
+    let many = try await ManyChains()
+    let own = Layout.versions(of: many.shelf.chain("db7"))
+    func demandOneOfEach() {
+      #expect(many.log.fetched(below: Layout.versions).count { !$0.hasPrefix(own) } == ManyChains.databases - 1)
+      #expect(many.fetchedRecords(of: "db7").others == 0)
+      #expect(many.listedRecords.isSubset(of: many.prefixes(of: "db7")))
+      many.log.clear()
+    }
+    many.log.clear()
+    let lister = ListVersions(many.machine("list"))
+    let list = try await lister.run(at: many.target, database: "db7", forgotten: true)
+    #expect(list.problems.isEmpty && list.holdsDatabase)
+    #expect(list.versions.map(\.sequence) == [1, 2] && list.versions.map(\.forgotten) == [true, false])
+    demandOneOfEach()
+
+    let rules = RetentionRules(last: 1)
+    var named = ForgetVersions.Request(.rulesForAll(rules))
+    named.named = ["db7"]
+    for (number, request) in [named, ForgetVersions.Request(.rules(["db7": rules]))].enumerated() {
+      let plan = try await ForgetVersions(many.machine("forget \(number)")).plan(request, at: many.target)
+      #expect(plan.refusals.isEmpty && plan.chains.map(\.database) == ["db7"])
+      demandOneOfEach()
+    }
+
+    var request = CopyVersions.Request()
+    request.databases = ["db7"]
+    let origin = try await VersionLookup(at: many.target, many.machine("copy"))
+    let copied = try await CopyPlan(request, origin)
+    #expect(copied.failures.isEmpty && copied.chains.map(\.versions.count) == [1])
+    demandOneOfEach()
+  }
+
+  @Test func `who forgets by rules on this host alone reads one manifest of another host's databases`() async throws {
+    let many = try await ManyChains(databases: 2)
+    try await many.add("far", host: "other")
+    let far = Layout.versions(of: many.shelf.chain("far", host: "other"))
+    many.log.clear()
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let plan = try await ForgetVersions(many.machine("new")).plan(request, at: many.target)
+    #expect(plan.chains.map(\.database) == ["db0", "db1"] && plan.otherHosts == ["other"])
+    #expect(many.log.fetched(below: far).count == 1)
+  }
+
+  /// It may be the one that is asked for.
+  @Test func `a chain that does not say whose it is is told by who lists one database`() async throws {
+    let many = try await ManyChains(databases: 2)
+    let store = many.shelf.road.store
+    for version in [many.versions[1].old, many.versions[1].new] {
+      store.content[version.name.objectName]?[200] ^= 1
+    }
+    let list = try await ListVersions(many.machine("new")).run(at: many.target, database: "db0")
+    #expect(list.versions.map(\.sequence) == [2] && !list.problems.isEmpty)
+    let rules = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let plan = try await ForgetVersions(many.machine("forget")).plan(rules, at: many.target)
+    #expect(plan.chains.map(\.database) == ["db0"] && plan.refusals.count == 1)
+  }
+
   @Test func `a drill of one database fetches its words once, and no others`() async throws {
     let many = try await ManyChains()
     let machine = many.machine("new")

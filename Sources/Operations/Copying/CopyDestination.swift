@@ -54,7 +54,9 @@ final class CopyDestination {
     }
     origins = Dictionary(known) { first, _ in first }
     let wanted = Set(plan.chains.flatMap(\.versions).compactMap { $0.version.map(Identity.init) })
-    for history in try await lookup.histories() { try await note(history, wanted, plan, lookup) }
+    let databases = plan.databases
+    let histories = try await lookup.histories { databases.contains([$0.host, $0.database]) }
+    for history in histories { try await note(history, wanted, plan, lookup) }
   }
 
   /// Takes note of what a chain holds. Every version says what may come after it; only one that can be restored, and is

@@ -19,7 +19,7 @@ struct CopyPlan {
 
   /// - Throws: `.noSuchVersion` for a name that nothing answers to.
   init(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws {
-    let histories = try await origin.histories()
+    let histories = try await Self.histories(askedBy: request, origin)
     failures = (histories.flatMap(\.problems) + origin.vanishedChains()).map {
       (nil, nil, OperationError($0, doing: origin.targetName))
     }
@@ -56,6 +56,14 @@ struct CopyPlan {
     if request.choice.isNewest { keepYoungest(origin) }
     // Older chains first: what lies beside one another at the source comes in one order.
     chains.sort { $0.began < $1.began }
+  }
+
+  private static func histories(
+    askedBy request: CopyVersions.Request, _ origin: VersionLookup
+  ) async throws -> [ChainHistory] {
+    let asked = request.databases
+    guard !asked.isEmpty else { return try await origin.histories() }
+    return try await origin.histories { asked.contains($0.database) }
   }
 
   /// Of each database the one chain that `latest` names: forks and lanes of copies lie beside it.

@@ -54,7 +54,7 @@ package struct ForgetVersions: Sendable {
     do {
       let lookup = try await VersionLookup(at: target, world, isReading: false)
       var plan = Plan(target: target.name, repository: lookup.repository, state: lookup.state)
-      let histories = try await lookup.histories()
+      let histories = try await histories(meantBy: request, lookup)
       plan.otherHosts = otherHosts(request, histories)
       for chosen in try choose(request, from: histories, at: target.name) {
         do {
@@ -125,6 +125,22 @@ package struct ForgetVersions: Sendable {
     let history: ChainHistory
     let wish: Wish
     var order: (String, String) { (history.database ?? "", history.chain.hex) }
+  }
+
+  /// Versions that are named may be anywhere; rules are for the databases that have some, most often this host's own.
+  private func histories(meantBy request: Request, _ lookup: VersionLookup) async throws -> [ChainHistory] {
+    let host = request.allHosts ? nil : HostName.known(world)
+    switch request.choice {
+    case .versions: return try await lookup.histories()
+    case .rules(let rules):
+      return try await lookup.histories { (host == nil || $0.host == host) && rules[$0.database] != nil }
+    case .rulesForAll:
+      let named = request.named
+      if host == nil, named.isEmpty { return try await lookup.histories() }
+      return try await lookup.histories {
+        (host == nil || $0.host == host) && (named.isEmpty || named.contains($0.database))
+      }
+    }
   }
 
   private func choose(
