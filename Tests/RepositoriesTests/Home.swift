@@ -65,7 +65,8 @@ final class Home: @unchecked Sendable {
   /// - Parameter growth: of a member that is still being written.
   func push(
     length: Int, at other: (any ObjectStore)? = nil, packsPerPartial: Int = 64, deltas: DeltaPlan = .withoutBases,
-    read: @escaping @Sendable (Range<Int>) -> [UInt8], growth: MemberSource.Growth? = nil
+    companions: [CompanionSource] = [], read: @escaping @Sendable (Range<Int>) -> [UInt8],
+    growth: MemberSource.Growth? = nil
   ) async throws -> PushSession.Result {
     clock += 60_000
     let time = clock
@@ -83,6 +84,7 @@ final class Home: @unchecked Sendable {
       chain: chain, sequence: place.sequence, previous: place.previous, time: clock, host: "host", database: "app",
       method: .pages, flags: [], members: [member], tags: ["t"], note: "n", compressionLevel: 1)
     draft.deltas = deltas
+    draft.companions = { companions }
     return try await session.push(draft, skipEqual: true, dryRun: false, onProgress: { _ in })
   }
 

@@ -135,7 +135,10 @@ extension Repository {
   }
 
   /// The newest version of a chain only. Older manifests stay unread.
-  package func newest(of listing: ChainListing, state: StateFolder? = nil) async throws -> ChainHead {
+  /// - Parameter keepsLong: keep its manifest also where that is long, for the next push.
+  package func newest(
+    of listing: ChainListing, state: StateFolder? = nil, keepsLong: Bool = false
+  ) async throws -> ChainHead {
     var manifests: [StoredManifest] = []
     var reader = HistoryReader(chain: listing.chain, [])
     for sequence in listing.sequences.sorted(by: >) {
@@ -143,7 +146,7 @@ extension Repository {
       let read = try await bounded(
         names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
       ) { name in
-        try await self.readable(name) { try await self.readManifest(name, state: state) }
+        try await self.readable(name) { try await self.readManifest(name, state: state, keepsLong: keepsLong) }
       }
       for (name, result) in zip(names, read) { reader.add((name, result.map(\.facts))) }
       let found = read.compactMap { try? $0.get() }

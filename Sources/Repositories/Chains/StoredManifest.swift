@@ -26,20 +26,31 @@ extension VersionFacts {
   }
 }
 
+extension StateFolder {
+  /// Drops a manifest that the next push does not read, unless it is short.
+  func dropLong(_ name: VersionName) {
+    if name.length > Repository.largestKept { drop(name.digest.hex) }
+  }
+}
+
 extension Repository {
-  /// The largest manifest that is kept in the state folder, in bytes.
-  private static var largestKept: Int { 256 << 10 }
+  /// The largest manifest, in bytes, that is kept in the state folder whichever it is: what every push reads, the newest
+  /// version of a chain that is pushed to here, may be longer.
+  static var largestKept: Int { 256 << 10 }
 
   /// Fetches and opens one manifest, from `state`'s cache where it is kept.
-  /// - Parameter keep: keep it there for the next time.
+  /// - Parameters:
+  ///   - keep: keep it there for the next time.
+  ///   - keepsLong: also a long one, of a version.
   /// - Throws: `.damaged` when it is not what its name says; `SealError`; `StoreError`.
   package func readManifest(
-    _ name: VersionName, state: StateFolder? = nil, keep: Bool = true
+    _ name: VersionName, state: StateFolder? = nil, keep: Bool = true, keepsLong: Bool = false
   ) async throws -> StoredManifest {
     if let kept = state?.kept(name.digest.hex), let manifest = try? openManifest(kept, name: name) { return manifest }
     let bytes = try await store.get(name.objectName, range: nil)
     let manifest = try openManifest(bytes, name: name)
-    if keep, bytes.count <= Self.largestKept { state?.keep(bytes, as: name.digest.hex) }
+    let isShort = bytes.count <= Self.largestKept
+    if keep, isShort || keepsLong && manifest.isComplete { state?.keep(bytes, as: name.digest.hex) }
     return manifest
   }
 

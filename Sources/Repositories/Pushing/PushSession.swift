@@ -84,7 +84,7 @@ package struct PushSession: ~Copyable {
     async let tombstones = repository.tombstones(of: chain, state: state)
     async let annotations = repository.annotations(of: chain, state: state)
     let listing = ChainListing(chain: chain, objects: try await versions)
-    let history = try await repository.newest(of: listing, state: state)
+    let history = try await repository.newest(of: listing, state: state, keepsLong: true)
     let (mark, isSpoilt) = try HighWaterMark.look(chain, in: state)
     try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
 
@@ -209,6 +209,7 @@ package struct PushSession: ~Copyable {
         return try acknowledge(attempt, carried.union(stored.withLock { $0 + journal.entries }.map(\.name)))
       }
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
+      state.dropLong(attempt.manifest.name)
       // Files beside a database are read again: another content is another version, and its place is taken.
       draft.expectedCore = attempt.manifest.body.core
       partials = PartialManifests(
@@ -266,6 +267,7 @@ package struct PushSession: ~Copyable {
     journal.clear()
     DoubtedVersions.settle(doubted, of: chain, in: state)
     ManifestAttempt.clear(of: chain, in: state)
+    if let newest { state.dropLong(newest.name) }
     state.tidy()
     return result(of: attempt)
   }

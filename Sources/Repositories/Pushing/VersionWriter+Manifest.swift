@@ -20,7 +20,9 @@ extension VersionWriter {
       if body.state == .complete { try onManifest(ManifestAttempt(name, sealed.bytes)) }
       try await repository.store.put(
         ObjectBody(sealed.bytes, sha256: sealed.name.bytes), at: name.objectName, ifAbsent: false)
-      if sealed.bytes.count <= 256 << 10 { state.keep(sealed.bytes, as: sealed.name.hex) }
+      // The next push reads that of a version again, however long it is.
+      let isRead = body.state == .complete || sealed.bytes.count <= Repository.largestKept
+      if isRead { state.keep(sealed.bytes, as: sealed.name.hex) }
     }
     return opened
   }

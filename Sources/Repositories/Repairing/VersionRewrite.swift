@@ -87,6 +87,7 @@ package struct VersionRewrite: Sendable {
           throw forgottenMeanwhile(written.manifest)
         }
         try OwnWords.add(written.manifest, in: state)
+        if core.sequence < newest?.name.sequence ?? 0 { state.dropLong(written.manifest.name) }
         return packs.end(with: written.packs)
       }
       revision += 1
