@@ -53,14 +53,17 @@ struct MemberWriter: Sendable {
   }
 
   /// Writes the units that are asked for.
+  /// - Parameter onProgress: called once for all of them: a frame may be asked for page by page.
   func write(
     _ frame: DecodedFrame, _ demands: [RestorePlan.Demand], noting proofs: UnitProofs, _ onProgress: (Int) -> Void
   ) throws {
+    var written = 0
     try forEachRun(of: frame, demands) { units, bytes in
       try destination.write(bytes, at: units.lowerBound * Int(file.unitSize))
       try proofs.noteWritten(units)
-      onProgress(bytes.count)
+      written += bytes.count
     }
+    onProgress(written)
   }
 
   /// Notes that every unit before this one is in place.

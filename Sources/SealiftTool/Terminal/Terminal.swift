@@ -95,9 +95,11 @@ final class Terminal: Sendable {
   }
 
   func progress(_ progress: Progress) {
+    guard manner.progress != .silent else { return }
     state.withLock { state in
-      // Who reports may hold a lock of a database: a terminal that was stopped (Ctrl-S) must not hold it for longer.
-      guard Self.takesOutput(STDERR_FILENO), let output = state.meter.update(progress, at: monotonicSeconds()) else {
+      // Who reports may hold a lock of a database: a terminal that was stopped (Ctrl-S) must not hold it for longer. It is
+      // asked only when there is something to show: a restore reports a hundred thousand times.
+      guard let output = state.meter.update(progress, at: monotonicSeconds()), Self.takesOutput(STDERR_FILENO) else {
         return
       }
       switch output {
