@@ -12,6 +12,7 @@ struct VersionLookup: Sendable {
   private let now: UInt64
   private let reporter: any Reporter
   private let listings: [ChainListing]
+  private let byChain: [ChainID: ChainListing]
   private let records: RecordListings
   private let times: StorageTimes
   private let hasTold = Locked(false)
@@ -37,6 +38,7 @@ struct VersionLookup: Sendable {
     reporter = world.reporter
     times = StorageTimes(try await versions)
     listings = ChainListing.byChain(try await versions)
+    byChain = Dictionary(listings.map { ($0.chain, $0) }) { first, _ in first }
     records = RecordListings(repository.store)
     state.tidy()
   }
@@ -116,7 +118,7 @@ struct VersionLookup: Sendable {
   }
 
   private func read(_ found: Found, whole: Bool) async throws -> Found {
-    guard whole, !found.history.isWhole, let listing = listings.first(where: { $0.chain == found.history.chain })
+    guard whole, !found.history.isWhole, let listing = byChain[found.history.chain]
     else { return found }
     return Found(facts: found.facts, history: try await self.whole(listing))
   }
@@ -127,7 +129,7 @@ struct VersionLookup: Sendable {
   private func demandSiblings(of found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]) async throws {
     for history in histories
     where history.chain != found.history.chain && history.versions.contains(where: selector.matches) {
-      guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
+      guard let listing = byChain[history.chain] else { continue }
       try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
     }
     guard let version = found.facts.version else { return }
@@ -263,7 +265,7 @@ struct VersionLookup: Sendable {
 
   /// Refuses a chain that shows less than this machine has seen.
   func freshness(of history: ChainHistory) async throws {
-    guard let listing = listings.first(where: { $0.chain == history.chain }) else { return }
+    guard let listing = byChain[history.chain] else { return }
     try await repository.checkFreshness(of: listing, history: history, state: state)
     let notes = try await notes(of: history.chain)
     try repository.demandTakenBack(history.chain, among: notes, state: state)

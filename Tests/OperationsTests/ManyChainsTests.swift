@@ -193,6 +193,23 @@ import Testing
     }
   }
 
+  /// A drill of a thousand databases takes its time, and pushes of this machine go on.
+  @Test func `what was first pushed while others are drilled has not vanished`() async throws {
+    let many = try await ManyChains(databases: 2)
+    let world = many.machine("drilling")
+    let owner = ChainOwner(host: "host", database: "new")
+    func look() async throws -> DrillChains {
+      try await DrillChains(at: many.target, world, fresh: many.machine("fresh"))
+    }
+    let before = try await look()
+    let state = try StateFolder(world.stateFolder, repository: many.shelf.repository.id)
+    try HighWaterMark(sequence: 1, id: many.versions[0].new.id, of: owner).write(many.shelf.chain("new"), in: state)
+    #expect(before.vanished(owner).isEmpty && before.vanished.isEmpty)
+    let later = try await look()
+    #expect(later.vanished(owner).map(\.code) == [.rolledBack] && later.vanished.count == 1)
+    #expect(later.vanished(ChainOwner(host: "host", database: "db0")).isEmpty)
+  }
+
   @Test func `who restores all of one host fetches what was said of its databases`() async throws {
     let many = try await ManyChains()
     try await many.add("far", host: "other")

@@ -17,8 +17,8 @@ struct DrillChains {
   private(set) var databases: [Database] = []
   /// Chains of which nothing can be read that says whose they are.
   private(set) var nameless: [RepositoryError] = []
-  /// Chains that this machine has seen there, and which are not shown any more.
-  private(set) var vanished: [RepositoryError] = []
+  /// Chains that this machine had seen there when they were listed, and which were not shown.
+  private let gone: [VanishedChain]
   private let records: RecordListings
   /// This machine's name.
   let ownHost: String
@@ -46,7 +46,7 @@ struct DrillChains {
     ownHost = HostName.known(world)
     shown = listings.map(\.chain)
     times = StorageTimes(listed)
-    vanished = seen.vanishedChains(shown: listings.map(\.chain))
+    gone = seen.vanished(shown: listings.map(\.chain))
     for (listing, end) in zip(listings, ends) { add(listing, end) }
     databases.sort { ($0.name, $0.host) < ($1.name, $1.host) }
   }
@@ -104,9 +104,14 @@ struct DrillChains {
     return database
   }
 
-  /// Chains of one database that this machine has seen there, and which are not shown any more.
+  /// Chains that this machine has seen there, and which are not shown any more.
+  var vanished: [RepositoryError] { gone.map(\.problem) }
+
+  /// The same, of one database.
   func vanished(_ database: ChainOwner) -> [RepositoryError] {
-    seen.vanishedChains(shown: shown, wanted: WantedChains(of: [database], repository.keys.keyring))
+    guard !gone.isEmpty else { return [] }
+    let wanted = WantedChains(of: [database], repository.keys.keyring)
+    return gone.filter { $0.isAmong(wanted) }.map(\.problem)
   }
 
   /// Nothing this machine has seen of the database is gone, neither of the chains that are shown nor of others: of another

@@ -21,11 +21,22 @@ package struct WantedChains: Sendable {
   }
 
   package func contains(_ chain: String, _ owner: ChainOwner?) -> Bool {
-    owner.map(owners.contains) ?? false || ids.contains { $0.hex == chain }
+    owner.map(owners.contains) ?? false || ChainID(hex: chain).map(ids.contains) ?? false
   }
 
   /// By its id alone.
   package func contains(_ chain: ChainID) -> Bool { ids.contains(chain) }
+}
+
+/// A chain that this machine has a mark of, and of which the target shows nothing.
+package struct VanishedChain: Sendable {
+  /// Hexadecimal.
+  let chain: String
+  /// As it was noted with the mark.
+  let owner: ChainOwner?
+  package let problem: RepositoryError
+
+  package func isAmong(_ wanted: WantedChains) -> Bool { wanted.contains(chain, owner) }
 }
 
 extension StateFolder {
@@ -34,17 +45,21 @@ extension StateFolder {
   ///   - shown: the chains that it shows.
   ///   - wanted: only of these; `nil` is all.
   package func vanishedChains(shown: some Sequence<ChainID>, wanted: WantedChains? = nil) -> [RepositoryError] {
+    vanished(shown: shown).filter { wanted.map($0.isAmong) ?? true }.map(\.problem)
+  }
+
+  /// All of them, with what is known of each: who asks of one database after the other reads the marks once.
+  package func vanished(shown: some Sequence<ChainID>) -> [VanishedChain] {
     let shown = Set(shown.map(\.hex))
-    let vanished = markedChains().filter { chain in
-      !shown.contains(chain) && wanted?.contains(chain, HighWaterMark.owner(of: chain, in: self)) ?? true
-    }
-    return vanished.map { chain in
-      let owner = HighWaterMark.owner(of: chain, in: self).map { " ('\($0.database)' of \($0.host))" } ?? ""
-      return RepositoryError(
-        .rolledBack, "the target shows nothing of chain \(chain.prefix(12))\(owner), which this machine has seen there",
+    return markedChains().filter { !shown.contains($0) }.map { chain in
+      let owner = HighWaterMark.owner(of: chain, in: self)
+      let whose = owner.map { " ('\($0.database)' of \($0.host))" } ?? ""
+      let problem = RepositoryError(
+        .rolledBack, "the target shows nothing of chain \(chain.prefix(12))\(whose), which this machine has seen there",
         hint:
           "Versions were deleted, an older state was put back there, or the listing was short. Nothing of that chain was deleted now. Find out what happened; to accept the loss: rm '\(HighWaterMark.path(chain, in: self))'"
       )
+      return VanishedChain(chain: chain, owner: owner, problem: problem)
     }
   }
 }
