@@ -27,6 +27,12 @@ package struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
     digest.update(bytes)
     return digest.finish()
   }
+
+  static func sha256(ofSlice bytes: ArraySlice<UInt8>) -> Digest {
+    let digest = RunningDigest()
+    bytes.withUnsafeBytes { digest.update($0) }
+    return digest.finish()
+  }
 }
 
 /// SHA-256 over bytes as they come. One thread at a time.

@@ -135,9 +135,10 @@ package struct Directory: Sendable {
       frameID = try reader.readDigest()
       bases = try decodeBases(&reader, frame: index, basePacks: basePacks)
     } else {
-      fingerprints.reserveCapacity(count)
-      for _ in 0..<count { fingerprints.append(Fingerprint(high: try reader.read(), low: try reader.read())) }
-      frameID = FrameRecord.frameID(of: fingerprints)
+      // They are hashed as they stand there.
+      let written = try reader.read(count: 16 * count)
+      fingerprints = written.withUnsafeBytes { bytes in (0..<count).map { Fingerprint(bytes, at: 16 * $0) } }
+      frameID = .sha256(ofSlice: written)
     }
     return FrameRecord(
       offset: offset, sealedLength: sealedLength, codec: codec, type: type, unitLengths: lengths, frameID: frameID,

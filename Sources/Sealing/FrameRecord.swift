@@ -61,7 +61,8 @@ package struct FrameRecord: Sendable, Equatable {
 /// The lengths of a frame's units: mostly all the same.
 package struct UnitLengths: Sendable, Equatable, RandomAccessCollection {
   private let uniform: Int
-  private let each: [Int]
+  /// Where each unit begins, and the last one ends; empty where all are of one length.
+  private let bounds: [Int]
   package let count: Int
   package let total: Int
 
@@ -70,27 +71,32 @@ package struct UnitLengths: Sendable, Equatable, RandomAccessCollection {
     total = lengths.reduce(0, +)
     let first = lengths.first ?? 0
     uniform = lengths.allSatisfy { $0 == first } ? first : 0
-    each = uniform == 0 ? lengths : []
+    var bounds: [Int] = []
+    if uniform == 0 {
+      bounds.append(0)
+      for length in lengths { bounds.append(bounds[bounds.count - 1] + length) }
+    }
+    self.bounds = bounds
   }
 
-  fileprivate var weight: Int { each.count * 8 }
+  fileprivate var weight: Int { bounds.count * 8 }
 
   package init(uniform length: Int, count: Int) {
     uniform = length
-    each = []
+    bounds = []
     self.count = count
     total = length * count
   }
 
   package var startIndex: Int { 0 }
   package var endIndex: Int { count }
-  package subscript(_ unit: Int) -> Int { uniform == 0 ? each[unit] : uniform }
+  package subscript(_ unit: Int) -> Int { uniform == 0 ? bounds[unit + 1] - bounds[unit] : uniform }
 
-  func offset(of unit: Int) -> Int { uniform == 0 ? each[..<unit].reduce(0, +) : unit * uniform }
+  func offset(of unit: Int) -> Int { uniform == 0 ? bounds[unit] : unit * uniform }
 
   func encode(into writer: inout ByteWriter) {
     writer.write(UInt32(uniform))
-    if uniform == 0 { for length in each { writer.write(UInt32(length)) } }
+    if uniform == 0 { for length in self { writer.write(UInt32(length)) } }
   }
 
   /// - Throws: `.malformed` for lengths that units of this type cannot have, and for the long form where the short one does.

@@ -39,6 +39,18 @@ package struct MapLeaf: Sendable, Equatable {
       self.firstUnit = firstUnit
       self.count = count
     }
+
+    /// In bytes.
+    fileprivate static let length = 12
+
+    /// The 12 bytes from `offset` on, which must be there.
+    fileprivate init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+      precondition(offset >= 0 && bytes.count - offset >= Self.length, "a run has 12 bytes")
+      pack = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+      frame = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
+      firstUnit = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt16.self))
+      count = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 10, as: UInt16.self))
+    }
   }
 
   package let runs: [Run]
@@ -63,20 +75,19 @@ package struct MapLeaf: Sendable, Equatable {
     guard try reader.read(UInt8.self) == 1 else {
       throw SealError(.malformed, "a map points at a node of another kind")
     }
-    var runs: [Run] = []
+    let count = try reader.readCount(UInt16.self, ofAtLeast: Run.length)
+    runs = try reader.read(count: Run.length * count).withUnsafeBytes { bytes in
+      (0..<count).map { Run(bytes, at: Run.length * $0) }
+    }
     var units = 0
-    for _ in 0..<(try reader.readCount(UInt16.self, ofAtLeast: 12)) {
-      let run = Run(
-        pack: try reader.read(), frame: try reader.read(), firstUnit: try reader.read(), count: try reader.read())
+    for run in runs {
       let zeros = run.pack == 0xFFFF_FFFF
       guard run.count > 0, run.pack != 0xFFFF_FFFE, !zeros || (run.frame == 0 && run.firstUnit == 0),
         zeros || Int(run.firstUnit) + Int(run.count) <= 65_536
       else { throw SealError(.malformed, "a run of a map is impossible") }
       units += Int(run.count)
-      runs.append(run)
     }
     guard (1...1024).contains(units) else { throw SealError(.malformed, "a leaf of a map covers \(units) units") }
-    self.runs = runs
     try reader.expectEnd()
   }
 }

@@ -61,6 +61,20 @@ import Testing
     #expect(place(of: 7, behind: at(1, 0, 2)) == nil, "known at one place only")
   }
 
+  @Test mutating func `room for many units is taken at once, and what was there is found again`() throws {
+    known.reserve(units: 5000)
+    let room = known.room
+    #expect(room >= 5000)
+    try add(2, frames: (0..<40).map { frame in (0..<64).map { UInt64(100 + 64 * frame + $0) } })
+    #expect(known.room == room - 40 * 64, "it did not grow")
+    for page in 1...3 as ClosedRange<UInt64> {
+      #expect(known.place(of: fingerprint(page)) == at(1, 0, UInt16(page - 1)))
+    }
+    #expect(known.place(of: fingerprint(100 + 64 * 39 + 63)) == at(2, 39, 63))
+    known.reserve(units: 1)
+    #expect(known.room == room - 40 * 64, "there is enough")
+  }
+
   /// That is the one that the newest version refers to.
   @Test mutating func `of several frames that took it along the last counts`() throws {
     try add(2, frames: [[7, 1]])

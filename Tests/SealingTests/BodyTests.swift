@@ -5,6 +5,14 @@ import Testing
 
 /// What bodies say must come back, and what breaks a rule must be refused, even under the right key.
 @Suite struct BodyTests {
+  @Test func `units of many lengths begin where those before them end`() {
+    let each = [3, 1, 4, 1, 5]
+    let lengths = UnitLengths(each)
+    #expect(Array(lengths) == each && lengths.total == 14)
+    #expect((0...5).map { lengths.offset(of: $0) } == [0, 3, 4, 8, 9, 14])
+    #expect((0...2).map { UnitLengths([7, 7]).offset(of: $0) } == [0, 7, 14])
+  }
+
   @Test func `Every body comes back as it went`() throws {
     #expect(try Core(decoding: Samples.core.encode()) == Samples.core)
     #expect(try ManifestBody(decoding: Samples.body.encode()) == Samples.body)

@@ -40,6 +40,12 @@ struct KnownPacks: Sendable {
     takenAlong = try UnitIndex(in: folder)
   }
 
+  /// So many units can be noted before the index of them has to grow.
+  var room: Int { units.room }
+
+  /// Packs of about so many units will be added. Where there is no room for them all, there may be for those that come.
+  func reserve(units count: Int) { try? units.reserve(count) }
+
   /// Takes a pack in. Packs come by ascending number, so that bases are there before what rests on them. Of several places
   /// of a unit one that is not stale wins, then that with the fewest deltas below it, then the earliest: a deeper one would
   /// hide from a version that may not refer to it what was stored anew for just that reason.

@@ -28,9 +28,25 @@ final class UnitIndex: @unchecked Sendable {
   /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
   init(in folder: String, expected: Int = 0) throws(RepositoryError) {
     self.folder = folder
-    var capacity = 1024
-    while capacity * 3 < expected * 4 { capacity *= 2 }
+    let capacity = Self.capacity(for: expected, atLeast: 1024)
     slots = try FileTable(capacity: capacity, count: capacity, in: folder)
+  }
+
+  /// A power of two of which no more than three quarters are used.
+  private static func capacity(for units: Int, atLeast least: Int) -> Int {
+    var capacity = least
+    while capacity * 3 < units * 4 { capacity *= 2 }
+    return capacity
+  }
+
+  /// So many units can be noted before it has to grow.
+  var room: Int { slots.count / 4 * 3 - count }
+
+  /// Takes room at once for so many units more, at a guess: whenever it grows, all that is there moves.
+  /// - Throws: `.noSpace`, `.stateFolder`, and stays as it is: it grows when units come.
+  func reserve(_ more: Int) throws(RepositoryError) {
+    let capacity = Self.capacity(for: count + more, atLeast: slots.count)
+    if capacity > slots.count { try grow(to: capacity) }
   }
 
   subscript(_ fingerprint: Fingerprint) -> Place? {
@@ -42,7 +58,7 @@ final class UnitIndex: @unchecked Sendable {
   func insert(
     _ fingerprint: Fingerprint, at place: Place, replacing isWorse: (Place) -> Bool = { _ in false }
   ) throws(RepositoryError) {
-    if (count + 1) * 4 > slots.count * 3 { try grow() }
+    if (count + 1) * 4 > slots.count * 3 { try grow(to: slots.count * 2) }
     let index = self.place(of: fingerprint)
     let before = slots[index]
     guard !before.isUsed || isWorse(Place(frame: before.frame, unit: before.unit)) else { return }
@@ -60,9 +76,9 @@ final class UnitIndex: @unchecked Sendable {
     }
   }
 
-  private func grow() throws(RepositoryError) {
+  private func grow(to capacity: Int) throws(RepositoryError) {
     let old = slots
-    slots = try FileTable(capacity: old.count * 2, count: old.count * 2, in: folder)
+    slots = try FileTable(capacity: capacity, count: capacity, in: folder)
     for index in 0..<old.count where old[index].isUsed {
       slots[place(of: Fingerprint(high: old[index].high, low: old[index].low))] = old[index]
     }
