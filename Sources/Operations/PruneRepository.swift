@@ -145,7 +145,7 @@ package struct PruneRepository: Sendable {
     _ target: TargetAccess
   ) async throws -> [ChainListing] {
     guard !names.isEmpty else { return listings }
-    let databases = try await bounded(listings, atOnce: 4) { listing -> String? in
+    let databases = try await repository.atEnds(of: listings) { listing -> String? in
       do {
         return try await repository.newest(of: listing, state: state).newest?.facts.version?.database
       } catch let error as StoreError where error.object != nil {

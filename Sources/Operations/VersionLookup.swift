@@ -54,7 +54,7 @@ struct VersionLookup: Sendable {
   /// Every chain that is meant, read whole, and of each other one its end, which says whose it is: a repository may have a
   /// thousand others. Where nothing says that, it may be one that is meant.
   func histories(meaning isMeant: @escaping @Sendable (VersionFacts.Version) -> Bool) async throws -> [ChainHistory] {
-    let ends = try await bounded(listings, atOnce: repository.store.traits.concurrency) { listing in
+    let ends = try await repository.atEnds(of: listings) { listing in
       try await repository.end(
         of: listing, state: state, records: records, isEnough: { _ in true }, concerns: { _ in false })
     }
@@ -83,7 +83,7 @@ struct VersionLookup: Sendable {
   /// - Parameter meant: of the chains that it names is read what was forgotten; a repository may have a thousand others.
   private func ends(_ selector: VersionSelector, meaning meant: VersionSelector) async throws -> [ChainHistory] {
     if meant == .latest(database: nil) { try await records.take(listings.map(\.chain), of: listings.count) }
-    return try await bounded(listings, atOnce: 4) { listing in
+    return try await repository.atEnds(of: listings) { listing in
       try await repository.end(
         of: listing, state: state, records: records,
         isEnough: { selector.isSettled(by: $0, now: now) }, concerns: { meant.concerns($0) })

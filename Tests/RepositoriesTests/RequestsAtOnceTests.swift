@@ -85,6 +85,35 @@ import Testing
     #expect(flight.withLock { $0.most } <= 10)
   }
 
+  @Test func `ends of chains are looked at at once, as many as the target takes, and as memory`() async throws {
+    let home = try await Home(at: MemoryStore(concurrency: 8))
+    #expect(try await mostEnds(of: 4096, at: home, awaiting: 8) == 8)
+    #expect(try await mostEnds(of: Limits.object / 2, at: home, awaiting: 2) == 2)
+  }
+
+  /// How many ends were looked at together, each with a manifest of that length.
+  /// - Parameter expected: none is done with before so many are, unless no more come in a long time.
+  private func mostEnds(of length: Int, at home: Home, awaiting expected: Int) async throws -> Int {
+    let listings = try (UInt8(1)...16).map { seed -> ChainListing in
+      let chain = try #require(ChainID([UInt8](repeating: seed, count: 16)))
+      let name = VersionName(chain: chain, sequence: 1, revision: 0, length: length, digest: .sha256(of: [seed]))
+      return ChainListing(chain: chain, objects: [ObjectInfo(name: name.objectName, size: length)])
+    }
+    let flight = Locked((now: 0, most: 0, patience: 10_000))
+    _ = try await home.repository.atEnds(of: listings) { _ in
+      flight.withLock {
+        $0.now += 1
+        $0.most = max($0.most, $0.now)
+      }
+      while flight.withLock({ $0.most < expected && $0.patience > 0 }) {
+        try await Task.sleep(for: .milliseconds(2))
+        flight.withLock { $0.patience -= 1 }
+      }
+      flight.withLock { $0.now -= 1 }
+    }
+    return flight.withLock { $0.most }
+  }
+
   private func made() async throws -> (Home, LevelledVersion) {
     let home = try await Home()
     return (home, try await LevelledVersion(home, frames: 26))

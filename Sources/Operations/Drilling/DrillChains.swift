@@ -35,7 +35,7 @@ struct DrillChains {
     let listed = try await target.store.list(prefix: Layout.versions)
     let listings = ChainListing.byChain(listed)
     let records = RecordListings(repository.store)
-    let ends = try await bounded(listings, atOnce: 4) { listing in
+    let ends = try await repository.atEnds(of: listings) { listing in
       try await repository.end(
         of: listing, state: state, records: records, isEnough: { _ in true }, concerns: { _ in false })
     }

@@ -124,6 +124,14 @@ extension Repository {
     return reader.finish(isWhole: false, forgotten: known ?? .nothing)
   }
 
+  /// Looks at the end of each chain: at as many at once as the target takes, unless the manifests that stand there are long.
+  package func atEnds<Result: Sendable>(
+    of listings: [ChainListing], _ look: @escaping @Sendable (ChainListing) async throws -> Result
+  ) async throws -> [Result] {
+    try await bounded(
+      listings, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.versions.last?.length ?? 0 }, look)
+  }
+
   /// A prune may have deleted what was forgotten between the listing and the reading: that is no damage.
   /// - Parameter gone: listed, and not there when they were asked for.
   /// - Returns: `nil` when all of them are listed still, or there are none.

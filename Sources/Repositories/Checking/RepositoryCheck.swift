@@ -100,8 +100,7 @@ package struct RepositoryCheck: Sendable {
   /// are authentic. The chains that are left are judged by what stands at the target alone.
   private func chains(of databases: [String], among shown: Shown) async throws -> [ChainID] {
     guard !databases.isEmpty else { return shown.chains }
-    let limit = repository.store.traits.concurrency
-    let names = try await bounded(shown.listings, atOnce: limit) { [repository, state] listing -> String? in
+    let names = try await repository.atEnds(of: shown.listings) { [repository, state] listing -> String? in
       let end = try await repository.end(of: listing, state: state, isEnough: { _ in true }, concerns: { _ in false })
       return end.newest?.version?.database
     }
