@@ -41,7 +41,9 @@ package struct ListVersions: Sendable {
   package var world: World
   package init(_ world: World) { self.world = world }
 
-  /// - Parameter forgotten: also versions that were forgotten and are still there.
+  /// - Parameters:
+  ///   - database: only its versions, and what is wrong with its chains and with those that do not say whose they are.
+  ///   - forgotten: also versions that were forgotten and are still there.
   package func run(
     at target: TargetAccess, database: String? = nil, tag: String? = nil, forgotten: Bool = false
   ) async throws -> Outcome {

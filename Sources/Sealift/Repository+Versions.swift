@@ -29,7 +29,7 @@ extension Repository {
   public struct Versions: RandomAccessCollection, Sendable {
     private let versions: [Version]
     /// Versions that cannot be read, chains with gaps, versions that were there and are gone. Each is worth a person's
-    /// attention.
+    /// attention. Where a database was named, they are of others only as far as had to be read to know whose those are.
     public let problems: [SealiftError]
     /// False with a state folder that has not seen this repository before: nothing proves then that nobody took newer
     /// versions away.
