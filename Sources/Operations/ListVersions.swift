@@ -69,13 +69,13 @@ package struct ListVersions: Sendable {
       versions =
         versions
         .filter { forgotten || !$0.forgotten }
-        .filter { database == nil || $0.database == database }
+        .filter { version in database.map { version.database.isSameName(as: $0) } ?? true }
         .filter { version in tag.map { version.tags.contains($0) } ?? true }
         .sorted { ($0.time, $0.database, $0.sequence) < ($1.time, $1.database, $1.sequence) }
       return Outcome(
         versions: versions, problems: distinct(problems), freshnessProvable: provable,
         formatVersion: ObjectFormat.version,
-        holdsDatabase: database == nil || found.joined().contains { $0.database == database })
+        holdsDatabase: database == nil || found.joined().contains { $0.database.isSameName(as: database) })
     } catch {
       throw OperationError(error, doing: "listing \(target.name)")
     }

@@ -161,12 +161,12 @@ package struct PruneRepository: Sendable {
             .contains(listing.chain.hex, HighWaterMark.owner(of: listing.chain.hex, in: state))
         }
     }
-    for name in names where !claimed.contains(name) {
+    for name in names where !claimed.contains(where: { name.isSameName(as: $0) }) {
       throw OperationError(
         .noSuchVersion, code: "noSuchDatabase", "\(target.name) has no version of '\(name)'",
         hint: "`sealift list` shows what is there.")
     }
-    return zip(listings, claimed).filter { $1.map(names.contains) ?? false }.map(\.0)
+    return zip(listings, claimed).filter { $1.map(names.containsName) ?? false }.map(\.0)
   }
 }
 

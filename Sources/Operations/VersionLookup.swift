@@ -97,6 +97,7 @@ struct VersionLookup: Sendable {
   func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
     let histories = try await selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
+      let selector = try exact(selector, among: histories)
       let found = try await read(newest(selector, in: histories), whole: whole)
       try await freshness(of: found.history)
       try found.history.demandNothingUnread(behind: found.facts, selector, insteadOf: found.facts)
@@ -115,6 +116,20 @@ struct VersionLookup: Sendable {
       reporter.notice("there may be a newer version: manifest \(unread) of this chain cannot be read")
     }
     return found
+  }
+
+  /// Whoever types a name may compose its letters in another way: where none is of the bytes that were typed, the only
+  /// one that looks alike is meant.
+  private func exact(_ selector: VersionSelector, among histories: [ChainHistory]) throws -> VersionSelector {
+    guard let name = selector.database else { return selector }
+    let alike = histories.filter { name.looksLike($0.database) }
+    let names = Set(alike.compactMap { $0.database.map { ExactName($0) } })
+    guard let only = names.first, !names.contains(ExactName(name)) else { return selector }
+    guard names.count > 1 else { return selector.naming(only.text) }
+    let ids = alike.compactMap { $0.newestCounting?.id.hex.prefix(12) }.sorted()
+    throw RepositoryError(
+      .noSuchVersion, "\(names.count) databases have names that look like '\(name)', and none is written as that",
+      hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
   }
 
   private func read(_ found: Found, whole: Bool) async throws -> Found {
@@ -243,10 +258,10 @@ struct VersionLookup: Sendable {
   private func ofOneHost(
     _ candidates: [Found], _ selector: VersionSelector, _ histories: [ChainHistory]
   ) async throws -> [Found] {
-    let hosts = Set(candidates.compactMap { $0.facts.version?.host })
+    let hosts = Set(candidates.compactMap { $0.facts.version.map { ExactName($0.host) } })
     guard selector.namesDatabase, hosts.count > 1 else { return candidates }
-    let own = candidates.filter { $0.facts.version?.host == host }
-    let others = hosts.subtracting([host]).sorted().joined(separator: ", ")
+    let own = candidates.filter { host.isSameName(as: $0.facts.version?.host) }
+    let others = hosts.subtracting([ExactName(host)]).sorted().map(\.text).joined(separator: ", ")
     if !own.isEmpty {
       reporter.notice(
         "\(selector.text) is taken as this host's (\(host)); \(others) pushes a database of that name too")

@@ -16,8 +16,9 @@ struct ChosenDatabase {
           .usage, "--name is for paths, and '\(text)' has no '/' in it",
           hint: "Write ./\(text) for a file in this folder.")
       }
-      self.name = text
+      // Of two names that look alike only one is in the configuration.
       settings = configuration.databases.first { $0.source.name == text }
+      self.name = settings?.source.name ?? text
       isConfigured = settings != nil
       return
     }

@@ -65,7 +65,8 @@ struct Targets: Sendable {
   /// - Returns: no names where none were given, which stands for all; `nil` where none of them belongs there.
   func among(_ names: [String], at target: TargetSettings) -> [String]? {
     let here = names.filter { name in
-      configuration.databases.first { $0.source.name == name }.map { expects($0, at: target, isNamed: true) } ?? true
+      let known = configuration.databases.first { $0.source.name.isSameName(as: name) }
+      return known.map { expects($0, at: target, isNamed: true) } ?? true
     }
     return here.isEmpty && !names.isEmpty ? nil : here
   }
@@ -75,8 +76,8 @@ struct Targets: Sendable {
   ///   question.
   /// - Throws: `.usage` when there are several: which one is meant is for the person to say.
   func one(for selectors: [VersionSelector] = []) throws -> TargetSettings {
-    let names = Set(selectors.map(\.database))
-    let own = names.count == 1 ? configuration.databases.first { $0.source.name == names.first } : nil
+    let names = Set(selectors.map { $0.database.map { ExactName($0) } })
+    let own = names.count == 1 ? configuration.databases.first { ExactName($0.source.name) == names.first } : nil
     let all = try own.map { try self.all(for: $0, isNamed: true) } ?? self.all()
     guard all.count == 1 else {
       throw OperationError(

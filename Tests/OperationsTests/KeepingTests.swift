@@ -211,6 +211,27 @@ import Testing
     #expect(error?.code == "noRules" && error?.kind == .usage)
   }
 
+  @Test func `rules of a database or a host are none of one whose name only looks alike`() async throws {
+    let shelf = try await Shelf()
+    let (composed, apart) = ("caf\u{E9}", "cafe\u{301}")
+    for name in [composed, apart] {
+      _ = try await shelf.week(2, database: name)
+      _ = try await shelf.week(2, host: name)
+    }
+    func chosen(_ plan: ForgetVersions.Plan) -> [[UInt8]] {
+      plan.chains.map { Array("\($0.database) \($0.host)".utf8) }
+    }
+    let rules = RetentionRules(last: 1)
+    let request = ForgetVersions.Request(.rules([composed: rules]))
+    let plan = try await ForgetVersions(shelf.world).plan(request, at: shelf.road.target)
+    #expect(chosen(plan) == [Array("\(composed) host".utf8)])
+    #expect(chosen(try await shelf.plan(rules, named: [apart])) == [Array("\(apart) host".utf8)])
+    var world = shelf.world
+    world.host = apart
+    let ofHost = try await ForgetVersions(world).plan(.init(.rulesForAll(rules)), at: shelf.road.target)
+    #expect(chosen(ofHost) == [Array("app \(apart)".utf8)])
+  }
+
   @Test func `words of versions: the last one counts, and what says nothing new is not stored`() async throws {
     let shelf = try await Shelf()
     let version = try await shelf.push(1, at: Shelf.monday, tags: ["a", "b"])

@@ -49,6 +49,39 @@ import Testing
     #expect(try await show(.notLater(database: "app", time: 9000), road) == last.id.hex)
   }
 
+  @Test func `names that only look alike are those of two databases, and of two hosts`() async throws {
+    let road = try await Road()
+    let (composed, apart) = ("caf\u{E9}", "cafe\u{301}")
+    let one = try await push(road, "one", database: composed, time: 5000)
+    let other = try await push(road, "other", database: apart, time: 6000)
+    #expect(try await show(.latest(database: composed), road) == one.id.hex)
+    #expect(try await show(.latest(database: apart), road) == other.id.hex)
+    #expect(try await show(.notLater(database: composed, time: 9000), road) == one.id.hex)
+    #expect(try await show(.notLater(database: apart, time: 9000), road) == other.id.hex)
+    let listed = try await ListVersions(road.world).run(at: road.target, database: apart)
+    #expect(listed.versions.map(\.id) == [other.id.hex])
+    let ours = try await push(road, "ours", host: composed, time: 7000)
+    let theirs = try await push(road, "theirs", host: apart, time: 8000)
+    var world = road.world
+    world.host = composed
+    #expect(try await show(.latest(database: "app"), road, world) == ours.id.hex)
+    world.host = apart
+    #expect(try await show(.latest(database: "app"), road, world) == theirs.id.hex)
+    #expect(await refusal(.latest(database: "app"), road)?.message.contains("2 hosts") == true)
+  }
+
+  @Test func `a name that is typed in other letters is that of the only one that looks like it`() async throws {
+    let road = try await Road()
+    let typed = "\u{E9}e\u{301}"
+    let one = try await push(road, "one", database: "\u{E9}\u{E9}", time: 5000)
+    #expect(try await show(.latest(database: typed), road) == one.id.hex)
+    #expect(try await show(.notLater(database: typed, time: 9000), road) == one.id.hex)
+    let other = try await push(road, "other", database: "e\u{301}e\u{301}", time: 6000)
+    let error = await refusal(.latest(database: typed), road)
+    #expect(error?.kind == .noSuchVersion)
+    for id in [one.id, other.id] { #expect(error?.hint?.contains(id.hex.prefix(12)) == true) }
+  }
+
   @Test func `a time is no name of what was pushed after it by a clock that was behind`() async throws {
     let road = try await Road()
     let first = try await push(road, "one", time: 5000)

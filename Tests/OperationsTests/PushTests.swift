@@ -109,6 +109,24 @@ import Testing
     #expect(refused?.code == "sameName")
   }
 
+  @Test func `a name that only looks like that of another file needs somebody to choose it`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 5)
+    let copy = road.scratch.file("copy.db")
+    try writeFile(copy, fileBytes(path))
+    var (one, other) = (DatabaseSource(name: "caf\u{E9}", path: path), DatabaseSource(name: "cafe\u{301}", path: copy))
+    (one.isNamedByPath, other.isNamedByPath) = (true, true)
+    _ = try await road.push(one)
+    let refused = await error(of: { [other] in try await road.push(other) })
+    #expect(refused?.code == "sameName" && refused?.hint?.contains("--name NAME") == true)
+    other.isNamedByPath = false
+    #expect(try await road.push(other).failures.isEmpty)
+    // Both are known by now.
+    other.isNamedByPath = true
+    #expect(try await road.push(other).failures.isEmpty)
+    #expect(try await road.push(one).failures.isEmpty)
+  }
+
   private func error(of work: () async throws -> Push.Outcome) async -> OperationError? {
     do { _ = try await work() } catch { return error as? OperationError }
     return nil

@@ -37,6 +37,17 @@ import Testing
     }
   }
 
+  /// Chains go by bytes, and Swift takes composed and decomposed letters for the same ones.
+  @Test func `names of hosts and databases are compared by their bytes`() throws {
+    let comparison = #/\.(?:host|database) (?:==|!=) (?!nil)|(?:==|!=) [\w.$?]*\.(?:host|database)\b/#
+    let folders = ["Repositories", "Operations", "Sealift", "SealiftTool"].map { "Sources/\($0)" }
+    for path in try folders.flatMap({ try SourceTree.files(below: $0, suffix: ".swift") }) {
+      let text = SourceText(try SourceTree.text(path))
+      #expect(
+        text.lines.allSatisfy { $0.firstMatch(of: comparison) == nil }, "\(path) must call isSameName or looksLike")
+    }
+  }
+
   @Test func `the table names every module there is, and none else`() throws {
     let folders = try SourceTree.entries(in: "Sources").filter { SourceTree.isFolder("Sources/\($0)") }
     #expect(Set(folders) == Set(Fences.allowed.keys).union(Fences.systemLibraries))

@@ -8,14 +8,12 @@ import Storage
 final class CopyDestination {
   /// What tells a version from all others, in any repository.
   private struct Identity: Hashable {
-    let host: String
-    let database: String
+    let owner: ChainOwner
     let time: UInt64
     let sha256: Digest
 
     init(_ version: VersionFacts.Version) {
-      host = version.host
-      database = version.database
+      owner = ChainOwner(version)
       time = version.time
       sha256 = version.file.sha256
     }
@@ -65,7 +63,7 @@ final class CopyDestination {
     _ history: ChainHistory, _ wanted: Set<Identity>, _ plan: CopyPlan, _ lookup: VersionLookup
   ) async throws {
     let versions = history.versions.filter { facts in
-      facts.version.map { plan.databases.contains([$0.host, $0.database]) } ?? false
+      facts.version.map { plan.databases.contains(ChainOwner($0)) } ?? false
     }
     guard let newest = versions.last else { return }
     let annotations = try await lookup.annotations(of: history)

@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 /// What is to be copied: the versions of each chain that were chosen, in the order in which they were pushed.
 struct CopyPlan {
@@ -15,7 +16,7 @@ struct CopyPlan {
   /// What does not fit at the source: said, and the rest is copied.
   private(set) var failures: [(database: String?, version: String?, error: OperationError)] = []
   /// Hosts and databases that are copied.
-  private(set) var databases: Set<[String]> = []
+  private(set) var databases: Set<ChainOwner> = []
 
   /// - Throws: `.noSuchVersion` for a name that nothing answers to.
   init(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws {
@@ -39,15 +40,15 @@ struct CopyPlan {
         failures.append((version.database, nil, OperationError(error, doing: origin.targetName)))
         continue
       }
-      databases.insert([version.host, version.database])
+      databases.insert(ChainOwner(version))
       chains.append(
         Chain(
           fork: CopyLanes.fork(
             of: history.chain, host: version.host, database: version.database, origin.repository.keys.keyring),
           versions: versions, history: history, annotations: try await annotations(of: history, origin)))
     }
-    let found = Set(databases.map { $0[1] })
-    for name in request.databases where !found.contains(name) {
+    let found = databases.map(\.database)
+    for name in request.databases where !found.containsName(name) {
       let error = RepositoryError(
         .noSuchVersion, "no version of '\(name)' is at \(origin.targetName)",
         hint: "`sealift list` shows what is there.")
@@ -68,10 +69,10 @@ struct CopyPlan {
 
   /// Of each database the one chain that `latest` names: forks and lanes of copies lie beside it.
   private mutating func keepYoungest(_ origin: VersionLookup) {
-    var youngest: [[String]: Chain] = [:]
+    var youngest: [ChainOwner: Chain] = [:]
     for chain in chains {
       guard let newest = chain.versions.last, let version = newest.version else { continue }
-      let database = [version.host, version.database]
+      let database = ChainOwner(version)
       if let other = youngest[database]?.versions.last, !origin.isOlder(other, newest) { continue }
       youngest[database] = chain
     }
@@ -117,7 +118,7 @@ extension CopyPlan.Chain {
 
 extension CopyVersions.Request {
   fileprivate func asks(for facts: VersionFacts) -> Bool {
-    databases.isEmpty || facts.version.map { databases.contains($0.database) } ?? false
+    databases.isEmpty || facts.version.map { databases.containsName($0.database) } ?? false
   }
 }
 

@@ -124,7 +124,7 @@ package struct Drill: Sendable {
     _ subject: DrillSubjects.Subject, _ request: Request, _ target: TargetAccess, _ place: ScratchPlace,
     _ repository: Repository
   ) async throws -> Drilled {
-    let trial = request.trials[subject.database] ?? request.otherwise
+    let trial = request.trials.value(ofName: subject.database) ?? request.otherwise
     // A slip in it is not worth a whole restore.
     try trial.demandQuery()
     // Of this drill alone: it holds what was fetched to choose the version.

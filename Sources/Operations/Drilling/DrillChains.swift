@@ -57,7 +57,9 @@ struct DrillChains {
       if !end.unreadable.isEmpty { nameless += end.problems.prefix(1) }
       return
     }
-    let known = databases.firstIndex { $0.host == version.host && $0.name == version.database }
+    let known = databases.firstIndex {
+      version.host.isSameName(as: $0.host) && version.database.isSameName(as: $0.name)
+    }
     if let known {
       databases[known].chains.append((listing, end))
     } else {
@@ -66,13 +68,15 @@ struct DrillChains {
   }
 
   /// The hosts that are meant: this one; where it has nothing there, the only one that has.
-  func hosts(_ request: Drill.Request) throws -> Set<String> {
-    let all = Set(databases.filter { request.asks(for: $0.name) }.map(\.host))
+  func hosts(_ request: Drill.Request) throws -> Set<ExactName> {
+    let all = Set(databases.filter { request.asks(for: $0.name) }.map { ExactName($0.host) })
     if request.allHosts || all.count < 2 { return all }
-    guard !all.contains(ownHost) else { return [ownHost] }
+    let own = ExactName(ownHost)
+    guard !all.contains(own) else { return [own] }
     throw OperationError(
       .usage, code: "severalHosts",
-      "databases of \(all.count) hosts are there, none of them of this one: \(all.sorted().joined(separator: ", "))",
+      "databases of \(all.count) hosts are there, none of them of this one: "
+        + all.sorted().map(\.text).joined(separator: ", "),
       hint: "Drill all of them with --all-hosts, or name versions with --versions.")
   }
 

@@ -82,17 +82,16 @@ struct DrillSubjects {
     let hosts = try chains.hosts(request)
     for name in request.databases {
       // Another host's database of that name is no stand-in for this host's own.
-      let isOwn = chains.databases.contains { $0.name == name && $0.host == chains.ownHost }
+      let isOwn = chains.databases.contains { name.isSameName(as: $0.name) && chains.ownHost.isSameName(as: $0.host) }
       let gone = isOwn ? [] : chains.vanished(ChainOwner(host: chains.ownHost, database: name))
       failures += gone.map { (name, OperationError($0, doing: target)) }
-      guard gone.isEmpty, !chains.databases.contains(where: { $0.name == name && hosts.contains($0.host) }) else {
-        continue
-      }
+      let isThere = chains.databases.contains { name.isSameName(as: $0.name) && hosts.contains(ExactName($0.host)) }
+      guard gone.isEmpty, !isThere else { continue }
       let error = RepositoryError(
         .noSuchVersion, "no version of '\(name)' is at \(target)", hint: "`sealift list` shows what is there.")
       failures.append((name, OperationError(error)))
     }
-    let meant = chains.databases.filter { hosts.contains($0.host) && request.asks(for: $0.name) }
+    let meant = chains.databases.filter { hosts.contains(ExactName($0.host)) && request.asks(for: $0.name) }
     try await chains.prepare(for: meant)
     for database in meant {
       do {
@@ -111,5 +110,5 @@ struct DrillSubjects {
 }
 
 extension Drill.Request {
-  func asks(for name: String) -> Bool { databases.isEmpty || databases.contains(name) }
+  func asks(for name: String) -> Bool { databases.isEmpty || databases.containsName(name) }
 }

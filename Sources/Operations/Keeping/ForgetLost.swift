@@ -48,9 +48,9 @@ package struct ForgetLost: Sendable {
       for history in histories {
         if history.isNameless { outcome.problems.append(history.nameless) }
         guard let version = history.newest?.version,
-          request.named.isEmpty || request.named.contains(version.database)
+          request.named.isEmpty || request.named.containsName(version.database)
         else { continue }
-        guard request.allHosts || version.host == HostName.known(world) else {
+        guard request.allHosts || version.host.isSameName(as: HostName.known(world)) else {
           if !history.lost.isEmpty { outcome.problems.append(elsewhere(version)) }
           continue
         }
@@ -75,10 +75,11 @@ package struct ForgetLost: Sendable {
   /// Before anything is given up, which nobody takes back. A chain of which nothing can be read may be the one that was meant.
   private func demandKnown(_ request: Request, among histories: [ChainHistory]) throws {
     let isOwn = { (history: ChainHistory) in
-      request.allHosts || history.newest?.version?.host == HostName.known(world) || !history.lost.isEmpty
+      request.allHosts || HostName.known(world).isSameName(as: history.host) || !history.lost.isEmpty
     }
-    let known = Set(histories.filter(isOwn).compactMap { $0.newest?.version?.database })
-    guard !histories.contains(where: \.isNameless), let missing = request.named.first(where: { !known.contains($0) })
+    let known = histories.filter(isOwn).compactMap(\.database)
+    guard !histories.contains(where: \.isNameless),
+      let missing = request.named.first(where: { !known.containsName($0) })
     else { return }
     throw RepositoryError(
       .noSuchVersion, "this host has no versions of '\(missing)' there",

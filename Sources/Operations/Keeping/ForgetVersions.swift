@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 /// `sealift forget`: first a plan, which a person can look at, then the tombstones that carry it out.
 package struct ForgetVersions: Sendable {
@@ -151,20 +152,20 @@ package struct ForgetVersions: Sendable {
     case .versions(let selectors): chosen = try named(selectors, in: histories, at: target)
     case .rules(let rules):
       chosen = try ofHosts(request, histories).compactMap { history in
-        guard let rules = history.database.flatMap({ rules[$0] }) else { return nil }
+        guard let rules = history.database.flatMap({ rules.value(ofName: $0) }) else { return nil }
         return Chosen(history: history, wish: .rules(try usable(rules)))
       }
     case .rulesForAll(let rules):
       let wish = Wish.rules(try usable(rules))
       chosen = ofHosts(request, histories).compactMap { history in
-        guard let database = history.database, request.named.isEmpty || request.named.contains(database) else {
+        guard let database = history.database, request.named.isEmpty || request.named.containsName(database) else {
           return nil
         }
         return Chosen(history: history, wish: wish)
       }
     }
-    let found = Set(chosen.compactMap(\.history.database))
-    if let missing = request.named.first(where: { !found.contains($0) }) {
+    let found = chosen.compactMap(\.history.database)
+    if let missing = request.named.first(where: { !found.containsName($0) }) {
       throw RepositoryError(
         .noSuchVersion, "this host has no versions of '\(missing)' there",
         hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
@@ -174,11 +175,11 @@ package struct ForgetVersions: Sendable {
 
   /// Which chains are meant, of those that do not say any more whose they are.
   private func wanted(by request: Request, _ lookup: VersionLookup) -> (ChainHistory) -> Bool {
-    let names: Set<String>
+    let names: [String]
     switch request.choice {
     case .versions: return { _ in false }
-    case .rules(let rules): names = Set(rules.keys)
-    case .rulesForAll: names = Set(request.named)
+    case .rules(let rules): names = Array(rules.keys)
+    case .rulesForAll: names = request.named
     }
     guard !request.allHosts, !names.isEmpty else { return { _ in true } }
     let host = HostName.known(world)
@@ -200,13 +201,14 @@ package struct ForgetVersions: Sendable {
   private func ofHosts(_ request: Request, _ histories: [ChainHistory]) -> [ChainHistory] {
     guard !request.allHosts else { return histories }
     let host = HostName.known(world)
-    return histories.filter { $0.host == host }
+    return histories.filter { host.isSameName(as: $0.host) }
   }
 
   private func otherHosts(_ request: Request, _ histories: [ChainHistory]) -> [String] {
     if request.allHosts { return [] }
     if case .versions = request.choice { return [] }
-    return Set(histories.compactMap(\.host)).subtracting([HostName.known(world)]).sorted()
+    let hosts = Set(histories.compactMap { $0.host.map { ExactName($0) } })
+    return hosts.subtracting([ExactName(HostName.known(world))]).sorted().map(\.text)
   }
 
   private func named(

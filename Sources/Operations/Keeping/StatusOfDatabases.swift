@@ -75,9 +75,12 @@ package struct StatusOfDatabases: Sendable {
       var outcome = Outcome(target: target.name, freshnessProvable: lookup.isFreshnessProvable())
       let all = try await lookup.histories(of: chains.map(Set.init))
       outcome.host = host
-      if databases == nil { outcome.otherHosts = Set(all.compactMap(\.host)).subtracting([host]).sorted() }
+      if databases == nil {
+        let hosts = Set(all.compactMap { $0.host.map { ExactName($0) } })
+        outcome.otherHosts = hosts.subtracting([ExactName(host)]).sorted().map(\.text)
+      }
       // Of what cannot be read nobody knows whose it is: it may be this host's.
-      let histories = all.filter { databases != nil || $0.host == host || $0.isNameless }
+      let histories = all.filter { databases != nil || host.isSameName(as: $0.host) || $0.isNameless }
       for history in histories {
         let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }

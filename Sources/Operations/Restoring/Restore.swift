@@ -59,7 +59,7 @@ package struct Restore: Sendable {
       switch place {
       case .origin, .home: true
       case .file:
-        if let known = configured[database], let home = try? Restore.realPlace(of: known),
+        if let known = configured.value(ofName: database), let home = try? Restore.realPlace(of: known),
           let real = try? Restore.realPlace(of: path)
         {
           MemberPath.isSame(home, real)
@@ -173,13 +173,13 @@ package struct Restore: Sendable {
     case .file(let path), .home(let path): return path
     case .origin(let paths):
       let (version, host) = (found.summary, HostName.known(world))
-      guard version.host == host else {
+      guard host.isSameName(as: version.host) else {
         throw OperationError(
           .usage, code: "otherHost",
           "version \(version.id.prefix(8)) is of \(version.host), and this is \(host): its place here is not known",
           hint: "Name the file with --to FILE.")
       }
-      guard let path = paths[version.database] else {
+      guard let path = paths.value(ofName: version.database) else {
         throw OperationError(
           .usage, code: "noPlace", "no path is configured for the database '\(version.database)'",
           hint: "Name the file with --to FILE.")

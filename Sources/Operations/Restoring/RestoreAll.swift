@@ -13,7 +13,7 @@ package struct RestoreAll: Sendable {
     case restore(Restore.Request, paths: [String: String])
 
     fileprivate func means(_ database: String) -> Bool {
-      if case .restore(_, let paths) = self { return paths[database] != nil }
+      if case .restore(_, let paths) = self { return paths.value(ofName: database) != nil }
       return true
     }
   }
@@ -56,10 +56,10 @@ package struct RestoreAll: Sendable {
       let chains = try await DrillChains(at: target, pull.world, fresh: pull.world)
       var outcome = Outcome(host: try chosen(host, chains))
       outcome.failures = (chains.nameless + chains.vanished).map { (nil, OperationError($0, doing: target.name)) }
-      let databases = chains.databases.filter { $0.host == outcome.host }
+      let databases = chains.databases.filter { outcome.host.isSameName(as: $0.host) }
       if case .restore(_, let paths) = work {
         for name in paths.keys.sorted()
-        where !elsewhere.contains(name) && !databases.contains(where: { $0.name == name }) {
+        where !elsewhere.containsName(name) && !databases.contains(where: { name.isSameName(as: $0.name) }) {
           let error = RepositoryError(
             .noSuchVersion, "no version of '\(name)' of \(outcome.host) is at \(target.name)",
             hint: "`sealift list` shows what is there.")
@@ -102,17 +102,18 @@ package struct RestoreAll: Sendable {
   }
 
   private func chosen(_ host: String?, _ chains: DrillChains) throws -> String {
-    let hosts = Set(chains.databases.map(\.host))
+    let hosts = Set(chains.databases.map { ExactName($0.host) })
     // The only host that is left is no stand-in for this one, whose databases were there.
-    if host == nil, !hosts.contains(HostName.known(pull.world)), let gone = chains.vanished.first { throw gone }
-    guard let own = host ?? (hosts.count == 1 ? hosts.first : HostName.known(pull.world)), hosts.contains(own) else {
+    let known = HostName.known(pull.world)
+    if host == nil, !hosts.contains(ExactName(known)), let gone = chains.vanished.first { throw gone }
+    guard let own = host ?? (hosts.count == 1 ? hosts.first?.text : known), hosts.contains(ExactName(own)) else {
       guard !hosts.isEmpty else {
         throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: "Push a database there first.")
       }
       throw OperationError(
         .usage, code: "severalHosts",
         "\(host.map { "nothing of \($0) is there" } ?? "databases of \(hosts.count) hosts are there, none of them of this one")"
-          + ": \(hosts.sorted().joined(separator: ", "))",
+          + ": \(hosts.sorted().map(\.text).joined(separator: ", "))",
         hint: "Name one of them with --host.")
     }
     return own
@@ -144,7 +145,7 @@ package struct RestoreAll: Sendable {
         done.outcome = Restore.Outcome(pulled: try await pull.restore(found, to: path), mode: .new)
       }
     case .restore(var request, let paths):
-      let path = paths[database.name] ?? ""
+      let path = paths.value(ofName: database.name) ?? ""
       request.place = .home(path)
       done.alreadyThere = try request.mode == .new && pull.stands(found, at: path, request)
       if dryRun {

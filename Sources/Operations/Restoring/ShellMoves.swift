@@ -55,7 +55,7 @@ enum ShellMoves {
 }
 
 /// Text as a shell reads it as one word. A quotation mark is one whatever accent follows.
-func shellQuoted(_ text: String) -> String {
+package func shellQuoted(_ text: String) -> String {
   let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
   return "'" + parts.map(String.init).joined(separator: "'\\''") + "'"
 }

@@ -1,7 +1,8 @@
 import FoundationEssentials
 package import Sealing
+import Storage
 
-/// The database whose versions a chain holds.
+/// The database whose versions a chain holds, by the bytes of its names.
 package struct ChainOwner: Sendable, Hashable {
   package let host: String
   package let database: String
@@ -13,6 +14,15 @@ package struct ChainOwner: Sendable, Hashable {
 
   package init(_ version: VersionFacts.Version) {
     self.init(host: version.host, database: version.database)
+  }
+
+  package static func == (one: ChainOwner, other: ChainOwner) -> Bool {
+    one.host.isSameName(as: other.host) && one.database.isSameName(as: other.database)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactName(host))
+    hasher.combine(ExactName(database))
   }
 }
 

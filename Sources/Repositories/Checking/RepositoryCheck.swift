@@ -50,8 +50,8 @@ package struct RepositoryCheck: Sendable {
     }
     // A chain of which no manifest opens may be of any database: that it is damaged is what there is to say.
     let isNameless = report.chains.contains { $0.database == nil && !$0.isSound }
-    let found = Set(report.chains.compactMap(\.database))
-    if !isNameless, let absent = databases.first(where: { !found.contains($0) }) {
+    let found = report.chains.compactMap(\.database)
+    if !isNameless, let absent = databases.first(where: { !found.containsName($0) }) {
       throw RepositoryError(
         .noSuchVersion, "there is no version of '\(absent)' at \(repository.store.traits.location)",
         hint: "`sealift list` shows what is there.")
@@ -104,7 +104,7 @@ package struct RepositoryCheck: Sendable {
       let end = try await repository.end(of: listing, state: state, isEnough: { _ in true }, concerns: { _ in false })
       return end.newest?.version?.database
     }
-    let others = zip(shown.listings, names).filter { _, name in name.map { !databases.contains($0) } ?? false }
+    let others = zip(shown.listings, names).filter { _, name in name.map { !databases.containsName($0) } ?? false }
     let strange = Set(others.map { $0.0.chain })
     return shown.chains.filter { !strange.contains($0) }
   }

@@ -127,7 +127,7 @@ enum CheckLines {
 
   /// What can be restored all the same: of each database the newest.
   private static func whole(_ versions: [CheckRepository.Version]) -> [String] {
-    let databases = Dictionary(grouping: versions) { [$0.database ?? "", $0.host ?? ""] }
+    let databases = Dictionary(grouping: versions) { [ExactName($0.database ?? ""), ExactName($0.host ?? "")] }
     return databases.sorted { $0.key.lexicographicallyPrecedes($1.key) }.flatMap { _, versions in
       let newest = versions.sorted { $0.sequence > $1.sequence }
       let older = newest.count - mostNamed

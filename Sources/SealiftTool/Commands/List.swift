@@ -83,7 +83,7 @@ enum VersionTable {
   static func lines(_ versions: [VersionSummary], within width: Int?) -> [String] {
     guard !versions.isEmpty else { return [] }
     // Whose a version is matters where that is not the same of all.
-    let showsHosts = Set(versions.map(\.host)).count > 1
+    let showsHosts = Set(versions.map { ExactName($0.host) }).count > 1
     var columns: [Table.Column] = [
       ("ID", .left), ("TIME", .left), ("DATABASE", .left), ("HOST", .left), ("SIZE", .right), ("NEW", .right),
       ("TAGS", .left),

@@ -130,14 +130,14 @@ struct PushCommand: SealiftCommand {
 
   /// A name stands for one database: two files under it would be taken for versions of each other.
   private func refuseTwoOfOneName(_ databases: [Configuration.DatabaseSettings]) throws {
-    // Names and paths are bytes: two that only look alike lead to two files.
-    var paths: [[UInt8]: String] = [:]
+    // Nobody could tell two databases apart whose names only look alike.
+    var paths: [String: String] = [:]
     for source in databases.map(\.source) {
-      let other = paths.updateValue(source.path, forKey: Array(source.name.utf8))
+      let other = paths.updateValue(source.path, forKey: source.name)
       guard let other, !Paths.leadToOnePlace(other, source.path) else { continue }
       throw OperationError(
         .usage, code: "sameName", "'\(source.name)' would be the name of both \(other) and \(source.path)",
-        hint: "Push one of them alone, under a name of its own: `sealift push \(other) --name NAME`.")
+        hint: "Push one of them alone, under a name of its own: `sealift push \(shellQuoted(other)) --name NAME`.")
     }
   }
 

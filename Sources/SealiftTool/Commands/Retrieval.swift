@@ -109,7 +109,7 @@ struct Retrieval {
         .usage, "--if-missing has to know where the database belongs, and '\(version)' does not say which one it is",
         hint: "Name the version by its database, such as app:latest, or the file with --to.")
     }
-    return try session.configuration().paths[database].flatMap(Restore.standing)
+    return try session.configuration().paths.value(ofName: database).flatMap(Restore.standing)
   }
 
   /// Where a version comes from, by what was said on the command line and in the configuration.

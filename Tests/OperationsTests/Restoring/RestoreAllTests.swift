@@ -56,6 +56,24 @@ import Testing
     #expect(rehearsed.done.allSatisfy { $0.preview?.refusal == nil && $0.preview?.doubt == nil })
   }
 
+  @Test func `names that only look alike are two files, and two hosts`() async throws {
+    let road = try await Road()
+    let names = ["caf\u{E9}", "cafe\u{301}"]
+    for host in names { try await pushed(names, host: host, at: road) }
+    for host in names {
+      let folder = try Scratch()
+      let outcome = try await RestoreAll(Pull(machine(road))).run(
+        .pull(into: folder.path), from: road.target, host: host)
+      #expect(outcome.failures.isEmpty && outcome.done.count == 2)
+      for done in outcome.done {
+        let path = try #require(done.outcome?.pulled.path)
+        let text = try TestDatabase(path).text("SELECT a FROM t")
+        #expect(Array(text.utf8) == Array("\(host) \(done.database)".utf8))
+      }
+      #expect(Set(outcome.done.map { Array($0.database.utf8) }) == Set(names.map { Array($0.utf8) }))
+    }
+  }
+
   /// What was replaced by then has to be told, and where the old one is.
   @Test func `an interruption leaves what was done in the outcome`() async throws {
     let road = try await Road()
