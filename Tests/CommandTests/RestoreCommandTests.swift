@@ -41,6 +41,21 @@ import Testing
     #expect(try home.content("app.db") == old)
   }
 
+  /// What is shown in place of them would be about another file, and do nothing to it.
+  @Test(arguments: [("nl\nx.db", "--replace"), ("tab\t.db", "--live"), ("c\u{85}.db", "--replace")])
+  func `of a path with control characters no line is shown that takes a restore back`(_ name: String, _ mode: String)
+    async throws
+  {
+    let home = try await home()
+    let path = home.program.file(name)
+    try writeFile(path, try home.bytes("app.db"))
+    let restored = try await home("restore", "app:latest", mode, "--to", path)
+    #expect(restored.status == 0, "\(restored.error)")
+    #expect(!restored.error.contains("to take this back: ") && !restored.error.contains("mv -nT"), "\(restored.error)")
+    #expect(!restored.error.contains(".restore "), "\(restored.error)")
+    #expect(restored.error.contains("no line is shown that takes this back"), "\(restored.error)")
+  }
+
   @Test func `a rehearsal says of a version that was pushed damaged that it is`() async throws {
     let home = try await home()
     let sound = try await home.must("pull", "app:latest", "-o", home.program.file("out.db"), "-n")

@@ -46,7 +46,14 @@ extension Retrieval {
       for path in outcome.companions { terminal.notice("with it: \(path)") }
       for move in outcome.moved { terminal.notice("\(move.from) is now \(move.to)") }
       if let copy = outcome.undoCopy { terminal.notice("the old content is kept in \(copy)") }
-      if let undo = outcome.undo { terminal.notice("to take this back: \(undo)") }
+      if let undo = outcome.undo { terminal.notice(wayBack(undo)) }
+    }
+
+    /// Copied from where its control characters are shown as escapes, the line would find no such file, do nothing, and
+    /// end as if all went well.
+    static func wayBack(_ undo: String) -> String {
+      guard undo.unicodeScalars.contains(where: \.isControl) else { return "to take this back: \(undo)" }
+      return "a path has control characters, so no line is shown that takes this back: --json tells one, as `undo`"
     }
 
     /// Of `--if-missing`: nothing was done.

@@ -79,13 +79,19 @@ final class Terminal: Sendable {
   func tell(_ error: OperationError) {
     guard !manner.json else { return }
     say("\(red("error:")) \(printable(error.message))")
-    if let hint = error.hint { say("\(dim("hint:")) \(printable(hint))") }
+    if let hint = error.hint { say("\(dim("hint:")) \(Self.faithful(hint))") }
     guard manner.verbose else { return }
     var cause = error.cause
     while let known = cause {
       say("\(dim("cause:")) \(printable("\(known)"))")
       cause = (known as? OperationError)?.cause ?? (known as? StoreError)?.cause
     }
+  }
+
+  /// A command in it that was copied from where control characters are shown as escapes would be about other files.
+  private static func faithful(_ hint: String) -> String {
+    guard hint.unicodeScalars.contains(where: \.isControl) else { return hint }
+    return "What to do names something with control characters: --json tells it as it is."
   }
 
   /// The last word of a failed run in `--json`.
