@@ -23,8 +23,9 @@ struct ChosenDatabase {
       return
     }
     // The path of a configured database is another way to name it.
+    let path = try Paths.fromRoot(text)
     if let known = configuration.databases.first(where: {
-      Paths.leadToOnePlace($0.source.path, Paths.absolute(text)) && $0.source.name == name ?? $0.source.name
+      Paths.leadToOnePlace($0.source.path, path) && $0.source.name == name ?? $0.source.name
     }) {
       (self.name, settings, isConfigured) = (known.source.name, known, true)
       return
@@ -38,7 +39,7 @@ struct ChosenDatabase {
       throw OperationError(
         .usage, code: "badName", "the database at '\(text)' needs a name", hint: "Give it one with --name.")
     }
-    var source = DatabaseSource(name: chosen, path: Paths.absolute(text))
+    var source = DatabaseSource(name: chosen, path: path)
     source.isNamedByPath = name == nil
     (self.name, settings, isConfigured) = (chosen, .init(source: source, targets: nil), false)
   }

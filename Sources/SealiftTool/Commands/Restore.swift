@@ -124,7 +124,7 @@ struct RestoreCommand: SealiftCommand {
 
   private func restore(_ tables: [String], into database: String, in session: Session) async throws -> ExitStatus {
     let source = try Retrieval.Source(version ?? "", session)
-    var request = RestoreTables.Request(tables: tables, into: Paths.absolute(database))
+    var request = RestoreTables.Request(tables: tables, into: try Paths.fromRoot(database))
     (request.expect, request.dryRun) = (options.expect, options.dryRun)
     if let patience = patience ?? source.configuration.busyTimeout(at: request.database) {
       request.busyTimeout = patience

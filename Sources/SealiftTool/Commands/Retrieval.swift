@@ -77,8 +77,9 @@ struct Retrieval {
     request.configured = source.configuration.paths
     request.busyTimeouts = source.configuration.busyTimeouts
     if let path {
+      let exact = try Paths.fromRoot(path)
       let file: String
-      (selector, file) = asked.mode == .new ? try await source.destination(path) : (selector, Paths.absolute(path))
+      (selector, file) = asked.mode == .new ? try await source.destination(path) : (selector, exact)
       request.place = .file(file)
     } else {
       request.place = .origin(source.configuration.paths)

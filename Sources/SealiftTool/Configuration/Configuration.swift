@@ -75,14 +75,14 @@ extension Configuration.DatabaseSettings {
     let targets = try section.texts("targets")
     let wait = try section.value("busyTimeout", default: "30s", "a time such as 30s", TimeSpan.parse)
     source = DatabaseSource(
-      name: name, path: Paths.absolute(path), method: method ?? .vacuum,
+      name: name, path: try Paths.fromRoot(path), method: method ?? .vacuum,
       busyTimeoutMilliseconds: wait ?? 30_000,
       maxWalGrowth: try section.value("maxWalGrowth", "a number of bytes such as 1GiB", ByteCount.parse),
       allowRecovery: try section.flag("allowRecovery", default: false),
       keepFreePages: try section.flag("keepFreePages", default: false),
       compressionLevel: try section.integer("compression", in: 0...19, default: 1),
       delta: try section.flag("delta", default: true),
-      baseFolder: try section.path("baseFolder").map(Paths.absolute), tags: tags)
+      baseFolder: try section.path("baseFolder").map(Paths.fromRoot), tags: tags)
     source.companions = try Companion.list(section, of: source.path)
     source.externalData = try section.flag("externalData", default: true)
     source.fork = UInt32(try section.integer("fork", in: 0...1_000_000, default: 0))

@@ -7,6 +7,7 @@ enum ConfigurationFile {
   /// - Throws: `OperationError` of kind `.usage` when a file that was named is not there, or when the file is wrong. No
   ///   file in any of the usual places is no error: a URL on the command line needs none.
   static func load(named: String?) throws -> Configuration {
+    try Environment.demandText()
     if let named { return try read(named, because: "--config") }
     if let variable = Environment.filled("SEALIFT_CONFIG") { return try read(variable, because: "SEALIFT_CONFIG") }
     for path in usualPlaces where access(path, F_OK) == 0 { return try read(path, because: nil) }
@@ -46,14 +47,22 @@ enum Paths {
     return Environment.folder("HOME").map { $0 + path.dropFirst() }
   }
 
+  /// The same for who only tells it: as it is where that cannot be.
+  static func absolute(_ path: String) -> String { (try? fromRoot(path)) ?? path }
+
   /// From the root, without `.` parts; links and `..` are left to the system.
-  static func absolute(_ path: String) -> String {
+  /// - Throws: `.usage` where the name of the working folder is no text: what is made of it names another place.
+  static func fromRoot(_ path: String) throws -> String {
     if path.hasPrefix("/") { return path }
     guard let buffer = getcwd(nil, 0) else { return path }
     defer { free(buffer) }
+    guard let folder = String(validatingCString: buffer) else {
+      throw OperationError(
+        .usage, "the name of the working folder is not UTF-8: it cannot be told where \(path) is",
+        hint: "Change to a folder whose name is UTF-8, or give a path that begins with '/'.")
+    }
     var relative = path[...]
     while relative.hasPrefix("./") { relative = relative.dropFirst(2).drop { $0 == "/" } }
-    let folder = String(cString: buffer)
     return folder == "/" ? "/\(relative)" : "\(folder)/\(relative)"
   }
 
@@ -85,7 +94,7 @@ enum Paths {
       throw OperationError(
         .usage, code: "noFolder", "there is no folder '\(path)'", hint: "Make it, or name another one.")
     }
-    return absolute(path)
+    return try fromRoot(path)
   }
 
   static func isFolder(_ path: String) -> Bool {

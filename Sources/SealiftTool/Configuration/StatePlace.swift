@@ -10,9 +10,9 @@ struct StatePlace {
 
   init(_ configuration: Configuration) throws {
     if let path = configuration.stateFolder {
-      (self.path, from) = (Paths.absolute(path), configuration.file ?? "configuration")
+      (self.path, from) = (try Paths.fromRoot(path), configuration.file ?? "configuration")
     } else if let path = Environment.filled("SEALIFT_STATE") {
-      (self.path, from) = (Paths.absolute(path), "environment SEALIFT_STATE")
+      (self.path, from) = (try Paths.fromRoot(path), "environment SEALIFT_STATE")
     } else if let path = Environment.folder("XDG_STATE_HOME") {
       // One that is relative is to be passed over, by the rules for these variables.
       (self.path, from) = ("\(path)/sealift", "environment XDG_STATE_HOME")

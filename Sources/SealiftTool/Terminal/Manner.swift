@@ -1,4 +1,5 @@
 import Glibc
+import Sealift
 
 extension Terminal.Manner {
   /// How to speak here: by the options, by what the standard streams are, by `NO_COLOR` (https://no-color.org) and `TERM`.
@@ -28,6 +29,23 @@ extension Terminal.Manner {
 /// The environment variables of this process.
 enum Environment {
   static subscript(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+  private static let places = [
+    "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "SEALIFT_CONFIG", "SEALIFT_STATE", "SEALIFT_PASSPHRASE_FILE",
+    "AWS_CA_BUNDLE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE",
+  ]
+
+  /// Paths are text. What is none in a variable that names a place has become something else on its way here, and names
+  /// another place.
+  /// - Throws: `.usage` for the first that is not UTF-8.
+  static func demandText() throws {
+    for name in places {
+      guard let value = getenv(name), String(validatingCString: value) == nil else { continue }
+      throw OperationError(
+        .usage, "the environment variable \(name) is not UTF-8: it cannot be told which place it names",
+        hint: "Set it to the path of a place whose name is UTF-8 (a link will not do), or unset it.")
+    }
+  }
 
   /// A variable that is set to nothing counts as not set.
   static func filled(_ name: String) -> String? {
