@@ -638,6 +638,28 @@ import Testing
     }
   }
 
+  @Test func `a link to what is not UTF-8 is told as such, and may be left out`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    let target = "tgt".utf8CString.dropLast() + [CChar(truncatingIfNeeded: 0xE9), 0]
+    #expect(symlink(Array(target), road.scratch.file("att/badlink")) == 0)
+    let told = try await road.push(try source(road, Companion("att"))).shortfalls
+    #expect(told.map(\.code) == ["companionUnreadable"])
+    #expect(told.first?.message.contains("att/badlink -> tgt\u{FFFD}") == true)
+    #expect(told.first?.hint?.contains("UTF-8") == true)
+    let without = try await road.push(try source(road, Companion("att", exclude: ["badlink"])))
+    #expect(without.shortfalls.isEmpty)
+  }
+
+  /// The folder of its external files would have a longer one than any file.
+  @Test func `a database may have a name of 247 bytes`() async throws {
+    let road = try await Road()
+    let path = road.scratch.file(String(repeating: "n", count: 247))
+    try SQLite.run("create table t(a)", on: path)
+    let outcome = try await road.push(DatabaseSource(name: "app", path: path))
+    #expect(outcome.shortfalls.isEmpty && outcome.failures.isEmpty && outcome.pushed.count == 1)
+  }
+
   // MARK: Databases among them
 
   /// A database in use beside the one that is pushed: what is in its -wal must fit what is in it.

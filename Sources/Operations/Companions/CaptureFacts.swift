@@ -112,7 +112,7 @@ extension CompanionCapture {
           .partlyDone, code: "companionUnreadable",
           "pushing '\(database.name)' to \(target): \(Self.words(.unreadable, Int(count))): \(Self.names(capture.paths(.unreadable), of: Int(count)))",
           hint: capture.paths(.unreadable).contains { $0.unicodeScalars.contains("\u{FFFD}") }
-            ? "A name that is not UTF-8 cannot be kept: rename the file, or leave it out with \"exclude\"."
+            ? "A name or a link that is not UTF-8 cannot be kept: rename the file, or leave it out with \"exclude\"."
             : "Run as a user who may read them, or leave them out with \"exclude\"."))
     }
     return shortfalls

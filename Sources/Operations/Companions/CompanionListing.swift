@@ -69,8 +69,10 @@ struct CompanionListing: Sendable {
 
     mutating func list(_ root: CompanionRoot, _ number: Int) throws {
       var status = stat()
-      // Nobody misses it, though its folder may be one that shows no names.
-      if !root.isAsked, lstat(([root.folder] + root.components).joined(separator: "/"), &status) != 0, errno == ENOENT {
+      // Nobody misses it, though its folder may be one that shows no names; nor does any file have too long a name.
+      if !root.isAsked, lstat(([root.folder] + root.components).joined(separator: "/"), &status) != 0,
+        errno == ENOENT || errno == ENAMETOOLONG
+      {
         return
       }
       guard let name = root.components.last, let top = FolderHandle(path: root.folder) else {
@@ -175,7 +177,15 @@ struct CompanionListing: Sendable {
         if fstatat(place.parent.descriptor, place.name, &end, 0) == 0 { errno = ENOENT }
         return noteUnopened(place.root)
       }
-      guard let target = place.parent.linkTarget(place.name) else { return note(.unreadable, place.path) }
+      guard let bytes = place.parent.linkBytes(place.name) else {
+        // Gone meanwhile: as if that had been a moment earlier.
+        if errno != ENOENT { note(.unreadable, place.path) }
+        return
+      }
+      guard let target = String(validating: bytes, as: UTF8.self) else {
+        // As with names, U+FFFD shows where it is none.
+        return note(.unreadable, "\(place.path) -> \(String(decoding: bytes, as: UTF8.self))")
+      }
       add(place, .link(target: target), status)
     }
 

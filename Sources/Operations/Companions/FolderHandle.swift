@@ -54,15 +54,18 @@ final class FolderHandle: Sendable {
     return fstat(descriptor, &status) == 0 ? status : nil
   }
 
-  /// What a link says, as it stands there; `nil` when that is no UTF-8.
-  func linkTarget(_ name: String) -> String? {
+  /// What a link says, as it stands there; `nil` when that cannot be read, or is no UTF-8.
+  func linkTarget(_ name: String) -> String? { linkBytes(name).flatMap { String(validating: $0, as: UTF8.self) } }
+
+  /// The same, whatever it says. `nil`, and `errno`.
+  func linkBytes(_ name: String) -> [UInt8]? {
     let limit = 65_536
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: limit) { buffer in
       guard let start = buffer.baseAddress else { return nil }
+      errno = 0
       let count = readlinkat(descriptor, name, start, limit)
       guard count > 0, count < limit else { return nil }
-      let bytes = UnsafeRawBufferPointer(buffer)[..<count]
-      return String(validating: bytes, as: UTF8.self)
+      return Array(UnsafeRawBufferPointer(buffer)[..<count])
     }
   }
 
