@@ -71,9 +71,23 @@ extension SQLiteFailure {
     [3, 4, 5, 6, 10].contains { code == SQLITE_IOERR | ($0 << 8) }  // WRITE, FSYNC, DIR_FSYNC, TRUNCATE, DELETE
   }
 
+  /// SQLite has room for 512 bytes of a path, `-journal` behind it included: what is longer it calls closed to us.
+  private static let longestPath = 504
+
+  private func isOfLongPath(_ path: String) -> Bool { primary == SQLITE_CANTOPEN && path.utf8.count > Self.longestPath }
+
+  private func tooLong(_ path: String, _ code: SnapshotError.Code, _ hint: String) -> SnapshotError {
+    let limit = "SQLite opens no database with a path of more than \(Self.longestPath) bytes"
+    return SnapshotError(code, "\(limit), and \(path) has \(path.utf8.count)", hint: hint, cause: self)
+  }
+
   /// The same failure as a person should hear it, met while a copy of `source` was written: nothing else is.
   /// - Parameter folder: where the copy is.
   func explained(copying source: String, into folder: String) -> SnapshotError {
+    let copy = "\(folder)/\(randomName()).sqlite"
+    if isOfLongPath(copy), !isOfLongPath(source) {
+      return tooLong(copy, .spool, "Name a state folder, or a scratch folder, with a shorter path; a link will not do.")
+    }
     guard isOfWriting else { return explained(of: source) }
     return SnapshotError(
       .spool, "the copy of \(source) cannot be written to \(folder) (\(message), SQLite code \(code))",
@@ -110,6 +124,8 @@ extension SQLiteFailure {
       return error(
         .readOnlyFolder, "\(path) is in WAL mode, and SQLite may not make its -wal and -shm files in this folder",
         "Run as the user who owns the database, or try again when its application has it open.")
+    case _ where isOfLongPath(path):
+      return tooLong(path, .unreadable, "Move it, or mount it, to where its path is shorter; a link will not do.")
     case (SQLITE_CANTOPEN, _), (SQLITE_PERM, _), (SQLITE_AUTH, _), (SQLITE_READONLY, _):
       return error(
         .unreadable, "\(path), or a file beside it, cannot be opened (\(message))",

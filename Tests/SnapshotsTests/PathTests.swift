@@ -74,6 +74,30 @@ import Testing
     }
   }
 
+  @Test(arguments: SnapshotMethod.allCases)
+  func `a path that is longer than SQLite's is told as that, of whatever it is`(_ method: SnapshotMethod) async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    var folder = desk.scratch.path
+    for _ in 0..<3 {
+      folder += "/\(String(repeating: "d", count: 180))"
+      try #require(mkdir(folder, 0o700) == 0)
+    }
+    var request = desk.request(method)
+    request.spoolFolder = folder
+    let copy = try await desk.refusal(request)
+    #expect(copy?.code == .spool, "\(String(describing: copy))")
+    #expect(copy?.message.contains("more than 504 bytes") == true)
+    #expect(copy?.hint?.contains("state folder") == true)
+    #expect(try names(in: folder).isEmpty)
+    request = desk.request(method)
+    request.source = "\(folder)/app.db"
+    try #require(rename(desk.source, request.source) == 0)
+    let source = try await desk.refusal(request)
+    #expect(source?.code == .unreadable && source?.message.contains("/app.db has ") == true)
+    #expect(source?.message.contains("more than 504 bytes") == true, "\(String(describing: source))")
+  }
+
   @Test func `a relative path is followed from where the program runs`() async throws {
     let desk = try Desk()
     var request = desk.request(.pages)
