@@ -33,11 +33,15 @@ package enum TargetURL {
 
   private static func folder(_ rest: Substring) throws(Refusal) -> Target {
     let path = rest.hasPrefix("localhost/") ? rest.dropFirst("localhost".count) : rest
-    guard path.hasPrefix("/"), !path.contains("?"), !path.contains("#"), let decoded = PercentEncoding.decode(path)
-    else {
+    guard path.hasPrefix("/"), !path.contains("?"), !path.contains("#") else {
       throw Refusal(
         message: "the target's file URL is none",
         hint: "Write three slashes and an absolute path, as in file:///srv/backup; ? and # are %3F and %23.")
+    }
+    guard let decoded = PercentEncoding.decode(path) else {
+      throw Refusal(
+        message: "the target's file URL has a % that begins no escape, or its path is not UTF-8",
+        hint: "Write % as %25, and name a folder whose name is UTF-8.")
     }
     return .folder(path: try folderPath(decoded))
   }
@@ -101,7 +105,12 @@ package enum TargetURL {
         throw Refusal(message: "the target's region is none", hint: "Write a region as in region=eu-central-1.")
       }
       location.region = halves[1]
-    case "storageClass": location.storageClass = halves[1]
+    case "storageClass":
+      guard isPrefixPart(halves[1]) else {
+        throw Refusal(
+          message: "the target's storage class is none", hint: "Write one as in storageClass=STANDARD_IA.")
+      }
+      location.storageClass = halves[1]
     case "profile": location.profile = halves[1]
     case "style":
       guard let style = S3Configuration.Style(rawValue: halves[1]) else {
@@ -131,6 +140,9 @@ package enum TargetURL {
           || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
       }
   }
+
+  /// A region or a storage class as it may stand in a request; `nil` for what is none.
+  package static func word(_ text: String) -> String? { isPrefixPart(text) ? text : nil }
 
   private static func isPrefixPart(_ part: String) -> Bool {
     part != "." && part != ".."

@@ -86,13 +86,24 @@ import Testing
 
   @Test(arguments: [
     "", "relative/path", "./x", "http://host/", "ftp://host", "s3://", "s3:///prefix", "s3://b", "s3://bucket/..",
-    "s3://bucket?style=odd", "s3://bucket?region=", "s3://bucket?region=a/b", "s3://bucket?x=y", "webdav://",
+    "s3://bucket?style=odd", "s3://bucket?storageClass=COLD%0D%0Ax", "s3://bucket?storageClass=a/b",
+    "s3://bucket?region=", "s3://bucket?region=a/b", "s3://bucket?x=y", "webdav://",
     "webdavs://host:0/", "webdavs://host:99999/", "webdavs://ho st/", "webdavs://host/../x", "webdavs://host/%2e%2e/x",
     "webdavs://host/%zz", "file://host/path", "file://relative", "webdavs://@host/",
     "s3://bucket/p?endpoint=minio:9000",
   ])
   func `these are no targets`(_ text: String) {
     #expect(throws: TargetURL.Refusal.self) { _ = try TargetURL.parse(text) }
+  }
+
+  @Test(arguments: [
+    ("webdavs://m\u{FC}nchen.example/x", "xn--"), ("s3://bucket?endpoint=https://m\u{FC}nchen.example", "xn--"),
+    ("file:///a%E9", "not UTF-8"), ("file:///a%zz", "begins no escape"), ("file://relative", "file URL is none"),
+    ("s3://bucket?storageClass=a%20b", "storage class"),
+  ])
+  func `what is wrong with a target is said`(_ text: String, _ reason: String) {
+    let refusal = #expect(throws: TargetURL.Refusal.self) { _ = try TargetURL.parse(text) }
+    #expect(refusal?.message.contains(reason) == true, "\(refusal?.message ?? "")")
   }
 
   @Test(arguments: [

@@ -156,6 +156,14 @@ import Testing
     (#"{"host": 3}"#, "'host' must be a text, not a number"),
     (#"{"host": ""}"#, "'host' must not be empty"),
     (#"{"host": null}"#, "'host' must be a text, not null"),
+    (#"{"host": "a\u0007b"}"#, "'host' cannot be the name of a machine"),
+    (#"{"host": "  "}"#, "'host' cannot be the name of a machine"),
+    (#"{"host": "\#(String(repeating: "h", count: 201))"}"#, "'host' cannot be the name of a machine"),
+    (
+      #"{"targets": {"s": {"url": "s3://bucket", "storageClass": "COLD\r\nx-evil: 1"}}}"#,
+      "'targets.s.storageClass' must be a storage class"
+    ),
+    (#"{"targets": {"s": {"url": "s3://bucket", "region": "a/b"}}}"#, "'targets.s.region' must be a region"),
     (#"{"targets": []}"#, "'targets' must be an object, not a list"),
     (#"{"databases": {"app": "x"}}"#, "'databases.app' must be an object, not a text"),
     (
@@ -323,10 +331,22 @@ import Testing
   @Test(arguments: [
     #""/srv/app.db\u0000.bak""#, #""\ud83d""#, #""\ud83d\u0041""#, #""\udc00""#, #""\x""#, #""\u12""#, "\"a\nb\"",
     #""a"#, "nul", "-", "1e999", "+1", "0x10", "0x1p4", "01", "-01", "1.", ".5", "1.e5", "1e", "1.2.3", "1_000",
-    "tru e", "{\"a\" 1}", "{1: 2}", "[1 2]", "[1,]", "{\"a\":1", "\u{FEFF}{}",
+    "tru e", "{\"a\" 1}", "{1: 2}", "[1 2]", "[1,]", "{\"a\":1",
   ])
   func `what is not JSON is refused`(json: String) {
     #expect(throws: JSONReader.Failure.self) { try JSONReader.read(Array(json.utf8)) }
+  }
+
+  @Test func `a byte order mark of UTF-8 is passed over, and UTF-16 is told as that`() throws {
+    #expect(try text("\u{FEFF}\"a\"") == "a")
+    #expect(throws: JSONReader.Failure.self) { try JSONReader.read(Array("\u{FEFF}\u{FEFF}{}".utf8)) }
+    let wide: [[UInt8]] = [
+      [0xFF, 0xFE, 0x7B, 0, 0x7D, 0], [0xFE, 0xFF, 0, 0x7B, 0, 0x7D], [0x7B, 0, 0x7D, 0], [0, 0x7B, 0, 0x7D],
+    ]
+    for bytes in wide {
+      let failure = #expect(throws: JSONReader.Failure.self) { try JSONReader.read(bytes) }
+      #expect(failure?.message == "the file is UTF-16; save it as UTF-8")
+    }
   }
 
   @Test(arguments: [("0", 0.0), ("-0.5", -0.5), ("10", 10), ("1e3", 1000), ("2.50E-1", 0.25)])

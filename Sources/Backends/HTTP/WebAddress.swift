@@ -100,6 +100,9 @@ package struct WebAddress: Sendable, Hashable {
         && (character.isLetter || character.isNumber || character == "." || character == "-"
           || character == "_" || (isAddress && character == ":"))
     }
+    guard inner.utf8.allSatisfy({ $0 < 0x80 }) else {
+      throw Refusal(reason: "names its host in letters beyond ASCII, which must be in their xn-- form")
+    }
     guard !inner.isEmpty, inner.allSatisfy(allowed) else { throw Refusal(reason: "names no host") }
     return (host.lowercased(), port)
   }

@@ -42,6 +42,11 @@ struct Configuration: Sendable {
     let top = try ConfigurationSection(root, file: file, path: "", provenance: provenance)
     self.file = file
     host = try top.text("host")
+    if let host, !isHostName(host) {
+      throw top.wrong(
+        "host", "cannot be the name of a machine",
+        hint: "It has 1 to 200 bytes, one that is no space, no control characters, and does not begin with '-'.")
+    }
     stateFolder = try top.path("stateFolder")
     verifyRemote = UInt64(try top.value("verifyRemote", default: "24h", "a time such as 24h", TimeSpan.parse) ?? 0)
     baseLimit = try top.value("baseLimit", default: "20GiB", "a number of bytes such as 20GiB", ByteCount.parse)

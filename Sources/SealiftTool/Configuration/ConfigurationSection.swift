@@ -247,7 +247,12 @@ struct SettingLine: Sendable {
 }
 
 /// A name a person may give to a database or a target.
-func isName(_ text: String) -> Bool {
-  !text.isEmpty && text.utf8.count <= 200 && !text.hasPrefix("-") && !text.contains("/")
+func isName(_ text: String) -> Bool { isPlainName(text) && !text.contains("/") }
+
+/// The same of this machine: what stands for it everywhere can be seen, and is no part of a path.
+func isHostName(_ text: String) -> Bool { isPlainName(text) && !text.allSatisfy(\.isWhitespace) }
+
+private func isPlainName(_ text: String) -> Bool {
+  !text.isEmpty && text.utf8.count <= 200 && !text.hasPrefix("-")
     && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
 }

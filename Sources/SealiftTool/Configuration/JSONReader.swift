@@ -40,11 +40,20 @@ struct JSONReader {
   private var depth = 0
 
   static func read(_ bytes: [UInt8]) throws(Failure) -> JSONNode {
+    guard !isUTF16(bytes) else { throw Failure(line: 1, message: "the file is UTF-16; save it as UTF-8") }
     var reader = JSONReader(bytes)
+    // Editors put a byte order mark there, which RFC 8259 (§8.1) lets a reader pass over.
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
     let node = try reader.value()
     reader.skipSpace()
     guard reader.position == bytes.count else { throw reader.failure("something follows the closing brace") }
     return node
+  }
+
+  /// By its byte order mark, or by one of its first two bytes, as JSON begins with ASCII.
+  private static func isUTF16(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= 2 else { return false }
+    return bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) || (bytes[0] == 0) != (bytes[1] == 0)
   }
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -75,9 +75,9 @@ struct TargetSettings: Sendable {
         throw section.wrong("endpoint", "must be a URL such as https://s3.example.com; this one \(error.reason)")
       }
     }
-    let region = try section.text("region")
+    let region = try section.value("region", "a region such as eu-central-1", TargetURL.word)
     let style = try section.value("style", "path or virtual", S3Configuration.Style.init(rawValue:))
-    let storageClass = try section.text("storageClass")
+    let storageClass = try section.value("storageClass", "a storage class such as STANDARD_IA", TargetURL.word)
     let profile = try section.text("profile")
     let objectLock = try section.section("objectLock").map(Self.objectLock)
     guard case .s3(var location) = place else { return place }
