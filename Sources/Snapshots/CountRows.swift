@@ -56,6 +56,11 @@ func countRows(of table: String, _ connection: Connection, _ watch: Watch) throw
   }
 }
 
+/// How many tables have a name that is no UTF-8, in whose place U+FFFD shows: nobody can ask for their rows by it.
+func tablesWithoutText(_ connection: Connection) throws(SQLiteFailure) -> Int {
+  try tableNames(connection, CountLimits()).count { $0.unicodeScalars.contains("\u{FFFD}") }
+}
+
 private func tableNames(_ connection: Connection, _ limits: CountLimits) throws(SQLiteFailure) -> [String] {
   let names = try connection.rows(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",

@@ -111,7 +111,7 @@ extension ImageProof {
     var counted = 0
     for one in noted {
       guard let found = try countRows(of: one.table, connection, watch) else {
-        let missing = "row counts: table '\(one.table)' had \(one.rows) rows and cannot be counted"
+        let missing = "row counts: table '\(one.table)' had \(Self.rows(one.rows)) and cannot be counted"
         // To us there is no table whose entry in the schema was passed over.
         if connection.passedOver == nil {
           findings.append("\(missing) now")
@@ -122,13 +122,20 @@ extension ImageProof {
       }
       counted += 1
       if found != one.rows {
-        findings.append("row counts: table '\(one.table)' has \(found) rows, and had \(one.rows)")
+        findings.append("row counts: table '\(one.table)' has \(Self.rows(found)), and had \(one.rows)")
       }
       total += found
     }
+    let nameless = try tablesWithoutText(connection) - noted.count { $0.table.unicodeScalars.contains("\u{FFFD}") }
+    if nameless > 0 {
+      let tables = nameless == 1 ? "1 table, whose name is" : "\(nameless) tables, whose names are"
+      unchecked.append("row counts: not looked at: \(tables) not UTF-8")
+    }
     guard findings.count == before, counted > 0 else { return }
-    passed.append("\(total) rows in \(counted) \(counted == 1 ? "table" : "tables") as at push")
+    passed.append("\(Self.rows(total)) in \(counted) \(counted == 1 ? "table" : "tables") as at push")
   }
+
+  private static func rows(_ count: UInt64) -> String { count == 1 ? "1 row" : "\(count) rows" }
 
   fileprivate mutating func ask(
     _ query: String, _ connection: Connection, _ limit: Duration, _ watch: Watch

@@ -147,7 +147,8 @@ struct RestoreCommand: SealiftCommand {
       let parts = (table.indexes.map { "index \($0)" } + table.triggers.map { "trigger \($0)" })
       let with = parts.isEmpty ? "" : ", with \(parts.joined(separator: ", "))"
       let verb = outcome.dryRun ? "would copy" : "copied"
-      try terminal.result(printable("\(verb) \(table.name) to \(outcome.path): \(table.rows) rows\(with)"))
+      let rows = Count.text(table.rows, "row")
+      try terminal.result(printable("\(verb) \(table.name) to \(outcome.path): \(rows)\(with)"))
     }
   }
 }
