@@ -358,6 +358,20 @@ import Testing
     #expect(!text.contains("\n"))
   }
 
+  /// What is wrapped is not drawn over: each report would leave a line.
+  @Test(arguments: [40, 80, 200])
+  func `a bar is narrower than its terminal, also with letters of two columns`(width: Int) {
+    var meter = ProgressMeter(.bar)
+    let wide = Progress(
+      .sealing, subject: String(repeating: "數據庫", count: 9), bytesDone: 1 << 20, bytesTotal: 100 << 20)
+    guard case .bar(let text) = meter.update(wide, at: 10, within: width) else {
+      Issue.record("no bar")
+      return
+    }
+    #expect(text.hasPrefix("數據庫數據庫…: sealing"))
+    #expect(text.reduce(0) { $0 + ($1.isASCII ? 1 : 2) } <= min(79, width - 1), "\(text)")
+  }
+
   @Test func `what has no known end shows no bar and no time left`() {
     var meter = ProgressMeter(.bar)
     _ = meter.update(report(0, of: nil), at: 0)

@@ -18,10 +18,13 @@ extension Terminal.Manner {
   }
 
   private static func widthOfOutput() -> Int? {
-    guard isatty(STDOUT_FILENO) == 1 else { return nil }
+    isatty(STDOUT_FILENO) == 1 ? width(of: STDOUT_FILENO) : nil
+  }
+
+  /// Columns of a terminal. Some do not know how many they have.
+  static func width(of descriptor: Int32) -> Int {
     var size = winsize()
-    // Some terminals do not know how wide they are.
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return Table.usualWidth }
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return Table.usualWidth }
     return Int(size.ws_col)
   }
 }

@@ -24,8 +24,12 @@ struct ProgressMeter: Sendable {
 
   init(_ manner: Manner) { self.manner = manner }
 
-  /// - Parameter now: seconds on a clock that only goes forward.
-  mutating func update(_ progress: Progress, at now: Double) -> Output? {
+  /// - Parameters:
+  ///   - now: seconds on a clock that only goes forward.
+  ///   - width: columns of the terminal, which is asked where a bar is drawn: somebody may have made it another one.
+  mutating func update(
+    _ progress: Progress, at now: Double, within width: @autoclosure () -> Int = Table.usualWidth
+  ) -> Output? {
     let isNew = progress.stage != stage || progress.subject != subject
     if isNew {
       stage = progress.stage
@@ -37,7 +41,7 @@ struct ProgressMeter: Sendable {
     case .bar:
       guard isNew || now - (lastShown ?? 0) >= 0.1 else { return nil }
       lastShown = now
-      return .bar(bar(progress, now))
+      return .bar(bar(progress, now, within: width()))
     case .lines:
       guard let last = lastShown else {
         lastShown = now
@@ -49,14 +53,15 @@ struct ProgressMeter: Sendable {
     }
   }
 
-  /// `app: sealing   [#####---------------]  26 %  31.0 MiB of 120.0 MiB  15.5 MiB/s  0:06 left`, under 80 columns.
-  private func bar(_ progress: Progress, _ now: Double) -> String {
-    var parts = ["\(title(progress))"]
+  /// `app: sealing   [#####---------------]  26 %  31.0 MiB of 120.0 MiB  15.5 MiB/s  0:06 left`, under 80 columns,
+  /// and less than the terminal's: what is wrapped is not drawn over.
+  private func bar(_ progress: Progress, _ now: Double, within width: Int) -> String {
+    var parts = ["\(narrowed(printable(progress.subject), to: 14)): \(progress.stage)"]
     if let share = share(progress) {
       let filled = Int(share * 16)
       parts.append("[\(String(repeating: "#", count: filled))\(String(repeating: "-", count: 16 - filled))]")
     }
-    return shortened((parts + figures(progress, now)).joined(separator: "  "), to: 79)
+    return narrowed((parts + figures(progress, now)).joined(separator: "  "), to: max(1, min(79, width - 1)))
   }
 
   private func title(_ progress: Progress) -> String {
@@ -88,6 +93,19 @@ struct ProgressMeter: Sendable {
     return whole < 3600
       ? "\(whole / 60):\(two(whole % 60))" : "\(whole / 3600):\(two(whole / 60 % 60)):\(two(whole % 60))"
   }
+}
+
+/// At most `width` columns of a terminal, with an ellipsis when something was cut. A character beyond ASCII counts as
+/// two, which is what the widest take.
+private func narrowed(_ text: String, to width: Int) -> String {
+  let columns = { (character: Character) in character.isASCII ? 1 : 2 }
+  guard text.reduce(0, { $0 + columns($1) }) > width else { return text }
+  var left = width - columns("…")
+  let kept = text.prefix { character in
+    left -= columns(character)
+    return left >= 0
+  }
+  return kept + "…"
 }
 
 /// At most `width` characters, the last one an ellipsis when something was cut.

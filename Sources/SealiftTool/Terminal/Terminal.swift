@@ -105,9 +105,8 @@ final class Terminal: Sendable {
     state.withLock { state in
       // Who reports may hold a lock of a database: a terminal that was stopped (Ctrl-S) must not hold it for longer. It is
       // asked only when there is something to show: a restore reports a hundred thousand times.
-      guard let output = state.meter.update(progress, at: monotonicSeconds()), Self.takesOutput(STDERR_FILENO) else {
-        return
-      }
+      let shown = state.meter.update(progress, at: monotonicSeconds(), within: Manner.width(of: STDERR_FILENO))
+      guard let output = shown, Self.takesOutput(STDERR_FILENO) else { return }
       switch output {
       case .bar(let text):
         state.barIsShown = true
