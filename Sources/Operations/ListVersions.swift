@@ -83,7 +83,7 @@ package struct ListVersions: Sendable {
 
   private func histories(of database: String?, _ lookup: VersionLookup) async throws -> [ChainHistory] {
     guard let database else { return try await lookup.histories() }
-    return try await lookup.histories { $0.database == database }
+    return try await lookup.histories { database.isSameName(as: $0.database) }
   }
 
   private func summaries(of history: ChainHistory, _ lookup: VersionLookup) async throws -> [VersionSummary] {

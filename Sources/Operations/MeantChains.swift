@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 /// Where no version answers to a name: the chains that may hold one all the same.
 struct MeantChains: Sendable {
@@ -28,13 +29,14 @@ struct MeantChains: Sendable {
       return
     }
     let marked = isOwn ? [] : state.markedChains().compactMap { HighWaterMark.owner(of: $0, in: state) }
-    let owners = marked.filter { $0.database == database } + [ChainOwner(host: host, database: database)]
+    let owners = marked.filter { database.isSameName(as: $0.database) } + [ChainOwner(host: host, database: database)]
     seen = WantedChains(of: Set(owners), keyring)
     guard histories.contains(where: \.isNameless) else {
       others = WantedChains([])
       return
     }
-    let known = histories.compactMap { $0.newest?.version.map { ChainOwner($0) } }.filter { $0.database != database }
+    let known = histories.compactMap { $0.newest?.version.map { ChainOwner($0) } }
+      .filter { !database.isSameName(as: $0.database) }
     let own = known.map { ChainOwner(host: host, database: $0.database) }
     others = WantedChains(of: Set(known + own), keyring)
   }
@@ -42,7 +44,9 @@ struct MeantChains: Sendable {
   /// A chain of which nothing can be read may be anybody's, unless its id or what was noted of it says whose it is.
   func contains(_ history: ChainHistory) -> Bool {
     guard let seen else { return true }
-    if let name = history.database { return name == database && (host == nil || host == history.host) }
+    if let name = history.database {
+      return name.isSameName(as: database) && (host == nil || host?.isSameName(as: history.host) == true)
+    }
     let owner = HighWaterMark.owner(of: history.chain.hex, in: state)
     if seen.contains(history.chain.hex, owner) { return true }
     return host == nil && owner == nil && !others.contains(history.chain)

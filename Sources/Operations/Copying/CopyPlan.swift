@@ -64,7 +64,7 @@ struct CopyPlan {
   ) async throws -> [ChainHistory] {
     let asked = request.databases
     guard !asked.isEmpty else { return try await origin.histories() }
-    return try await origin.histories { asked.contains($0.database) }
+    return try await origin.histories { asked.containsName($0.database) }
   }
 
   /// Of each database the one chain that `latest` names: forks and lanes of copies lie beside it.

@@ -134,12 +134,14 @@ package struct ForgetVersions: Sendable {
     switch request.choice {
     case .versions: return try await lookup.histories()
     case .rules(let rules):
-      return try await lookup.histories { (host == nil || $0.host == host) && rules[$0.database] != nil }
+      return try await lookup.histories {
+        (host == nil || $0.host.isSameName(as: host)) && rules.value(ofName: $0.database) != nil
+      }
     case .rulesForAll:
       let named = request.named
       if host == nil, named.isEmpty { return try await lookup.histories() }
       return try await lookup.histories {
-        (host == nil || $0.host == host) && (named.isEmpty || named.contains($0.database))
+        (host == nil || $0.host.isSameName(as: host)) && (named.isEmpty || named.containsName($0.database))
       }
     }
   }
