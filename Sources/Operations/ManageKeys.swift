@@ -54,8 +54,9 @@ package struct ManageKeys: Sendable {
   }
 
   private func add(_ secret: SlotSecret, at target: TargetAccess) async throws -> Slot {
+    let repository = try await target.open(world)
+    // Not before: the first that was typed may not have been the one that opened it.
     let current = try await target.unlock()
-    let repository = try await target.open(with: current, world)
     let entry = try await KeySlots(of: repository).add(
       secret, current: current.slotSecret(), cost: SlotCost.current, now: world.now())
     return Slot(entry, in: repository)

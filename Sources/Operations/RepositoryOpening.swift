@@ -14,12 +14,8 @@ extension TargetAccess {
     with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, isReading: Bool = false
   ) async throws -> Repository {
     let repository: Repository
-    let slots = world.openedSlots ?? OpenedSlots()
     do {
-      repository = try await Repository.open(
-        at: store, with: try secret.slotSecret(), random: world.random, state: world.stateFolder,
-        lackingFile: lackingFile
-      ) { slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository) }
+      repository = try await opened(with: secret, world, lackingFile: lackingFile)
     } catch let error as RepositoryError where error.code == .noRepository {
       throw missing(error, world)
     } catch let error as StoreError where error.code == .noTarget {
@@ -40,6 +36,25 @@ extension TargetAccess {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")
     }
     return repository
+  }
+
+  /// One that was typed may be mistyped: it is asked for again.
+  private func opened(
+    with secret: UnlockSecret, _ world: World, lackingFile: Bool
+  ) async throws -> Repository {
+    let slots = world.openedSlots ?? OpenedSlots()
+    var next = secret
+    while true {
+      do {
+        return try await Repository.open(
+          at: store, with: try next.slotSecret(), random: world.random, state: world.stateFolder,
+          lackingFile: lackingFile
+        ) { slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository) }
+      } catch let error as RepositoryError where error.code == .wrongKey {
+        guard let another = try await unlockAgain() else { throw error }
+        next = another
+      }
+    }
   }
 
   /// Carries out a check against what this machine has seen.

@@ -6,12 +6,14 @@ struct Targets: Sendable {
   private let stores: Stores
   private let keyholder: Keyholder
   private let asked: [String]
+  private let terminal: Terminal
 
   /// - Parameter isNew: a repository or a key is being made: a typed passphrase is asked for twice.
   init(_ session: Session, _ configuration: Configuration, isNew: Bool = false) throws {
     self.configuration = configuration
     stores = try Stores(session.options, configuration, session.terminal)
-    keyholder = Keyholder(sourceForAll: SecretSource.forAll(session.options), isNew: isNew)
+    terminal = session.terminal
+    keyholder = Keyholder(sourceForAll: SecretSource.forAll(session.options), isNew: isNew, terminal)
     asked = session.options.targets
   }
 
@@ -111,9 +113,14 @@ struct Targets: Sendable {
       error.message = "\(context ?? "opening \(target.name)"): \(error.message)"
       throw error
     }
-    let keyholder = source.map { Keyholder(sourceForAll: $0, isNew: false) } ?? keyholder
+    let keyholder = source.map { Keyholder(sourceForAll: $0, isNew: false, terminal) } ?? keyholder
     var access = TargetAccess(name: target.name, store: store) { try await keyholder.secret(for: target) }
-    access.prepare = { [stores] in try stores.readSecrets(of: target) }
+    access.prepare = { [stores] in
+      try stores.readSecrets(of: target)
+      _ = try await keyholder.secret(for: target)
+    }
+    access.isUntried = { await keyholder.takeUntried(target) }
+    access.unlockAgain = { try await keyholder.another(for: target) }
     return access
   }
 

@@ -326,6 +326,29 @@ import Testing
     #expect(!home.program.exists("state/spool"), "no copy is made for it")
   }
 
+  @Test func `a push runs the command of a repository before it makes a copy`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    func push(_ database: String) async throws -> ProgramEnd {
+      try home.program.write(
+        #"""
+        {"host": "web-1", "stateFolder": "\#(home.program.file("state"))",
+         "targets": {"t": {"url": "\#(home.target)",
+                           "passphraseCommand": "echo x >> \#(home.program.file("count")); exit 3"}},
+         "databases": {"app": {"path": "\#(home.program.file(database))"}}}
+        """#, to: "config.json")
+      return try await home("--json", "push")
+    }
+    let unread = try await push("gone.db")
+    #expect(unread.status == 15 && !home.program.exists("count"), "\(unread.error)")
+    let failed = try await push("app.db")
+    let error = try failed.errorDocument()
+    #expect(failed.status == 2 && error.code == "secretCommandFailed", "\(failed.error)")
+    #expect(error.message.contains("pushing 'app' to t"), "\(error)")
+    #expect(String(decoding: try home.bytes("count"), as: UTF8.self) == "x\n")
+    #expect(!home.program.exists("state/spool"), "no copy is made for it")
+  }
+
   @Test func `what a server asks for is read once, and again when it failed or was renewed`() throws {
     let program = try Program()
     let secrets = StoreSecrets()

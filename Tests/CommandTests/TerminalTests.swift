@@ -90,6 +90,55 @@ import Testing
     #expect(program.files(below: "target").isEmpty)
   }
 
+  /// A database, and two targets opened by a passphrase that no file has.
+  private func programOfTwo() async throws -> Program {
+    let home = try Home()
+    let file = home.program.file
+    try home.program.write("open sesame\n", to: "passphrase")
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(file("state"))",
+       "targets": {"a": {"url": "file://\(file("a"))"}, "b": {"url": "file://\(file("b"))"}},
+       "databases": {"app": {"path": "\(file("app.db"))"}}}
+      """, to: "config.json")
+    try await home.must("--passphrase-file", file("passphrase"), "init")
+    var program = home.program
+    program.environment["TERM"] = "xterm"
+    return program
+  }
+
+  @Test func `a push asks for all that it needs before it copies, thrice where that opens nothing`() async throws {
+    let program = try await programOfTwo()
+    let config = ["--config", program.file("config.json")]
+    let wrong = try await play(program, #"a\n|b\n|c\n"#, config[0], config[1], "--target", "a", "push")
+    #expect(wrong.contains("asked 3 status 12") && !program.exists("state/spool"), "\(wrong)")
+    let answers = #"a\n|open sesame\n|open sesame\n"#
+    let screen = try await play(program, answers, config[0], config[1], "push")
+    #expect(screen.contains("asked 3 status 0"), "\(screen)")
+    #expect(screen.contains("that does not open it; passphrase or recovery key for a: "), "\(screen)")
+    let question = try #require(screen.firstRange(of: "passphrase or recovery key for b: "), "\(screen)")
+    let copying = try #require(screen.firstRange(of: "app: copying"), "\(screen)")
+    #expect(question.upperBound <= copying.lowerBound, "\(screen)")
+  }
+
+  @Test func `a question does not stand behind a progress bar`() async throws {
+    let program = try await programOfTwo()
+    let file = program.file
+    try SQLite.run("CREATE TABLE t(a)", on: file("web.db"))
+    // The first push ends with a wrong key, which is told last.
+    try program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(file("state"))",
+       "targets": {"a": {"url": "file://\(file("a"))", "keyFile": "\(file("key"))"},
+                   "b": {"url": "file://\(file("b"))"}},
+       "databases": {"app": {"path": "\(file("app.db"))", "targets": ["a"]},
+                     "web": {"path": "\(file("web.db"))", "targets": ["b"]}}}
+      """, to: "config.json")
+    let screen = try await play(program, #"open sesame\n"#, "--config", file("config.json"), "push")
+    #expect(screen.contains("asked 1 status 3") && screen.contains("app: copying"), "\(screen)")
+    #expect(screen.contains("\r\u{1B}[Ksealift: passphrase or recovery key for b: "), "\(screen)")
+  }
+
   @Test func `colours and a progress bar on a terminal`() async throws {
     let home = try Home()
     try await home.must("init")

@@ -72,7 +72,7 @@ struct KeyAdd: SealiftCommand {
 
   func perform(in session: Session) async throws -> ExitStatus {
     let (keys, target) = try session.keys()
-    let slot = try await keys.add(try secret(for: target.name), at: target)
+    let slot = try await keys.add(try secret(for: target.name, session.terminal), at: target)
     guard !session.options.json else {
       try session.terminal.result(Documents.changed(slot, notices: session.terminal.notices))
       return .success
@@ -81,11 +81,12 @@ struct KeyAdd: SealiftCommand {
     return .success
   }
 
-  private func secret(for target: String) throws -> UnlockSecret {
+  private func secret(for target: String, _ terminal: Terminal) throws -> UnlockSecret {
     if let newKeyFile { return try SecretSource.keyFile(newKeyFile).unlockSecret() }
     if let newPassphraseFile { return try SecretSource.file(newPassphraseFile).unlockSecret() }
     let question = "additional passphrase for \(target)"
-    return .passphrase(try Prompt.passphrase(question, twice: true, missing: Prompt.noTerminalForAdded))
+    return .passphrase(
+      try Prompt.passphrase(question, twice: true, on: terminal, missing: Prompt.noTerminalForAdded))
   }
 }
 

@@ -1,18 +1,29 @@
 import Sealift
 
 /// Fetches what opens each repository, when it is needed and once: a descriptor can be read only once, and nobody types
-/// a passphrase twice for one command.
+/// a passphrase twice for one command, unless it was mistyped.
 actor Keyholder {
+  /// How often a person is asked for what opens one repository.
+  private static let tries = 3
+
   private let sourceForAll: SecretSource?
   /// A new repository's passphrase is typed twice.
   private let isNew: Bool
   private var bySource: [SecretSource: UnlockSecret] = [:]
+  private let terminal: Terminal
   private var typed: [String: UnlockSecret] = [:]
+  /// How often each target was asked for.
+  private var asked: [String: Int] = [:]
+  /// Targets whose answer has opened nothing yet.
+  private var untried: Set<String> = []
 
-  /// - Parameter sourceForAll: from the options or the environment; it goes before a target's own.
-  init(sourceForAll: SecretSource?, isNew: Bool) {
+  /// - Parameters:
+  ///   - sourceForAll: from the options or the environment; it goes before a target's own.
+  ///   - terminal: what is on the screen while a person is asked.
+  init(sourceForAll: SecretSource?, isNew: Bool, _ terminal: Terminal) {
     self.sourceForAll = sourceForAll
     self.isNew = isNew
+    self.terminal = terminal
   }
 
   func secret(for target: TargetSettings) throws -> UnlockSecret {
@@ -23,13 +34,38 @@ actor Keyholder {
     return secret
   }
 
+  /// Another answer, where the one that was typed did not open the repository: it is not kept.
+  /// - Returns: `nil` where none was typed, or nobody is asked once more.
+  func another(for target: TargetSettings) throws -> UnlockSecret? {
+    guard !isNew, typed.removeValue(forKey: target.name) != nil, !isGivenUp(target) else { return nil }
+    return try prompted(for: target)
+  }
+
+  /// Whether what was typed for a target has not been tried. It is taken as tried from then on.
+  func takeUntried(_ target: TargetSettings) -> Bool { untried.remove(target.name) != nil }
+
+  private func isGivenUp(_ target: TargetSettings) -> Bool { asked[target.name, default: 0] >= Self.tries }
+
   private func prompted(for target: TargetSettings) throws -> UnlockSecret {
     if let held = typed[target.name] { return held }
-    let question = isNew ? "new passphrase for \(target.name)" : "passphrase or recovery key for \(target.name)"
-    let answer = try Prompt.passphrase(question, twice: isNew)
+    // Nobody is asked three times for each of a thousand databases.
+    guard isNew || !isGivenUp(target) else {
+      throw OperationError(
+        .wrongKey, "nothing that was typed opens the repository at \(target.name)",
+        hint: "Run it again with its passphrase or recovery key.")
+    }
+    let isAgain = asked[target.name] != nil
+    let answer = try Prompt.passphrase(question(for: target, isAgain: isAgain), twice: isNew, on: terminal)
     let secret = isNew ? UnlockSecret.passphrase(answer) : .typed(answer)
+    asked[target.name, default: 0] += 1
+    if !isNew, !isAgain { untried.insert(target.name) }
     typed[target.name] = secret
     return secret
+  }
+
+  private func question(for target: TargetSettings, isAgain: Bool) -> String {
+    if isNew { return "new passphrase for \(target.name)" }
+    return "\(isAgain ? "that does not open it; " : "")passphrase or recovery key for \(target.name)"
   }
 }
 

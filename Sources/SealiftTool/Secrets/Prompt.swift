@@ -5,18 +5,19 @@ import Sealift
 enum Prompt {
   /// - Parameters:
   ///   - twice: a new passphrase is typed twice, because nobody sees it.
+  ///   - screen: where a progress bar may stand, which makes room for the question.
   ///   - missing: what to say where there is no terminal.
   /// - Throws: `.usage` when there is no terminal, nothing is typed, or the two differ; `CancellationError`.
   static func passphrase(
-    _ question: String, twice: Bool, missing: OperationError = noTerminal
+    _ question: String, twice: Bool, on screen: Terminal, missing: OperationError = noTerminal
   ) throws -> [UInt8] {
-    let first = try ask("\(question): ", missing)
+    let first = try ask("\(question): ", screen, missing)
     guard !first.isEmpty else {
       throw OperationError(
         .usage, code: "secretEmpty", "no passphrase was given", hint: "An empty passphrase protects nothing.")
     }
     guard twice else { return first }
-    guard try ask("\(question), again: ", missing) == first else {
+    guard try ask("\(question), again: ", screen, missing) == first else {
       throw OperationError(
         .usage, code: "passphrasesDiffer", "the two passphrases differ", hint: "Nothing was changed. Try again.")
     }
@@ -24,12 +25,13 @@ enum Prompt {
   }
 
   /// One line, without its newline.
-  private static func ask(_ question: String, _ missing: OperationError) throws -> [UInt8] {
+  private static func ask(_ question: String, _ screen: Terminal, _ missing: OperationError) throws -> [UInt8] {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { throw missing }
     defer { close(terminal) }
     Echo.turnOff(terminal)
     defer { Echo.restore() }
+    screen.clearBar()
     _ = Terminal.write(Array("sealift: \(printable(question))".utf8), to: terminal)
     defer { _ = Terminal.write([UInt8(ascii: "\n")], to: terminal) }
     return try line(from: terminal)
