@@ -74,7 +74,12 @@ import Testing
     _ = try await road.push(mine)
     let refused = await error(of: { try await road.push(theirs) })
     #expect(refused?.kind == .usage && refused?.code == "sameName")
-    #expect(refused?.message.contains(path) == true && refused?.hint?.contains("--name") == true)
+    #expect(refused?.message.contains(path) == true && refused?.hint?.contains("add `--name NAME`") == true)
+    // A mistyped folder is no second file.
+    var mistyped = theirs
+    mistyped.path = road.scratch.file("ohter/app.db")
+    let missing = await error(of: { [mistyped] in try await road.push(mistyped) })
+    #expect(missing?.kind == .sourceUnreadable && missing?.code == "missing")
     #expect(try await road.push(mine).failures.isEmpty)
     // The same file by another name.
     var linked = mine

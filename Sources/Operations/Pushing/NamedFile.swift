@@ -15,18 +15,19 @@ enum NamedFile {
     var name: String?
   }
 
-  /// - Throws: `.usage` where the name came from the path, and stood for another file that is still there.
+  /// - Throws: `.usage` where the name came from the path, and stood for another file that is still there. Of a path that
+  ///   leads to nothing, because it was mistyped, what comes after this says so.
   static func demandSame(_ database: DatabaseSource, host: String, _ world: World) throws {
     // One that was moved or removed is gone from there; one that is reached by another path is the same file.
     let note = own(database, host, world) ?? alike(database, host, world)
     guard database.isNamedByPath, let known = note?.path,
       !MemberPath.isSame(known, real(database.path)),
-      let other = FileIdentity(at: known), other != FileIdentity(at: real(database.path))
+      let other = FileIdentity(at: known), let this = FileIdentity(at: real(database.path)), other != this
     else { return }
     throw OperationError(
       .usage, code: "sameName", "'\(database.name)' is the name of \(known), and would be that of \(database.path) too",
-      hint: "Give this one a name of its own: `sealift push \(shellQuoted(database.path)) --name NAME`; or, where both"
-        + " are the same database, say so: `--name \(shellQuoted(note?.name ?? database.name))`.")
+      hint: "Give this one a name of its own: add `--name NAME`; or, where both are the same database, say so:"
+        + " `--name \(shellQuoted(note?.name ?? database.name))`.")
   }
 
   /// Notes what was pushed; that it could not be noted only costs the warning.

@@ -137,7 +137,7 @@ struct PushCommand: SealiftCommand {
       guard let other, !Paths.leadToOnePlace(other, source.path) else { continue }
       throw OperationError(
         .usage, code: "sameName", "'\(source.name)' would be the name of both \(other) and \(source.path)",
-        hint: "Push one of them alone, under a name of its own: `sealift push \(shellQuoted(other)) --name NAME`.")
+        hint: "Push one of them alone, under a name of its own: add `--name NAME`.")
     }
   }
 
