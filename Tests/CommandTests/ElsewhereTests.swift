@@ -233,6 +233,32 @@ import Testing
     #expect(try await run("check", "--read-data").status == 0)
   }
 
+  @Test func `a status tells of names that no configuration has, and takes no path for one`() async throws {
+    let home = try Home()
+    try home.program.write(
+      "{\"host\": \"web-1\", \"stateFolder\": \"\(home.program.file("state"))\"}", to: "config.json")
+    try SQLite.run("CREATE TABLE l(a)", on: home.program.file("logs.db"))
+    func run(_ words: String...) async throws -> ProgramEnd {
+      try await home.program.start(
+        Program.path,
+        [
+          "--config", home.program.file("config.json"), "--key-file", home.program.file("key"), "--target", home.target,
+        ] + words)
+    }
+    #expect(try await run("init").status == 0)
+    #expect(try await run("push", home.program.file("app.db"), home.program.file("logs.db")).status == 0)
+    let all = try await run("status")
+    #expect(all.output.contains("app -> ") && all.output.contains("logs -> "), "\(all.error)")
+    let one = try await run("status", "app")
+    #expect(one.status == 0 && one.output.contains("app -> ") && !one.output.contains("logs"), "\(one.error)")
+    let none = try await run("--json", "status", "app", "nope")
+    let error = try none.errorDocument()
+    #expect(none.status == 14 && error.code == "noSuchDatabase" && error.message.contains("'nope'"), "\(none.error)")
+    let path = try await run("--json", "status", home.program.file("app.db"))
+    let told = try path.errorDocument()
+    #expect(path.status == 2 && told.code == "unknownDatabase" && told.hint == "Did you mean 'app'?", "\(told)")
+  }
+
   @Test func `what is only read needs no state folder, whatever is done with it`() async throws {
     let home = try Home()
     try await home.must("init")

@@ -17,7 +17,7 @@ import Testing
     ["push", "app", "--target", "/tmp"], ["list", "--config", "/nonexistent/config.json"],
     ["forget", "--target", "/tmp"], ["forget", "app", "--target", "/tmp"], ["forget", "--keep-last", "0"],
     ["forget", "--keep-within", "48"], ["forget", "--keep-tag", "", "--target", "/tmp"], ["unforget"], ["pin"],
-    ["tag", "latest", "--target", "/tmp"], ["note", "latest"], ["status", "app", "--target", "/tmp"],
+    ["tag", "latest", "--target", "/tmp"], ["note", "latest"], ["status", "./app.db", "--target", "/tmp"],
     ["unforget", "app:latest", "--target", "/tmp"], ["tag", "latest", "--add", "", "--target", "/tmp"],
     ["drill", "app", "--versions", "latest"], ["drill", "--query-timeout", "soon"], ["copy", "--from", "/tmp"],
     ["drill", "--query-timeout", "0s"],

@@ -64,8 +64,12 @@ package struct StatusOfDatabases: Sendable {
   package var world: World
   package init(_ world: World) { self.world = world }
 
-  /// - Parameter databases: `nil`: all that this host pushed there.
-  package func run(_ databases: [DatabaseSource]?, at target: TargetAccess) async throws -> Outcome {
+  /// - Parameters:
+  ///   - databases: `nil`: what this host pushed there.
+  ///   - names: of that only these; none stands for all.
+  package func run(
+    _ databases: [DatabaseSource]?, named names: [String] = [], at target: TargetAccess
+  ) async throws -> Outcome {
     do {
       let lookup = try await VersionLookup(at: target, world)
       let host = HostName.known(world)
@@ -75,17 +79,22 @@ package struct StatusOfDatabases: Sendable {
       var outcome = Outcome(target: target.name, freshnessProvable: lookup.isFreshnessProvable())
       let all = try await lookup.histories(of: chains.map(Set.init))
       outcome.host = host
-      if databases == nil {
+      if databases == nil, names.isEmpty {
         let hosts = Set(all.compactMap { $0.host.map { ExactName($0) } })
         outcome.otherHosts = hosts.subtracting([ExactName(host)]).sorted().map(\.text)
       }
       // Of what cannot be read nobody knows whose it is: it may be this host's.
-      let histories = all.filter { databases != nil || host.isSameName(as: $0.host) || $0.isNameless }
+      let histories = all.filter { history in
+        databases != nil || history.isNameless
+          || host.isSameName(as: history.host) && (names.isEmpty || history.database.map(names.containsName) == true)
+      }
       for history in histories {
         let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }
       }
-      let vanished = lookup.vanishedChains(among: chains.map { WantedChains(Set($0)) })
+      let owners = Set(names.map { ChainOwner(host: host, database: $0) })
+      let named = names.isEmpty ? nil : WantedChains(of: owners, lookup.repository.keys.keyring)
+      let vanished = lookup.vanishedChains(among: chains.map { WantedChains(Set($0)) } ?? named)
       outcome.problems += vanished.map { OperationError($0, doing: target.name) }
       do {
         let flaws = try await flaws(of: histories, lookup)

@@ -15,7 +15,7 @@ struct Status: SealiftCommand {
         sealift status app --json
       """)
 
-  @Argument(help: "Only these configured databases.")
+  @Argument(help: "Only these databases, by their names.")
   var names: [String] = []
 
   @OptionGroup var global: GlobalOptions
@@ -24,6 +24,8 @@ struct Status: SealiftCommand {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     let databases = try chosen(configuration)
+    // Where none is configured, what is at the target is told, of all databases or of those.
+    let wanted = databases == nil ? names : []
     if names.isEmpty, let databases { try targets.demandSome(of: databases, for: "status") }
     let operation = StatusOfDatabases(try session.world(configuration, readOnly: true))
     var tries = Tries<StatusOfDatabases.Outcome>()
@@ -34,8 +36,9 @@ struct Status: SealiftCommand {
         continue
       }
       await tries.attempt(target.name, session.terminal) {
-        let outcome = try await operation.run(here, at: try targets.access(target, isPatient: false))
-        if !session.options.json {
+        let outcome = try await operation.run(
+          here, named: wanted, at: try targets.access(target, isPatient: false))
+        if !session.options.json, wanted.isEmpty || !outcome.databases.isEmpty {
           for line in StatusLines.lines(outcome) { session.terminal.report(line) }
         }
         return outcome
@@ -52,23 +55,42 @@ struct Status: SealiftCommand {
     let isHarmed = tries.failures.contains { $0.error.kind == .verificationFailed }
     let alarm = isHarmed && found?.kind != .verificationFailed ? nil : found
     let status = try tries.status("targets", session.terminal, isLastWord: alarm == nil)
-    guard let alarm else { return status }
+    guard let alarm else {
+      if status == .success { try demand(wanted, in: outcomes) }
+      return status
+    }
     // Problems were told one by one.
     if outcomes.allSatisfy(\.problems.isEmpty) { session.terminal.tell(alarm) }
     session.terminal.tellDocument(alarm)
     return ExitStatus(alarm.kind)
   }
 
+  /// - Throws: `.noSuchVersion` when no target has any version of one.
+  private func demand(_ wanted: [String], in outcomes: [StatusOfDatabases.Outcome]) throws {
+    let found = Set(outcomes.flatMap(\.databases).map(\.name))
+    guard let missing = wanted.first(where: { !found.contains($0) }), let first = outcomes.first else { return }
+    let targets = outcomes.map(\.target).joined(separator: ", ")
+    throw OperationError(
+      .noSuchVersion, code: "noSuchDatabase", "\(targets): there is no version of '\(missing)' of host \(first.host)",
+      hint: "`sealift list` shows what is there, also of other hosts.")
+  }
+
   /// - Returns: `nil` when none is configured: then what is at the target is told.
   private func chosen(_ configuration: Configuration) throws -> [Configuration.DatabaseSettings]? {
     let known = configuration.databases.map(\.source.name)
+    if let path = names.first(where: { $0.contains("/") }) {
+      let meant = try? ChosenDatabase(path, name: nil, configuration).name
+      throw OperationError(
+        .usage, code: "unknownDatabase", "'\(path)' is a path, and not the name of a database",
+        hint: meant.map { "Did you mean '\($0)'?" } ?? "`sealift list` shows the names.")
+    }
+    guard !known.isEmpty else { return nil }
     if let stray = names.first(where: { !known.contains($0) }) {
       throw OperationError(
         .usage, code: "unknownDatabase", "'\(stray)' is not a configured database",
         hint: Nearest.match(for: stray, among: known).map { "Did you mean '\($0)'?" }
           ?? "`sealift list \(stray)` shows its versions.")
     }
-    guard !known.isEmpty else { return nil }
     return configuration.databases.filter { names.isEmpty || names.contains($0.source.name) }
   }
 }
