@@ -27,9 +27,17 @@ extension OperationError {
 
   /// Files that were copied to another place are no second repository: what this machine has seen at the one it would
   /// miss at the other.
-  static func sameRepository(_ repository: RepositoryID, as other: String) -> OperationError {
-    OperationError(
-      .usage, code: "sameRepository", "it holds the same repository as \(other), \(repository.hex)",
+  static func sameRepository(
+    _ repository: RepositoryID, at target: TargetAccess, as other: TargetAccess
+  ) -> OperationError {
+    let same = "it holds the same repository as \(other.name), \(repository.hex)"
+    if target.hasAddress(of: other) {
+      return OperationError(
+        .usage, code: "sameRepository", "\(same): both have the address \(target.store.traits.location)",
+        hint: "Push to one of them only: name that one in the \"targets\" of the database.")
+    }
+    return OperationError(
+      .usage, code: "sameRepository", same,
       hint:
         "Push to one of them only. A second target is made by `sealift init` and `sealift copy`, not of copied files.")
   }
@@ -72,5 +80,13 @@ extension OperationError {
     case .locked: .pushInProgress
     case .unsupported, .conflict, .stateFolder, .noSpace: .failed
     }
+  }
+}
+
+extension TargetAccess {
+  /// Whoever we are there: of WebDAV the identity of a store names the user, too.
+  fileprivate func hasAddress(of other: TargetAccess) -> Bool {
+    let (this, other) = (store.traits, other.store.traits)
+    return this.identity == other.identity || this.location == other.location && this.location.hasPrefix("webdav")
   }
 }

@@ -90,6 +90,35 @@ import Testing
     try await home.must("--target", "disk", "config", "check")
   }
 
+  /// Each push of it would end with 3.
+  @Test(arguments: [("file:///x", "file:///x"), ("/x", "file:///x/"), ("s3://bucket/p", "s3://bucket/p?region=here")])
+  func `one address under two names is told where a database goes to both`(_ one: String, _ other: String) async throws {
+    let program = try Program()
+    func check(_ databases: String) async throws -> ProgramEnd {
+      try program.write(
+        """
+        {"stateFolder": "/s",
+         "targets": {"nas": {"url": "\(one)"},
+                     "admin": {"url": "\(other)"}},
+         "databases": {\(databases)}}
+        """, to: "c.json")
+      return try await program("--config", "c.json", "--json", "config", "check")
+    }
+    for targets in ["", #", "targets": ["admin", "nas"]"#] {
+      let ending = try await check(#""own": {"path": "/o", "targets": ["nas"]}, "app": {"path": "/a"\#(targets)}"#)
+      let error = try ending.errorDocument()
+      #expect(ending.status == 2 && error.code == "sameRepository", "\(ending.error)")
+      for part in ["c.json:2: 'targets.nas.url'", "c.json:3: 'targets.admin.url'", "'app' would be pushed to both"] {
+        #expect(error.message.contains(part), "\(error.message)")
+      }
+    }
+    // Two who may do different things there.
+    for databases in ["", #""app": {"path": "/a", "targets": ["nas"]}, "web": {"path": "/w", "targets": ["admin"]}"#] {
+      let ending = try await check(databases)
+      #expect(ending.status == 0, "\(ending.error)")
+    }
+  }
+
   @Test(arguments: ["DELETE FROM t", "SELECT 1; SELECT 2", "selct 1"])
   func `a query that no drill could ask is told`(_ query: String) async throws {
     let home = try Home()

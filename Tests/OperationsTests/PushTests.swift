@@ -225,7 +225,15 @@ import Testing
     #expect(outcome.pushed.map(\.version.sequence) == [2] && outcome.failures.map(\.target) == ["mirror"])
     #expect(outcome.failures.first?.error.code == "sameRepository" && outcome.failures.first?.error.kind == .usage)
     #expect(outcome.failures.first?.error.message.contains("the same repository as memory, ") == true)
+    #expect(outcome.failures.first?.error.message.contains("the address") == false)
     #expect(mirror.content == before)
+    // One address under two names is no copy of anything.
+    try await road.change(source)
+    let again = TargetAccess(name: "again", store: road.store, unlock: road.target.unlock)
+    let both = try await Push(road.world).run(Push.Request(database: database, targets: [road.target, again]))
+    let error = try #require(both.failures.first?.error)
+    #expect(error.code == "sameRepository" && error.message.hasSuffix(": both have the address memory:"), "\(error)")
+    #expect(error.hint?.contains("copied") == false)
   }
 
   @Test func `a dry run stores nothing and says how much it would`() async throws {

@@ -180,12 +180,12 @@ package struct Push: Sendable {
         )
       }
       var first: PushSession.Result?
-      var opened: [RepositoryID: String] = [:]
+      var opened: [RepositoryID: TargetAccess] = [:]
       for target in targets where outcome.interruption == nil {
         do {
           let repository = try await target.open(world)
-          if let other = opened.updateValue(target.name, forKey: repository.id) {
-            throw OperationError.sameRepository(repository.id, as: other)
+          if let other = opened.updateValue(target, forKey: repository.id) {
+            throw OperationError.sameRepository(repository.id, at: target, as: other)
           }
           let (pushed, result) = try await seal(copy, capture, for: target, repository, deltas, request, host, &outcome)
           outcome.pushed.append(pushed)

@@ -31,6 +31,7 @@ struct ConfigCheck: SealiftCommand {
     let asked = try session.options.targets.map(targets.settings)
     let lines = try Self.effective(configuration, asked, session.options)
     try Self.demandQueries(of: configuration)
+    try Self.demandPlaces(of: configuration)
     guard !session.options.json else {
       try session.terminal.result(
         Documents.configuration(configuration.file, lines, notices: session.terminal.notices))
@@ -52,6 +53,28 @@ struct ConfigCheck: SealiftCommand {
         var error = error
         error.message = "\(place)'\(key)': \(error.message)"
         throw error
+      }
+    }
+  }
+
+  /// One address may be two targets, such as for a key that only writes and for that of who prunes. Of a database that goes
+  /// to both each push would be told as half failed.
+  private static func demandPlaces(of configuration: Configuration) throws {
+    for (index, target) in configuration.targets.enumerated() {
+      for other in configuration.targets[..<index] where other.isPlace(of: target) {
+        let names = [other.name, target.name]
+        let shared = configuration.databases.filter { database in
+          database.targets.map { Set(names).isSubset(of: $0) } ?? true
+        }
+        guard let first = shared.first else { continue }
+        let places = names.map { name in
+          let key = "targets.\(name).url"
+          return configuration.lines.first { $0.key == key }.map { "\($0.from): '\(key)'" } ?? "'\(key)'"
+        }
+        throw OperationError(
+          .usage, code: "sameRepository",
+          "\(places.joined(separator: " and ")) are one address, and '\(first.source.name)' would be pushed to both",
+          hint: "Leave one out, or name in the \"targets\" of the database the one that it is pushed to.")
       }
     }
   }
