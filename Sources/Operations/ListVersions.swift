@@ -14,6 +14,10 @@ package struct ListVersions: Sendable {
     package var formatVersion: Int
     /// The database that was named has versions there, whatever else was asked of them.
     package var holdsDatabase = true
+    /// No manifest of any version is there.
+    package var isBare = false
+    /// That, and packs are there all the same.
+    package var holdsPacksAlone = false
   }
 
   package struct Detail: Sendable {
@@ -72,10 +76,13 @@ package struct ListVersions: Sendable {
         .filter { version in database.map { version.database.isSameName(as: $0) } ?? true }
         .filter { version in tag.map { version.tags.contains($0) } ?? true }
         .sorted { ($0.time, $0.database, $0.sequence) < ($1.time, $1.database, $1.sequence) }
-      return Outcome(
+      var outcome = Outcome(
         versions: versions, problems: distinct(problems), freshnessProvable: provable,
         formatVersion: ObjectFormat.version,
         holdsDatabase: database == nil || found.joined().contains { $0.database.isSameName(as: database) })
+      outcome.isBare = lookup.isBare
+      if lookup.isBare { outcome.holdsPacksAlone = try await lookup.holdsPacks() }
+      return outcome
     } catch {
       throw OperationError(error, doing: "listing \(target.name)")
     }

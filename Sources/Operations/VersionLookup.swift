@@ -316,6 +316,11 @@ struct VersionLookup: Sendable {
     )
   }
 
+  /// No manifest is there: nothing was pushed, or all of them are gone.
+  var isBare: Bool { listings.isEmpty }
+
+  func holdsPacks() async throws -> Bool { try await !repository.store.list(prefix: Layout.allPacks).isEmpty }
+
   /// Whether this machine has a mark of every chain: then nothing newer can have been taken away unnoticed.
   func isFreshnessProvable() -> Bool {
     // Nothing at all proves nothing, unless nothing was ever seen to be more.

@@ -85,6 +85,21 @@ import Testing
     #expect(tagged.status == 0 && tagged.error.contains("disk: no version with the tag 'nope'"), "\(tagged.error)")
   }
 
+  @Test func `nothing is missed where nothing was pushed, and much where only packs are left`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let fresh = try await home("list")
+    #expect(fresh.status == 0 && fresh.error == "sealift: disk: no versions\n", "\(fresh.error)")
+    // So that it needs a pack.
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(300000))", on: home.program.file("app.db"))
+    try await home.push()
+    let gone = try await home.program.shell("find target/versions -type f -delete; rm -r state")
+    try #require(gone.status == 0, "\(gone.error)")
+    let left = try await home("list")
+    #expect(left.status == 0 && left.error.contains("below versions/ are gone: bring them"), "\(left.error)")
+    #expect(try await home.must("list", "--json").contains(#""freshnessProvable":false"#))
+  }
+
   @Test func `show and lists tell the fork where there is one`() async throws {
     let home = try await home()
     let shown = try await home.must("show", "customer-orders-us:latest")

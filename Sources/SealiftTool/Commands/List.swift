@@ -69,7 +69,12 @@ struct List: SealiftCommand {
       let wanted = listing.outcome.holdsDatabase ? tag.map { "no version with the tag '\($0)'" } : nil
       terminal.notice("\(listing.target): \(wanted ?? "no versions")")
     }
-    if !listing.outcome.freshnessProvable {
+    guard !listing.outcome.freshnessProvable else { return }
+    if listing.outcome.holdsPacksAlone {
+      terminal.notice(
+        "\(listing.target): packs are there, and no version; if there were versions, the objects below versions/ are "
+          + "gone: bring them back from the target's own versions or trash before anything is pruned")
+    } else if !listing.outcome.isBare {
       terminal.notice(
         "\(listing.target): this machine has not seen all of it before, so it cannot prove that nothing newer was taken away; "
           + "compare with a head noted elsewhere (pull --expect HEAD)")
