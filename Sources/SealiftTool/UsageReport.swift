@@ -6,14 +6,15 @@ struct UsageReport {
   private let isClean: Bool
   private let text: String
   private let manner: Terminal.Manner
-  /// The word that stands where a command should.
-  private let noCommand: String?
+  private let mistyped: MistypedCommand?
 
   /// - Parameter arguments: the line as it was typed: when it cannot be parsed, `--json` must be looked for by hand.
   init(_ error: any Error, arguments: [String]) {
-    isClean = Sealift.exitCode(for: error) == .success
-    text = isClean ? Sealift.fullMessage(for: error) : Sealift.message(for: error)
-    noCommand = Self.wordForCommand(text, arguments)
+    let isAnswer = Sealift.exitCode(for: error) == .success
+    text = isAnswer ? Sealift.fullMessage(for: error) : Sealift.message(for: error)
+    let mistyped = isAnswer ? MistypedCommand(afterHelp: arguments) : MistypedCommand(text, arguments)
+    self.mistyped = mistyped
+    isClean = isAnswer && mistyped == nil
     var options = GlobalOptions()
     options.targets = []
     options.config = nil
@@ -40,33 +41,78 @@ struct UsageReport {
 
   /// ArgumentParser writes sentences, the second of them advice; our messages begin small and end without a full stop.
   private var message: String {
-    if let noCommand { return "'\(noCommand)' is not a command" }
+    if let mistyped { return mistyped.message }
     let sentence = sentences[0]
     let begun = sentence.prefix(1).lowercased() + sentence.dropFirst()
     return begun.hasSuffix(".") ? String(begun.dropLast()) : begun
   }
 
   private var hint: String {
-    if let nearest = noCommand.flatMap({ Nearest.match(for: $0, among: Self.commands) }) {
-      return "Did you mean '\(nearest)'?"
-    }
+    if let hint = mistyped?.hint { return hint }
     return sentences.count > 1 ? sentences[1] : "`sealift --help` and `sealift help COMMAND` show what there is."
-  }
-
-  private static let commands = Sealift.configuration.subcommands.map { $0._commandName }
-
-  /// ArgumentParser calls a mistyped command an unexpected argument, together with all that follow it.
-  private static func wordForCommand(_ text: String, _ arguments: [String]) -> String? {
-    guard text.lowercased().contains("unexpected argument"), !arguments.contains(where: commands.contains) else {
-      return nil
-    }
-    let quoted = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-    return quoted.count == 3 ? String(quoted[1]) : nil
   }
 
   private var sentences: [String] {
     let line = text.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? text
     guard let advice = line.firstRange(of: ". Did you mean") else { return [line] }
     return [String(line[..<advice.lowerBound]), String(line[advice.lowerBound...].dropFirst(2))]
+  }
+}
+
+/// A word that stands where a command should.
+private struct MistypedCommand {
+  private let word: String
+  /// The command that it would be a part of; `nil` for the program itself.
+  private let parent: String?
+  /// Those that may have been meant.
+  private let known: [String]
+
+  /// ArgumentParser calls it an unexpected argument, together with all that follow it.
+  init?(_ text: String, _ arguments: [String]) {
+    let quoted = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+    guard text.lowercased().contains("unexpected argument"), quoted.count == 3 else { return nil }
+    parent = arguments.first { Self.command($0, among: Self.commands) != nil }
+    known = Self.names(below: parent)
+    guard !known.isEmpty, !arguments.contains(where: known.contains) else { return nil }
+    word = String(quoted[1])
+  }
+
+  /// ArgumentParser shows the help of what stands before it, as if all were well.
+  init?(afterHelp arguments: [String]) {
+    let before = arguments.prefix { $0 != "help" }
+    guard !before.contains(where: { Self.command($0, among: Self.commands) != nil }) else { return nil }
+    var path: [String] = []
+    var commands = Self.commands
+    for word in arguments.dropFirst(before.count + 1).prefix(while: { !$0.hasPrefix("-") }) where word != "help" {
+      guard let next = Self.command(word, among: commands) else {
+        self.word = word
+        parent = path.isEmpty ? nil : path.joined(separator: " ")
+        known = commands.map { $0._commandName }
+        return
+      }
+      path.append(word)
+      commands = next.configuration.subcommands
+    }
+    return nil
+  }
+
+  var message: String { "'\(word)' is not a command\(parent.map { " of '\($0)'" } ?? "")" }
+
+  var hint: String? {
+    if let nearest = Nearest.command(for: word, among: known) { return "Did you mean '\(nearest)'?" }
+    return parent.map { "`sealift help \($0)` shows what there is." }
+  }
+
+  private static var commands: [any ParsableCommand.Type] { Sealift.configuration.subcommands }
+
+  private static func command(
+    _ name: String, among commands: [any ParsableCommand.Type]
+  ) -> (any ParsableCommand.Type)? {
+    commands.first { $0._commandName == name }
+  }
+
+  private static func names(below parent: String?) -> [String] {
+    let below = parent.map { command($0, among: commands)?.configuration.subcommands ?? [] } ?? commands
+    return below.map { $0._commandName }
   }
 }

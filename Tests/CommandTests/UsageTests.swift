@@ -77,6 +77,29 @@ import Testing
       #expect(slip.error == "sealift: error: 'pusj' is not a command\nsealift: hint: Did you mean 'push'?\n")
     }
     #expect(try await Program()("doctor", "me").error.hasPrefix("sealift: error: unexpected argument 'me'\n"))
+    #expect(try await Program()("key", "list", "me").error.hasPrefix("sealift: error: unexpected argument 'me'\n"))
+  }
+
+  @Test(arguments: [
+    ("key lsit", "'lsit' is not a command of 'key'", "list"), ("key ls", "'ls' is not a command of 'key'", "list"),
+    ("config chek", "'chek' is not a command of 'config'", "check"), ("backup ./a.db", "'backup' is not a command", "push"),
+    ("snapshots", "'snapshots' is not a command", "list"), ("help pusj", "'pusj' is not a command", "push"),
+    ("help key lsit", "'lsit' is not a command of 'key'", "list"),
+  ])
+  func `so does one below a command, one of another program, and one that help was asked for`(
+    _ line: String, _ message: String, _ nearest: String
+  ) async throws {
+    let slip = try await Program().start(Program.path, line.split(separator: " ").map(String.init))
+    #expect(slip.status == 2 && slip.output.isEmpty)
+    #expect(slip.error == "sealift: error: \(message)\nsealift: hint: Did you mean '\(nearest)'?\n")
+  }
+
+  @Test(arguments: [["help", "wrong"], ["help", "push", "wrong"], ["key", "wrong"]])
+  func `a word that is no command ends with 2, after help too`(_ words: [String]) async throws {
+    let ending = try await Program().start(Program.path, words)
+    #expect(ending.status == 2 && ending.output.isEmpty, "\(ending.error)")
+    #expect(ending.error.contains("'wrong' is not a command"), "\(ending.error)")
+    #expect(ending.error.contains("\nsealift: hint: `sealift "), "\(ending.error)")
   }
 
   @Test(arguments: [

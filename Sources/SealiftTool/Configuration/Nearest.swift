@@ -8,6 +8,15 @@ enum Nearest {
       .min { ($0.distance, $0.word) < ($1.distance, $1.word) }?.word
   }
 
+  /// What other programs call our commands.
+  private static let commandsElsewhere = ["backup": "push", "ls": "list", "snapshots": "list"]
+
+  /// The same of a command.
+  static func command(for word: String, among known: [String]) -> String? {
+    if let ours = commandsElsewhere[word.lowercased()], known.contains(ours) { return ours }
+    return match(for: word, among: known)
+  }
+
   /// Levenshtein's distance, with a swap of neighbours as one edit.
   static func distance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left), Array(right))
