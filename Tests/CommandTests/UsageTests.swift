@@ -67,6 +67,21 @@ import Testing
     #expect(ending.error.hasPrefix("sealift: error: '--json' is not a configured database"))
   }
 
+  @Test func `a name that is not configured is told as what it may be`() async throws {
+    let program = try Program()
+    try program.write(#"{"stateFolder": "/s", "databases": {"app": {"path": "/a"}}}"#, to: "c.json")
+    try program.write("no database", to: "app.d")
+    func hint(_ words: String...) async throws -> String? {
+      try await program.start(Program.path, ["--json", "--target", "/tmp", "push"] + words).errorDocument().hint
+    }
+    #expect(try await hint("foo.db") == "Nothing is configured: give its path, such as ./foo.db.")
+    #expect(try await hint("app.d") == "A file in this folder is written with a slash: ./app.d")
+    #expect(try await hint("--config", "c.json", "ap") == "Did you mean 'app'?")
+    let both = try await hint("--config", "c.json", "app.d")
+    #expect(both == "A file in this folder is written with a slash: ./app.d. Or did you mean 'app'?")
+    #expect(try await hint("--config", "c.json", "other") == "A file in this folder is written with a slash: ./other")
+  }
+
   @Test func `a slip of the finger gets its nearest option`() async throws {
     #expect(try await Program()("push", "--notte", "x").error.contains("hint: Did you mean '--note'?"))
   }
@@ -82,8 +97,8 @@ import Testing
 
   @Test(arguments: [
     ("key lsit", "'lsit' is not a command of 'key'", "list"), ("key ls", "'ls' is not a command of 'key'", "list"),
-    ("config chek", "'chek' is not a command of 'config'", "check"), ("backup ./a.db", "'backup' is not a command", "push"),
-    ("snapshots", "'snapshots' is not a command", "list"), ("help pusj", "'pusj' is not a command", "push"),
+    ("config chek", "'chek' is not a command of 'config'", "check"),
+    ("backup ./a.db", "'backup' is not a command", "push"), ("snapshots", "'snapshots' is not a command", "list"), ("help pusj", "'pusj' is not a command", "push"),
     ("help key lsit", "'lsit' is not a command of 'key'", "list"),
   ])
   func `so does one below a command, one of another program, and one that help was asked for`(

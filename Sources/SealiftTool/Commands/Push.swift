@@ -143,10 +143,17 @@ struct PushCommand: SealiftCommand {
 
   private func database(_ text: String, _ configuration: Configuration) throws -> Configuration.DatabaseSettings {
     if let settings = try ChosenDatabase(text, name: name, configuration).settings { return settings }
-    let nearest = Nearest.match(for: text, among: configuration.databases.map(\.source.name))
     throw OperationError(
-      .usage, code: "unknownDatabase", "'\(text)' is not a configured database",
-      hint: nearest.map { "Did you mean '\($0)'?" } ?? "A file in this folder is written with a slash: ./\(text)")
+      .usage, code: "unknownDatabase", "'\(text)' is not a configured database", hint: hint(for: text, configuration))
+  }
+
+  private func hint(for text: String, _ configuration: Configuration) -> String {
+    let known = configuration.databases.map(\.source.name)
+    let nearest = Nearest.match(for: text, among: known)
+    let slash = "A file in this folder is written with a slash: ./\(text)"
+    if Paths.isFile(text) { return slash + (nearest.map { ". Or did you mean '\($0)'?" } ?? "") }
+    if let nearest { return "Did you mean '\(nearest)'?" }
+    return known.isEmpty ? "Nothing is configured: give its path, such as ./\(text)." : slash
   }
 }
 
