@@ -43,8 +43,17 @@ import Testing
     #expect(made.status == 0 && made.output.contains(": made repository "), "\(made.error)")
     for folder in ["new", "new/deep"] { #expect(mode(of: home.program.file(folder)) & 0o777 == 0o700) }
     #expect(try await run(target + key + ["list"], home).status == 0)
+    let warning = "sealift: without this key file nobody can read what is pushed there; "
+    #expect(made.error.contains(warning + "`sealift key recovery` prints a second key\n"), "\(made.error)")
     let again = try await run(target + key + ["init", "--if-missing"], home)
     #expect(again.status == 0 && again.output.contains(": found repository "), "\(again.error)")
+    #expect(again.error.isEmpty)
+    let other = ["--target", "file://\(home.program.file("other"))"]
+    try home.program.write("correct horse\n", to: "passphrase")
+    let typed = try await run(other + ["--passphrase-file", home.program.file("passphrase"), "init"], home)
+    #expect(typed.error.contains("without this passphrase nobody"), "\(typed.error)")
+    let quiet = try await run(["--target", "file://\(home.program.file("quiet"))", "-q"] + key + ["init"], home)
+    #expect(quiet.status == 0 && quiet.error.isEmpty, "\(quiet.error)")
   }
 
   @Test func `what stands in the way of the folder is told before the secret is asked for`() async throws {

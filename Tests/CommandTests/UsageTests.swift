@@ -98,7 +98,8 @@ import Testing
   @Test(arguments: [
     ("key lsit", "'lsit' is not a command of 'key'", "list"), ("key ls", "'ls' is not a command of 'key'", "list"),
     ("config chek", "'chek' is not a command of 'config'", "check"),
-    ("backup ./a.db", "'backup' is not a command", "push"), ("snapshots", "'snapshots' is not a command", "list"), ("help pusj", "'pusj' is not a command", "push"),
+    ("backup ./a.db", "'backup' is not a command", "push"), ("snapshots", "'snapshots' is not a command", "list"),
+    ("help pusj", "'pusj' is not a command", "push"),
     ("help key lsit", "'lsit' is not a command of 'key'", "list"),
   ])
   func `so does one below a command, one of another program, and one that help was asked for`(

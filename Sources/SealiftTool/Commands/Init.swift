@@ -22,15 +22,22 @@ struct Init: SealiftCommand {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration, isNew: true)
     let world = try session.world(configuration)
+    let secret = SecretSource.forAll(session.options)
     var tries = Tries<Initialize.Outcome>()
     for target in try targets.all() {
       await tries.attempt(target.name, session.terminal) {
         let access = try targets.access(target, mayBeAbsent: true)
         let outcome = try await Initialize(world).run(
           at: access, ifMissing: ifMissing, maker: Self.maker(of: target, targets))
-        guard !session.options.json else { return outcome }
-        session.terminal.report(
-          "\(printable(target.name)): \(outcome.created ? "made" : "found") repository \(outcome.repository)")
+        if !session.options.json {
+          session.terminal.report(
+            "\(printable(target.name)): \(outcome.created ? "made" : "found") repository \(outcome.repository)")
+        }
+        if outcome.created {
+          session.terminal.notice(
+            "without this \(Self.kind(of: secret ?? target.unlock)) nobody can read what is pushed there; "
+              + "`sealift key recovery` prints a second key")
+        }
         return outcome
       }
     }
@@ -39,6 +46,14 @@ struct Init: SealiftCommand {
         Documents.repositories(tries.done, failures: tries.failures, notices: session.terminal.notices))
     }
     return try tries.status("repositories", session.terminal)
+  }
+
+  private static func kind(of secret: SecretSource?) -> String {
+    switch secret {
+    case .keyFile?: "key file"
+    case .recoveryKeyFile?: "recovery key"
+    default: "passphrase"
+    }
   }
 
   /// - Returns: `nil` for a bucket, which has to be there.
