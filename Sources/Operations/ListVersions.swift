@@ -16,6 +16,8 @@ package struct ListVersions: Sendable {
     package var holdsDatabase = true
     /// No manifest of any version is there.
     package var isBare = false
+    /// The names of all databases that have versions there.
+    package var databases: Set<String> = []
     /// That, and packs are there all the same.
     package var holdsPacksAlone = false
   }
@@ -80,6 +82,7 @@ package struct ListVersions: Sendable {
         versions: versions, problems: distinct(problems), freshnessProvable: provable,
         formatVersion: ObjectFormat.version,
         holdsDatabase: database == nil || found.joined().contains { $0.database.isSameName(as: database) })
+      outcome.databases = Set(found.joined().map(\.database))
       outcome.isBare = lookup.isBare
       if lookup.isBare { outcome.holdsPacksAlone = try await lookup.holdsPacks() }
       return outcome

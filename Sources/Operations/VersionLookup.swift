@@ -192,7 +192,7 @@ struct VersionLookup: Sendable {
         .noSuchVersion, "'\(prefix)' names \(matching.count) versions",
         hint: "Give more digits; `sealift list --json` shows whole ids.")
     }
-    guard let found = matching.first else { throw nothing(named: prefix, histories) }
+    guard let found = matching.first else { throw nothing(named: prefix, isID: true, histories) }
     return found
   }
 
@@ -334,12 +334,21 @@ struct VersionLookup: Sendable {
     state.vanishedChains(shown: listings.map(\.chain), wanted: wanted)
   }
 
-  private func nothing(named name: String, _ histories: [ChainHistory]) -> RepositoryError {
+  private func nothing(
+    named name: String, isID: Bool = false, _ histories: [ChainHistory]
+  ) -> RepositoryError {
+    if isBare {
+      return RepositoryError(
+        .noSuchVersion, "there are no versions at \(targetName)",
+        hint: "Push a database first; where there were versions, `sealift list` says more.")
+    }
     let problem = histories.flatMap(\.problems).first
     return RepositoryError(
       .noSuchVersion, "no version at \(targetName) answers to '\(name)'",
       hint: problem.map { "Some manifests cannot be read (\($0.message)); `sealift list` shows the rest." }
-        ?? "`sealift list` shows the versions.",
+        ?? (isID
+          ? "`sealift list --forgotten` shows the versions; what was pruned does not come back."
+          : "`sealift list` shows the versions."),
       cause: problem)
   }
 }

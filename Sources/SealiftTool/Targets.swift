@@ -158,7 +158,9 @@ extension Configuration {
     let known = targets.map(\.name)
     return OperationError(
       .usage, code: "unknownTarget", "'\(text)' is neither a configured target nor a URL",
-      hint: Nearest.match(for: text, among: known).map { "Did you mean '\($0)'?" }
+      hint: text.contains("/")
+        ? "A folder is written file:///absolute/path, or /path."
+        : Nearest.match(for: text, among: known).map { "Did you mean '\($0)'?" }
         ?? (known.isEmpty
           ? "A target is a URL such as file:///srv/backup, s3://bucket/prefix or webdavs://host/folder."
           : "Configured: \(known.joined(separator: ", "))."))

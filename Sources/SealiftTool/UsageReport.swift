@@ -7,9 +7,11 @@ struct UsageReport {
   private let text: String
   private let manner: Terminal.Manner
   private let mistyped: MistypedCommand?
+  private let arguments: [String]
 
   /// - Parameter arguments: the line as it was typed: when it cannot be parsed, `--json` must be looked for by hand.
   init(_ error: any Error, arguments: [String]) {
+    self.arguments = arguments
     let isAnswer = Sealift.exitCode(for: error) == .success
     text = isAnswer ? Sealift.fullMessage(for: error) : Sealift.message(for: error)
     let mistyped = isAnswer ? MistypedCommand(afterHelp: arguments) : MistypedCommand(text, arguments)
@@ -49,6 +51,10 @@ struct UsageReport {
 
   private var hint: String {
     if let hint = mistyped?.hint { return hint }
+    // What `pull` calls so.
+    if arguments.contains("restore"), text.contains("'-o'") || text.contains("'--output'") {
+      return "`restore` puts it to the file of --to; `pull` writes a file with -o."
+    }
     return sentences.count > 1 ? sentences[1] : "`sealift --help` and `sealift help COMMAND` show what there is."
   }
 

@@ -232,6 +232,15 @@ import Testing
     #expect(error.message.contains(message), "\(error.message)")
   }
 
+  @Test(arguments: [
+    (#"{"host": "a", "host": "b"}"#, "Leave one of them out."), (#"{"host": "a",}"#, "There is no comma before `}`."),
+    (#"{"databases": {"a": {"path": "/a", "tags": ["x",]}}}"#, "There is no comma before `]`."),
+    (#"{"host": "a" // name"#, "The file must be one JSON object, without comments."),
+  ])
+  func `what is no JSON is told with its own way out`(text: String, hint: String) throws {
+    #expect(try #require(throws: OperationError.self) { try read(text) }.hint == hint)
+  }
+
   @Test func `a name that is too long is told how long names are`() throws {
     func text(_ length: Int) -> String {
       #"{"databases": {"\#(String(repeating: "n", count: length))": {"path": "/a"}}}"#

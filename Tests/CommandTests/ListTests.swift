@@ -81,6 +81,8 @@ import Testing
     let home = try await home()
     let nowhere = try await home("list", "nope")
     #expect(nowhere.status == 14 && nowhere.error.contains("disk: there is no version of 'nope'"), "\(nowhere.error)")
+    let slip = try await home("list", "customer-order-eu")
+    #expect(slip.status == 14 && slip.error.contains("hint: Did you mean 'customer-orders-eu'?"), "\(slip.error)")
     let tagged = try await home("list", "customer-orders-eu", "--tag", "nope")
     #expect(tagged.status == 0 && tagged.error.contains("disk: no version with the tag 'nope'"), "\(tagged.error)")
   }
@@ -90,6 +92,9 @@ import Testing
     try await home.must("init")
     let fresh = try await home("list")
     #expect(fresh.status == 0 && fresh.error == "sealift: disk: no versions\n", "\(fresh.error)")
+    let pulled = try await home("pull", "latest", "-o", "-")
+    #expect(pulled.status == 14 && pulled.error.contains("there are no versions at disk"), "\(pulled.error)")
+    #expect(pulled.error.contains("Push a database first"))
     // So that it needs a pack.
     try SQLite.run("INSERT INTO t(b) VALUES (randomblob(300000))", on: home.program.file("app.db"))
     try await home.push()

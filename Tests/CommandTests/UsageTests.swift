@@ -82,6 +82,17 @@ import Testing
     #expect(try await hint("--config", "c.json", "other") == "A file in this folder is written with a slash: ./other")
   }
 
+  @Test(arguments: [
+    ("restore latest -o q.db", "--to"), ("pull latest --to q.db", "-o"),
+    ("--target ./t1 list", "A folder is written file:///absolute/path, or /path."),
+  ])
+  func `what is written elsewhere, or in another way, is told how it is written`(
+    _ line: String, _ told: String
+  ) async throws {
+    let ending = try await Program().start(Program.path, line.split(separator: " ").map(String.init))
+    #expect(ending.status == 2 && ending.error.contains(told), "\(ending.error)")
+  }
+
   @Test func `a slip of the finger gets its nearest option`() async throws {
     #expect(try await Program()("push", "--notte", "x").error.contains("hint: Did you mean '--note'?"))
   }

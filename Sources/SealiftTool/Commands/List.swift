@@ -57,7 +57,8 @@ struct List: SealiftCommand {
     throw OperationError(
       .noSuchVersion, code: "noSuchDatabase",
       "\(listings.map(\.target).joined(separator: ", ")): there is no version of '\(name)'",
-      hint: "`sealift list` shows what is there.")
+      hint: Nearest.match(for: name, among: Set(listings.flatMap(\.outcome.databases)).sorted())
+        .map { "Did you mean '\($0)'?" } ?? "`sealift list` shows what is there.")
   }
 
   private func show(_ listing: Listing, isOneOfMany: Bool, _ terminal: Terminal) {

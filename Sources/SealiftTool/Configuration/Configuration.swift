@@ -36,7 +36,8 @@ struct Configuration: Sendable {
       root = try JSONReader.read(bytes)
     } catch {
       throw ConfigurationSection.mistake(
-        "notJSON", file, error.line, error.message, hint: "The file must be one JSON object, without comments.")
+        "notJSON", file, error.line, error.message,
+        hint: error.hint ?? "The file must be one JSON object, without comments.")
     }
     let provenance = ConfigurationSection.Provenance()
     let top = try ConfigurationSection(root, file: file, path: "", provenance: provenance)

@@ -32,6 +32,7 @@ struct JSONReader {
   struct Failure: Error {
     let line: Int
     let message: String
+    var hint: String?
   }
 
   private let bytes: [UInt8]
@@ -60,7 +61,9 @@ struct JSONReader {
 
   private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-  private func failure(_ message: String) -> Failure { Failure(line: line, message: message) }
+  private func failure(_ message: String, hint: String? = nil) -> Failure {
+    Failure(line: line, message: message, hint: hint)
+  }
 
   private mutating func skipSpace() {
     while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
@@ -97,9 +100,14 @@ struct JSONReader {
     if take("}") { return members }
     repeat {
       skipSpace()
-      guard next == UInt8(ascii: "\"") else { throw failure("expected a name in double quotes") }
+      guard next == UInt8(ascii: "\"") else {
+        let isEnd = next == UInt8(ascii: "}")
+        throw failure("expected a name in double quotes", hint: isEnd ? "There is no comma before `}`." : nil)
+      }
       let (nameLine, name) = (line, try string())
-      if members.contains(where: { $0.name == name }) { throw failure("'\(name)' stands twice in one object") }
+      if members.contains(where: { $0.name == name }) {
+        throw failure("'\(name)' stands twice in one object", hint: "Leave one of them out.")
+      }
       guard take(":") else { throw failure("expected a colon after '\(name)'") }
       members.append((name, nameLine, try value()))
     } while take(",")
@@ -111,7 +119,11 @@ struct JSONReader {
     position += 1
     var nodes: [JSONNode] = []
     if take("]") { return nodes }
-    repeat { nodes.append(try value()) } while take(",")
+    repeat {
+      skipSpace()
+      if next == UInt8(ascii: "]") { throw failure("expected a value", hint: "There is no comma before `]`.") }
+      nodes.append(try value())
+    } while take(",")
     guard take("]") else { throw failure("expected a comma or a closing bracket") }
     return nodes
   }
