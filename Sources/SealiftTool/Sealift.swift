@@ -15,6 +15,8 @@ struct Sealift: AsyncParsableCommand {
         sealift --target file:///srv/backup push ./app.db
         sealift --target file:///srv/backup pull latest -o restored.db
 
+      Completions for bash, zsh or fish: sealift --generate-completion-script bash
+
       EXIT STATUS:
       \(ExitStatus.table)
       """,

@@ -158,6 +158,7 @@ import Testing
   @Test func `help names every exit status, and each command has an example`() async throws {
     let help = try await Program()("--help")
     #expect(help.status == 0 && help.error.isEmpty)
+    #expect(help.output.contains("--generate-completion-script bash\n"))
     for line in ExitStatus.table.split(separator: "\n") { #expect(help.output.contains(line)) }
     for status in [0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 129, 130, 143] {
       #expect(ExitStatus.table.split(separator: "\n").contains { $0.hasPrefix("  \(padded(status))  ") })
