@@ -10,11 +10,14 @@ import Testing
   private let name = ObjectName("packs/one")!
   private static let secret = "the-very-secret-key"
 
-  private func store(_ server: ScriptedServer, storageClass: String? = nil, token: String? = nil) throws -> S3Store {
+  private func store(
+    _ server: ScriptedServer, storageClass: String? = nil, token: String? = nil,
+    now: @escaping @Sendable () -> Int = { 784_111_777 }
+  ) throws -> S3Store {
     let configuration = S3Configuration(
       endpoint: try WebAddress("http://127.0.0.1:\(server.port)"), bucket: "bucket", prefix: "some/where",
       storageClass: storageClass)
-    return S3Store(configuration, now: { 784_111_777 }) {
+    return S3Store(configuration, now: now) {
       S3Credentials(accessKey: "AKIA", secretKey: Self.secret, sessionToken: token)
     }
   }
@@ -431,6 +434,47 @@ import Testing
       #expect(error.retry == (mayRetry ? .later(after: after.map { .seconds($0) }) : .never))
       #expect(error.message.hasPrefix("packs/x is not read: "))
       #expect(error.message.contains("\(status)"))
+    }
+  }
+
+  /// Seconds that pass while the first answer is awaited, its code, what comes of it, and of how many requests.
+  private static let delays: [(Int, String, StoreError.Code?, Int)] = [
+    (1200, "RequestTimeTooSkewed", nil, 2), (1200, "RequestExpired", nil, 2), (1200, "ExpiredRequest", nil, 2),
+    (0, "RequestTimeTooSkewed", .clockSkew, 1), (59, "RequestTimeTooSkewed", .clockSkew, 1),
+    (1200, "SignatureDoesNotMatch", .unauthenticated, 1),
+  ]
+
+  /// After a sleep of the machine, libcurl sends what a dead connection swallowed once more, as it was signed.
+  @Test(arguments: delays)
+  func `what was signed long before it arrived is signed once more`(
+    _ delay: Int, _ code: String, _ meaning: StoreError.Code?, _ requests: Int
+  ) async throws {
+    let time = Locked(784_111_777)
+    try await withServer { request in
+      guard request.number == 0 else { return .status(200, [:], Self.listing([])) }
+      time.withLock { $0 += delay }
+      return .status(403, [:], Self.refusal(code))
+    } _: { server in
+      let store = try store(server) { time.withLock { $0 } }
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == meaning)
+      #expect(Set(server.requests.compactMap { $0.headers["x-amz-date"] }).count == requests)
+    }
+  }
+
+  @Test func `a HEAD that was refused without a word is signed once more, and a wrong clock is told`() async throws {
+    let time = Locked(784_111_777)
+    try await withServer { request in
+      if request.method == "HEAD", request.number > 0 { return .status(200, ["Content-Length": "3"]) }
+      time.withLock { $0 += 1200 }
+      return .status(403, [:], request.method == "HEAD" ? "" : Self.refusal("RequestTimeTooSkewed"))
+    } _: { server in
+      let store = try store(server) { time.withLock { $0 } }
+      #expect(try await store.head(name)?.size == 3)
+      #expect(server.requests.map(\.method) == ["HEAD", "HEAD"])
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .clockSkew)
+      #expect(server.requests.count == 4)
     }
   }
 

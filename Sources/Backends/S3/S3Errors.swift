@@ -14,6 +14,9 @@ struct S3Refusal: Sendable {
     "TokenRefreshRequired",
   ]
 
+  /// What servers say of a signature whose time is not theirs.
+  static let skews: Set<String> = ["RequestTimeTooSkewed", "RequestExpired", "ExpiredRequest"]
+
   /// What servers say of an object that a rule of its whole bucket keeps. Cloudflare's has status 409 or 403.
   static let keptByRules: Set<String> = [
     "ObjectLockedByBucketPolicy", "RetentionPolicyNotMet", "ObjectUnderActiveHold",
@@ -94,7 +97,7 @@ struct S3Errors {
       return StoreError(
         .unauthenticated, "the session token is not valid any more",
         hint: "Get new temporary credentials, and renew \(source.sessionToken) and both keys with them.")
-    case "RequestTimeTooSkewed", "RequestExpired", "ExpiredRequest": return skew(response)
+    case _ where S3Refusal.skews.contains(code): return skew(response)
     case "AuthorizationHeaderMalformed": return wrongRegion(refusal)
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return forbidden(right, refusal)
     case _ where S3Refusal.keptByRules.contains(code):
