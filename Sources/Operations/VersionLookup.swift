@@ -63,6 +63,25 @@ struct VersionLookup: Sendable {
     return (meant + others).sorted { $0.chain.hex < $1.chain.hex }
   }
 
+  /// The hosts that have versions of databases of these names, by name. One manifest of each chain is read for it; one
+  /// that cannot be had names nobody.
+  /// - Parameter known: chains that are not looked at.
+  func hosts(of databases: Set<String>, besides known: Set<ChainID>) async throws -> [String: Set<String>] {
+    let others = listings.filter { !known.contains($0.chain) }
+    let newest = try await repository.atEnds(of: others) { listing -> VersionFacts.Version? in
+      do {
+        let end = try await repository.end(
+          of: listing, state: state, records: records, isEnough: { _ in true },
+          concerns: { databases.containsName($0.version?.database ?? "") })
+        return end.newestCounting?.version
+      } catch let error as StoreError where error.object != nil {
+        return nil
+      }
+    }
+    let found = newest.compactMap { $0 }.filter { databases.containsName($0.database) }
+    return Dictionary(grouping: found, by: \.database).mapValues { Set($0.map(\.host)) }
+  }
+
   private func whole(_ listing: ChainListing) async throws -> ChainHistory {
     try await repository.history(of: listing, state: state, records: records)
   }

@@ -55,4 +55,19 @@ import Testing
     let document = try await onNewMachine(home, "status", "--json")
     #expect(document.output.contains(#""otherHosts":["web-1"]"#), "\(document.output)")
   }
+
+  @Test func `a status of a database that another host pushed says so before a first push`() async throws {
+    let home = try Home()
+    try newMachine(home, host: "web-9")
+    try await home.must("init")
+    let empty = try await onNewMachine(home, "status")
+    #expect(empty.status == 13 && empty.output == "app -> disk: no versions\n", "\(empty.error)")
+    #expect(empty.error.contains("hint: Push it: `sealift push app`."), "\(empty.error)")
+    try await home.push()
+    let status = try await onNewMachine(home, "status")
+    #expect(status.output == "app -> disk: no versions of host web-9; web-1 has some\n", "\(status.output)")
+    #expect(status.status == 13 && status.error.contains(#"takes the place of web-1, set "host": "web-1" before"#))
+    let document = try await onNewMachine(home, "status", "--json")
+    #expect(document.output.contains(#""sound":false,"otherHosts":["web-1"]"#), "\(document.output)")
+  }
 }

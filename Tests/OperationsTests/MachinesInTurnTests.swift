@@ -136,9 +136,11 @@ import Testing
     _ = try await shelf.week(1, host: "web-1")
     let nothing = try await shelf.status()
     #expect(nothing.databases.isEmpty && nothing.host == "host" && nothing.otherHosts == ["web-1", "web-2"])
+    let named = [DatabaseSource(name: "app", path: "/nowhere"), DatabaseSource(name: "mail", path: "/nowhere")]
+    #expect(try await shelf.status(named).databases.map(\.otherHosts) == [["web-1", "web-2"], []])
     _ = try await shelf.week(1)
     #expect(try await shelf.status().otherHosts == ["web-1", "web-2"])
     let asked = try await shelf.status([DatabaseSource(name: "app", path: "/nowhere")])
-    #expect(asked.otherHosts == nil)
+    #expect(asked.otherHosts == nil && asked.databases.map(\.otherHosts) == [nil])
   }
 }

@@ -32,6 +32,9 @@ package struct StatusOfDatabases: Sendable {
     /// What came of that, also where the version was forgotten or pruned since.
     package var lastDrill: LastDrill?
 
+    /// Other hosts with versions of a database of this name; `nil` where this host has its own chain of it.
+    package var otherHosts: [String]?
+
     /// Nothing that a person has to look at: there is a version, and none is known to be bad.
     package var isSound: Bool {
       newest.map { !$0.damaged } ?? false && foundDamaged == 0 && failedDrill == nil
@@ -111,6 +114,7 @@ package struct StatusOfDatabases: Sendable {
           let newest = outcome.databases[index].newest
           outcome.databases[index].change = change(of: database, host, newest, target)
         }
+        try await nameOthers(&outcome, lacking: asked.filter { $0.history == nil }.map { $0.name }, Set(chains), lookup)
       } else {
         let found = histories.filter { !$0.isNameless }.map { history in
           (name: history.database ?? "", history: Optional(history))
@@ -121,6 +125,19 @@ package struct StatusOfDatabases: Sendable {
       return outcome
     } catch {
       throw OperationError(error, doing: "looking at \(target.name)")
+    }
+  }
+
+  /// On a machine that was made anew under another name, what seems never to have been pushed is there, of the old one.
+  /// - Parameter missing: databases without a chain of this host.
+  private func nameOthers(
+    _ outcome: inout Outcome, lacking missing: [String], _ own: Set<ChainID>, _ lookup: VersionLookup
+  ) async throws {
+    guard !missing.isEmpty else { return }
+    let hosts = try await lookup.hosts(of: Set(missing), besides: own)
+    for index in outcome.databases.indices where missing.contains(outcome.databases[index].name) {
+      outcome.databases[index].otherHosts =
+        (hosts[outcome.databases[index].name] ?? []).subtracting([outcome.host]).sorted()
     }
   }
 

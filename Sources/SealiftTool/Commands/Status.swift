@@ -117,7 +117,7 @@ enum StatusLines {
 
   private static func lines(_ database: StatusOfDatabases.Database, at target: String) -> [String] {
     let place = "\(database.name) -> \(target):"
-    guard let newest = database.newest else { return ["\(place) no versions"] }
+    guard let newest = database.newest else { return ["\(place) \(noVersions(of: database))"] }
     let age = database.age.map { "\(ago($0)) old" } ?? "age unknown: ahead of this clock"
     var facts = [age, ByteCount.text(newest.size)]
     switch database.change {
@@ -135,6 +135,11 @@ enum StatusLines {
       "  \(rest.joined(separator: ", ")), head \(newest.head)",
     ]
     return lines + (database.failedDrill.map { ["  \(failure($0))"] } ?? [])
+  }
+
+  private static func noVersions(of database: StatusOfDatabases.Database) -> String {
+    guard let others = database.otherHosts, !others.isEmpty else { return "no versions" }
+    return "no versions of host \(database.host); \(haveSome(others))"
   }
 
   private static func drill(_ last: StatusOfDatabases.LastDrill?) -> String {
@@ -164,11 +169,22 @@ enum StatusLines {
     return problems.first
   }
 
+  /// A first push under another name than the old machine's begins another chain beside that one's.
+  private static func wayToFirst(of database: StatusOfDatabases.Database) -> String {
+    guard let others = database.otherHosts, let first = others.first else {
+      return "Push it: `sealift push \(database.name)`."
+    }
+    let (old, name) = others.count == 1 ? (first, "\"\(first)\"") : ("one of them", "its name")
+    return "If this machine takes the place of \(old), set \"host\": \(name) before any push (Docs/Operating.md);"
+      + " `sealift list \(database.name)` shows what can be restored. Else push it:"
+      + " `sealift push \(database.name)`."
+  }
+
   private static func alarm(_ unsound: StatusOfDatabases.Database, at target: String) -> OperationError {
     guard let newest = unsound.newest else {
       return OperationError(
         .verificationFailed, code: "neverPushed", "there is no version of '\(unsound.name)' at \(target)",
-        hint: "Push it: `sealift push \(unsound.name)`.")
+        hint: wayToFirst(of: unsound))
     }
     // Nothing else is wrong: no list shows what is, least of all where the version was pruned since.
     if let drill = unsound.failedDrill, !newest.damaged, unsound.foundDamaged == 0 {

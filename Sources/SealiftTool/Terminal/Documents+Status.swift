@@ -33,7 +33,7 @@ extension Documents {
       ("change", .string(status.change.rawValue)), ("count", .number(status.versions)),
       ("forgottenCount", .number(status.forgotten)), ("foundDamagedCount", .number(status.foundDamaged)),
       ("drilled", status.drilled.map(version) ?? .null), ("lastDrill", status.lastDrill.map(drill) ?? .null),
-      ("sound", .bool(status.isSound)),
+      ("sound", .bool(status.isSound)), ("otherHosts", status.otherHosts.map(Json.strings) ?? .null),
     ])
   }
 
