@@ -70,4 +70,22 @@ import Testing
     let document = try await onNewMachine(home, "status", "--json")
     #expect(document.output.contains(#""sound":false,"otherHosts":["web-1"]"#), "\(document.output)")
   }
+
+  @Test func `who restores all after a first push is told what the old machine has there`() async throws {
+    let home = try Home()
+    try newMachine(home, host: "web-9")
+    try await home.must("init")
+    try await home.push()
+    #expect(try await onNewMachine(home, "push").status == 0)
+    let others = "disk: also there, and not restored: app of web-1 (--host web-1)"
+    let own = try await onNewMachine(home, "restore", "--all", "--replace", "--dry-run")
+    #expect(own.status == 0 && own.error.contains(others), "\(own.error)")
+    let document = try await onNewMachine(home, "restore", "--all", "--replace", "--dry-run", "--json")
+    #expect(document.output.contains(#""others":[{"host":"web-1","databases":["app"]}]"#), "\(document.output)")
+    let old = try await onNewMachine(home, "restore", "--all", "--replace", "--dry-run", "--host", "web-1")
+    #expect(old.status == 0 && !old.error.contains("also there"), "\(old.error)")
+    let file = home.program.file("new.db")
+    let one = try await onNewMachine(home, "restore", "app:latest", "--to", file, "--dry-run")
+    #expect(one.output.hasPrefix("would restore 'app' of web-9, 20"), "\(one.output)")
+  }
 }

@@ -33,6 +33,8 @@ package struct RestoreAll: Sendable {
     package var failures: [(database: String?, error: OperationError)] = []
     /// Databases at the target that the configuration does not name.
     package var passedOver: [String] = []
+    /// Of what was asked for, what other hosts have there: nothing was done with it.
+    package var others: [(host: String, databases: [String])] = []
     /// Why those that are in neither list were not begun, or not ended.
     package var interruption: OperationError?
   }
@@ -68,6 +70,7 @@ package struct RestoreAll: Sendable {
       }
       let meant = databases.filter { work.means($0.name) }
       outcome.passedOver = databases.map(\.name).filter { !work.means($0) }
+      outcome.others = others(than: outcome.host, chains, work)
       try await chains.prepare(for: meant)
       for database in meant {
         do {
@@ -117,6 +120,14 @@ package struct RestoreAll: Sendable {
         hint: "Name one of them with --host.")
     }
     return own
+  }
+
+  /// A machine that was made anew and has pushed since has databases of its own there, and they may be empty.
+  private func others(than host: String, _ chains: DrillChains, _ work: Work) -> [(host: String, databases: [String])] {
+    let others = chains.databases.filter { $0.host != host && work.means($0.name) }
+    return Dictionary(grouping: others, by: \.host)
+      .map { (host: $0.key, databases: $0.value.map(\.name).sorted()) }
+      .sorted { $0.host < $1.host }
   }
 
   private func one(

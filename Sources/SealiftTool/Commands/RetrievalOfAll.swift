@@ -51,12 +51,19 @@ struct RetrievalOfAll {
     for name in outcome.passedOver {
       session.terminal.notice("'\(name)' is at \(target.name) and not in the configuration: passed over")
     }
+    if host == nil { for other in outcome.others { tell(other, at: target.name, session.terminal) } }
     for one in outcome.done {
       if let doubt = one.preview?.doubt { session.terminal.notice("'\(one.database)': \(doubt)") }
     }
     var unsaid: OperationError?
     do { try tell(outcome, session.terminal) } catch { unsaid = Self.unsaid(error, outcome, session.terminal) }
     return try end(outcome, unsaid, session.terminal)
+  }
+
+  private func tell(_ other: (host: String, databases: [String]), at target: String, _ terminal: Terminal) {
+    let more = other.databases.count - 10
+    let names = other.databases.prefix(10).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+    terminal.notice("\(target): also there, and not restored: \(names) of \(other.host) (--host \(other.host))")
   }
 
   private func tell(_ outcome: RestoreAll.Outcome, _ terminal: Terminal) throws {

@@ -97,7 +97,7 @@ extension Retrieval {
     static func lines(_ preview: RestorePreview) -> [String] {
       let version = preview.version
       let what =
-        "'\(version.database)' of \(Times.seconds(version.time)), version \(version.id.prefix(8)), \(ByteCount.text(version.size))"
+        "'\(version.database)' of \(version.host), \(Times.seconds(version.time)), version \(version.id.prefix(8)), \(ByteCount.text(version.size))"
       var lines = [
         preview.mode == .live
           ? "would restore \(what), into the database \(preview.path), in one transaction"

@@ -77,9 +77,12 @@ extension Documents {
         ("message", .string(failure.error.message)), ("hint", .optional(failure.error.hint)),
       ])
     }
+    let others = outcome.others.map { other in
+      Json.object([("host", .string(other.host)), ("databases", .strings(other.databases))])
+    }
     return .object([
       ("host", .string(outcome.host)), ("restored", .array(done)), ("failures", .array(failures)),
-      ("passedOver", .strings(outcome.passedOver)), ("dryRun", .bool(dryRun)), ("notices", .strings(notices)),
+      ("passedOver", .strings(outcome.passedOver)), ("others", .array(others)), ("dryRun", .bool(dryRun)), ("notices", .strings(notices)),
     ])
   }
 

@@ -105,11 +105,16 @@ import Testing
     let own = try await RestoreAll(Pull(machine(road, named: "one"))).run(
       .pull(into: folder.path), from: road.target, host: nil)
     #expect(own.done.count == 1)
+    #expect(own.others.map(\.host) == ["two"] && own.others.map(\.databases) == [["app", "mail"]])
     #expect(try TestDatabase(folder.file("app.sqlite")).text("SELECT a FROM t") == "one app")
     let other = try Scratch()
     let asked = try await RestoreAll(Pull(machine(road))).run(
       .pull(into: other.path), from: road.target, host: "two")
     #expect(asked.done.count == 2)
+    let rehearsal = Restore.Request(place: .origin([:]))
+    let configured = try await RestoreAll(Pull(machine(road, named: "one"))).run(
+      .restore(rehearsal, paths: ["app": other.file("mine.db")]), from: road.target, host: nil)
+    #expect(configured.others.map(\.databases) == [["app"]])
   }
 
   @Test func `to where the configuration says, with what is missing and what is too much`() async throws {
