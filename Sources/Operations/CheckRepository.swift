@@ -57,6 +57,9 @@ package struct CheckRepository: Sendable {
     package var bytesRead = 0
     package var unreferenced = 0
     package var unreferencedBytes = 0
+    /// Chains that have packs and no manifest at all, and their packs, which are among those.
+    package var bareChains = 0
+    package var barePacks = 0
     package var unknown = 0
     package var isSound = true
     /// Nothing that versions may hang on is of a later format.
@@ -129,6 +132,10 @@ extension CheckRepository.Outcome {
       packsRead += chain.packsRead
       bytesRead += chain.bytesRead
       unreferenced += chain.unreferenced
+      if chain.lacksManifests, chain.unreferenced > 0 {
+        bareChains += 1
+        barePacks += chain.unreferenced
+      }
       unreferencedBytes = [unreferencedBytes, chain.unreferencedBytes].clampedSum
     }
     unknown = report.unknown

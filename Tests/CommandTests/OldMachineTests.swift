@@ -71,6 +71,29 @@ import Testing
     #expect(document.output.contains(#""sound":false,"otherHosts":["web-1"]"#), "\(document.output)")
   }
 
+  @Test func `a target whose manifests are gone is not told as one that never had any`() async throws {
+    let home = try Home()
+    try newMachine(home)
+    try await home.must("init")
+    try await home.push()
+    #expect(try await home.program.shell("mv target/versions away && mkdir saved").status == 0)
+    let check = try await onNewMachine(home, "check")
+    #expect(check.status == 0 && check.output.contains(" of 1 chain without any manifest: "), "\(check.output)")
+    #expect(try await onNewMachine(home, "check", "--json").output.contains(#""bareChains":1,"barePacks":"#))
+    let saved = home.program.file("saved")
+    for ending in [try await onNewMachine(home, "pull", "--all", saved), try await onNewMachine(home, "drill")] {
+      #expect(ending.status == 14 && ending.error.contains("the objects below versions/ are gone"), "\(ending.error)")
+    }
+    #expect(try await home.program.shell("mv away target/versions").status == 0)
+    let sound = try await onNewMachine(home, "check")
+    #expect(sound.status == 0 && !sound.output.contains("without any manifest"), "\(sound.output)")
+    // That something newer may be gone is told where nobody can know.
+    let all = try await onNewMachine(home, "pull", "--all", saved)
+    #expect(all.status == 0 && all.error.contains("cannot prove that nothing newer was taken away"), "\(all.error)")
+    let known = try await home("pull", "--all", saved)
+    #expect(known.status == 0 && !known.error.contains("cannot prove"), "\(known.error)")
+  }
+
   @Test func `who restores all after a first push is told what the old machine has there`() async throws {
     let home = try Home()
     try newMachine(home, host: "web-9")

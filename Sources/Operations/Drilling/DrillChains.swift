@@ -67,6 +67,9 @@ struct DrillChains {
     }
   }
 
+  /// Whether this machine has a mark of every chain: then nothing newer can have been taken away unnoticed.
+  var isFreshnessProvable: Bool { shown.allSatisfy { (try? HighWaterMark.read($0, in: seen)) != nil } }
+
   /// The hosts that are meant: this one; where it has nothing there, the only one that has.
   func hosts(_ request: Drill.Request) throws -> Set<ExactName> {
     let all = Set(databases.filter { request.asks(for: $0.name) }.map { ExactName($0.host) })

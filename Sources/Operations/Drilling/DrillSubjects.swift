@@ -105,8 +105,15 @@ struct DrillSubjects {
     }
     guard chosen.isEmpty, failures.isEmpty, !request.mayBeEmpty else { return }
     throw RepositoryError(
-      .noSuchVersion, "there is no version to drill at \(target)", hint: "Push a database there first.")
+      .noSuchVersion, "there is no version to drill at \(target)", hint: DrillChains.wayToVersions)
   }
+}
+
+extension DrillChains {
+  /// Where nothing is there. Whoever deleted all manifests left every pack, and a prune would take those, too.
+  static let wayToVersions =
+    "Push a database there first. If there were versions, the objects below versions/ are gone: bring them back from"
+    + " the target's own versions or trash (Docs/Stores.md) before anything is pruned."
 }
 
 extension Drill.Request {

@@ -28,6 +28,8 @@ package struct RestoreAll: Sendable {
 
   package struct Outcome: Sendable {
     package var host: String
+    /// False on a machine that has not seen the repository before: it cannot prove that nothing newer was taken away.
+    package var freshnessProvable = true
     package var done: [Done] = []
     /// Each with the database where that is known.
     package var failures: [(database: String?, error: OperationError)] = []
@@ -56,7 +58,7 @@ package struct RestoreAll: Sendable {
   ) async throws -> Outcome {
     do {
       let chains = try await DrillChains(at: target, pull.world, fresh: pull.world)
-      var outcome = Outcome(host: try chosen(host, chains))
+      var outcome = Outcome(host: try chosen(host, chains), freshnessProvable: chains.isFreshnessProvable)
       outcome.failures = (chains.nameless + chains.vanished).map { (nil, OperationError($0, doing: target.name)) }
       let databases = chains.databases.filter { outcome.host.isSameName(as: $0.host) }
       if case .restore(_, let paths) = work {
@@ -111,7 +113,7 @@ package struct RestoreAll: Sendable {
     if host == nil, !hosts.contains(ExactName(known)), let gone = chains.vanished.first { throw gone }
     guard let own = host ?? (hosts.count == 1 ? hosts.first?.text : known), hosts.contains(ExactName(own)) else {
       guard !hosts.isEmpty else {
-        throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: "Push a database there first.")
+        throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: DrillChains.wayToVersions)
       }
       throw OperationError(
         .usage, code: "severalHosts",

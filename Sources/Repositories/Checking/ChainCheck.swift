@@ -78,6 +78,7 @@ package struct ChainCheck: Sendable {
     var checked = CheckedChain(chain)
     checked.database = history.newest?.version?.database
     checked.host = history.newest?.version?.host
+    checked.lacksManifests = listed.isEmpty
     guard let problems = try await problems(of: history, listed, mark, isLast: isLast) else { return nil }
     checked.problems = problems
     checked.isContested = try isContested(history)

@@ -47,6 +47,8 @@ package struct CheckedChain: Sendable {
   /// Packs that nothing needs.
   package var unreferenced = 0
   package var unreferencedBytes = 0
+  /// Nothing is listed below its manifests' prefix, whatever is below that of its packs.
+  package var lacksManifests = false
   /// Packs that are not to be used any more.
   package var damagedPacks: [Digest] = []
 

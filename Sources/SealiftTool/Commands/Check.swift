@@ -116,6 +116,12 @@ enum CheckLines {
         "  \(Count.text(outcome.unreferenced, "pack belongs", "packs belong")) to nothing (\(ByteCount.text(outcome.unreferencedBytes))): cut pushes, or left for a prune"
       )
     }
+    if outcome.bareChains > 0 {
+      lines.append(
+        "  \(outcome.barePacks) of them are of \(Count.text(outcome.bareChains, "chain")) without any manifest: first"
+          + " pushes that were cut, or the objects below versions/ are gone: then bring those back before anything is"
+          + " pruned (Docs/Stores.md)")
+    }
     if outcome.unknown > 0 { lines.append("  \(Count.text(outcome.unknown, "object")) of other programs") }
     return lines
   }

@@ -77,10 +77,14 @@ struct List: SealiftCommand {
           + "gone: bring them back from the target's own versions or trash before anything is pruned")
     } else if !listing.outcome.isBare {
       terminal.notice(
-        "\(listing.target): this machine has not seen all of it before, so it cannot prove that nothing newer was taken away; "
-          + "compare with a head noted elsewhere (pull --expect HEAD)")
+        "\(listing.target): \(ListLines.unproven); compare with a head noted elsewhere (pull --expect HEAD)")
     }
   }
+}
+
+enum ListLines {
+  static let unproven =
+    "this machine has not seen all of it before, so it cannot prove that nothing newer was taken away"
 }
 
 /// Versions as `list` shows them.

@@ -52,6 +52,7 @@ struct RetrievalOfAll {
       session.terminal.notice("'\(name)' is at \(target.name) and not in the configuration: passed over")
     }
     if host == nil { for other in outcome.others { tell(other, at: target.name, session.terminal) } }
+    if !outcome.freshnessProvable { session.terminal.notice("\(target.name): \(ListLines.unproven); \(Self.heads)") }
     for one in outcome.done {
       if let doubt = one.preview?.doubt { session.terminal.notice("'\(one.database)': \(doubt)") }
     }
@@ -59,6 +60,8 @@ struct RetrievalOfAll {
     do { try tell(outcome, session.terminal) } catch { unsaid = Self.unsaid(error, outcome, session.terminal) }
     return try end(outcome, unsaid, session.terminal)
   }
+
+  private static let heads = "compare the heads that `sealift show` tells with those noted elsewhere"
 
   private func tell(_ other: (host: String, databases: [String]), at target: String, _ terminal: Terminal) {
     let more = other.databases.count - 10

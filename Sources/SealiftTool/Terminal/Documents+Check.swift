@@ -35,7 +35,8 @@ extension Documents {
       ("unjudgedVersions", .array(outcome.unjudged.map(checkedVersion))), ("forgotten", .number(outcome.forgotten)),
       ("packs", .number(outcome.packs)), ("packsRead", .number(outcome.packsRead)),
       ("bytesRead", .number(outcome.bytesRead)), ("unreferencedPacks", .number(outcome.unreferenced)),
-      ("unreferencedBytes", .number(outcome.unreferencedBytes)), ("unknownObjects", .number(outcome.unknown)),
+      ("unreferencedBytes", .number(outcome.unreferencedBytes)), ("bareChains", .number(outcome.bareChains)),
+      ("barePacks", .number(outcome.barePacks)), ("unknownObjects", .number(outcome.unknown)),
     ])
   }
 

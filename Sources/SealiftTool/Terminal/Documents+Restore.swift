@@ -81,8 +81,9 @@ extension Documents {
       Json.object([("host", .string(other.host)), ("databases", .strings(other.databases))])
     }
     return .object([
-      ("host", .string(outcome.host)), ("restored", .array(done)), ("failures", .array(failures)),
-      ("passedOver", .strings(outcome.passedOver)), ("others", .array(others)), ("dryRun", .bool(dryRun)), ("notices", .strings(notices)),
+      ("host", .string(outcome.host)), ("freshnessProvable", .bool(outcome.freshnessProvable)),
+      ("restored", .array(done)), ("failures", .array(failures)), ("passedOver", .strings(outcome.passedOver)),
+      ("others", .array(others)), ("dryRun", .bool(dryRun)), ("notices", .strings(notices)),
     ])
   }
 
