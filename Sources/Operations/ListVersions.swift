@@ -29,6 +29,10 @@ package struct ListVersions: Sendable {
       package var path: String
       package var size: Int
     }
+    package struct Table: Sendable {
+      package var name: String
+      package var rows: Int
+    }
     package var summary: VersionSummary
     /// The id of the version that it is a copy of, where it was pushed first.
     package var copiedFrom: String?
@@ -38,6 +42,8 @@ package struct ListVersions: Sendable {
     package var bytesDecoded: Int
     package var bytesFetched: Int
     package var members: [Member]
+    /// As far as its rows were counted when it was pushed.
+    package var tables: [Table] = []
     /// What the database is to Core Data.
     package var store: StoreFacts?
     /// What of its companions is not in it.
@@ -134,6 +140,7 @@ package struct ListVersions: Sendable {
         previous: reader.core.sequence > 1 ? reader.core.previous.hex : nil,
         revision: Int(body.revision), packs: reader.packCount, bytesDecoded: Int(clamping: body.bytesDecoded),
         bytesFetched: Int(clamping: body.bytesFetched), members: reader.core.members.map(Detail.Member.init),
+        tables: body.remarks.rows.map { Detail.Table(name: $0.table, rows: Int(clamping: $0.rows)) },
         store: body.remarks.store.map(StoreFacts.init), capture: body.remarks.capture.map(CaptureFacts.init))
     } catch {
       throw OperationError(error, doing: "reading \(target.name)")

@@ -105,6 +105,14 @@ import Testing
     #expect(try await home.must("list", "--json").contains(#""freshnessProvable":false"#))
   }
 
+  @Test func `show tells how many rows the tables had`() async throws {
+    let home = try await home()
+    let shown = try await home.must("show", "customer-orders-us:latest")
+    #expect(shown.contains("\nrows       l 1\n"), "\(shown)")
+    let document = try await home.must("show", "customer-orders-eu:latest", "--json")
+    #expect(document.contains(#""tables":[{"table":"t","rows":3}]"#), "\(document)")
+  }
+
   @Test func `show and lists tell the fork where there is one`() async throws {
     let home = try await home()
     let shown = try await home.must("show", "customer-orders-us:latest")

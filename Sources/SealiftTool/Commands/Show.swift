@@ -46,6 +46,7 @@ struct Show: SealiftCommand {
       ("fork", fork), ("target", version.target), ("time", Times.text(version.time)),
       ("size", "\(ByteCount.text(version.size)) (\(version.pages) \(units) of \(version.pageSize) bytes)"),
       ("new", ByteCount.text(version.bytesNew)), ("method", version.method), ("check", check),
+      ("rows", rows(detail.tables)),
       ("found", version.foundDamaged.map { "damaged: \($0)" } ?? ""), ("drilled", drill(version)),
       ("sha256", version.sha256), ("tags", version.tags.joined(separator: ", ")), ("note", version.note),
       ("pinned", version.pinned ? "yes" : ""), ("forgotten", version.forgotten ? "yes, until a prune" : ""),
@@ -53,6 +54,12 @@ struct Show: SealiftCommand {
       ("stored", "\(Count.text(detail.packs, "pack")); a restore fetches \(ByteCount.text(detail.bytesFetched))"),
       ("members", members(companions)),
     ] + (detail.capture?.events ?? []).map { ($0.what, names($0.paths, of: $0.count)) } + store(detail.store)
+  }
+
+  /// What tells one version from another where nothing is broken, and rows were deleted by mistake.
+  private static func rows(_ tables: [ListVersions.Detail.Table]) -> String {
+    let shown = tables.prefix(20).map { "\($0.name) \($0.rows)" }.joined(separator: ", ")
+    return tables.count > 20 ? "\(shown) and \(tables.count - 20) more" : shown
   }
 
   private static func members(_ companions: ArraySlice<ListVersions.Detail.Member>) -> String {

@@ -61,13 +61,14 @@ enum Documents {
         ("kind", .string(member.kind)), ("path", .string(member.path)), ("size", .number(member.size)),
       ])
     }
+    let tables = detail.tables.map { Json.object([("table", .string($0.name)), ("rows", .number($0.rows))]) }
     return .object([
       ("version", version(detail.summary)), ("copiedFrom", .optional(detail.copiedFrom)),
       ("previous", .optional(detail.previous)),
       ("revision", .number(detail.revision)), ("packs", .number(detail.packs)),
       ("bytesDecoded", .number(detail.bytesDecoded)), ("bytesFetched", .number(detail.bytesFetched)),
-      ("members", .array(files)), ("store", store(detail.store)), ("left", capture(detail.capture)),
-      ("notices", .strings(notices)),
+      ("members", .array(files)), ("tables", .array(tables)), ("store", store(detail.store)),
+      ("left", capture(detail.capture)), ("notices", .strings(notices)),
     ])
   }
 
