@@ -1007,6 +1007,7 @@ class Manifest:
         self.decoded, self.fetched, self.new_bytes, self.next_pack = field.u64(), field.u64(), field.u64(), field.u32()
         self.tags, self.note, self.pinned = [field.str16() for _ in range(field.u16())], field.str16(), False
         self.taken_back = set()  # names of tombstones that do not count for it
+        self.found_damaged, self.drill_passed = None, None
         self.leaves = [self.leaf_reference(field) for _ in range(field.u32())]
         self.maps = [(field.u8(), location(field)) for _ in range(field.u32())]
         numbers = [entry.number for entry, *_ in self.leaves if entry] + [place.number for _, place in self.maps]
@@ -1050,7 +1051,7 @@ class Manifest:
         return (pack_entry(field) if place else None, field.u32(), field.u16())
 
     def annotate(self, kind, text):
-        """§8.3: 1 add tag, 2 remove tag, 3 note, 4 pin, 5 unpin, 8 unforget; 6 and 7 say nothing of what is there"""
+        """§8.3: 1 add tag, 2 remove tag, 3 note, 4 pin, 5 unpin, 6 drill result, 7 found damaged, 8 unforget"""
         if kind == 1:
             self.tags += [text] if text not in self.tags else []
         elif kind == 2:
@@ -1059,6 +1060,10 @@ class Manifest:
             self.note = text
         elif kind in (4, 5):
             self.pinned = kind == 4
+        elif kind == 6 and text[:1] in (b"\0", b"\1"):
+            self.drill_passed = text[0] == 0
+        elif kind == 7:
+            self.found_damaged = text.decode(errors="replace") or None
         elif kind == 8:
             self.taken_back |= {text[at:at + 32].hex() for at in range(0, len(text) - 31, 32)}
 
@@ -1409,7 +1414,8 @@ def command_list(repository, options):
         rows = [{"id": v.id.hex(), "database": v.database, "host": v.host, "time": rfc3339(v.time), "size": v.size,
                  "sequence": v.sequence, "revision": v.revision, "chain": v.chain, "members": v.count,
                  "tags": v.tags, "note": v.note, "pinned": v.pinned, "forgotten": v.forgotten,
-                 "damaged": bool(v.flags & 1), "notCheckable": bool(v.flags & 2)} for v in versions]
+                 "damaged": bool(v.flags & 1), "notCheckable": bool(v.flags & 2),
+                 "foundDamaged": v.found_damaged, "drillPassed": v.drill_passed} for v in versions]
         problems = [problem.text for problem in repository.problems]
         identity = repository.keys.repository.hex()
         print(json.dumps({"format": FORMAT, "repository": identity, "versions": rows, "problems": problems}))
@@ -1418,7 +1424,9 @@ def command_list(repository, options):
         print(f"repository {repository.keys.repository.hex()}, {form}, {len(versions)} versions")
         several, short = len({v.host for v in versions}) > 1, prefixes(versions)
         for v in versions:
-            marks = ["damaged source"] * (v.flags & 1) + ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
+            marks = ["found damaged"] * (v.found_damaged is not None) + ["damaged source"] * (v.flags & 1)
+            marks += ["drill failed"] * (v.drill_passed is False)
+            marks += ["forgotten"] * v.forgotten + ["pinned"] * v.pinned + v.tags
             columns = [short[v.id], str(v.sequence), rfc3339(v.time), plain(v.database), str(v.size), plain(", ".join(marks))]
             columns[4:4] = [plain(v.host)] if several else []
             print("  ".join(columns).rstrip())
@@ -1473,11 +1481,30 @@ def command_restore(repository, options):
         if os.path.lexists(options.output + ".companions"):
             print(f"unseal: {options.output}.companions was there before, and is not of this version", file=sys.stderr)
     print(f"restored {prefixes(repository.versions)[manifest.id]} of {rfc3339(manifest.time)} to {options.output}")
+    if manifest.members[1:] and not options.no_companions:
+        tell_companions(manifest, options.output)
     if manifest.flags & 2:
         print("unseal: SQLite could not check it when it was pushed", file=sys.stderr)
     if manifest.flags & 1:
         print("unseal: SQLite found it damaged when it was pushed: `list` shows other versions", file=sys.stderr)
     return 13 if manifest.flags & 1 else 0
+
+
+def tell_companions(manifest, out):
+    """Where they are, and where Core Data looks for what is too large for a row: it opens a store without that folder, and
+    makes an empty one."""
+    folder = out + ".companions"
+    print(f"unseal: its companions are in {folder}", file=sys.stderr)
+    support = support_folder(manifest.members[0].path)
+    if any(member.path == support for member in manifest.members[1:]):
+        place = os.path.join(os.path.dirname(out), support_folder(out))
+        print(f"unseal: move {folder}/{support} to {place} before an application opens the store", file=sys.stderr)
+
+
+def support_folder(store):
+    """The name of the folder with a Core Data store's external files: .app_SUPPORT of app.sqlite."""
+    stem, _, extension = os.path.basename(store).rpartition(".")
+    return f".{stem if stem and extension else os.path.basename(store)}_SUPPORT"
 
 
 def demand_head(repository, chain, code):

@@ -141,6 +141,14 @@ class Reading(Scratch):
             mode = 0o600 if first["type"] == 1 else first["mode"]
             self.assertEqual(stat.S_IMODE(os.stat(out).st_mode), mode)
             self.check_companions(out + ".companions", version["members"][1:])
+            self.assertEqual(f"companions are in {out}.companions" in err, len(version["members"]) > 1, err)
+            if any(member["path"] == ".app_SUPPORT" for member in version["members"]):
+                place = self.path(f".{number}_SUPPORT")
+                self.assertIn(f"move {out}.companions/.app_SUPPORT to {place} before", err)
+
+    def test_the_folder_of_external_files_is_named_after_the_store(self):
+        for store, name in (("a/app.sqlite", "app"), ("a.b/app", "app"), (".app", ".app"), ("app.", "app."), ("a.b.c", "a.b")):
+            self.assertEqual(unseal.support_folder(store), f".{name}_SUPPORT")
 
     def check_companions(self, folder, members):
         self.assertEqual(os.path.isdir(folder), bool(members))
@@ -648,6 +656,22 @@ class Hostile(Scratch):
         for time, (kind, tag, tags) in enumerate(cases):
             self.chain.annotate(last, 2 + time, (kind, tag))
             self.assertEqual(self.listed(last)["tags"], tags)
+
+    def test_what_was_found_damaged_and_drills_that_failed_are_marked(self):
+        last = self.chain.versions[-1]
+        cases = ((7, "page 3"), "found damaged", "page 3", None), ((6, b"\1no rows"), "drill failed", "page 3", False), \
+            ((7, b""), "drill failed", None, False), ((6, b"\0"), None, None, True), ((6, b"odd"), None, None, True)
+        for time, (said, mark, damaged, passed) in enumerate(cases):
+            self.chain.annotate(last, 20 + time, said)
+            listed = self.listed(last)
+            self.assertEqual((listed["foundDamaged"], listed["drillPassed"]), (damaged, passed))
+            line = next(l for l in run(self.root, *self.key, "list")[1].splitlines() if l.startswith(last["id"][:8]))
+            self.assertEqual([m for m in ("found damaged", "drill failed") if m in line][-1:], [mark] if mark else [])
+
+    def test_a_list_needs_no_packs(self):
+        listed = run(self.root, *self.key, "list", "--json")
+        shutil.rmtree(os.path.join(self.root, "packs"))
+        self.assertEqual(run(self.root, *self.key, "list", "--json"), listed)
 
     def test_an_annotation_that_names_another_sequence_for_its_version_says_nothing(self):
         last = self.chain.versions[-1]
