@@ -16,6 +16,17 @@ import Testing
     #expect(limited.contains("limits.upload = 1MiB  (command line)\n"))
   }
 
+  @Test func `a session token beside a fixed access key is remarked`() async throws {
+    let program = try Program()
+    let keys = #""accessKeyId": "KEYID", "secretKeyFile": "/secret""#
+    for (token, isRemarked) in [("", false), (#", "sessionTokenFile": "/token""#, true)] {
+      try program.write(
+        #"{"stateFolder": "/s", "targets": {"t": {"url": "s3://bucket/p", \#(keys)\#(token)}}}"#, to: "c.json")
+      let ending = try await program.start(Program.path, ["--config", "c.json", "config", "check"])
+      #expect(ending.status == 0 && ending.error.contains("t: temporary credentials") == isRemarked, "\(ending.error)")
+    }
+  }
+
   @Test func `what holds of an S3 target is shown, whatever says it, and no secret`() async throws {
     var program = try Program()
     try program.write(

@@ -43,7 +43,7 @@ private enum Jq {
   @Test func `nothing is due in an hour that one night of the year does not have`() throws {
     let text = try document()
     let timers = text.matches(of: #/\nOnCalendar=[^\n]* (\d\d):\d\d:\d\d([^\n]*)/#)
-    let jobs = text.matches(of: #/\n\d+ +(\d+) +\* +\* +[*\d] +root /#)
+    let jobs = text.matches(of: #/\n\d+ +(\d+) +\* +\* +[*\d] +root +timeout -k 10m 12h [^ ]+sealift-run /#)
     #expect(timers.count == 2 && jobs.count == 2)
     let hours = timers.filter { $0.output.2 != " UTC" }.map { $0.output.1 } + jobs.map { $0.output.1 }
     #expect(hours.allSatisfy { Int($0) ?? 0 > 3 }, "\(hours)")
@@ -92,5 +92,17 @@ private enum Jq {
     let services = text.matches(of: #/\nAfter=([^\n]*)/#).map { $0.output.1 }
     #expect(services.count == 2 && services.allSatisfy { $0.contains("time-sync.target") }, "\(services)")
     #expect(text.matches(of: #/\nWants=([^\n]*)time-sync.target/#).count == 2)
+  }
+
+  /// What a service waits for may never come, and its own time begins behind that.
+  @Test func `no service waits for the time for ever`() throws {
+    let text = try document()
+    let units = text.matches(of: #/\nAfter=[^\n]*time-sync.target\n[^`]*/#).map { String($0.output) }
+    #expect(units.count == 2)
+    for unit in units {
+      let job = try #require(unit.firstMatch(of: #/\nJobTimeoutSec=(\d+)h\n/#)?.output.1)
+      let start = try #require(unit.firstMatch(of: #/\nTimeoutStartSec=(\d+)h\n/#)?.output.1)
+      #expect(try #require(Int(job)) > #require(Int(start)), "\(unit)")
+    }
   }
 }

@@ -32,6 +32,11 @@ struct ConfigCheck: SealiftCommand {
     let lines = try Self.effective(configuration, asked, session.options)
     try Self.demandQueries(of: configuration)
     try Self.demandPlaces(of: configuration)
+    for target in configuration.targets where target.accessKeyID != nil && target.sessionToken != nil {
+      session.terminal.notice(
+        "\(target.name): temporary credentials have another access key each time they are renewed, and accessKeyId"
+          + " stays: keep all three in a profile (credentialsFile)")
+    }
     guard !session.options.json else {
       try session.terminal.result(
         Documents.configuration(configuration.file, lines, notices: session.terminal.notices))
