@@ -2,6 +2,7 @@ import Glibc
 import Operations
 import Snapshots
 import Storage
+import TestKit
 import Testing
 
 /// A database that did not change is not even copied.
@@ -43,6 +44,20 @@ import Testing
     try await road.change(database.path)
     let failed = await #expect(throws: OperationError.self) { try await push.run(request()) }
     #expect(failed?.kind == .sourceUnreadable && asked.withLock { $0 } == 2)
+  }
+
+  @Test func `so it is where a table needs a collation of its application`() async throws {
+    let road = try await Road()
+    let path = road.scratch.file("strange.db")
+    try SampleDatabase.applicationCollation.make(at: path)
+    let database = DatabaseSource(name: "app", path: path)
+    try await Task.sleep(for: .milliseconds(2200))
+    let first = try await road.push(database).pushed[0].version
+    #expect(first.notCheckable)
+    let again = try await push(road) { throw SnapshotError(.unreadable, "no copy can be had") }
+      .run(Push.Request(database: database, targets: [road.target]))
+    #expect(again.failures.isEmpty && again.pushed.first?.unchanged == true)
+    #expect(again.pushed.first?.version.id == first.id)
   }
 
   @Test func `what a server asks for is read before a copy is made, where one is needed`() async throws {

@@ -280,7 +280,8 @@ package struct Push: Sendable {
     let captured = try await capture.members(with: copy.finished())
     let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)
     outcome.shortfalls += shortfalls
-    if !request.dryRun, try await copy.outcome() == .ok, captured.digest == nil || captured.isSettled,
+    // One that cannot be checked here cannot be tomorrow either.
+    if !request.dryRun, try await !copy.outcome().isDamaged, captured.digest == nil || captured.isSettled,
       shortfalls.isEmpty
     {
       remember(version, result.manifest, .init(database), snapshot, captured.digest, repository, at: memory)
