@@ -26,7 +26,7 @@ package struct LiveDestination: Sendable {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw errno == ENOENT ? Self.missing(path) : unreadable(path, errno) }
     defer { close(file) }
-    guard let size = fileSize(path), size > 0 else { throw Self.missing(path) }
+    guard let size = fileSize(path), size > 0 else { throw Self.empty(path) }
     guard let header = DatabaseHeader(try readBytes(file, path, at: 0, DatabaseHeader.size)),
       let pageSize = header.pageSize
     else {
@@ -43,6 +43,12 @@ package struct LiveDestination: Sendable {
   static func missing(_ path: String) -> SnapshotError {
     SnapshotError(
       .missing, "there is no database \(path)", hint: "Restore it as a new file: without --live.")
+  }
+
+  /// It is in the way of a new file all the same.
+  static func empty(_ path: String) -> SnapshotError {
+    SnapshotError(
+      .missing, "\(path) is empty: there is no database to restore into", hint: "Restore it with --replace.")
   }
 
   /// SQLite's backup API changes counters in the first page, whatever it copies.

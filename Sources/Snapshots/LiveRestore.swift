@@ -102,7 +102,8 @@ private final class LiveRestoreRun {
     self.progress = progress
     self.undoKept = undoKept
     try watch.check()
-    guard (fileSize(request.database) ?? 0) > 0 else { throw LiveDestination.missing(request.database) }
+    guard let size = fileSize(request.database) else { throw LiveDestination.missing(request.database) }
+    guard size > 0 else { throw LiveDestination.empty(request.database) }
     lockFolder = try LockFolderWatch(request.database, isForeign: request.isForeignLockFolder)
     live = try Connection(openingLive: request.database, watch)
   }

@@ -334,6 +334,17 @@ import Testing
     #expect(asked == ["/disk/new.db"])
   }
 
+  @Test func `an empty file is no database, and the way is told that replaces it`() async throws {
+    let live = try await Live(journal: "delete")
+    try writeFile(live.path, [])
+    let error = await #expect(throws: OperationError.self) { try await live.run() }
+    #expect(error?.message.contains("\(live.path) is empty") == true, "\(String(describing: error))")
+    #expect(error?.hint?.hasPrefix("Restore it with --replace.") == true, "\(String(describing: error))")
+    let done = try await live.run { $0.mode = .replace }
+    #expect(done.mode == .replace)
+    #expect(try live.number("SELECT n FROM total") == 300)
+  }
+
   @Test func `without a database there is nothing to restore into`() async throws {
     let live = try await Live(journal: "delete")
     try removeFile(live.path)
