@@ -128,6 +128,30 @@ import Testing
     #expect(ending.status == 0, "\(ending.error)")
   }
 
+  @Test func `where a version is damaged at one target, the other one is named`() async throws {
+    let home = try Home()
+    func file(_ name: String) -> String { home.program.file(name) }
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(file("state"))",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(file("key"))"},
+                   "cloud": {"url": "file://\(file("cloud"))", "keyFile": "\(file("key"))"}},
+       "databases": {"app": {"path": "\(file("app.db"))"}}}
+      """, to: "config.json")
+    try enlarge(home)
+    for target in ["disk", "cloud"] { try await home.must("--target", target, "init") }
+    try await home.must("push")
+    try FileManager.default.removeItem(atPath: file("target/packs"))
+    let way = "The database also goes to cloud: `--target cloud`."
+    let restored = try await home("--target", "disk", "restore", "app:latest", "--to", file("new.db"))
+    #expect(restored.status == 13 && restored.error.contains(way), "\(restored.error)")
+    let pulled = try await home("--target", "disk", "pull", "app:latest", "-o", file("new.db"))
+    #expect(pulled.status == 13 && pulled.error.contains(way), "\(pulled.error)")
+    // Of a version that is named without its database nothing is known before it is read.
+    let unnamed = try await home("--target", "disk", "pull", "latest", "-o", file("new.db"))
+    #expect(unnamed.status == 13 && !unnamed.error.contains("also goes to"), "\(unnamed.error)")
+  }
+
   @Test(arguments: [["show", "latest"], ["pull", "other:latest", "-o", "-"], ["pin", "app:latest", "logs:latest"]])
   func `where several targets come into question, one must be named`(_ words: [String]) async throws {
     let home = try await home()

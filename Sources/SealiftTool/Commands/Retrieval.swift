@@ -49,8 +49,10 @@ struct Retrieval {
     let source = try Source(version, session)
     let pull = options.pull(source.world)
     guard let path else {
-      let outcome = try await pull.run(
-        source.selector, from: source.target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
+      let outcome = try await source.namingOthers {
+        try await pull.run(
+          source.selector, from: source.target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
+      }
       return try Report.end(outcome.damage, session.terminal) { Report.tell(outcome, session.terminal) }
     }
     let (exact, file) = try await source.destination(path)
@@ -58,7 +60,9 @@ struct Retrieval {
       return try Report.show(
         try await pull.preview(exact, from: source.target, to: file, expect: options.expect), session.terminal)
     }
-    let outcome = try await pull.run(exact, from: source.target, to: .file(file), expect: options.expect)
+    let outcome = try await source.namingOthers {
+      try await pull.run(exact, from: source.target, to: .file(file), expect: options.expect)
+    }
     return try Report.end(outcome.damage, session.terminal) {
       if session.options.json {
         try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
@@ -88,7 +92,9 @@ struct Retrieval {
     if options.dryRun {
       return try Report.show(try await restore.preview(selector, from: source.target, request), session.terminal)
     }
-    let outcome = try await restore.run(selector, from: source.target, request)
+    let outcome = try await source.namingOthers { [request, selector] in
+      try await restore.run(selector, from: source.target, request)
+    }
     return try Report.end(outcome.damage, session.terminal) { try Report.tell(outcome, session.terminal) }
   }
 
@@ -119,13 +125,28 @@ struct Retrieval {
     let configuration: Configuration
     let target: TargetAccess
     let world: World
+    /// Other targets that the database goes to, where it is named and configured.
+    private let others: [String]
 
     init(_ version: String, _ session: Session) throws {
       selector = try VersionSelector(parsing: version)
       configuration = try session.configuration()
       let targets = try Targets(session, configuration)
-      target = try targets.access(try targets.one(for: [selector]))
+      let settings = try targets.one(for: [selector])
+      target = try targets.access(settings)
       world = try session.world(configuration, readOnly: true)
+      others = configuration.otherTargets(of: selector.database, besides: settings.name)
+    }
+
+    /// What is damaged or gone at this target may be whole at another one.
+    func namingOthers<Value>(_ work: () async throws -> Value) async throws -> Value {
+      do { return try await work() } catch {
+        var told = OperationError(error)
+        guard told.kind == .verificationFailed, let other = others.first else { throw error }
+        let clause = "The database also goes to \(others.joined(separator: ", ")): `--target \(other)`."
+        told.hint = told.hint.map { "\($0) \(clause)" } ?? clause
+        throw told
+      }
     }
 
     /// In a folder the file is named after the database and the time of the version, which must be known first.
@@ -152,6 +173,12 @@ extension Configuration {
   /// Where each database is.
   var paths: [String: String] {
     Dictionary(databases.map { ($0.source.name, $0.source.path) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Targets that a database goes to; none where it is not configured.
+  fileprivate func otherTargets(of name: String?, besides target: String) -> [String] {
+    guard let database = databases.first(where: { $0.source.name == name }) else { return [] }
+    return targets.map(\.name).filter { $0 != target && (database.targets?.contains($0) ?? true) }
   }
 
   /// How long locks are waited for, by the paths of databases.
