@@ -66,7 +66,7 @@ struct VersionLookup: Sendable {
   /// The hosts that have versions of databases of these names, by name. One manifest of each chain is read for it; one
   /// that cannot be had names nobody.
   /// - Parameter known: chains that are not looked at.
-  func hosts(of databases: Set<String>, besides known: Set<ChainID>) async throws -> [String: Set<String>] {
+  func hosts(of databases: Set<String>, besides known: Set<ChainID>) async throws -> [String: Set<ExactName>] {
     let others = listings.filter { !known.contains($0.chain) }
     let newest = try await repository.atEnds(of: others) { listing -> VersionFacts.Version? in
       do {
@@ -79,7 +79,7 @@ struct VersionLookup: Sendable {
       }
     }
     let found = newest.compactMap { $0 }.filter { databases.containsName($0.database) }
-    return Dictionary(grouping: found, by: \.database).mapValues { Set($0.map(\.host)) }
+    return Dictionary(grouping: found, by: \.database).mapValues { Set($0.map { ExactName($0.host) }) }
   }
 
   private func whole(_ listing: ChainListing) async throws -> ChainHistory {

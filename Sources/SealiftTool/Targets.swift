@@ -161,8 +161,8 @@ extension Configuration {
       hint: text.contains("/")
         ? "A folder is written file:///absolute/path, or /path."
         : Nearest.match(for: text, among: known).map { "Did you mean '\($0)'?" }
-        ?? (known.isEmpty
-          ? "A target is a URL such as file:///srv/backup, s3://bucket/prefix or webdavs://host/folder."
-          : "Configured: \(known.joined(separator: ", "))."))
+          ?? (known.isEmpty
+            ? "A target is a URL such as file:///srv/backup, s3://bucket/prefix or webdavs://host/folder."
+            : "Configured: \(known.joined(separator: ", "))."))
   }
 }

@@ -103,7 +103,8 @@ import Testing
 
   /// Each push of it would end with 3.
   @Test(arguments: [("file:///x", "file:///x"), ("/x", "file:///x/"), ("s3://bucket/p", "s3://bucket/p?region=here")])
-  func `one address under two names is told where a database goes to both`(_ one: String, _ other: String) async throws {
+  func `one address under two names is told where a database goes to both`(_ one: String, _ other: String) async throws
+  {
     let program = try Program()
     func check(_ databases: String) async throws -> ProgramEnd {
       try program.write(

@@ -137,7 +137,7 @@ package struct StatusOfDatabases: Sendable {
     let hosts = try await lookup.hosts(of: Set(missing), besides: own)
     for index in outcome.databases.indices where missing.contains(outcome.databases[index].name) {
       outcome.databases[index].otherHosts =
-        (hosts[outcome.databases[index].name] ?? []).subtracting([outcome.host]).sorted()
+        (hosts[outcome.databases[index].name] ?? []).subtracting([ExactName(outcome.host)]).sorted().map(\.text)
     }
   }
 

@@ -126,9 +126,9 @@ package struct RestoreAll: Sendable {
 
   /// A machine that was made anew and has pushed since has databases of its own there, and they may be empty.
   private func others(than host: String, _ chains: DrillChains, _ work: Work) -> [(host: String, databases: [String])] {
-    let others = chains.databases.filter { $0.host != host && work.means($0.name) }
-    return Dictionary(grouping: others, by: \.host)
-      .map { (host: $0.key, databases: $0.value.map(\.name).sorted()) }
+    let others = chains.databases.filter { !host.isSameName(as: $0.host) && work.means($0.name) }
+    return Dictionary(grouping: others) { ExactName($0.host) }
+      .map { (host: $0.key.text, databases: $0.value.map(\.name).sorted()) }
       .sorted { $0.host < $1.host }
   }
 
