@@ -53,7 +53,7 @@ final class CopyDestination {
     origins = Dictionary(known) { first, _ in first }
     let wanted = Set(plan.chains.flatMap(\.versions).compactMap { $0.version.map(Identity.init) })
     let databases = plan.databases
-    let histories = try await lookup.histories { databases.contains([$0.host, $0.database]) }
+    let histories = try await lookup.histories { databases.contains(ChainOwner($0)) }
     for history in histories { try await note(history, wanted, plan, lookup) }
   }
 

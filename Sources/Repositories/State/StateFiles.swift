@@ -112,7 +112,7 @@ package enum StateFiles {
   }
 
   /// The names in a folder but those that begin with a dot; none when it cannot be read.
-  static func names(in path: String) -> [String] { (try? everyName(in: path)) ?? [] }
+  package static func names(in path: String) -> [String] { (try? everyName(in: path)) ?? [] }
 
   /// The same of a folder whose content protects: only one that is not there has none.
   static func everyName(in path: String) throws(RepositoryError) -> [String] {

@@ -99,25 +99,34 @@ struct TargetSettings: Sendable {
     return S3Configuration.ObjectLock(days: days, mode: mode)
   }
 
+  /// Both are one place, whatever they are called and whoever we are there.
+  func isPlace(of other: TargetSettings) -> Bool {
+    switch (place, other.place) {
+    case (.folder(let one), .folder(let another)): one.utf8.elementsEqual(another.utf8)
+    case (.webdav(let one, _), .webdav(let another, _)): one == another
+    case (.s3(let one), .s3(let another)):
+      one.bucket == another.bucket && one.prefix == another.prefix && one.endpoint == another.endpoint
+    default: false
+    }
+  }
+
   /// This target as a URL of the command line means it.
   /// - Parameter url: what it says beside the place goes before what is said here.
   /// - Returns: `nil` where it is another place, or names another user or profile.
   func meant(by url: TargetSettings) -> TargetSettings? {
+    guard isPlace(of: url) else { return nil }
     switch (place, url.place) {
-    case (.folder(let own), .folder(let path)): return own.utf8.elementsEqual(path.utf8) ? self : nil
-    case (.webdav(let own, let ownUser), .webdav(let address, let named)):
-      return own == address && (named == nil || named == ownUser ?? user) ? self : nil
+    case (.webdav(_, let ownUser), .webdav(_, let named)):
+      return named == nil || named == ownUser ?? user ? self : nil
     case (.s3(var own), .s3(let said)):
-      guard own.bucket == said.bucket, own.prefix == said.prefix, own.endpoint == said.endpoint,
-        said.profile == nil || said.profile == own.profile
-      else { return nil }
+      guard said.profile == nil || said.profile == own.profile else { return nil }
       own.region = said.region ?? own.region
       own.style = said.style ?? own.style
       own.storageClass = said.storageClass ?? own.storageClass
       var other = self
       other.place = .s3(own)
       return other
-    default: return nil
+    default: return self
     }
   }
 
