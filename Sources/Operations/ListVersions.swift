@@ -88,7 +88,7 @@ package struct ListVersions: Sendable {
         versions: versions, problems: distinct(problems), freshnessProvable: provable,
         formatVersion: ObjectFormat.version,
         holdsDatabase: database == nil || found.joined().contains { $0.database.isSameName(as: database) })
-      outcome.databases = Set(found.joined().map(\.database))
+      outcome.databases = Set(histories.compactMap(\.database))
       outcome.isBare = lookup.isBare
       if lookup.isBare { outcome.holdsPacksAlone = try await lookup.holdsPacks() }
       return outcome

@@ -41,7 +41,7 @@ func quickCheck(_ path: String, _ watch: Watch) throws -> CheckOutcome {
     return .damaged(["page \(page) is in the list of free pages, and in use"])
   } catch let failure as SQLiteFailure {
     if failure.meansDamage { return .damaged([failure.message]) }
-    throw failure.explained(of: path)
+    throw failure.explained(ofCopy: path)
   }
 }
 

@@ -38,7 +38,7 @@ package func countRows(at path: String, limits: CountLimits = CountLimits()) asy
       }
     } catch let failure as SQLiteFailure {
       if let refusal = watch.refusal { throw refusal }
-      throw failure.explained(of: path)
+      throw failure.explained(ofCopy: path)
     }
   }
 }

@@ -50,7 +50,7 @@ package func proveImage(at path: String, _ trial: ImageTrial) async throws -> Im
       return proof
     } catch let failure as SQLiteFailure {
       if let refusal = watch.refusal { throw refusal }
-      guard failure.meansDamage else { throw failure.explained(of: path) }
+      guard failure.meansDamage else { throw failure.explained(ofCopy: path) }
       var proof = ImageProof()
       proof.findings.append("SQLite cannot read it: \(failure.message)")
       proof.isBroken = true

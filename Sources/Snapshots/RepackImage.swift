@@ -23,7 +23,7 @@ package func repackImage(at path: String, into copy: String, isWAL: Bool?) async
       try Image(copy).restoreJournalMode(isWAL: isWAL ?? wasWAL)
     } catch let failure as SQLiteFailure {
       if let refusal = watch.refusal { throw refusal }
-      guard failure.needsApplicationCode else { throw failure.explained(of: path) }
+      guard failure.needsApplicationCode else { throw failure.explained(ofCopy: path) }
       throw SnapshotError(
         .sqlite, "the database needs code of its application to be repacked (\(failure.message))",
         hint: "Restore it as it is, and run VACUUM in its application.", cause: failure)

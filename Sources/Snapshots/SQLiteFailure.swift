@@ -81,13 +81,20 @@ extension SQLiteFailure {
     return SnapshotError(code, "\(limit), and \(path) has \(path.utf8.count)", hint: hint, cause: self)
   }
 
+  private func ofLongCopy(_ path: String) -> SnapshotError {
+    tooLong(path, .spool, "Name a state folder, or a scratch folder, with a shorter path; a link will not do.")
+  }
+
+  /// The same failure as a person should hear it, met with a file of ours.
+  func explained(ofCopy path: String) -> SnapshotError {
+    isOfLongPath(path) ? ofLongCopy(path) : explained(of: path)
+  }
+
   /// The same failure as a person should hear it, met while a copy of `source` was written: nothing else is.
   /// - Parameter folder: where the copy is.
   func explained(copying source: String, into folder: String) -> SnapshotError {
     let copy = "\(folder)/\(randomName()).sqlite"
-    if isOfLongPath(copy), !isOfLongPath(source) {
-      return tooLong(copy, .spool, "Name a state folder, or a scratch folder, with a shorter path; a link will not do.")
-    }
+    if isOfLongPath(copy), !isOfLongPath(source) { return ofLongCopy(copy) }
     guard isOfWriting else { return explained(of: source) }
     return SnapshotError(
       .spool, "the copy of \(source) cannot be written to \(folder) (\(message), SQLite code \(code))",

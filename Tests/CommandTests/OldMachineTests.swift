@@ -75,6 +75,8 @@ import Testing
     let home = try Home()
     try newMachine(home)
     try await home.must("init")
+    // So that it needs a pack.
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(300000))", on: home.program.file("app.db"))
     try await home.push()
     #expect(try await home.program.shell("mv target/versions away && mkdir saved").status == 0)
     let check = try await onNewMachine(home, "check")
