@@ -325,12 +325,20 @@ def any_version(figures, size, tool, series):
 
 
 def chain(figures):
-    """The newest version after thirty pushes, beside the same tool's restores without a chain."""
+    """The newest version after thirty pushes; beside the same tool's restores without a chain, where one machine has
+    measured both.
+    """
     kind, size, what = "oltp", "64M", "chain-restore"
-    rows, all_cells = [], []
+
+    def cells_of(what):
+        variants = [one for tool in FAMILIES for one in figures.variants(tool)]
+        return [cell for one in variants for cell in figures.runs(kind, size, one, what).values()]
+
+    all_cells = cells_of(what)
+    beside = [other for other in RESTORES if machines_of(cells_of(other)) == machines_of(all_cells)]
+    rows = []
     for tool in FAMILIES:
         cells = figures.values(kind, size, tool, what, "wall")
-        all_cells += [cell for one in figures.variants(tool) for cell in figures.runs(kind, size, one, what).values()]
         received = figures.median(kind, size, tool, what, "received")
         if received is None:
             continue
@@ -340,10 +348,10 @@ def chain(figures):
             + ["–" if against is None else f"{against:.2f} ×"]
             + [seconds(figures.median(kind, size, tool, what, "cpu")), megabytes(received)]
             + [megabytes(figures.median(kind, size, tool, what, "stored"))]
-            + [seconds(figures.median(kind, size, tool, other, "wall")) for other in RESTORES]
+            + [seconds(figures.median(kind, size, tool, other, "wall")) for other in beside]
         )
     if rows:
-        header = ["", "time", "restores", "against Sealift (vacuum)", "CPU", "received", "stored", *map(word, RESTORES)]
+        header = ["", "time", "restores", "against Sealift (vacuum)", "CPU", "received", "stored", *map(word, beside)]
         yield (
             "## Restore at the end of a chain\n\nThe newest version of the 64 MiB OLTP database after a first push and "
             "thirty more, each after 1 % of updates: one chain of each tool, restored again and again. rclone and the "
