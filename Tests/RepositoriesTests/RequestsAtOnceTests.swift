@@ -109,6 +109,8 @@ import Testing
         try await Task.sleep(for: .milliseconds(2))
         flight.withLock { $0.patience -= 1 }
       }
+      // So that one too many comes in as well.
+      try await Task.sleep(for: .milliseconds(20))
       flight.withLock { $0.now -= 1 }
     }
     return flight.withLock { $0.most }
