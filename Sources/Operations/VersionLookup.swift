@@ -8,13 +8,13 @@ struct VersionLookup: Sendable {
   let repository: Repository
   let state: StateFolder
   let targetName: String
-  private let host: String
-  private let now: UInt64
-  private let reporter: any Reporter
-  private let listings: [ChainListing]
-  private let byChain: [ChainID: ChainListing]
+  let host: String
+  let now: UInt64
+  let reporter: any Reporter
+  let listings: [ChainListing]
+  let byChain: [ChainID: ChainListing]
   private let records: RecordListings
-  private let times: StorageTimes
+  let times: StorageTimes
   private let hasTold = Locked(false)
 
   struct Found: Sendable {
@@ -82,11 +82,11 @@ struct VersionLookup: Sendable {
     return Dictionary(grouping: found, by: \.database).mapValues { Set($0.map { ExactName($0.host) }) }
   }
 
-  private func whole(_ listing: ChainListing) async throws -> ChainHistory {
+  func whole(_ listing: ChainListing) async throws -> ChainHistory {
     try await repository.history(of: listing, state: state, records: records)
   }
 
-  private func notes(of chain: ChainID) async throws -> RecordListing { try await records.of(chain).notes }
+  func notes(of chain: ChainID) async throws -> RecordListing { try await records.of(chain).notes }
 
   /// As much of every chain as the name needs. An id is most often that of a newest version, which one manifest of each
   /// chain shows; else they are followed back.
@@ -135,20 +135,6 @@ struct VersionLookup: Sendable {
       reporter.notice("there may be a newer version: manifest \(unread) of this chain cannot be read")
     }
     return found
-  }
-
-  /// Whoever types a name may compose its letters in another way: where none is of the bytes that were typed, the only
-  /// one that looks alike is meant.
-  private func exact(_ selector: VersionSelector, among histories: [ChainHistory]) throws -> VersionSelector {
-    guard let name = selector.database else { return selector }
-    let alike = histories.filter { name.looksLike($0.database) }
-    let names = Set(alike.compactMap { $0.database.map { ExactName($0) } })
-    guard let only = names.first, !names.contains(ExactName(name)) else { return selector }
-    guard names.count > 1 else { return selector.naming(only.text) }
-    let ids = alike.compactMap { $0.newestCounting?.id.hex.prefix(12) }.sorted()
-    throw RepositoryError(
-      .noSuchVersion, "\(names.count) databases have names that look like '\(name)', and none is written as that",
-      hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
   }
 
   private func read(_ found: Found, whole: Bool) async throws -> Found {
@@ -200,102 +186,8 @@ struct VersionLookup: Sendable {
     return try await repository.readManifest(facts.name, state: state)
   }
 
-  /// The version of an id, also one that was forgotten and is still there.
-  private func named(_ prefix: String, in histories: [ChainHistory]) throws -> Found {
-    let matching = histories.flatMap { history in
-      (history.versions + history.displaced).filter { $0.id.hex.hasPrefix(prefix) }
-        .map { Found(facts: $0, history: history) }
-    }
-    guard Set(matching.map(\.facts.id)).count < 2 else {
-      throw RepositoryError(
-        .noSuchVersion, "'\(prefix)' names \(matching.count) versions",
-        hint: "Give more digits; `sealift list --json` shows whole ids.")
-    }
-    guard let found = matching.first else { throw nothing(named: prefix, isID: true, histories) }
-    return found
-  }
-
-  /// The last version of each chain that answers to the name, and of those the youngest.
-  private func newest(_ selector: VersionSelector, in histories: [ChainHistory]) async throws -> Found {
-    let candidates = histories.compactMap { history in
-      history.answer(to: selector, now: now).map { Found(facts: $0, history: history) }
-    }
-    let chosen = try await ofOneHost(candidates, selector, histories)
-    guard let found = chosen.max(by: { times.isOlder($0.facts, $1.facts) }) else {
-      for history in histories { tellPassedOver(in: history, selector) }
-      try await demandNeverThere(selector, histories)
-      throw nothing(named: selector.text, histories)
-    }
-    tellPassedOver(in: found.history, selector)
-    tellWhose(found, among: candidates, selector)
-    return found
-  }
-
-  /// Before it is said that nothing answers to a name, which some take for leave to begin with nothing: nothing that this
-  /// machine has seen may be gone, and nothing that cannot be read may be what is meant.
-  /// - Parameter isOwn: of this host only; others have one.
-  /// - Throws: `.rolledBack` and its kin, `.hole`, `.damaged`, `.unsupported`.
-  private func demandNeverThere(
-    _ selector: VersionSelector, _ histories: [ChainHistory], isOwn: Bool = false
-  ) async throws {
-    let meant = MeantChains(selector, host: host, isOwn: isOwn, among: histories, repository.keys.keyring, state)
-    if let gone = vanishedChains(among: meant.seen).first { throw gone }
-    for history in histories where meant.contains(history) {
-      guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
-      try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
-      let said = try await notes(of: history.chain)
-      try repository.demandTakenBack(history.chain, among: said, state: state)
-      try history.demandNothingLost(selector.text)
-    }
-  }
-
-  /// Whoever names no database, where there are several, may have meant another one.
-  private func tellWhose(_ found: Found, among candidates: [Found], _ selector: VersionSelector) {
-    let owners = Set(candidates.compactMap { found in found.facts.version.map { ChainOwner($0) } })
-    guard !selector.namesDatabase, owners.count > 1, let version = found.facts.version else { return }
-    reporter.notice(
-      "\(selector.text) is '\(version.database)' of \(version.host), the newest of \(owners.count) databases at "
-        + "\(targetName); NAME:latest names another one's")
-  }
-
-  /// Whoever looks at a list would have expected that version.
-  private func tellPassedOver(in history: ChainHistory, _ selector: VersionSelector) {
-    guard let (version, after) = history.passedOver(by: selector, now: now) else { return }
-    reporter.notice(
-      "\(selector.text) passes over \(words(for: version)): it was pushed after \(words(for: after)), so its clock was wrong"
-    )
-  }
-
-  private func words(for facts: VersionFacts) -> String {
-    "version \(facts.id.hex.prefix(8)) of \(Times.seconds(facts.version?.time ?? 0))"
-  }
-
   /// Which of two versions of a database, in one chain or another, is taken for the older one.
   func isOlder(_ one: VersionFacts, _ other: VersionFacts) -> Bool { times.isOlder(one, other) }
-
-  /// Two hosts may push databases of one name: this host's own is meant, and where it has none, nobody guesses.
-  private func ofOneHost(
-    _ candidates: [Found], _ selector: VersionSelector, _ histories: [ChainHistory]
-  ) async throws -> [Found] {
-    let hosts = Set(candidates.compactMap { $0.facts.version.map { ExactName($0.host) } })
-    guard selector.namesDatabase, hosts.count > 1 else { return candidates }
-    let own = candidates.filter { host.isSameName(as: $0.facts.version?.host) }
-    let others = hosts.subtracting([ExactName(host)]).sorted().map(\.text).joined(separator: ", ")
-    if !own.isEmpty {
-      reporter.notice(
-        "\(selector.text) is taken as this host's (\(host)); \(others) pushes a database of that name too")
-      return own
-    }
-    try await demandNeverThere(selector, histories, isOwn: true)
-    let ids = candidates.map { found in
-      let unread = found.history.unread(behind: found.facts)
-      let doubt = unread.map { "; newer there, and unreadable: manifest \($0)" } ?? ""
-      return "\(found.facts.id.hex.prefix(12)) (\(found.facts.version?.host ?? "")\(doubt))"
-    }.sorted()
-    throw RepositoryError(
-      .noSuchVersion, "\(selector.text) names databases of \(hosts.count) hosts: \(others)",
-      hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
-  }
 
   /// Refuses a chain that shows less than this machine has seen.
   func freshness(of history: ChainHistory) async throws {
@@ -351,23 +243,5 @@ struct VersionLookup: Sendable {
   /// - Parameter wanted: only of these; `nil` is all of them.
   func vanishedChains(among wanted: WantedChains? = nil) -> [RepositoryError] {
     state.vanishedChains(shown: listings.map(\.chain), wanted: wanted)
-  }
-
-  private func nothing(
-    named name: String, isID: Bool = false, _ histories: [ChainHistory]
-  ) -> RepositoryError {
-    if isBare {
-      return RepositoryError(
-        .noSuchVersion, "there are no versions at \(targetName)",
-        hint: "Push a database first; where there were versions, `sealift list` says more.")
-    }
-    let problem = histories.flatMap(\.problems).first
-    return RepositoryError(
-      .noSuchVersion, "no version at \(targetName) answers to '\(name)'",
-      hint: problem.map { "Some manifests cannot be read (\($0.message)); `sealift list` shows the rest." }
-        ?? (isID
-          ? "`sealift list --forgotten` shows the versions; what was pruned does not come back."
-          : "`sealift list` shows the versions."),
-      cause: problem)
   }
 }
