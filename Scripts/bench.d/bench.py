@@ -9,6 +9,7 @@ from results import Results
 from room import Wire, target_of
 from stock import Stock
 from studies.matrix import RESTORE_AFTER
+from studies.sustained import SERIES
 
 FAMILIES = ["sealift", "restic", "borg", "duplicity", "rclone", "litestream", "shell", "limit"]
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
@@ -51,6 +52,9 @@ def parse(arguments):
         default=100,
         help="of the sustained study; the server's 14 GiB of memory hold 20 of restic of 1G",
     )
+    parser.add_argument(
+        "--series", type=words, default=list(SERIES), help=f"of the sustained study: of {','.join(SERIES)}"
+    )
     parser.add_argument("--listed", type=int, default=1000, help="versions of the list study")
     parser.add_argument("--keep", action="store_true", help="leave the large databases on disk for another call")
     parser.add_argument("--out", required=True)
@@ -59,7 +63,8 @@ def parse(arguments):
     parser.add_argument("--programs", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.series_size, options.size = options.size or SERIES_SIZES, options.size or SIZES
-    for given, known in ((options.kind, KINDS), (options.changes, CELLS), (options.only, STUDIES)):
+    asked = ((options.kind, KINDS), (options.changes, CELLS), (options.only, STUDIES), (options.series, SERIES))
+    for given, known in asked:
         if unknown := set(given) - set(known):
             parser.error(f"there is no {', '.join(sorted(unknown))}; choose of {', '.join(known)}")
     return options

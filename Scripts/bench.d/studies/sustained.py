@@ -53,7 +53,7 @@ SERIES = {"update1": lambda turn: "update1", "mixed": mixed}
 def run(bench):
     for size in bench.options.series_size:
         for turn in bench.runs:
-            for series in SERIES:
+            for series in bench.options.series:
                 for tool in bench.tools:
                     if tool.name in TOOLS:
                         measure_series(bench, tool, size, series, turn)
