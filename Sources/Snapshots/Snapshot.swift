@@ -67,6 +67,9 @@ package struct SnapshotProgress: Sendable {
   /// Pages are written in order, nearly: some far behind `bytesDone` come late or are written again. So whoever read
   /// them compares them with the finished copy.
   package var growing: Snapshot?
+  /// The copy that was growing, finished: nobody writes to it any more. Told where its source is still being checked, which
+  /// may lead to another copy in its place, or to damage that is told in the end.
+  package var complete: Snapshot?
 }
 
 /// What was copied.

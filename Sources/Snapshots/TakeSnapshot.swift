@@ -134,7 +134,7 @@ private final class SnapshotRun {
       if failure.meansDamage, !failure.isOfUnparsedSchema { copy.damage = failure.message }
       removeImage(image)
       try makeImageFile(image)
-    } else if request.method == .vacuum, let damage = try damageLeftBehind(in: source) {
+    } else if request.method == .vacuum, let damage = try damageLeftBehind(in: source, beside: copy) {
       copy.signature = source.signature
       try takeDamaged(source, damage, instead: &copy)
       try source.demandUnchanged()
@@ -215,8 +215,9 @@ private final class SnapshotRun {
 
   /// What cannot be reached a vacuum leaves behind, and its copy is sound: so the source itself is asked, where that is due.
   /// - Returns: what is wrong with it, or nil when nothing is.
-  private func damageLeftBehind(in source: Source) throws -> String? {
+  private func damageLeftBehind(in source: Source, beside copy: Copy) throws -> String? {
     guard request.checksSource else { return nil }
+    if source.growsInSight, !request.check { try tellComplete(copy, of: source) }
     let transaction = ReadTransaction(of: source.path, maxWalGrowth: request.maxWalGrowth)
     let outcome = try source.checkItself(transaction, watch) { [self] in
       try occasionally { try progress(report(.checking, 0, nil)) }
@@ -225,6 +226,15 @@ private final class SnapshotRun {
     guard case .damaged(let findings) = outcome else { return nil }
     let finding = CheckOutcome.brief(findings) ?? "its own check failed"
     return "\(finding) (found in the live database itself, not in its copy)"
+  }
+
+  /// Whoever seals the copy meanwhile need not wait for the check of its source to check the copy as well.
+  private func tellComplete(_ copy: Copy, of source: Source) throws {
+    let finished = try Image(image)
+    try finished.restoreJournalMode(isWAL: copy.isWAL)
+    var told = report(.checking, 0, finished.pageCount)
+    told.complete = growingCopy(of: source, copy.transaction, .vacuum, finished.pageCount, finished.pageSize)
+    try progress(told)
   }
 
   /// Runs work that SQLite may interrupt at our own wish, and throws our reason then, not SQLite's.

@@ -183,6 +183,84 @@ import Testing
     #expect(try await restored(road) == fileBytes(path))
   }
 
+  @Test func `a copy is checked, counted and sealed while its source is still being checked`() async throws {
+    let road = try await Road()
+    let path = try walDatabase(road, rows: 16_000, pageSize: 4096)
+    let image = Locked<[UInt8]>([])
+    let isCounted = Locked(false)
+    var push = road.overlapping
+    push.take = { request, progress in
+      try await takeSlowly(
+        request, progress,
+        beforeTheSourceIsChecked: {
+          try wait { isCounted.withLock { $0 } && image.withLock { !$0.isEmpty } && road.packs > 1 }
+        })
+    }
+    push.check = { path in
+      image.withLock { $0 = (try? fileBytes(path)) ?? [] }
+      return try await checkImage(at: path)
+    }
+    push.count = { path in
+      isCounted.withLock { $0 = true }
+      return try await countRows(at: path)
+    }
+    let outcome = try await push.run(Push.Request(database: source(path), targets: [road.target]))
+    #expect(outcome.failures.isEmpty && outcome.damage == nil)
+    #expect(outcome.pushed.first?.version.method == "vacuum")
+    #expect(try await restored(road) == image.withLock { $0 })
+  }
+
+  @Test func `damage found in a source whose copy was sealed meanwhile is pushed as exact pages`() async throws {
+    let road = try await Road()
+    let path = try walDatabase(road, rows: 16_000, pageSize: 4096)
+    try HiddenDamage.lostChild.inflict(on: path)
+    let checked = Locked<[String]>([])
+    var push = road.overlapping
+    push.take = { request, progress in
+      try await takeSlowly(
+        request, progress,
+        beforeTheSourceIsChecked: {
+          try wait { checked.withLock { !$0.isEmpty } && road.packs > 0 }
+        })
+    }
+    push.check = { path in
+      let outcome = try await checkImage(at: path)
+      checked.withLock { $0.append("\(outcome)") }
+      return outcome
+    }
+    let outcome = try await push.run(Push.Request(database: source(path), targets: [road.target]))
+    #expect(outcome.damage?.message.contains("found in the live database itself") == true)
+    let version = try #require(outcome.pushed.first?.version)
+    #expect(version.damaged && version.method == "pages" && road.versions == 1)
+    // The vacuumed copy was sound.
+    #expect(checked.withLock { $0.first } == "ok")
+    #expect(try await restored(road) == fileBytes(path))
+  }
+
+  @Test func `a copy found sound beside a source whose pages cannot be had is flagged with its damage`() async throws {
+    let road = try await Road()
+    let path = try walDatabase(road, rows: 16_000, pageSize: 4096)
+    let isChecked = Locked(false)
+    var push = road.overlapping
+    push.take = { request, progress in
+      var snapshot = try await takeSlowly(
+        request, progress,
+        beforeTheSourceIsChecked: {
+          try wait { isChecked.withLock { $0 } }
+        })
+      snapshot.sourceCheck = .damaged(["of the tester's making"])
+      snapshot.check = snapshot.sourceCheck
+      return snapshot
+    }
+    push.check = { path in
+      defer { isChecked.withLock { $0 = true } }
+      return try await checkImage(at: path)
+    }
+    let outcome = try await push.run(Push.Request(database: source(path), targets: [road.target]))
+    #expect(outcome.damage?.code == "sourceDamaged")
+    #expect(outcome.pushed.first?.version.damaged == true && outcome.pushed.first?.version.method == "vacuum")
+  }
+
   // MARK: -
 
   private func source(_ path: String, _ method: DatabaseSource.Method = .vacuum) -> DatabaseSource {
@@ -262,6 +340,23 @@ private func takeSlowly(
     // Progress is told every 20 ms, and this time counts.
     if done.bytesDone < 12 << 20 { usleep(21_000) }
   }
+}
+
+/// Takes a snapshot as slowly, and holds it up when the copy is complete and its source about to be checked.
+private func takeSlowly(
+  _ request: SnapshotRequest, _ progress: @escaping @Sendable (SnapshotProgress) throws -> Void,
+  beforeTheSourceIsChecked hold: @escaping @Sendable () throws -> Void
+) async throws -> Snapshot {
+  let isHeld = Locked(false)
+  let watched: @Sendable (SnapshotProgress) throws -> Void = { done in
+    try progress(done)
+    guard done.complete != nil else { return }
+    isHeld.withLock { $0 = true }
+    try hold()
+  }
+  let snapshot = try await takeSlowly(request, watched) { _ in }
+  guard isHeld.withLock({ $0 }) else { throw TooLate() }
+  return snapshot
 }
 
 /// Holds a thread of its own up until something is so.

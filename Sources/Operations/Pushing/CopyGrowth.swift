@@ -10,8 +10,18 @@ final class CopyGrowth: Sendable {
     var begun: Snapshot?
     var written = 0
     var isAbandoned = false
+    /// Set where more than the copying goes on behind it.
+    var complete: Snapshot?
     var end: Result<Snapshot, any Error>?
     var waiting: [Waiting] = []
+
+    var isWritten: Bool { isAbandoned || complete != nil || end != nil }
+
+    /// Nil while it is still being written.
+    func copy() throws -> Snapshot? {
+      if isAbandoned { throw Abandoned() }
+      return try end?.get() ?? complete
+    }
   }
 
   private struct Waiting: Sendable {
@@ -27,6 +37,12 @@ final class CopyGrowth: Sendable {
   // MARK: Told by whoever takes the copy
 
   func progressed(_ progress: SnapshotProgress) {
+    if let complete = progress.complete {
+      change { state in
+        guard let begun = state.begun else { return }
+        if begun.isTaken(as: complete) { state.complete = complete } else { state.isAbandoned = true }
+      }
+    }
     guard progress.stage == .copying else { return }
     change { state in
       state.written = progress.bytesDone
@@ -42,9 +58,7 @@ final class CopyGrowth: Sendable {
     change { state in
       state.end = result
       guard let begun = state.begun, case .success(let snapshot) = result else { return }
-      let same =
-        begun.path == snapshot.path && begun.pageSize == snapshot.pageSize && begun.method == snapshot.method
-      state.isAbandoned = state.isAbandoned || !same
+      state.isAbandoned = state.isAbandoned || !begun.isTaken(as: snapshot)
     }
   }
 
@@ -61,13 +75,18 @@ final class CopyGrowth: Sendable {
   func readable(_ upTo: Int) async throws -> Int? {
     let margin = limits.margin
     let state = await state {
-      $0.isAbandoned || $0.end != nil || upTo == 0 || (upTo < .max - margin && $0.written >= upTo + margin)
+      $0.isWritten || upTo == 0 || (upTo < .max - margin && $0.written >= upTo + margin)
     }
-    if state.isAbandoned { throw Abandoned() }
-    return try state.end.map { result in
-      let snapshot = try result.get()
-      return snapshot.pageSize * snapshot.pageCount
-    }
+    return try state.copy()?.length
+  }
+
+  /// The copy, as soon as nobody writes to it any more: what `end` has beside it may still be missing.
+  /// - Throws: `Abandoned`; what the copy failed with.
+  func complete() async throws -> Snapshot? { try await state { $0.isWritten }.copy() }
+
+  /// - Throws: `Abandoned`, when the copy has ended and is another one than that which was sealed.
+  func demandKept() throws {
+    if state.withLock({ $0.isAbandoned }) { throw Abandoned() }
   }
 
   /// Somebody seals the copy while it is written.
@@ -76,8 +95,7 @@ final class CopyGrowth: Sendable {
   /// In bytes: the copy's length, or what it will be about.
   var expectedLength: Int {
     state.withLock { state in
-      let snapshot = (try? state.end?.get()) ?? state.begun
-      return snapshot.map { $0.pageSize * $0.pageCount } ?? 0
+      ((try? state.end?.get()) ?? state.complete ?? state.begun)?.length ?? 0
     }
   }
 
@@ -102,6 +120,12 @@ final class CopyGrowth: Sendable {
       return (now, now.waiting.filter { $0.isOver(now) })
     }
     for waiting in due { waiting.continuation.resume(returning: now) }
+  }
+}
+
+extension Snapshot {
+  fileprivate func isTaken(as other: Snapshot) -> Bool {
+    path == other.path && pageSize == other.pageSize && method == other.method
   }
 }
 

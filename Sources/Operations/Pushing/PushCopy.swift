@@ -33,21 +33,34 @@ final class PushCopy: Sendable {
     self.growth = growth
     self.taking = taking
     counting = Task {
-      let snapshot = try await taking.value
+      let snapshot = try await Self.complete(growth, taking)
       try Task.checkCancellation()
       return snapshot.form == .image ? try await count(snapshot.path) : []
     }
     check = Task {
-      let snapshot = try await taking.value
+      let snapshot = try await Self.complete(growth, taking)
       if let known = snapshot.check { return known }
       try Task.checkCancellation()
-      return try await look(snapshot.path)
+      let outcome = try await look(snapshot.path)
+      // What was found in the source meanwhile says more.
+      let known = try await taking.value.check
+      return known ?? outcome
     }
   }
 
+  /// The copy as soon as nobody writes to it any more, though its source may still be being checked.
+  private static func complete(_ growth: CopyGrowth?, _ taking: Task<Snapshot, any Error>) async throws -> Snapshot {
+    if let copy = try await growth?.complete() { return copy }
+    return try await taking.value
+  }
+
   /// The finished copy.
-  /// - Throws: what it failed with.
-  func finished() async throws -> Snapshot { try await taking.value }
+  /// - Throws: what it failed with; `CopyGrowth.Abandoned`, where another one had to be taken in the end.
+  func finished() async throws -> Snapshot {
+    let snapshot = try await taking.value
+    try growth?.demandKept()
+    return snapshot
+  }
 
   /// What the check found. Whoever is cancelled while waiting for it cancels it.
   func outcome() async throws -> CheckOutcome {
