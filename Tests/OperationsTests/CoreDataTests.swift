@@ -122,6 +122,19 @@ import Testing
     #expect(again.shortfalls.map(\.code) == ["externalDataMissing"])
   }
 
+  @Test func `of rows that are restored alone it is told what does not come along`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    #expect(try await road.push(database(store)).failures.isEmpty)
+    let other = road.scratch.file("other.db")
+    try SQLite.run("CREATE TABLE mine(a)", on: other)
+    let done = try await RestoreTables(Pull(road.world)).run(
+      .latest(database: nil), from: road.target, RestoreTables.Request(tables: ["ZPHOTO"], into: other))
+    let (told, way) = (road.notices.said.withLock { $0 }, "`sealift pull \(done.version.id.prefix(12)) -o FILE`")
+    #expect(told.contains { $0.contains("2 companion files") && $0.contains(way) }, "\(told)")
+    #expect(told.contains { $0.contains("rows of the version have 2 references to external files") }, "\(told)")
+  }
+
   /// The first photo is saved while the push waits for the database.
   @Test func `external files that come to be while a push waits are in`() async throws {
     let road = try await Road()

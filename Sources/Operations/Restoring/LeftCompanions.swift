@@ -18,9 +18,12 @@ package struct LeftOut: Sendable, Equatable {
 /// A database comes back also where what comes with it cannot: it is damaged, or there is no room for it.
 extension FoundVersion {
   /// `nil` where nothing is left out.
-  var leftOut: LeftOut? {
+  var leftOut: LeftOut? { leavesCompanions ? allCompanions : nil }
+
+  /// `nil` where there are none.
+  private var allCompanions: LeftOut? {
     let members = manifest.core?.members.dropFirst() ?? []
-    guard leavesCompanions, !members.isEmpty else { return nil }
+    guard !members.isEmpty else { return nil }
     return LeftOut(
       files: members.count { $0.content != .folder },
       bytes: members.map { Int(clamping: $0.file?.length ?? 0) }.clampedSum)
@@ -30,14 +33,33 @@ extension FoundVersion {
   var leftOutNotices: [String] {
     guard let leftOut else { return [] }
     let told = "'\(summary.database)': \(leftOut.text) of the version left out as asked"
-    guard let store = manifest.body.remarks.store, !store.supportFolder.isEmpty, store.references > 0 else {
-      return [told]
-    }
-    let count = store.references == 1 ? "1 reference" : "\(store.references) references"
+    guard let references, manifest.body.remarks.store?.supportFolder.isEmpty == false else { return [told] }
     return [
       told,
-      "'\(summary.database)': its rows have \(count) to external files, which were left out: where such a file does not stand beside the restored store, its reference leads nowhere",
+      "'\(summary.database)': its rows have \(references), which were left out: where such a file does not stand beside the restored store, its reference leads nowhere",
     ]
+  }
+
+  /// What a person should know of rows that are restored alone.
+  var rowsAloneNotices: [String] {
+    var notices: [String] = []
+    if let companions = allCompanions, companions.files > 0 {
+      notices.append(
+        "'\(summary.database)': \(companions.text) of the version not brought along: `sealift pull \(summary.id.prefix(12)) -o FILE` fetches them"
+      )
+    }
+    if let references {
+      notices.append(
+        "'\(summary.database)': rows of the version have \(references), which do not come along: where such a file does not stand beside the database, its reference leads nowhere"
+      )
+    }
+    return notices
+  }
+
+  /// Of a Core Data store's rows: `2 references to external files`.
+  private var references: String? {
+    guard let count = manifest.body.remarks.store?.references, count > 0 else { return nil }
+    return "\(count) \(count == 1 ? "reference" : "references") to external files"
   }
 
   /// Fetches what comes with the database, which is whole by then.

@@ -64,7 +64,7 @@ package struct RestoreTables: Sendable {
         copy.dryRun = request.dryRun
         copy.isForeignLockFolder = { LockTrust.isShared($0) }
         let done = try await tellingShortfall(of: path) { [copy] in try await copy.run() }
-        for remark in done.remarks { pull.world.reporter.notice(remark) }
+        for remark in done.remarks + found.rowsAloneNotices { pull.world.reporter.notice(remark) }
         let tables = done.tables.map {
           Table(name: $0.table, rows: $0.rows, indexes: $0.indexes, triggers: $0.triggers)
         }
