@@ -84,16 +84,22 @@ struct FileLikeness {
 
 extension FileLikeness {
   /// What root makes in another user's folder only root may read, and that user's application finds it there.
-  /// - Parameter path: of a file that was just made.
-  /// - Returns: how to hand it over; `nil` where nobody is kept out.
-  static func handingOver(_ path: String) -> String? {
+  /// - Parameters:
+  ///   - path: of a file that was just made.
+  ///   - companions: what came with it, which may have found its owner in its place.
+  /// - Returns: how to hand all of it over; `nil` where nobody is kept out.
+  static func handingOver(_ path: String, with companions: [String] = []) -> String? {
     var file = stat()
     var folder = stat()
     guard lstat(path, &file) == 0, stat(RestoredFile.folder(of: path), &folder) == 0 else { return nil }
     guard geteuid() == 0, file.st_uid == 0, folder.st_uid != 0 else { return nil }
     let (user, group) = (folder.st_uid, folder.st_gid)
+    let ours = companions.filter { lstat($0, &file) == 0 && file.st_uid == 0 }
     // Whose folder it is may put a link there: it is not to be followed.
+    let commands =
+      ["chown -h \(user):\(group) \(shellQuoted(path))"]
+      + (ours.isEmpty ? [] : ["chown -hR \(user):\(group) \(ours.map(shellQuoted).joined(separator: " "))"])
     return "\(path) belongs to root, and only root may read it; its folder is of user \(user): "
-      + "`chown -h \(user):\(group) \(shellQuoted(path))`"
+      + "`\(commands.joined(separator: " && "))`"
   }
 }

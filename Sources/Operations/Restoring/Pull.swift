@@ -32,6 +32,9 @@ package struct Pull: Sendable {
     package var leftOut: LeftOut?
     /// Of a damaged version: the newest one that can stand in for it, where that is known.
     var standIn: FoundVersion.StandIn?
+
+    /// Paths of all that came with the database.
+    var putBeside: [String] { [companionsFolder, supportFolder].compactMap { $0 } }
   }
 
   package enum CheckTime: String, Sendable {
@@ -98,12 +101,14 @@ package struct Pull: Sendable {
     }
     if let caution = spooled.reader.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
     tellLeftOut(found)
-    tellHandingOver(path)
-    return outcome(found, spooled, path, published)
+    let outcome = outcome(found, spooled, path, published)
+    tellHandingOver(path, with: outcome.putBeside)
+    return outcome
   }
 
-  func tellHandingOver(_ path: String) {
-    if let remark = FileLikeness.handingOver(path) { world.reporter.notice(remark) }
+  /// - Parameter companions: paths of what came with it.
+  func tellHandingOver(_ path: String, with companions: [String]) {
+    if let remark = FileLikeness.handingOver(path, with: companions) { world.reporter.notice(remark) }
   }
 
   /// What the version has besides its database, into `<path>.companions` and, of a Core Data store, its support folder.

@@ -86,6 +86,9 @@ package struct Restore: Sendable {
     package var undoCopy: String?
     /// A line for a shell that takes the restore back.
     package var undo: String?
+
+    /// Paths of all that came with the database.
+    var putBeside: [String] { companions + pulled.putBeside }
   }
 
   /// In a live restore; for tests that let it die there.
@@ -163,7 +166,7 @@ package struct Restore: Sendable {
     }
     var outcome = Outcome(pulled: pull.outcome(found, spooled, path), mode: .new)
     beside.tell(&outcome)
-    pull.tellHandingOver(path)
+    pull.tellHandingOver(path, with: outcome.putBeside)
     return outcome
   }
 

@@ -41,6 +41,31 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: geteuid() == 0))
+  func `root is told how to hand over what comes with a new file, too`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("app.db"), external: 1)
+    try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: false)
+    try writeFile(road.scratch.file("att/a"), [1])
+    var source = DatabaseSource(name: "app", path: store.path)
+    source.companions = [Companion("att")]
+    #expect(try await road.push(source).failures.isEmpty)
+    let folder = road.scratch.file("theirs")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try #require(chown(folder, 1000, 1001) == 0)
+    let place = Restore.Place.origin(["app": "\(folder)/app.db"])
+    _ = try await Restore(Pull(road.world)).run(
+      .latest(database: "app"), from: road.target, Restore.Request(place: place))
+    _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file("\(folder)/out.db"))
+    let told = road.notices.said.withLock { $0.filter { $0.contains("belongs to root") } }
+    try #require(told.count == 2)
+    let made = [("app.db", ["att", ".app_SUPPORT"]), ("out.db", ["out.db.companions", ".out_SUPPORT"])]
+    for (text, (file, names)) in zip(told, made) {
+      #expect(text.contains("`chown -h 1000:1001 '\(folder)/\(file)' && chown -hR 1000:1001 '"), "\(text)")
+      for name in names { #expect(text.contains(" '\(folder)/\(name)'"), "\(text)") }
+    }
+  }
+
   @Test(arguments: ["", "-wal", "-shm", "-journal"]) func `a destination or side file that exists is refused`(
     suffix: String
   ) async throws {
