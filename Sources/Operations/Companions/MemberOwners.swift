@@ -2,7 +2,8 @@ import Glibc
 import Storage
 
 /// Whose restored companions are: what takes the place of something has its owner and group, what is new has those of the
-/// database that it comes with. Without that an application could not read what root has restored for it.
+/// database that it comes with; where that is lost, those of what stands above it. Without that an application could not
+/// read what root has restored for it.
 final class MemberOwners: Sendable {
   struct Owner: Sendable, Equatable {
     let user: uid_t
@@ -21,28 +22,29 @@ final class MemberOwners: Sendable {
   }
 
   private let places: [CompanionsPlace.Place]
-  private let database: Owner
+  /// `nil` where there is none: what says nothing else of its owner belongs to whoever restores.
+  private let database: Owner?
   /// Of `FILE.companions`, as long as the old one is in its place.
-  private let apart: Owner
+  private let apart: Owner?
   private let lost = Locked(Losses())
 
   /// - Parameters:
   ///   - places: where members are about to be put, and the old ones stand.
   ///   - database: the path of the one that is replaced, or restored into.
-  /// - Returns: `nil` where there is none: then everything belongs to whoever restores.
-  init?(of places: [CompanionsPlace.Place], database: String) {
+  init(of places: [CompanionsPlace.Place], database: String) {
     var status = stat()
-    guard stat(database, &status) == 0 else { return nil }
+    let known = stat(database, &status) == 0 ? Owner(status) : nil
     self.places = places
-    let known = Owner(status)
     self.database = known
     apart = places.first { $0.member == nil }.flatMap { Self.owner([], of: $0.path) } ?? known
   }
 
-  func owner(of member: String) -> Owner {
+  /// - Returns: `nil` where nothing that stands there says it.
+  func owner(of member: String) -> Owner? {
     let place = places.first { place in place.member.map { MemberPath.isSameOrAbove($0, member) } ?? true }
     guard let place else { return database }
-    return Self.owner(MemberPath.components(of: member, below: place.member ?? ""), of: place.path) ?? database
+    let components = MemberPath.components(of: member, below: place.member ?? "")
+    return Self.owner(components, of: place.path) ?? database ?? Self.owner([], of: place.path)
   }
 
   /// The links of a place are its owner's, as in a push; below it none is followed.
@@ -58,7 +60,8 @@ final class MemberOwners: Sendable {
   func give(_ member: String?, _ descriptor: Int32) -> mode_t {
     var own = stat()
     guard fstat(descriptor, &own) == 0 else { return 0o700 }
-    let owner = member.map(owner(of:)) ?? apart
+    let known = if let member { self.owner(of: member) } else { apart }
+    guard let owner = known else { return 0o777 }
     var allowed: mode_t = 0o777
     if own.st_gid != owner.group, fchown(descriptor, uid_t.max, owner.group) != 0 {
       allowed = 0o707
@@ -70,12 +73,13 @@ final class MemberOwners: Sendable {
 
   /// What cannot be given stays ours.
   func giveOwnerOfDatabase(_ descriptor: Int32) {
+    guard let database else { return }
     if fchown(descriptor, uid_t.max, database.group) == 0 { fchown(descriptor, database.user, gid_t.max) }
   }
 
   /// Gives a link its owner, as far as that can be: nobody asks whose a link is.
   func giveLink(_ member: String, _ name: String, in folder: FolderHandle) {
-    let owner = owner(of: member)
+    guard let owner = self.owner(of: member) else { return }
     fchownat(folder.descriptor, name, owner.user, owner.group, AT_SYMLINK_NOFOLLOW)
   }
 

@@ -27,7 +27,8 @@ extension Restore {
     try await pull.keeping(spooled) { try DatabaseUse(of: path).demandNobody(path) }
     // Only now: a file that looks like the old one is not recognised as ours by a later run.
     try spooled.file.endFetching()
-    if let likeness = FileLikeness(of: Self.model(of: path)) {
+    let likeness = FileLikeness(of: Self.model(of: path))
+    if let likeness {
       for remark in spooled.file.resemble(likeness) { world.reporter.notice("\(path): \(remark)") }
       try spooled.file.synchronize()
     }
@@ -54,6 +55,8 @@ extension Restore {
         pulled: pull.outcome(found, spooled, path), mode: .replace,
         moved: aside.moves.map { Move(from: $0.from, to: $0.to) }, undo: aside.undo)
       beside.tell(&outcome)
+      // It is a new file, and has nobody's owner.
+      if likeness == nil { pull.tellHandingOver(path, with: outcome.putBeside) }
       return outcome
     } catch {
       try takeBack(&aside, after: error)

@@ -42,7 +42,7 @@ final class RestoreBeside: Sendable {
           .fetching, subject: found.summary.database, bytesDone: found.summary.size + count.add(bytes), bytesTotal: nil)
       )
     }
-    for remark in owners?.remarks ?? [] { restore.world.reporter.notice("\(path): \(remark)") }
+    for remark in owners.remarks { restore.world.reporter.notice("\(path): \(remark)") }
   }
 
   /// The paths that what stands in its places will get.

@@ -122,13 +122,32 @@ import Testing
     }
   }
 
+  /// What stands there says whose it is; the new database has to be handed over.
+  @Test(.enabled(if: geteuid() == 0))
+  func `where only the database is lost, what comes with it keeps its owner, and root is told`() async throws {
+    let home = try await Home()
+    let folder = home.road.scratch.file("theirs")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let (path, place) = ("\(folder)/app.db", Restore.Place.origin(["app": "\(folder)/app.db"]))
+    _ = try await home.run(.new, place)
+    for name in ["", "/att", "/att/a"] { try #require(chown(folder + name, 65534, 65533) == 0) }
+    for lost in [path, "\(folder)/att/b"] { try removeFile(lost) }
+    _ = try await home.run(.replace, place)
+    for name in ["att", "att/a", "att/b"] {
+      let found = try Owner("\(folder)/\(name)")
+      #expect(found.user == 65534 && found.group == 65533, "\(name)")
+    }
+    let told = home.road.notices.said.withLock { $0.filter { $0.contains("belongs to root") } }
+    #expect(told.count == 1 && told.first?.contains("`chown -h 65534:65533 '\(path)'`") == true, "\(told)")
+  }
+
   /// Run by root, where root is told that it may not.
   @Test(.enabled(if: geteuid() == 0))
   func `where a group cannot be kept, its access is taken away`() async {
     await #expect(processExitsWith: .success) {
       guard setgroups(0, nil) == 0, setgid(65534) == 0, setuid(65534) == 0 else { exit(9) }
       // The root of all is root's: so is what would stand in it.
-      guard let owners = MemberOwners(of: [("att", "/nowhere/att")], database: "/") else { exit(8) }
+      let owners = MemberOwners(of: [("att", "/nowhere/att")], database: "/")
       let path = "/tmp/sealift-test-owners-\(getpid())"
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
       unlink(path)
