@@ -24,6 +24,7 @@ extension VersionSummary {
       note: annotations.note(of: facts, pushedWith: facts.note),
       damaged: version.flags.contains(.damaged), notCheckable: version.flags.contains(.notCheckable),
       sha256: version.file.sha256.hex, formatVersion: facts.formatVersion)
+    lacksCompanions = version.lacksCompanions
     pinned = annotations.isPinned(facts)
     foundDamaged = annotations.damage(of: facts)
     let drill = annotations.drill(of: facts)

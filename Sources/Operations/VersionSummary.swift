@@ -41,6 +41,8 @@ package struct VersionSummary: Codable, Sendable {
   /// What was said of it since it was pushed was not read: its tags and its note are those of the push, and of the rest
   /// nothing is known. Optional, as summaries are kept on disk from one push to the next.
   package var wordsUnread: Bool?
+  /// A companion that earlier versions had is not in it, or none of a store's external files; `nil`: not known.
+  package var lacksCompanions: Bool?
   /// `<sequence>-<first 16 digits of the id>`: to note elsewhere, for `--expect`.
   package var head: String
 

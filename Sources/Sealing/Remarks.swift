@@ -55,6 +55,18 @@ package struct Remarks: Sendable, Equatable {
 }
 
 extension Remarks {
+  /// What earlier versions had of a companion is not in this one, all of it (`Docs/Format.md` §6.4, type 4: both not there
+  /// and vanished), or none of the external files that a Core Data store refers to. A file that vanished while a folder was
+  /// read is none of it.
+  package var lacksCompanions: Bool {
+    if let store, store.missing > 0, store.missing == store.references { return true }
+    guard let capture else { return false }
+    let vanished = Set(capture.paths(.vanished).map { Array($0.utf8) })
+    return capture.paths(.missing).contains { vanished.contains(Array($0.utf8)) }
+  }
+}
+
+extension Remarks {
   private static let rowsType: UInt16 = 1
   private static let originType: UInt16 = 2
   private static let storeType: UInt16 = 3

@@ -14,6 +14,8 @@ package struct VersionFacts: Sendable, Equatable {
     package let flags: Core.Flags
     /// The content of the database: the first member.
     package let file: Core.FileContent
+    /// See `Remarks.lacksCompanions`; `nil` where an earlier release kept the facts: not known.
+    package let lacksCompanions: Bool?
   }
 
   package let chain: ChainID
@@ -53,17 +55,20 @@ package struct VersionFacts: Sendable, Equatable {
       core.members.first?.file.map { file in
         Version(
           id: id, previous: core.previous, time: core.time, host: core.host, database: core.database,
-          method: core.method, flags: core.flags, file: file)
+          method: core.method, flags: core.flags, file: file, lacksCompanions: body.remarks.lacksCompanions)
       }
     }
   }
 }
 
 extension VersionFacts {
+  /// The version of the list. One of version 0 does not say whether companions are lacking.
+  private static let newestList: UInt8 = 1
+
   /// The facts of one chain in one string of bytes, for this machine's own use.
   package static func encode(_ facts: [VersionFacts]) -> [UInt8] {
     var writer = ByteWriter()
-    writer.write(UInt8(0))
+    writer.write(newestList)
     writer.write(UInt32(facts.count))
     for fact in facts { fact.encode(into: &writer) }
     return writer.bytes
@@ -72,10 +77,13 @@ extension VersionFacts {
   /// - Throws: `.malformed`, `.unsupported`: a program of another release kept it.
   package static func decode(_ bytes: [UInt8], of chain: ChainID) throws(SealError) -> [VersionFacts] {
     var reader = ByteReader(bytes, "kept list of versions")
-    try reader.expectVersionZero()
+    let list = try reader.read(UInt8.self)
+    guard list <= newestList else {
+      throw SealError(.unsupported, "the kept list of versions is of version \(list)", hint: "Install a newer sealift.")
+    }
     var facts: [VersionFacts] = []
     for _ in 0..<(try reader.readCount(UInt32.self, ofAtLeast: 64)) {
-      facts.append(try VersionFacts(&reader, of: chain))
+      facts.append(try VersionFacts(&reader, of: chain, list))
     }
     try reader.expectEnd()
     return facts
@@ -96,7 +104,7 @@ extension VersionFacts {
     version?.encode(into: &writer)
   }
 
-  private init(_ reader: inout ByteReader, of chain: ChainID) throws(SealError) {
+  private init(_ reader: inout ByteReader, of chain: ChainID, _ list: UInt8) throws(SealError) {
     self.chain = chain
     sequence = try reader.read()
     revision = try reader.read()
@@ -109,7 +117,7 @@ extension VersionFacts {
     for _ in 0..<(try reader.readCount(UInt16.self, ofAtLeast: 2)) { tags.append(try reader.readString()) }
     self.tags = tags
     note = try reader.readString()
-    version = try reader.read(UInt8.self) == 0 ? nil : try Version(&reader)
+    version = try reader.read(UInt8.self) == 0 ? nil : try Version(&reader, list)
   }
 }
 
@@ -128,9 +136,11 @@ extension VersionFacts.Version {
     writer.write(file.length)
     writer.write(file.imageDigest.bytes)
     writer.write(file.sha256.bytes)
+    let word: UInt8 = lacksCompanions.map { $0 ? 2 : 1 } ?? 0
+    writer.write(word)
   }
 
-  fileprivate init(_ reader: inout ByteReader) throws(SealError) {
+  fileprivate init(_ reader: inout ByteReader, _ list: UInt8) throws(SealError) {
     id = try reader.readDigest()
     previous = try reader.readDigest()
     time = try reader.read()
@@ -147,6 +157,13 @@ extension VersionFacts.Version {
     file = Core.FileContent(
       unitType: unitType, unitSize: try reader.read(), unitCount: try reader.read(), length: try reader.read(),
       imageDigest: try reader.readDigest(), sha256: try reader.readDigest())
+    guard list > 0 else {
+      lacksCompanions = nil
+      return
+    }
+    let word = try reader.read(UInt8.self)
+    guard word <= 2 else { throw SealError(.malformed, "a kept version says of its companions what nobody knows") }
+    lacksCompanions = word == 0 ? nil : word == 2
   }
 }
 

@@ -161,6 +161,8 @@ import Testing
     #expect(VersionTable.lines([one], within: 80)[1].hasSuffix("  t \"n\""))
     one.foundDamaged = "gone"
     #expect(VersionTable.lines([one], within: 80)[1].contains("  (found damaged),"))
+    one.lacksCompanions = true
+    #expect(VersionTable.lines([one], within: nil)[1].contains("  (found damaged),(companions lost),t"))
   }
 
   @Test func `ages are told in one unit`() {

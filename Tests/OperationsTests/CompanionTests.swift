@@ -555,6 +555,70 @@ import Testing
     #expect(try await road.push(without).shortfalls.isEmpty)
   }
 
+  /// As a program left it that did not know of lost companions yet.
+  private func makeListsOfEarlierRelease(_ road: Road) async throws {
+    let lookup = try await VersionLookup(at: road.target, road.world, isReading: false)
+    for history in try await lookup.histories() {
+      let facts = try history.versions.flatMap { facts in
+        let bytes: [UInt8] = [0] + VersionFacts.encode([facts]).dropFirst().dropLast()
+        return try VersionFacts.decode(bytes, of: history.chain)
+      }
+      try? removeFile("\(lookup.state.path)/\(history.chain.hex)/versions")
+      let kept = KeptVersions(history.chain, in: lookup.state, keys: lookup.repository.keys)
+      #expect(kept.replace(by: facts, random: systemRandom))
+    }
+  }
+
+  /// Each night a push without the disk: the versions of before must not go one by one.
+  @Test func `versions that lack their companions do not take the place of the last one that has them`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    try write(road, "att/a")
+    let first = try #require(try await road.push(source).pushed.first).version
+    func push(_ count: Int) async throws {
+      for _ in 0..<count {
+        try await road.change(source.path)
+        #expect(try await road.push(source).failures.isEmpty)
+      }
+    }
+    func plan() async throws -> RetentionPlan {
+      var rules = RetentionRules()
+      rules.last = 2
+      let plan = try await ForgetVersions(road.world).plan(.init(.rulesForAll(rules)), at: road.target)
+      return try #require(plan.chains.first).plan
+    }
+    func lacking() async throws -> [Bool?] {
+      try await ListVersions(road.world).run(at: road.target).versions.map(\.lacksCompanions)
+    }
+    rename(road.scratch.file("att"), road.scratch.file("unmounted"))
+    try await push(3)
+    #expect(first.lacksCompanions == false)
+    #expect(try await lacking() == [false, true, true, true])
+    let named = ForgetVersions.Request(.versions([.id(prefix: first.id)]))
+    for isEarlier in [false, true] {
+      if isEarlier {
+        try await makeListsOfEarlierRelease(road)
+        #expect(try await lacking() == [nil, nil, nil, nil])
+      }
+      let decisions = try await plan().decisions
+      #expect(decisions.map(\.stays) == [true, false, true, true])
+      #expect(decisions[0].reasons == ["newest with its companions"])
+      let refusals = try await ForgetVersions(road.world).plan(named, at: road.target).refusals
+      #expect(refusals.map(\.code) == ["newestVersion"] && refusals[0].message.contains("companions"))
+    }
+    rename(road.scratch.file("unmounted"), road.scratch.file("att"))
+    try await push(1)
+    #expect(try await plan().decisions.map(\.stays) == [false, false, false, true, true])
+  }
+
+  @Test func `one file that vanishes from a folder in use is no loss of its companions`() {
+    func lacks(_ entries: Remarks.Capture.Entry...) -> Bool {
+      Remarks(capture: Remarks.Capture(entries)).lacksCompanions
+    }
+    #expect(!lacks(.init(.vanished, "att/a")) && !lacks(.init(.missing, "new"), .init(.vanished, "att/a")))
+    #expect(lacks(.init(.missing, "att"), .init(.vanished, "att")))
+  }
+
   /// What stands in the place of a disk that is not mounted is an empty folder.
   @Test func `a companion that has no files any more is worth an exit status`() async throws {
     let road = try await Road()

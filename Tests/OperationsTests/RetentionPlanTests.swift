@@ -48,6 +48,19 @@ import Testing
     #expect(plan.decisions.map(\.version.sequence) == Array(1...8))
   }
 
+  @Test func `the newest version that does not lack its companions stays, whatever is asked for`() throws {
+    var versions = try versions(Self.times)
+    for index in 5...7 { versions[index].lacksCompanions = true }
+    let plan = RetentionPlan(versions, rules: rules { $0.last = 1 }, now: .max)
+    #expect(plan.staying.map(\.version.sequence) == [5, 8])
+    #expect(plan.decisions[4].reasons == ["newest with its companions"])
+    #expect(RetentionPlan(versions, forgetting: ["v4", "v5", "v6"]).going.map(\.version.id) == ["v4", "v6"])
+    // One that is not all there has no companions to give either.
+    versions[4].flaw = .incomplete
+    #expect(
+      RetentionPlan(versions, rules: rules { $0.last = 1 }, now: .max).staying.map(\.version.sequence) == [4, 8])
+  }
+
   @Test func `within is seen from the newest version, and a clock that ran ahead is not believed`() throws {
     let rules = rules { $0.within = 5 * 86_400_000 }
     var versions = try versions(Self.times)

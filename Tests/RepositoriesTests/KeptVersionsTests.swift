@@ -53,6 +53,18 @@ import Testing
     #expect(try await list(home).history.versions == (versions + [more]).map(\.facts))
   }
 
+  @Test func `a list that an earlier release kept does not say whether companions are lacking`() async throws {
+    let facts = try await chain(of: 1).1.map(\.facts)
+    let now = VersionFacts.encode(facts)
+    let then: [UInt8] = [0] + now.dropFirst().dropLast()
+    #expect(facts[0].version?.lacksCompanions == false)
+    #expect(try VersionFacts.decode(now, of: facts[0].chain) == facts)
+    let earlier = try VersionFacts.decode(then, of: facts[0].chain)
+    #expect(earlier.map(\.name) == facts.map(\.name))
+    #expect(earlier[0].isComplete && earlier[0].version?.lacksCompanions == nil)
+    #expect(throws: SealError.self) { try VersionFacts.decode([2] + now.dropFirst(), of: facts[0].chain) }
+  }
+
   @Test func `a version that is gone is gone, whatever was kept`() async throws {
     let (home, versions) = try await chain(of: 4)
     _ = try await list(home)

@@ -259,7 +259,7 @@ package struct ForgetVersions: Sendable {
       try soundness.demandCompleteness(of: plan)
       try await soundness.demandLosses(of: plan)
     case .gone(let ids):
-      plan = try await soundness.plan(looking: { $0.newestSound.map { [$0.id] } ?? [] }) {
+      plan = try await soundness.plan(looking: { $0.floors }) {
         RetentionPlan($0, forgetting: ids)
       }
       try refuse(ids, plan)
@@ -295,6 +295,11 @@ package struct ForgetVersions: Sendable {
       throw OperationError(
         .usage, code: "contested", "version \(id) stays: two machines pushed as one, there or before it",
         hint: "What came before that may go.")
+    }
+    if let sound = plan.newestSound, kept.version.sequence < sound.sequence {
+      throw OperationError(
+        .usage, code: "newestVersion", "version \(id) stays: all newer ones lack companions that it may have",
+        hint: "Push one that has them; if they are gone for good, take them out of 'companions' and push.")
     }
     throw OperationError(
       .usage, code: "newestVersion", "version \(id) stays: no newer version is whole and sound",

@@ -1,7 +1,8 @@
 /// Which versions of one chain stay and which go, and why. Pure: versions, rules and a time in, decisions out.
 ///
 /// What always holds: whatever goes, a newer version stays that is sound. So the newest sound version never goes, nor
-/// anything pushed after it, nor what two machines pushed as one. Order in a chain is by sequence: clocks go back.
+/// anything pushed after it, nor what two machines pushed as one; nor the newest sound one that does not lack what came
+/// with the database before, as where a disk is not mounted. Order in a chain is by sequence: clocks go back.
 package struct RetentionPlan: Sendable {
   /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
   /// version stays where a rule would keep it: most likely it is whole.
@@ -24,6 +25,8 @@ package struct RetentionPlan: Sendable {
     package var isPinned = false
     /// Another version may stand at its place, or before it in another branch.
     package var isContested = false
+    /// What earlier versions had of a companion is not in it; `nil`: not known, and taken for no.
+    package var lacksCompanions: Bool? = false
     /// `nil`: sound. What could not be checked at push is taken for sound.
     package var flaw: Flaw?
 
@@ -45,6 +48,14 @@ package struct RetentionPlan: Sendable {
   package let decisions: [Decision]
   /// The newest version that is sound: nothing from it on goes.
   package let newestSound: Version?
+  /// The newest of the sound ones that does not lack its companions: that is a copy of them which may be the only one.
+  package let newestWithCompanions: Version?
+
+  /// The ids of both.
+  var floors: [String] {
+    let other = newestWithCompanions.flatMap { $0.sequence == newestSound?.sequence ? nil : $0.id }
+    return [newestSound?.id, other].compactMap { $0 }
+  }
 
   package var staying: [Decision] { decisions.filter(\.stays) }
   package var going: [Decision] { decisions.filter { !$0.stays } }
@@ -59,7 +70,7 @@ package struct RetentionPlan: Sendable {
     let kept = Self.kept(sound, by: rules, now: now)
     let present = newestFirst.filter { $0.flaw == nil || $0.flaw == .condemned }
     let keptInDoubt = Self.kept(present, by: rules, now: now)
-    self.init(newestFirst, newestSound: sound.first) { version in
+    self.init(newestFirst) { version in
       if version.flaw == .condemned, let reasons = keptInDoubt[version.sequence] {
         return (true, reasons + ["in doubt: a prune named it"])
       }
@@ -72,18 +83,19 @@ package struct RetentionPlan: Sendable {
   /// - Parameter named: ids.
   package init(_ versions: [Version], forgetting named: Set<String>) {
     let newestFirst = versions.sorted { $0.sequence > $1.sequence }
-    self.init(newestFirst, newestSound: newestFirst.first { $0.flaw == nil }) { version in
+    self.init(newestFirst) { version in
       named.contains(version.id) ? (false, ["named"]) : (true, ["not named"])
     }
   }
 
-  private init(
-    _ newestFirst: [Version], newestSound: Version?, _ decide: (Version) -> (stays: Bool, reasons: [String])
-  ) {
+  private init(_ newestFirst: [Version], _ decide: (Version) -> (stays: Bool, reasons: [String])) {
+    let newestSound = newestFirst.first { $0.flaw == nil }
+    let newestWithCompanions = newestFirst.first { $0.flaw == nil && $0.lacksCompanions != true }
     self.newestSound = newestSound
+    self.newestWithCompanions = newestWithCompanions
     decisions = newestFirst.reversed().map { version in
       var (stays, reasons) = decide(version)
-      let always = Self.always(version, newestSound)
+      let always = Self.always(version, newestSound, newestWithCompanions)
       if !always.isEmpty {
         reasons = always + (stays ? reasons : [])
         stays = true
@@ -93,10 +105,13 @@ package struct RetentionPlan: Sendable {
   }
 
   /// What keeps a version whatever is asked for.
-  private static func always(_ version: Version, _ newestSound: Version?) -> [String] {
+  private static func always(
+    _ version: Version, _ newestSound: Version?, _ newestWithCompanions: Version?
+  ) -> [String] {
     let held = (version.isPinned ? ["pinned"] : []) + (version.isContested ? ["two machines pushed as one"] : [])
     guard let newestSound, version.sequence <= newestSound.sequence else { return ["nothing newer is sound"] + held }
-    return version.sequence == newestSound.sequence ? ["newest"] + held : held
+    if version.sequence == newestSound.sequence { return ["newest"] + held }
+    return version.sequence == newestWithCompanions?.sequence ? ["newest with its companions"] + held : held
   }
 
   /// By sequence, the rules that keep a version.

@@ -8,7 +8,8 @@ struct Soundness {
   private let facts: [String: VersionFacts]
   private let history: ChainHistory
   private let completeness: Completeness
-  private let concurrency: Int
+  private let repository: Repository
+  private let state: StateFolder
   private var versions: [RetentionPlan.Version]
   private var seen: Set<String> = []
 
@@ -27,10 +28,12 @@ struct Soundness {
       RetentionPlan.Version($0, contestedFrom: history.contestedFrom, isDoubted: doubtedIDs.contains($0.id))
     }
     completeness = try await Completeness(lookup.repository, chain: history.chain, state: lookup.state)
-    concurrency = lookup.repository.store.traits.concurrency
+    repository = lookup.repository
+    state = lookup.state
   }
 
-  /// Plans until all that the plan rests on was looked at: what turns out to be incomplete takes no other's place.
+  /// Plans until all that the plan rests on was looked at: what turns out to be incomplete, or to lack its companions,
+  /// takes no other's place.
   /// - Parameter looking: the ids of versions that the plan takes for complete.
   /// - Throws: `.damaged` when the manifest of one of them cannot be read at the target; `StoreError`.
   mutating func plan(
@@ -39,8 +42,11 @@ struct Soundness {
     while true {
       let plan = make(versions)
       let open = looking(plan).filter { !seen.contains($0) }.compactMap { facts[$0] }
-      guard !open.isEmpty else { return plan }
-      let found = try await bounded(open, atOnce: concurrency) { [completeness, history] in
+      guard !open.isEmpty else {
+        if try await learnsMore(of: plan.newestWithCompanions) { continue }
+        return plan
+      }
+      let found = try await bounded(open, atOnce: repository.store.traits.concurrency) { [completeness, history] in
         try await completeness.look(at: $0, in: history)
       }
       for (fact, finding) in zip(open, found) {
@@ -48,6 +54,16 @@ struct Soundness {
         note(finding, of: fact)
       }
     }
+  }
+
+  /// The list of an earlier release does not say whether companions are lacking: the manifest does.
+  private mutating func learnsMore(of version: RetentionPlan.Version?) async throws -> Bool {
+    guard let version, version.lacksCompanions == nil, let fact = facts[version.id],
+      let index = versions.firstIndex(where: { $0.sequence == version.sequence })
+    else { return false }
+    let manifest = try await repository.readManifest(fact.name, state: state)
+    versions[index].lacksCompanions = manifest.body.remarks.lacksCompanions
+    return true
   }
 
   private mutating func note(_ finding: Completeness.Finding, of fact: VersionFacts) {
@@ -93,6 +109,7 @@ extension RetentionPlan.Version {
     tags = summary.tags
     isPinned = summary.pinned
     isContested = contestedFrom.map { summary.sequence >= $0 } ?? false
+    lacksCompanions = summary.lacksCompanions
     flaw = summary.damaged ? .damaged : summary.foundDamaged != nil || isDoubted ? .foundDamaged : nil
   }
 }

@@ -119,6 +119,7 @@ enum VersionTable {
     var marks = version.forgotten ? ["(forgotten)"] : []
     if version.foundDamaged != nil { marks.append("(found damaged)") }
     if version.damaged { marks.append("(damaged)") }
+    if version.lacksCompanions == true { marks.append("(companions lost)") }
     if version.notCheckable { marks.append("(not checkable)") }
     if version.drillPassed == false { marks.append("(drill failed)") }
     if version.pinned { marks.append("(pinned)") }

@@ -182,6 +182,7 @@ enum Documents {
       ("drilledAt", .optional(version.drilledAt.map(Times.text))),
       ("drillPassed", version.drillPassed.map(Json.bool) ?? .null), ("drillText", .optional(version.drillText)),
       ("foundDamaged", .optional(version.foundDamaged)),
+      ("lacksCompanions", version.lacksCompanions.map(Json.bool) ?? .null),
     ]
   }
 }
