@@ -70,6 +70,7 @@ final class Source {
   private init(_ path: String, as opening: Opening, _ watch: Watch) throws {
     self.path = path
     let before = try SourceSignature.read(path)
+    try demandFiles(beside: path)
     switch opening {
     case .live: (isImmutable, isTentative, damage) = (false, false, nil)
     case .immutable: (isImmutable, isTentative, damage) = (true, false, nil)
@@ -108,6 +109,7 @@ final class Source {
 
 /// Lets SQLite roll back what a dead writer left. Its -wal, if it has one, is not checkpointed.
 private func recover(_ path: String, _ watch: Watch) throws {
+  try demandNothingPlanted(beside: path)
   try explaining(path) {
     let connection = try Connection(reading: path, flags: SQLITE_OPEN_READWRITE, watch)
     // Where it may not write, SQLite has opened it for reading, and would leave the transaction as it is.

@@ -140,6 +140,7 @@ extension TableCopy {
   /// which stay. Where nothing is in a -wal, the file has all there is.
   private static func look(at database: String, _ watch: Watch) throws -> Connection? {
     guard case .database(let facts) = try identify(database).kind else { return nil }
+    try demandFiles(beside: database)
     guard facts.isWAL, (fileSize(database + "-wal") ?? 0) == 0 else { return try Connection(reading: database, watch) }
     return try Connection(reading: immutableURI(database), flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, watch)
   }
