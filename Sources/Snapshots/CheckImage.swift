@@ -65,10 +65,11 @@ func openImage(_ path: String, _ watch: Watch, knowingChecks: Bool = false) thro
 
 /// - Parameter pragma: `quick_check` or `integrity_check`.
 func check(_ connection: Connection, by pragma: String, _ watch: Watch) throws -> CheckOutcome {
-  let found: CheckOutcome
-  switch try look(connection, pragma, watch) {
-  case .whole(let outcome): found = outcome
-  case .stopped: found = try checkTables(connection, pragma, watch)
+  let found = try connection.withoutLongerValuesThanStored { () throws -> CheckOutcome in
+    switch try look(connection, pragma, watch) {
+    case .whole(let outcome): return outcome
+    case .stopped: return try checkTables(connection, pragma, watch)
+    }
   }
   return connection.passedOver.map(found.passingOver) ?? found
 }
@@ -136,14 +137,20 @@ private let mostLines = 100
 
 private func ask(_ connection: Connection, _ pragma: String, _ table: String?, _ watch: Watch) throws -> Look {
   let argument = table.map { "(\(quoted($0, by: "'")))" } ?? ""
+  var lines: [String] = []
   do throws(SQLiteFailure) {
-    let lines = try connection.rows("PRAGMA \(pragma)\(argument)", limit: mostLines)
+    try connection.read("PRAGMA \(pragma)\(argument)", limit: mostLines, into: &lines)
     if let failure = SQLiteFailure(failedReadIn: lines) { throw failure }
     return .whole(lines == ["ok"] ? .ok : .damaged(findings(in: lines)))
   } catch {
     if let refusal = watch.refusal { throw refusal }
     if error.meansDamage { return .whole(.damaged([error.message])) }
-    if error.stopsComputing { return .stopped(error) }
+    if error.stopsComputing {
+      if let failure = SQLiteFailure(failedReadIn: lines) { throw failure }
+      // Pages come before rows: what is wrong with them was said, and nobody says it again table by table.
+      let pages = lines.filter { $0.hasPrefix("*** in database ") }
+      return pages.isEmpty ? .stopped(error) : .whole(.damaged(findings(in: pages)))
+    }
     throw error
   }
 }

@@ -51,21 +51,26 @@ final class Connection {
 
   /// The first column of at most `limit` rows, as text.
   func rows(_ sql: String, _ texts: [String] = [], limit: Int) throws(SQLiteFailure) -> [String] {
+    var found: [String] = []
+    try read(sql, texts, limit: limit, into: &found)
+    return found
+  }
+
+  /// The same, into what holds the rows before a failure as well.
+  func read(
+    _ sql: String, _ texts: [String] = [], limit: Int, into found: inout [String]
+  ) throws(SQLiteFailure) {
     var statement: OpaquePointer?
     try demand(sqlite3_prepare_v2(handle, sql, -1, &statement, nil))
     defer { sqlite3_finalize(statement) }
     for (index, text) in texts.enumerated() {
       try demand(sqlite3_bind_text(statement, Int32(index + 1), text, -1, sl_transient()))
     }
-    var found: [String] = []
     while true {
       let code = sqlite3_step(statement)
-      guard code == SQLITE_ROW else {
-        try demand(code == SQLITE_DONE ? SQLITE_OK : code)
-        return found
-      }
+      guard code == SQLITE_ROW else { return try demand(code == SQLITE_DONE ? SQLITE_OK : code) }
       found.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
-      if found.count >= limit { return found }
+      if found.count >= limit { return }
     }
   }
 

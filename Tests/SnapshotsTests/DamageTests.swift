@@ -169,6 +169,55 @@ import Testing
     #expect(try await desk.take(method).check?.isDamaged == true)
   }
 
+  /// Of one small row SQLite would make what it then searches for seconds, or for days, and nothing interrupts that.
+  @Test func `long values that are made of short ones are not computed, and hide no damage`() async throws {
+    let desk = try Desk()
+    try SQLite.run(
+      """
+      CREATE TABLE wide(n INTEGER, place INTEGER NOT NULL AS (instr(zeroblob(n), zeroblob(n / 2) || x'01')));
+      INSERT INTO wide(n) VALUES (400000);
+      """, on: desk.source)
+    var request = desk.request(.vacuum)
+    request.checksSource = true
+    let snapshot = try await takeSnapshot(request)
+    for outcome in [snapshot.check, snapshot.sourceCheck] {
+      guard case .notCheckable(let why) = outcome else {
+        Issue.record("\(String(describing: outcome))")
+        return
+      }
+      #expect(why.contains("cannot compute with: wide (string or blob too big)"))
+    }
+    let proof = try await proveImage(at: snapshot.path, ImageTrial())
+    #expect(proof.findings.isEmpty && proof.unchecked.first?.hasPrefix("integrity_check: ") == true)
+
+    // A page more than is in use, which only a look at the whole tells.
+    var bytes = try fileBytes(snapshot.path)
+    bytes.replaceSubrange(28..<32, with: [0, 0, 0, UInt8(bytes.count / 4096 + 1)])
+    try writeFile(snapshot.path, bytes + [UInt8](repeating: 0, count: 4096))
+    guard case .damaged(let findings) = try await checkImage(at: snapshot.path) else {
+      Issue.record("the page is not found")
+      return
+    }
+    #expect(findings.first?.contains("never used") == true)
+  }
+
+  @Test(arguments: ["UTF-8", "UTF-16le"])
+  func `a value that is nearly all of its database is looked at`(encoding: String) async throws {
+    let scratch = try Scratch()
+    let path = scratch.file("a.db")
+    try SQLite.run(
+      """
+      PRAGMA encoding = '\(encoding)'; CREATE TABLE t(a TEXT NOT NULL, copy TEXT NOT NULL AS (a || ''), b BLOB);
+      INSERT INTO t(a) VALUES (replace(hex(zeroblob(400000)), '00', 'ü數'));
+      """, on: path)
+    for statement in ["", "CREATE VIRTUAL TABLE words USING fts5(a); INSERT INTO words SELECT a FROM t;"] {
+      try SQLite.run(statement, on: path)
+      #expect(try await checkImage(at: path) == .ok)
+      let proof = try await proveImage(at: path, ImageTrial())
+      #expect(proof.findings.isEmpty && proof.passed.first == "integrity_check ok")
+    }
+  }
+
   @Test(arguments: SnapshotMethod.allCases)
   func `a header that makes no sense is an explained error`(_ method: SnapshotMethod) async throws {
     for (offset, bytes) in [(21, [UInt8](arrayLiteral: 1, 2, 3)), (16, [3, 7]), (18, [9, 9])] {
