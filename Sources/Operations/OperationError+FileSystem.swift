@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 
 extension OperationError {
   /// What the system says of a file or a folder.
@@ -10,5 +11,13 @@ extension OperationError {
     return OperationError(
       .failed, code: isFull ? "noSpace" : "fileSystem", "\(message): \(String(cString: strerror(number)))",
       hint: isFull ? "Free some space, or choose another disk." : hint)
+  }
+
+  /// - Throws: `.usage`, code `plantedLink`, where another user leads root to what is not theirs.
+  package static func demandOwnLinks(on path: String) throws(OperationError) {
+    guard let refusal = ForeignLink.refusal(on: path) else { return }
+    throw OperationError(
+      .usage, code: "plantedLink", refusal,
+      hint: "Run as that user, or name what is meant without that link: as root only what root alone can make is safe.")
   }
 }

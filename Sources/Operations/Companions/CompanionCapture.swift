@@ -50,9 +50,10 @@ actor CompanionCapture {
   private var captured: (image: String, all: Captured)?
 
   /// - Parameter mostBytes: a manifest says about 150 bytes of each member, and is one object of at most 64 MiB.
-  /// - Throws: `CancellationError`.
+  /// - Throws: `.usage`, code `plantedLink`; `CancellationError`.
   init(_ database: DatabaseSource, _ hooks: CompanionHooks, mostBytes: Int = 56 << 20) throws {
     let real = realPath(database.path) ?? database.path
+    for companion in database.companions { try CompanionPlace.demandOwnLinks(to: companion, beside: real) }
     let roots = Self.roots(of: database, at: real)
     self.database = database
     self.hooks = hooks

@@ -11,9 +11,8 @@ struct CompanionPlace {
 
   /// - Parameter database: its real path.
   init(of companion: Companion, beside database: String) {
-    let named = (companion.isAbsolute ? "/" : RestoredFile.folder(of: database), companion.components)
-    let path = "\(named.0 == "/" ? "" : named.0)/\(named.1.joined(separator: "/"))"
-    let real = realPath(path)
+    let named = Self.named(companion, beside: database)
+    let real = realPath(Self.path(named))
     leadsToDatabase = ([""] + SideFiles.endings).contains { MemberPath.isSame(real ?? "", database + $0) }
     guard let real, let name = MemberPath.components(real).last, !leadsToDatabase else {
       // As far as it can be gone without following anything: it is missing, or cannot be looked at.
@@ -22,5 +21,18 @@ struct CompanionPlace {
     }
     folder = RestoredFile.folder(of: real)
     components = [name]
+  }
+
+  /// - Throws: `.usage`, code `plantedLink`, where another user leads root to what is not theirs.
+  static func demandOwnLinks(to companion: Companion, beside database: String) throws(OperationError) {
+    try OperationError.demandOwnLinks(on: path(named(companion, beside: database)))
+  }
+
+  private static func named(_ companion: Companion, beside database: String) -> (folder: String, components: [String]) {
+    (companion.isAbsolute ? "/" : RestoredFile.folder(of: database), companion.components)
+  }
+
+  private static func path(_ named: (folder: String, components: [String])) -> String {
+    "\(named.folder == "/" ? "" : named.folder)/\(named.components.joined(separator: "/"))"
   }
 }

@@ -7,6 +7,7 @@ extension Restore {
     guard !path.utf8.contains(0) else {
       throw OperationError(.usage, code: "noFile", "a zero byte is in the path \(path)", hint: "Name a database file.")
     }
+    try OperationError.demandOwnLinks(on: path)
     var status = stat()
     guard lstat(path, &status) == 0 else {
       // Nothing is there: then the folder has to be.

@@ -38,7 +38,7 @@ final class RestoredFile: MemberDestination {
     guard stat(folder, &place) == 0 else {
       throw errno == ENOENT ? Self.noFolder(folder) : Self.failure("cannot open \(folder)", errno)
     }
-    if let refusal = PlantedEntry.refusal(on: folder) {
+    if let refusal = PlantedEntry.refusal(on: folder) ?? ForeignLink.refusal(on: folder) {
       throw OperationError(
         .usage, code: "plantedLink", refusal,
         hint: "It leads where that user wants: name the folder that is meant.")

@@ -1,0 +1,75 @@
+import Glibc
+import Operations
+import Storage
+import TestKit
+import Testing
+
+/// Links by which another user leads root to what is not theirs. Only root can make them.
+@Suite(.enabled(if: geteuid() == 0)) struct ForeignLinkTests {
+  private static let stranger: uid_t = 54_321
+
+  private func link(_ path: String, to target: String, by owner: uid_t = stranger) throws {
+    try #require(symlink(target, path) == 0 && lchown(path, owner, owner) == 0)
+  }
+
+  @Test func `a link is followed that is root's, or of who owns what it leads to`() throws {
+    let scratch = try Scratch()
+    for name in ["ours", "theirs"] {
+      try #require(mkdir(scratch.file(name), 0o755) == 0)
+      try writeFile(scratch.file("\(name)/file"), [])
+    }
+    for name in ["theirs", "theirs/file"] { try #require(chown(scratch.file(name), Self.stranger, Self.stranger) == 0) }
+    try link(scratch.file("theirs/good"), to: "file")
+    try link(scratch.file("theirs/bad"), to: scratch.file("ours/file"))
+    try link(scratch.file("theirs/up"), to: "../ours")
+    try link(scratch.file("theirs/dangling"), to: "../ours/new")
+    try link(scratch.file("theirs/circle"), to: "circle")
+    try link(scratch.file("root's"), to: "theirs/bad", by: 0)
+    try link(scratch.file("root's own"), to: "ours", by: 0)
+    for fine in ["theirs/good", "ours/../theirs/./good", "root's own/file", "ours/file", "not there", "theirs/circle"] {
+      #expect(ForeignLink.refusal(on: scratch.file(fine)) == nil, "\(fine)")
+    }
+    for bad in ["theirs/bad", "theirs/up", "theirs/up/file", "theirs/dangling", "root's", "root's own/../theirs/bad"] {
+      #expect(ForeignLink.refusal(on: scratch.file(bad))?.contains("a link that another user made") == true, "\(bad)")
+    }
+  }
+
+  @Test func `what a link of another user leads to is pushed where it is that user's`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 5)
+    let (linked, folder) = (road.scratch.file("linked.db"), road.scratch.file("folder"))
+    try #require(mkdir(folder, 0o755) == 0)
+    try writeFile("\(folder)/secret", [1])
+    try link(linked, to: path)
+    try link(road.scratch.file("attachments"), to: folder)
+    var whole = DatabaseSource(name: "app", path: path)
+    whole.companions = [Companion("attachments")]
+    for database in [DatabaseSource(name: "app", path: linked), whole] {
+      let error = await #expect(throws: OperationError.self) { try await road.push(database) }
+      #expect(error?.kind == .usage && error?.code == "plantedLink", "\(error as Any)")
+    }
+    for own in [path, folder, "\(folder)/secret"] { try #require(chown(own, Self.stranger, Self.stranger) == 0) }
+    whole.path = linked
+    #expect(try await road.push(whole).pushed.count == 1)
+  }
+
+  @Test func `a restore goes by a link of another user where it leads to what is that user's`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let (linked, room) = (home.road.scratch.file("linked.db"), home.road.scratch.file("room"))
+    try #require(mkdir(room, 0o755) == 0)
+    try link(linked, to: home.path)
+    try link(home.road.scratch.file("way"), to: room)
+    for mode in [Restore.Mode.replace, .live] {
+      let error = await home.refusal(mode) { $0.place = .file(linked) }
+      #expect(error?.code == "plantedLink", "\(error as Any)")
+    }
+    let new = "\(home.road.scratch.file("way"))/new.db"
+    let error = await home.refusal(.new) { $0.place = .file(new) }
+    #expect(error?.code == "plantedLink", "\(error as Any)")
+    #expect(try home.dump(home.path) == home.now && names(in: room) == [])
+    for own in [home.path, room] { try #require(chown(own, Self.stranger, Self.stranger) == 0) }
+    _ = try await home.run(.replace) { $0.place = .file(linked) }
+    _ = try await home.run(.new) { $0.place = .file(new) }
+    #expect(try home.dump(home.path) == home.pushed && home.dump(new) == home.pushed)
+  }
+}
