@@ -39,11 +39,34 @@ private enum Jq {
         == statuses.map { "step\($0)\n" }.joined())
   }
 
+  /// Only its parent sees whether a program that was asked to end has ended.
+  @Test func `what hangs, and does not end when it is asked to, is killed and told of`() async throws {
+    let program = try Program()
+    try program.write("#!/bin/sh\ntrap '' TERM\necho $$ >> \(program.file("pids"))\nexec sleep 60\n", to: "stub")
+    let script = try script(program)
+    // Whoever is asked by a whole group is asked twice, and the second time ends it before it has cleaned up.
+    #expect(script.contains("timeout -v --foreground -k 10m $LIMIT"))
+    try program.write(script.replacing("-k 10m", with: "-k 0.1"), to: "run")
+    let ending = try await program.shell("LIMIT=0.5 /bin/sh run push")
+    // One that has not come to its first line yet ends when it is asked to.
+    #expect([124, 137].contains(ending.status) && !ending.error.isEmpty, "\(ending.status) \(ending.error)")
+    let pids = String(decoding: (try? fileBytes(program.file("pids"))) ?? [], as: UTF8.self).split(separator: "\n")
+    for pid in pids {
+      let number = try #require(Int32(pid))
+      #expect(kill(number, 0) != 0)
+    }
+  }
+
+  @Test func `a job of cron has a limit, and the script is not its direct child`() throws {
+    let text = try document()
+    #expect(text.contains("\nLIMIT=12h\n") && !text.contains(#/\btimeout [^\n]*sealift-run/#))
+  }
+
   /// Where summer time begins, an hour before four in the morning is left out, and systemd leaves out what was due in it.
   @Test func `nothing is due in an hour that one night of the year does not have`() throws {
     let text = try document()
     let timers = text.matches(of: #/\nOnCalendar=[^\n]* (\d\d):\d\d:\d\d([^\n]*)/#)
-    let jobs = text.matches(of: #/\n\d+ +(\d+) +\* +\* +[*\d] +root +timeout -k 10m 12h [^ ]+sealift-run /#)
+    let jobs = text.matches(of: #/\n\d+ +(\d+) +\* +\* +[*\d] +root +[^ ]+sealift-run /#)
     #expect(timers.count == 2 && jobs.count == 2)
     let hours = timers.filter { $0.output.2 != " UTC" }.map { $0.output.1 } + jobs.map { $0.output.1 }
     #expect(hours.allSatisfy { Int($0) ?? 0 > 3 }, "\(hours)")
@@ -104,5 +127,27 @@ private enum Jq {
       let start = try #require(unit.firstMatch(of: #/\nTimeoutStartSec=(\d+)h\n/#)?.output.1)
       #expect(try #require(Int(job)) > #require(Int(start)), "\(unit)")
     }
+  }
+
+  /// systemd counts the starts from the first one on: where so many fit behind the interval it begins to count anew, and
+  /// tells nobody; in one of a day or more, yesterday's would count.
+  @Test func `a service that is tried again comes to an end within the day`() throws {
+    let text = try document()
+    let start = try #require(text.firstRange(of: "[Unit]\nStartLimitIntervalSec="))
+    let end = try #require(text[start.upperBound...].firstRange(of: "```"))
+    let unit = text[start.lowerBound..<end.lowerBound]
+    func number(_ pattern: Regex<(Substring, Substring)>) throws -> Int {
+      let digits = try #require(unit.firstMatch(of: pattern)?.output.1)
+      return try #require(Int(digits))
+    }
+    let interval = try number(#/\nStartLimitIntervalSec=(\d+)h\n/#) * 60
+    let pause = try number(#/\nRestartSec=(\d+)min\n/#)
+    let run = try number(#/\nTimeoutStartSec=(\d+)h\n/#) * 60
+    let starts = try number(#/\nStartLimitBurst=(\d+)\n/#)
+    #expect(starts * (run + pause) < interval && interval < 24 * 60)
+    // One that took too long does not begin again: its first process ends by the signal.
+    let final = try #require(unit.firstMatch(of: #/\nRestartPreventExitStatus=([^\n]*)\n/#)?.output.1)
+      .split(separator: " ")
+    #expect(Set(["2", "10", "12", "13", "14", "15", "143", "SIGTERM", "SIGKILL"]).isSubset(of: final))
   }
 }
