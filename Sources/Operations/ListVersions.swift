@@ -61,10 +61,10 @@ package struct ListVersions: Sendable {
   ) async throws -> Outcome {
     do {
       let lookup = try await VersionLookup(at: target, world)
-      let provable = lookup.isFreshnessProvable()
       let histories = try await histories(of: database, lookup)
       // Of another database than the one that is asked for no more was read than whose it is.
       let meant = histories.filter(\.isWhole)
+      let provable = lookup.isFreshnessProvable(among: meant)
       var problems = (histories.flatMap { $0.problems + $0.goneThoughTakenBack } + lookup.vanishedChains()).map {
         OperationError($0, doing: target.name)
       }

@@ -15,7 +15,7 @@ struct VersionLookup: Sendable {
   let byChain: [ChainID: ChainListing]
   private let records: RecordListings
   let times: StorageTimes
-  private let hasTold = Locked(false)
+  private let marks: SeenMarks
 
   struct Found: Sendable {
     let facts: VersionFacts
@@ -40,6 +40,7 @@ struct VersionLookup: Sendable {
     listings = ChainListing.byChain(try await versions)
     byChain = Dictionary(listings.map { ($0.chain, $0) }) { first, _ in first }
     records = RecordListings(repository.store)
+    marks = SeenMarks(in: state, of: target.name, world.reporter)
     state.tidy()
   }
 
@@ -215,17 +216,8 @@ struct VersionLookup: Sendable {
     return try await repository.everyAnnotation(of: history.chain, listed: notes, state: state)
   }
 
-  /// This machine has seen the newest version of a chain that counts: from now on it notices when that is gone. Manifests
-  /// that cannot be read say nothing against what can: anybody may put such there.
-  func noteSeen(_ history: ChainHistory) {
-    let isInOrder = history.problems.allSatisfy { $0.code == .damaged || $0.code == .unsupported }
-    guard isInOrder, let newest = history.newestCounting else { return }
-    guard !HighWaterMark(newest).raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
-    hasTold.withLock { $0 = true }
-    reporter.notice(
-      "\(targetName): this machine cannot remember what it has seen there: \(state.path) cannot be written; it would not notice if newer versions were taken away"
-    )
-  }
+  /// This machine has seen the newest version of a chain that counts.
+  func noteSeen(_ history: ChainHistory) { marks.note(history) }
 
   /// No manifest is there: nothing was pushed, or all of them are gone.
   var isBare: Bool { listings.isEmpty }
@@ -233,10 +225,11 @@ struct VersionLookup: Sendable {
   func holdsPacks() async throws -> Bool { try await !repository.store.list(prefix: Layout.allPacks).isEmpty }
 
   /// Whether this machine has a mark of every chain: then nothing newer can have been taken away unnoticed.
-  func isFreshnessProvable() -> Bool {
+  /// - Parameter meant: only of these, where there are any.
+  func isFreshnessProvable(among meant: [ChainHistory] = []) -> Bool {
     // Nothing at all proves nothing, unless nothing was ever seen to be more.
     guard !listings.isEmpty else { return !state.markedChains().isEmpty }
-    return listings.allSatisfy { (try? HighWaterMark.read($0.chain, in: state)) != nil }
+    return marks.hold(meant.isEmpty ? listings.map(\.chain) : meant.map(\.chain))
   }
 
   /// Chains this machine has pushed to that the target does not show at all.

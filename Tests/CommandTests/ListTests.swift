@@ -105,6 +105,16 @@ import Testing
     #expect(try await home.must("list", "--json").contains(#""freshnessProvable":false"#))
   }
 
+  @Test func `a list of one database proves its freshness, whatever else is there`() async throws {
+    let home = try await home()
+    #expect(try await home.program.shell("rm -r state").status == 0)
+    for isSeen in [false, true] {
+      let listed = try await home.must("list", "customer-orders-eu", "--json")
+      #expect(listed.contains(#""freshnessProvable":\#(isSeen)"#), "\(listed)")
+    }
+    #expect(try await home.must("list", "--json").contains(#""freshnessProvable":false"#))
+  }
+
   @Test func `show tells how many rows the tables had`() async throws {
     let home = try await home()
     let shown = try await home.must("show", "customer-orders-us:latest")

@@ -96,6 +96,23 @@ import Testing
     #expect(known.status == 0 && !known.error.contains("cannot prove"), "\(known.error)")
   }
 
+  @Test func `of many other hosts five are named, in one line`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    for number in 1...6 {
+      try newMachine(home, host: "old-\(number)")
+      let state = home.program.file("other-state")
+      #expect(try await onNewMachine(home, "push").status == 0)
+      #expect(try await home.program.shell("rm -r '\(state)'").status == 0)
+    }
+    let own = try await home("restore", "--all", "--replace", "--dry-run")
+    let others = own.error.split(separator: "\n").filter { $0.contains("also there") }
+    let line =
+      "sealift: disk: also there, and not restored: databases of old-1, old-2, old-3, old-4, old-5 and 1 more (--host HOST)"
+    #expect(own.status == 0 && others == [Substring(line)] && !own.error.contains("cannot prove"), "\(own.error)")
+  }
+
   @Test func `who restores all after a first push is told what the old machine has there`() async throws {
     let home = try Home()
     try newMachine(home, host: "web-9")

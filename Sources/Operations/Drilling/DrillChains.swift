@@ -26,6 +26,7 @@ struct DrillChains {
   private let times: StorageTimes
   /// Of what this machine has seen.
   private let seen: StateFolder
+  private let marks: SeenMarks
   private let fresh: StateFolder
 
   init(at target: TargetAccess, _ world: World, fresh: World) async throws {
@@ -42,6 +43,7 @@ struct DrillChains {
     self.repository = repository
     self.records = records
     self.seen = seen
+    marks = SeenMarks(in: seen, of: target.name, world.reporter)
     self.fresh = state
     ownHost = HostName.known(world)
     shown = listings.map(\.chain)
@@ -67,8 +69,11 @@ struct DrillChains {
     }
   }
 
-  /// Whether this machine has a mark of every chain: then nothing newer can have been taken away unnoticed.
-  var isFreshnessProvable: Bool { shown.allSatisfy { (try? HighWaterMark.read($0, in: seen)) != nil } }
+  /// Whether this machine has a mark of every chain of these databases: then nothing newer of them can have been taken
+  /// away unnoticed. Where nothing says whose a chain is, it may be theirs.
+  func isFreshnessProvable(of meant: [Database]) -> Bool {
+    marks.hold(meant.isEmpty || !nameless.isEmpty ? shown : meant.flatMap { $0.chains.map(\.listing.chain) })
+  }
 
   /// The hosts that are meant: this one; where it has nothing there, the only one that has.
   func hosts(_ request: Drill.Request) throws -> Set<ExactName> {
@@ -146,7 +151,8 @@ struct DrillChains {
   }
 
   /// The newest version that was not forgotten; nothing older is passed off as that.
-  func newest(of database: Database) async throws -> VersionFacts {
+  /// - Parameter isNoted: this machine notes that it has seen it.
+  func newest(of database: Database, isNoted: Bool = false) async throws -> VersionFacts {
     let database = try await withForgotten(database)
     let newest = last(of: database)
     try await demandFresh(database, newest: newest?.end.chain)
@@ -157,6 +163,7 @@ struct DrillChains {
         behind: isTaken ? newest.facts : end.newestCounting, .latest(database: database.name), insteadOf: newest.facts,
         isOlder: { !isTaken && times.isBefore($0, newest.facts) })
     }
+    if isNoted { for chain in database.chains { marks.note(chain.end) } }
     return try await repository.readable(newest.facts, in: newest.end, state: fresh)
   }
 

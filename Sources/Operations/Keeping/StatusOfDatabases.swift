@@ -79,7 +79,7 @@ package struct StatusOfDatabases: Sendable {
       let chains = databases?.map { database in
         lookup.repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
       }
-      var outcome = Outcome(target: target.name, freshnessProvable: lookup.isFreshnessProvable())
+      var outcome = Outcome(target: target.name, freshnessProvable: false)
       let all = try await lookup.histories(of: chains.map(Set.init))
       outcome.host = host
       if databases == nil, names.isEmpty {
@@ -91,6 +91,7 @@ package struct StatusOfDatabases: Sendable {
         databases != nil || history.isNameless
           || host.isSameName(as: history.host) && (names.isEmpty || history.database.map(names.containsName) == true)
       }
+      outcome.freshnessProvable = lookup.isFreshnessProvable(among: histories)
       for history in histories {
         let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }

@@ -58,7 +58,7 @@ package struct RestoreAll: Sendable {
   ) async throws -> Outcome {
     do {
       let chains = try await DrillChains(at: target, pull.world, fresh: pull.world)
-      var outcome = Outcome(host: try chosen(host, chains), freshnessProvable: chains.isFreshnessProvable)
+      var outcome = Outcome(host: try chosen(host, chains))
       outcome.failures = (chains.nameless + chains.vanished).map { (nil, OperationError($0, doing: target.name)) }
       let databases = chains.databases.filter { outcome.host.isSameName(as: $0.host) }
       if case .restore(_, let paths) = work {
@@ -71,6 +71,7 @@ package struct RestoreAll: Sendable {
         }
       }
       let meant = databases.filter { work.means($0.name) }
+      outcome.freshnessProvable = chains.isFreshnessProvable(of: meant)
       outcome.passedOver = databases.map(\.name).filter { !work.means($0) }
       outcome.others = others(than: outcome.host, chains, work)
       try await chains.prepare(for: meant)
@@ -135,7 +136,7 @@ package struct RestoreAll: Sendable {
   private func one(
     _ database: DrillChains.Database, _ work: Work, _ target: TargetAccess, _ chains: DrillChains
   ) async throws -> Done {
-    let facts = try await chains.newest(of: database)
+    let facts = try await chains.newest(of: database, isNoted: true)
     let state = StateFolder(reading: pull.world.stateFolder, repository: chains.repository.id)
     let manifest = try await chains.repository.readManifest(facts.name, state: state)
     let words = await chains.words(of: facts)

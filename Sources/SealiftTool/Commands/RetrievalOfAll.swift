@@ -51,7 +51,7 @@ struct RetrievalOfAll {
     for name in outcome.passedOver {
       session.terminal.notice("'\(name)' is at \(target.name) and not in the configuration: passed over")
     }
-    if host == nil { for other in outcome.others { tell(other, at: target.name, session.terminal) } }
+    if host == nil { tell(outcome.others, at: target.name, session.terminal) }
     if !outcome.freshnessProvable { session.terminal.notice("\(target.name): \(ListLines.unproven); \(Self.heads)") }
     for one in outcome.done {
       if let doubt = one.preview?.doubt { session.terminal.notice("'\(one.database)': \(doubt)") }
@@ -63,10 +63,18 @@ struct RetrievalOfAll {
 
   private static let heads = "compare the heads that `sealift show` tells with those noted elsewhere"
 
-  private func tell(_ other: (host: String, databases: [String]), at target: String, _ terminal: Terminal) {
-    let more = other.databases.count - 10
-    let names = other.databases.prefix(10).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-    terminal.notice("\(target): also there, and not restored: \(names) of \(other.host) (--host \(other.host))")
+  /// A repository may be that of a hundred hosts.
+  private func tell(_ others: [(host: String, databases: [String])], at target: String, _ terminal: Terminal) {
+    guard let other = others.first else { return }
+    var (what, host) = (Self.some(10, of: other.databases), other.host)
+    if others.count > 1 { (what, host) = ("databases", "HOST") }
+    let hosts = Self.some(5, of: others.map(\.host))
+    terminal.notice("\(target): also there, and not restored: \(what) of \(hosts) (--host \(host))")
+  }
+
+  private static func some(_ count: Int, of names: [String]) -> String {
+    let more = names.count - count
+    return names.prefix(count).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
 
   private func tell(_ outcome: RestoreAll.Outcome, _ terminal: Terminal) throws {

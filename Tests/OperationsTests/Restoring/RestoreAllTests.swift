@@ -56,6 +56,24 @@ import Testing
     #expect(rehearsed.done.allSatisfy { $0.preview?.refusal == nil && $0.preview?.doubt == nil })
   }
 
+  @Test func `what other hosts have there is no doubt of what this one has seen`() async throws {
+    let road = try await Road()
+    try await pushed(["app", "mail"], host: "one", at: road)
+    try await pushed(["app"], host: "two", at: road)
+    let folder = try Scratch()
+    let own = RestoreAll(Pull(machine(road, named: "one")))
+    #expect(try await own.run(.pull(into: folder.path), from: road.target, host: nil).freshnessProvable)
+    // Who restores it has seen it from then on, and misses what goes.
+    let fresh = RestoreAll(Pull(machine(road)))
+    let request = Restore.Request(place: .origin([:]))
+    for isSeen in [false, true] {
+      let work = RestoreAll.Work.restore(request, paths: ["app": folder.file("app.sqlite")])
+      let outcome = try await fresh.run(work, from: road.target, host: "one")
+      #expect(outcome.freshnessProvable == isSeen && outcome.failures.isEmpty)
+    }
+    #expect(try await !fresh.run(.pull(into: folder.path), from: road.target, host: "one").freshnessProvable)
+  }
+
   @Test func `names that only look alike are two files, and two hosts`() async throws {
     let road = try await Road()
     let names = ["caf\u{E9}", "cafe\u{301}"]

@@ -1,0 +1,34 @@
+import Repositories
+import Sealing
+import Storage
+
+/// What this machine has seen at a target is noted, chain by chain: from now on it notices when that is gone.
+struct SeenMarks: Sendable {
+  private let state: StateFolder
+  private let targetName: String
+  private let reporter: any Reporter
+  private let hasTold = Locked(false)
+
+  init(in state: StateFolder, of targetName: String, _ reporter: any Reporter) {
+    self.state = state
+    self.targetName = targetName
+    self.reporter = reporter
+  }
+
+  /// Of a chain the newest version that counts. Manifests that cannot be read say nothing against what can: anybody may put
+  /// such there.
+  func note(_ history: ChainHistory) {
+    let isInOrder = history.problems.allSatisfy { $0.code == .damaged || $0.code == .unsupported }
+    guard isInOrder, let newest = history.newestCounting else { return }
+    guard !HighWaterMark(newest).raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
+    hasTold.withLock { $0 = true }
+    reporter.notice(
+      "\(targetName): this machine cannot remember what it has seen there: \(state.path) cannot be written; it would not notice if newer versions were taken away"
+    )
+  }
+
+  /// Whether there is one of each of these chains: then nothing newer of them can have been taken away unnoticed.
+  func hold(_ chains: [ChainID]) -> Bool {
+    chains.allSatisfy { (try? HighWaterMark.read($0, in: state)) != nil }
+  }
+}
