@@ -131,6 +131,45 @@ import Testing
     }
   }
 
+  /// Many servers have one address for all, and show each user what is his.
+  @Test(arguments: [
+    (#""url": "webdavs://ann@h/dav""#, #""url": "webdavs://h/dav", "user": "bob""#, true),
+    (#""url": "webdavs://ann@h/dav", "user": "bob""#, #""url": "webdavs://bob@h/dav""#, true),
+    (#""url": "webdavs://ann@h/dav""#, #""url": "webdavs://h/dav", "user": "ann""#, false),
+    (#""url": "webdavs://h/dav""#, #""url": "webdavs://h/dav/""#, false),
+  ])
+  func `one address of two users may be two places`(_ one: String, _ other: String, arePlaces: Bool) async throws {
+    let program = try Program()
+    try program.write(
+      """
+      {"stateFolder": "/s", "databases": {"app": {"path": "/a"}},
+       "targets": {"one": {\(one)},
+                   "two": {\(other)}}}
+      """, to: "c.json")
+    let ending = try await program("--config", "c.json", "--json", "config", "check")
+    #expect(ending.status == (arePlaces ? 0 : 2), "\(ending.error)")
+    #expect(ending.output.contains("are one address and two users") == arePlaces, "\(ending.output)")
+    if !arePlaces { #expect(try ending.errorDocument().code == "sameRepository") }
+  }
+
+  @Test func `what a URL of the command line changes of a target is shown`() async throws {
+    let program = try Program()
+    try program.write(
+      """
+      {"stateFolder": "/s",
+       "targets": {"t": {"url": "s3://bucket/p?storageClass=COLD", "region": "eu-north-1"},
+                   "u": {"url": "s3://bucket/u", "region": "eu-north-1"}}}
+      """, to: "c.json")
+    let ending = try await program(
+      "--config", "c.json", "--target", "s3://bucket/p?region=eu-west-1&style=path", "config", "check")
+    #expect(ending.status == 0, "\(ending.error)")
+    for line in [
+      "t.region = eu-west-1  (command line)", "t.style = path  (command line)", "t.storageClass = COLD  (c.json:2)",
+      "t.endpoint = https://s3.eu-west-1.amazonaws.com  (default)", "u.region = eu-north-1  (c.json:3)",
+    ] { #expect(ending.output.contains("targets.\(line)\n"), "no \(line) in \(ending.output)") }
+    #expect(!ending.output.contains("t.region = eu-north-1"))
+  }
+
   @Test(arguments: ["DELETE FROM t", "SELECT 1; SELECT 2", "selct 1"])
   func `a query that no drill could ask is told`(_ query: String) async throws {
     let home = try Home()

@@ -31,7 +31,7 @@ struct ConfigCheck: SealiftCommand {
     let asked = try session.options.targets.map(targets.settings)
     let lines = try Self.effective(configuration, asked, session.options)
     try Self.demandQueries(of: configuration)
-    try Self.demandPlaces(of: configuration)
+    try Self.demandPlaces(of: configuration, session.terminal)
     for target in configuration.targets where target.accessKeyID != nil && target.sessionToken != nil {
       session.terminal.notice(
         "\(target.name): temporary credentials have another access key each time they are renewed, and accessKeyId"
@@ -64,7 +64,7 @@ struct ConfigCheck: SealiftCommand {
 
   /// One address may be two targets, such as for a key that only writes and for that of who prunes. Of a database that goes
   /// to both each push would be told as half failed.
-  private static func demandPlaces(of configuration: Configuration) throws {
+  private static func demandPlaces(of configuration: Configuration, _ terminal: Terminal) throws {
     for (index, target) in configuration.targets.enumerated() {
       for other in configuration.targets[..<index] where other.isPlace(of: target) {
         let names = [other.name, target.name]
@@ -75,6 +75,12 @@ struct ConfigCheck: SealiftCommand {
         let places = names.map { name in
           let key = "targets.\(name).url"
           return configuration.lines.first { $0.key == key }.map { "\($0.from): '\(key)'" } ?? "'\(key)'"
+        }
+        guard other.webDAVUser == target.webDAVUser else {
+          terminal.notice(
+            "\(places.joined(separator: " and ")) are one address and two users: where both see one folder there, each"
+              + " push of '\(first.source.name)' to both would be half failed")
+          continue
         }
         throw OperationError(
           .usage, code: "sameRepository",
@@ -106,7 +112,9 @@ struct ConfigCheck: SealiftCommand {
     }
     let others = asked.filter { one in !configuration.targets.contains { $0.name == one.name } }
     for target in configuration.targets + others {
-      let effective = try EffectiveTarget(target, besides: configuration.lines).lines
+      // The URL of a configured one may say something else than the file.
+      let meant = asked.first { $0.name == target.name } ?? target
+      let effective = try EffectiveTarget(meant, insteadOf: target, besides: configuration.lines).lines
       let keys = Set(effective.map(\.key))
       // What the URL says goes before some keys.
       lines.removeAll { keys.contains($0.key) }

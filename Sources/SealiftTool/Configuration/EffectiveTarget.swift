@@ -7,15 +7,21 @@ struct EffectiveTarget {
   private let path: String
   /// Keys that the configuration says, which go before all else.
   private let stated: Set<String>
+  /// Keys of which the command line says something else than the configuration.
+  private let changed: Set<String>
   /// Where the URL stands.
   private let url: String
 
-  /// - Parameter known: what the configuration says.
-  init(_ target: TargetSettings, besides known: [SettingLine]) throws {
+  /// - Parameters:
+  ///   - target: as a run takes it.
+  ///   - configured: the same as the configuration has it, where it does.
+  ///   - known: what the configuration says.
+  init(_ target: TargetSettings, insteadOf configured: TargetSettings, besides known: [SettingLine]) throws {
     let path = "targets.\(target.name)"
     let line = known.first { $0.key == "\(path).url" }
     self.path = path
     stated = Set(known.map(\.key))
+    changed = target.keysChanged(from: configured)
     url = line?.from ?? "command line"
     if line == nil { note("url", target.name, url) }
     switch target.place {
@@ -26,9 +32,10 @@ struct EffectiveTarget {
   }
 
   private mutating func note(_ key: String, _ value: String, _ from: String) {
-    // A user in the URL is the one thing there that goes before its key.
-    guard !stated.contains("\(path).\(key)") || key == "user" else { return }
-    lines.append(SettingLine(key: "\(path).\(key)", value: value, from: from))
+    let isChanged = changed.contains(key)
+    // Of the URL in the configuration the user is the one thing that goes before its key.
+    guard isChanged || key == "user" || !stated.contains("\(path).\(key)") else { return }
+    lines.append(SettingLine(key: "\(path).\(key)", value: value, from: isChanged ? "command line" : from))
   }
 
   private mutating func note(_ location: Target.S3Location, _ target: TargetSettings) throws {

@@ -110,6 +110,22 @@ struct TargetSettings: Sendable {
     }
   }
 
+  /// Who we are at a WebDAV server: one address may be a place of each user's own there.
+  var webDAVUser: String? {
+    guard case .webdav(_, let named) = place else { return nil }
+    return named ?? user
+  }
+
+  /// The keys of an S3 target whose values a URL of the command line has changed.
+  func keysChanged(from configured: TargetSettings) -> Set<String> {
+    guard case .s3(let own) = place, case .s3(let known) = configured.place else { return [] }
+    var keys: Set<String> = []
+    if own.region != known.region { keys.insert("region") }
+    if own.style != known.style { keys.insert("style") }
+    if own.storageClass != known.storageClass { keys.insert("storageClass") }
+    return keys
+  }
+
   /// This target as a URL of the command line means it.
   /// - Parameter url: what it says beside the place goes before what is said here.
   /// - Returns: `nil` where it is another place, or names another user or profile.
