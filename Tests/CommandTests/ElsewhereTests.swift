@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestKit
 import Testing
 
@@ -128,7 +129,8 @@ import Testing
     #expect(ending.status == 0, "\(ending.error)")
   }
 
-  @Test func `where a version is damaged at one target, the other one is named`() async throws {
+  /// `app` goes to both, `disk` and `cloud`, and is pushed.
+  private func twice() async throws -> Home {
     let home = try Home()
     func file(_ name: String) -> String { home.program.file(name) }
     try home.program.write(
@@ -141,6 +143,32 @@ import Testing
     try enlarge(home)
     for target in ["disk", "cloud"] { try await home.must("--target", target, "init") }
     try await home.must("push")
+    return home
+  }
+
+  @Test(arguments: [
+    ["pull", "app:latest", "-o", "folder/"], ["pull", "app:latest", "-o", "new.db", "--dry-run"],
+    ["restore", "app:latest", "--to", "folder/"], ["restore", "app:latest", "--to", "new.db", "--dry-run"],
+    ["restore", "app:latest", "--table", "t", "--into", "app.db"],
+  ])
+  func `where nothing can be looked up at one target, the other one is named`(_ words: [String]) async throws {
+    let home = try await twice()
+    for manifest in home.program.files(below: "target") where manifest.hasPrefix("versions/") {
+      var bytes = try home.bytes("target/\(manifest)")
+      bytes[200] ^= 1
+      try writeFile(home.program.file("target/\(manifest)"), bytes)
+    }
+    #expect(mkdir(home.program.file("folder"), 0o700) == 0)
+    let ending = try await home.program.start(
+      Program.path, ["--config", home.program.file("config.json"), "--target", "disk"] + words)
+    #expect(
+      ending.status == 13 && ending.error.contains("The database also goes to cloud: `--target cloud`."),
+      "\(ending.error)")
+  }
+
+  @Test func `where a version is damaged at one target, the other one is named`() async throws {
+    let home = try await twice()
+    func file(_ name: String) -> String { home.program.file(name) }
     try FileManager.default.removeItem(atPath: file("target/packs"))
     let way = "The database also goes to cloud: `--target cloud`."
     let restored = try await home("--target", "disk", "restore", "app:latest", "--to", file("new.db"))

@@ -69,6 +69,9 @@ import Testing
         Program.path, ["--config", home.program.file("config.json"), words[0], "app:latest", "-n"] + words.dropFirst())
       #expect(plan.status == 0 && plan.output.contains("found it damaged when it was pushed"), "\(plan.error)")
     }
+    let all = try await home("restore", "--all", "--replace", "-n")
+    let line = "sealift: 'app': SQLite's check found it damaged when it was pushed\n"
+    #expect(all.status == 0 && all.error.contains(line), "\(all.error)")
   }
 
   @Test func `a rehearsal says of a version that was forgotten that it is`() async throws {

@@ -185,6 +185,12 @@ struct DrillChains {
     try await repository.history(of: listing, state: fresh, records: records)
   }
 
+  /// The chain of a version, read whole.
+  func history(of facts: VersionFacts, _ database: Database) async throws -> ChainHistory? {
+    guard let chain = database.chains.first(where: { $0.listing.chain == facts.chain }) else { return nil }
+    return try await whole(chain.listing)
+  }
+
   /// What was said of a version since it was pushed; `nil` where that cannot be read.
   func words(of facts: VersionFacts) async -> Annotations? {
     guard let notes = try? await records.of(facts.chain).notes else { return nil }

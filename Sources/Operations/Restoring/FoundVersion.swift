@@ -62,20 +62,19 @@ struct FoundVersion: Sendable {
     var version = try FoundVersion(
       manifest, lookup.repository, lookup.state, target: target.name, words: words,
       isForgotten: found.history.isForgotten(found.facts))
-    if version.summary.damaged || version.summary.foundDamaged != nil {
-      version.standIn = await findStandIn(for: found, lookup, words)
+    if version.summary.isFlawed {
+      // The rest of the chain is read for it, which is a person's way out. That it cannot be read holds no restore up.
+      let history = (try? await lookup.histories(of: [found.history.chain]))?.first ?? found.history
+      version.standIn = newestSound(besides: found.facts, in: history, words)
     }
     return version
   }
 
-  /// The rest of the chain is read for it, which is a person's way out. That it cannot be read holds no restore up.
-  private static func findStandIn(
-    for found: VersionLookup.Found, _ lookup: VersionLookup, _ words: Annotations?
-  ) async -> StandIn? {
-    let history = (try? await lookup.histories(of: [found.history.chain]))?.first ?? found.history
+  /// - Parameter history: of its chain, read whole where that can be.
+  static func newestSound(besides flawed: VersionFacts, in history: ChainHistory, _ words: Annotations?) -> StandIn? {
     let flaws: Core.Flags = [.damaged, .notCheckable]
     let sound = history.versions.last { facts in
-      facts.id != found.facts.id && facts.version?.flags.isDisjoint(with: flaws) == true
+      facts.id != flawed.id && facts.version?.flags.isDisjoint(with: flaws) == true
         && words?.damage(of: facts) == nil && !history.isForgotten(facts)
     }
     return sound?.version.map { StandIn(id: $0.id.hex, time: $0.time) }
@@ -85,4 +84,9 @@ struct FoundVersion: Sendable {
   func reader(tables: String?) async throws -> VersionReader {
     try await VersionReader(manifest, repository: repository, state: state, tables: tables)
   }
+}
+
+extension VersionSummary {
+  /// It was damaged when it was pushed, or was found to be since.
+  var isFlawed: Bool { damaged || foundDamaged != nil }
 }

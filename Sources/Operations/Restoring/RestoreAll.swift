@@ -144,6 +144,9 @@ package struct RestoreAll: Sendable {
     var found = try FoundVersion(
       manifest, chains.repository, state, target: target.name, words: words, isForgotten: false)
     found.leavesCompanions = pull.leavesCompanions
+    if found.summary.isFlawed, let history = try? await chains.history(of: facts, database) {
+      found.standIn = FoundVersion.newestSound(besides: facts, in: history, words)
+    }
     let restore = Restore(pull)
     var done = Done(database: database.name)
     switch work {

@@ -124,6 +124,12 @@ struct RestoreCommand: SealiftCommand {
 
   private func restore(_ tables: [String], into database: String, in session: Session) async throws -> ExitStatus {
     let source = try Retrieval.Source(version ?? "", session)
+    return try await source.namingOthers { try await restore(tables, into: database, from: source, in: session) }
+  }
+
+  private func restore(
+    _ tables: [String], into database: String, from source: Retrieval.Source, in session: Session
+  ) async throws -> ExitStatus {
     var request = RestoreTables.Request(tables: tables, into: try Paths.fromRoot(database))
     (request.expect, request.dryRun) = (options.expect, options.dryRun)
     if let patience = patience ?? source.configuration.busyTimeout(at: request.database) {

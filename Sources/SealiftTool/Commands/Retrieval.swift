@@ -47,12 +47,14 @@ struct Retrieval {
   /// - Parameter path: `nil` is standard output.
   func pull(to path: String?, in session: Session) async throws -> ExitStatus {
     let source = try Source(version, session)
+    return try await source.namingOthers { try await pull(to: path, from: source, in: session) }
+  }
+
+  private func pull(to path: String?, from source: Source, in session: Session) async throws -> ExitStatus {
     let pull = options.pull(source.world)
     guard let path else {
-      let outcome = try await source.namingOthers {
-        try await pull.run(
-          source.selector, from: source.target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
-      }
+      let outcome = try await pull.run(
+        source.selector, from: source.target, to: .descriptor(STDOUT_FILENO), expect: options.expect)
       return try Report.end(outcome.damage, session.terminal) { Report.tell(outcome, session.terminal) }
     }
     let (exact, file) = try await source.destination(path)
@@ -60,9 +62,7 @@ struct Retrieval {
       return try Report.show(
         try await pull.preview(exact, from: source.target, to: file, expect: options.expect), session.terminal)
     }
-    let outcome = try await source.namingOthers {
-      try await pull.run(exact, from: source.target, to: .file(file), expect: options.expect)
-    }
+    let outcome = try await pull.run(exact, from: source.target, to: .file(file), expect: options.expect)
     return try Report.end(outcome.damage, session.terminal) {
       if session.options.json {
         try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
@@ -76,6 +76,12 @@ struct Retrieval {
   /// - Parameter path: `nil` is where the database is by the configuration.
   func restore(to path: String?, _ asked: Restore.Request, in session: Session) async throws -> ExitStatus {
     let source = try Source(version, session)
+    return try await source.namingOthers { try await restore(to: path, asked, from: source, in: session) }
+  }
+
+  private func restore(
+    to path: String?, _ asked: Restore.Request, from source: Source, in session: Session
+  ) async throws -> ExitStatus {
     var (request, selector) = (asked, source.selector)
     request.expect = options.expect
     request.configured = source.configuration.paths
@@ -92,9 +98,7 @@ struct Retrieval {
     if options.dryRun {
       return try Report.show(try await restore.preview(selector, from: source.target, request), session.terminal)
     }
-    let outcome = try await source.namingOthers { [request, selector] in
-      try await restore.run(selector, from: source.target, request)
-    }
+    let outcome = try await restore.run(selector, from: source.target, request)
     return try Report.end(outcome.damage, session.terminal) { try Report.tell(outcome, session.terminal) }
   }
 

@@ -54,7 +54,10 @@ struct RetrievalOfAll {
     if host == nil { tell(outcome.others, at: target.name, session.terminal) }
     if !outcome.freshnessProvable { session.terminal.notice("\(target.name): \(ListLines.unproven); \(Self.heads)") }
     for one in outcome.done {
-      if let doubt = one.preview?.doubt { session.terminal.notice("'\(one.database)': \(doubt)") }
+      guard let preview = one.preview else { continue }
+      for line in Retrieval.Report.forewarnings(of: preview.version) + [preview.doubt].compactMap({ $0 }) {
+        session.terminal.notice("'\(one.database)': \(line)")
+      }
     }
     var unsaid: OperationError?
     do { try tell(outcome, session.terminal) } catch { unsaid = Self.unsaid(error, outcome, session.terminal) }

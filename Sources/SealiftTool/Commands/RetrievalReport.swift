@@ -103,8 +103,7 @@ extension Retrieval {
           ? "would restore \(what), into the database \(preview.path), in one transaction"
           : "would restore \(what), to \(preview.path), mode \(mode(preview.permissions))"
       ]
-      if version.damaged { lines.append("  SQLite's check found it damaged when it was pushed") }
-      lines += misgivings(about: version).map { "  \($0)" }
+      lines += forewarnings(of: version).map { "  \($0)" }
       if let free = preview.free {
         lines.append("  \(ByteCount.text(free)) are free there, at most \(ByteCount.text(preview.needed)) are needed")
       }
@@ -117,6 +116,11 @@ extension Retrieval {
       lines += preview.companions.map { "  with the companion \($0)" }
       if let leftOut = preview.leftOut { lines.append("  without its \(leftOut.text), as asked") }
       return lines
+    }
+
+    /// What speaks against a version that has not come back yet.
+    static func forewarnings(of version: VersionSummary) -> [String] {
+      (version.damaged ? ["SQLite's check found it damaged when it was pushed"] : []) + misgivings(about: version)
     }
 
     /// What was said of a version since it was pushed, and speaks against it.

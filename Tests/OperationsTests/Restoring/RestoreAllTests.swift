@@ -74,6 +74,21 @@ import Testing
     #expect(try await !fresh.run(.pull(into: folder.path), from: road.target, host: "one").freshnessProvable)
   }
 
+  @Test func `of what comes back damaged the version that can stand in for it is told`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 300), method: .pages)
+    let sound = try #require(try await road.push(database).pushed.first?.version)
+    // The root of its table is an empty leaf: its other pages belong to nothing.
+    var bytes = try fileBytes(database.path)
+    bytes.replaceSubrange(4096..<4104, with: [13, 0, 0, 0, 0, 16, 0, 0])
+    try writeFile(database.path, bytes)
+    #expect(try await road.push(database).pushed.first?.version.damaged == true)
+    let folder = try Scratch()
+    let outcome = try await RestoreAll(Pull(machine(road))).run(.pull(into: folder.path), from: road.target, host: nil)
+    let damage = try #require(outcome.done.first?.outcome?.damage)
+    #expect(damage.hint?.contains("Version \(sound.id.prefix(12)) of ") == true, "\(damage)")
+  }
+
   @Test func `names that only look alike are two files, and two hosts`() async throws {
     let road = try await Road()
     let names = ["caf\u{E9}", "cafe\u{301}"]
