@@ -6,11 +6,12 @@ import Storage
 extension VersionLookup {
   /// Whoever types a name may compose its letters in another way: where none is of the bytes that were typed, the only
   /// one that looks alike is meant.
-  func exact(_ selector: VersionSelector, among histories: [ChainHistory]) throws -> VersionSelector {
+  func exact(_ selector: VersionSelector, among histories: [ChainHistory]) async throws -> VersionSelector {
     guard let name = selector.database else { return selector }
     let alike = histories.filter { name.looksLike($0.database) }
     let names = Set(alike.compactMap { $0.database.map { ExactName($0) } })
     guard let only = names.first, !names.contains(ExactName(name)) else { return selector }
+    try await demandNoneTyped(selector, histories)
     guard names.count > 1 else { return selector.naming(only.text) }
     let ids = alike.compactMap { $0.newestCounting?.id.hex.prefix(12) }.sorted()
     throw RepositoryError(
@@ -57,7 +58,7 @@ extension VersionLookup {
     _ selector: VersionSelector, _ histories: [ChainHistory], isOwn: Bool = false
   ) async throws {
     let meant = MeantChains(selector, host: host, isOwn: isOwn, among: histories, repository.keys.keyring, state)
-    if let gone = vanishedChains(among: meant.seen).first { throw gone }
+    try demandNoneGone(meant)
     for history in histories where meant.contains(history) {
       guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
       try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
@@ -65,6 +66,17 @@ extension VersionLookup {
       try repository.demandTakenBack(history.chain, among: said, state: state)
       try history.demandNothingLost(selector.text)
     }
+  }
+
+  /// What only looks alike stands in for none of the very bytes that were typed: neither for one that this machine has seen,
+  /// of whatever host, nor for this host's own that cannot be read.
+  private func demandNoneTyped(_ typed: VersionSelector, _ histories: [ChainHistory]) async throws {
+    try demandNoneGone(MeantChains(typed, host: host, isOwn: false, among: histories, repository.keys.keyring, state))
+    try await demandNeverThere(typed, histories, isOwn: true)
+  }
+
+  private func demandNoneGone(_ meant: MeantChains) throws {
+    if let gone = vanishedChains(among: meant.seen).first { throw gone }
   }
 
   /// Whoever names no database, where there are several, may have meant another one.

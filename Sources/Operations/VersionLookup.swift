@@ -117,7 +117,7 @@ struct VersionLookup: Sendable {
   func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
     let histories = try await selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
-      let selector = try exact(selector, among: histories)
+      let selector = try await exact(selector, among: histories)
       let found = try await read(newest(selector, in: histories), whole: whole)
       try await freshness(of: found.history)
       try found.history.demandNothingUnread(behind: found.facts, selector, insteadOf: found.facts)

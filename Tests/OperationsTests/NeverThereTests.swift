@@ -73,6 +73,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [["\u{E9}\u{E9}"], ["\u{E9}\u{E9}", "e\u{301}e\u{301}"]])
+  func `what only looks alike does not stand in for what is gone or spoilt`(_ alike: [String]) async throws {
+    let typed = "\u{E9}e\u{301}"
+    for host in ["host", "third"] {
+      let shelf = try await Shelf()
+      let meant = try await shelf.push(1, at: Shelf.monday, host: host, database: typed)
+      for (index, name) in alike.enumerated() {
+        try await shelf.push(UInt64(index) + 2, at: Shelf.monday, host: "other", database: name)
+      }
+      spoil(meant, shelf)
+      let own = machine(shelf, host: host)
+      for name in names(typed) { #expect(await refusal(name, shelf, own)?.code == "damaged") }
+      hide(meant.chain, shelf)
+      for name in names(typed) { #expect(await refusal(name, shelf, shelf.world)?.code == "rolledBack", "\(host)") }
+    }
+  }
+
   @Test func `junk in the place of a chain does not hide that it went back`() async throws {
     let shelf = try await Shelf()
     let last = try await shelf.push(1, at: Shelf.monday)
