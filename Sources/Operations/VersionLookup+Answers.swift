@@ -68,8 +68,8 @@ extension VersionLookup {
     }
   }
 
-  /// What only looks alike stands in for none of the very bytes that were typed: neither for one that this machine has seen,
-  /// of whatever host, nor for this host's own that cannot be read.
+  /// What only looks alike stands in for none of the very bytes that were typed: neither for one that this machine has
+  /// seen, of whatever host, nor for this host's own that cannot be read.
   private func demandNoneTyped(_ typed: VersionSelector, _ histories: [ChainHistory]) async throws {
     try demandNoneGone(MeantChains(typed, host: host, isOwn: false, among: histories, repository.keys.keyring, state))
     try await demandNeverThere(typed, histories, isOwn: true)

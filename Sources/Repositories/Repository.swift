@@ -127,9 +127,19 @@ package struct Repository: Sendable {
     guard used.count < 2 else {
       throw RepositoryError(
         .ambiguousRepository, "\(used.count) repositories with versions lie at \(store.traits.location)",
-        hint: "Move one of them to a target of its own: \(used.map(\.id.hex).joined(separator: ", ")).")
+        hint: wayToOne(of: used))
     }
     return used.first ?? opened.min { $0.id.hex < $1.id.hex } ?? first
+  }
+
+  /// Each opens while nothing else says that there is a repository.
+  private static func wayToOne(of used: [Repository]) -> String {
+    let files = used.map { RepositoryFileName(of: $0.id).objectName.text }.sorted().joined(separator: ", ")
+    guard !used.contains(where: \.lacksFile) else {
+      return "Bring back the file of the one that is meant from a copy of the target: \(files)."
+    }
+    return
+      "Move all of these but one aside (64 bytes each), restore what that one holds, and put them back: \(files). `sealift copy` takes it to a target of its own."
   }
 
   private static func areVersions(in repositories: [Repository]) async throws -> Bool {

@@ -95,6 +95,38 @@ import Testing
     return puts.withLock { $0 }
   }
 
+  @Test func `of two with versions at one place each opens while the other's file is aside`() async throws {
+    let machines = [try Machine("one", key: 3), try Machine("two", key: 3)]
+    let place = MemoryStore()
+    for machine in machines {
+      let own = MemoryStore()
+      _ = try await machine.makeRepository(at: own)
+      #expect(try await machine.push(to: own) != nil)
+      place.content.merge(own.content) { first, _ in first }
+    }
+    let folder = try Scratch()
+    /// On a machine that has nothing but the key.
+    func word(_ name: String) async throws -> String {
+      var world = machines[0].world
+      (world.host, world.stateFolder) = ("new", folder.file("state-\(name)"))
+      let path = folder.file("\(name).db")
+      _ = try await Pull(world).run(.latest(database: "app"), from: machines[0].target(place), to: .file(path))
+      return try TestDatabase(path).text("SELECT word FROM t")
+    }
+    let files = place.content.filter { $0.key.text.hasPrefix("repo/") }
+    try #require(files.count == 2)
+    let refusal = await #expect(throws: OperationError.self) { try await word("both") }
+    #expect(refusal?.code == "ambiguousRepository")
+    for file in files.keys { #expect(refusal?.hint?.contains(file.text) == true, "\(refusal?.hint ?? "")") }
+    var words: [String] = []
+    for (number, file) in files.enumerated() {
+      place.content[file.key] = nil
+      words.append(try await word("\(number)"))
+      place.content[file.key] = file.value
+    }
+    #expect(words.sorted() == ["one", "two"])
+  }
+
   @Test(arguments: [UInt8(3), 4])
   func `what either pushes afterwards is there, or it is told`(_ otherKey: UInt8) async throws {
     var step = 1
