@@ -69,13 +69,13 @@ struct RetrievalOfAll {
   /// A repository may be that of a hundred hosts.
   private func tell(_ others: [(host: String, databases: [String])], at target: String, _ terminal: Terminal) {
     guard let other = others.first else { return }
-    var (what, host) = (Self.some(10, of: other.databases), other.host)
+    var (what, host) = (Self.few(10, of: other.databases), other.host)
     if others.count > 1 { (what, host) = ("databases", "HOST") }
-    let hosts = Self.some(5, of: others.map(\.host))
+    let hosts = Self.few(5, of: others.map(\.host))
     terminal.notice("\(target): also there, and not restored: \(what) of \(hosts) (--host \(host))")
   }
 
-  private static func some(_ count: Int, of names: [String]) -> String {
+  private static func few(_ count: Int, of names: [String]) -> String {
     let more = names.count - count
     return names.prefix(count).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
