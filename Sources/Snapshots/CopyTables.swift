@@ -23,7 +23,7 @@ package struct TableCopy: Sendable {
   package var busyTimeout: Duration
   /// Make the tables without their rows, and roll everything back in the end.
   package var dryRun = false
-  /// Whether a folder that stands beside the database as a lock is none of SQLite's.
+  /// Whether a folder that stands beside the database as a lock, or comes to, is none of SQLite's.
   package var isForeignLockFolder: @Sendable (_ database: String) -> Bool = { _ in false }
   /// Called before the commit; for tests.
   var beforeCommit: @Sendable () throws -> Void = {}

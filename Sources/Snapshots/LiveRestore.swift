@@ -29,7 +29,7 @@ package struct LiveRestore: Sendable {
   package var busyTimeout: Duration
   /// How often another process may write between the copy of the old content and our lock, before we give up.
   package var attempts = 20
-  /// Whether a folder that stands beside the database as a lock is none of SQLite's.
+  /// Whether a folder that stands beside the database as a lock, or comes to, is none of SQLite's.
   package var isForeignLockFolder: @Sendable (_ database: String) -> Bool = { _ in false }
   /// Called when every page but the last is written, which is committed with the others right after it. What it throws ends
   /// the restore, with the old content intact.

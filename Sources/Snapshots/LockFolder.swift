@@ -32,11 +32,12 @@ struct LockFolderWatch {
   private let database: String
   private let isPassedOver: Bool
 
-  /// - Parameter isForeign: whether a folder that stands there is none of SQLite's; asked before the database is open.
+  /// - Parameter isForeign: whether a folder there, also one that comes later, is none of SQLite's; asked now, before the
+  ///   database is open, as whoever has it open cannot ask.
   /// - Throws: `.untrustedLocks`.
   init(_ database: String, isForeign: (String) -> Bool) throws(SnapshotError) {
     self.database = database
-    isPassedOver = LockFolder.beside(database) != nil && isForeign(database)
+    isPassedOver = isForeign(database)
     try demandNone()
   }
 

@@ -264,6 +264,20 @@ import Testing
     }
   }
 
+  @Test func `an application's own folder may come while its database is written`() async throws {
+    let live = try await Live(journal: "wal")
+    let image = live.road.scratch.file("image.db")
+    _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
+    let undo = live.road.scratch.file("undo.db")
+    try writeFile(undo, [])
+    var restore = LiveRestore(image: image, database: live.path, undo: undo, busyTimeout: .seconds(5))
+    restore.isForeignLockFolder = { _ in true }
+    restore.betweenCopyAndLock = { [path = live.path] in _ = mkdir(path + ".lock", 0o777) }
+    _ = try await restore.run(undoKept: {}) { _, _, _ in }
+    try #require(rmdir(live.path + ".lock") == 0)
+    #expect(try live.number("SELECT count(*) FROM t") == 300)
+  }
+
   @Test func `where a lock by a folder ends a live restore, no copy of the old content is left`() async throws {
     let live = try await Live(journal: "delete")
     var restore = Restore(Pull(live.road.world))

@@ -325,6 +325,10 @@ import Testing
     let error = await #expect(throws: SnapshotError.self) { try await copy.run() }
     #expect(error?.code == .untrustedLocks && error?.message.contains(path + ".lock") == true)
     #expect(try fileBytes(path) == before)
+    // One of the application's own.
+    try #require(rmdir(path + ".lock") == 0)
+    copy.isForeignLockFolder = { _ in true }
+    #expect(try await copy.run().tables.map(\.rows) == [1])
   }
 
   @Test func `a full disk may be that of the database, or the one where SQLite sorts`() {
