@@ -110,8 +110,7 @@ private final class TableCopyRun {
     }
     connection.limitCache()
     guard try !connection.usesReservedBytes() else {
-      throw SnapshotError.reservedBytes(
-        of: request.database, hint: "Restore the whole version beside it, and copy the rows with its application.")
+      throw TableCopy.reservedBytes(of: request.database)
     }
     let attached = try Connection.encoding(of: request.image, watch)
     let own = try connection.rows("PRAGMA encoding", limit: 1).first ?? ""
@@ -153,7 +152,8 @@ private final class TableCopyRun {
   private func demandFree(_ tables: [TableSchema]) throws {
     var taken = TakenNames(connection)
     for table in tables {
-      try taken.look(for: table.name, with: table.indexes(connection) + table.triggers(connection))
+      let parts = try table.indexes(connection) + table.triggers(connection)
+      try taken.look(for: TakenNames.Wanted(table: table.name, parts: parts))
     }
     try taken.demandNone(in: request.database)
   }

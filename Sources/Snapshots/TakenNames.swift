@@ -5,28 +5,35 @@ struct TakenNames {
   /// Of a table that makes room.
   static let ending = "_old"
 
+  /// A table that is to be put there.
+  struct Wanted {
+    var table: String
+    /// Its indexes and triggers; `nil` while they are not known.
+    var parts: [TableSchema.Part]?
+  }
+
   private let connection: Connection
   /// `an index 'by_day'`
   private var things: [String] = []
   /// Statements that make room: what goes belongs to the old rows, and comes back with the others.
   private var script: [String] = []
   private var renames = false
-  /// Names, in lower case.
-  private var dropped: Set<String> = []
+  /// Names.
+  private var dropped: [String] = []
+  /// What of it does not come back: `the index 'by_day' of 'orders'`
+  private var gone: [String] = []
   /// What others need: no script removes it.
   private var kept: [String] = []
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// - Parameters:
-  ///   - table: one that is to be put there.
-  ///   - parts: its indexes and triggers, as far as they are known.
-  mutating func look(for table: String, with parts: [TableSchema.Part] = []) throws(SQLiteFailure) {
+  mutating func look(for wanted: Wanted) throws(SQLiteFailure) {
+    let table = wanted.table
     if let there = try kind(of: table) {
       note(there, table)
-      if there == "table" { try move(table) } else { kept.append("the \(there) '\(table)'") }
+      if there == "table" { try move(wanted) } else { kept.append("the \(there) '\(table)'") }
     }
-    for part in parts { try look(for: part.name, of: table) }
+    for part in wanted.parts ?? [] { try look(for: part.name, of: table) }
   }
 
   /// - Throws: `.table` where a name is taken.
@@ -39,12 +46,23 @@ struct TakenNames {
     var sentences: [String] = []
     if !script.isEmpty {
       let statements = script.joined(separator: " ")
-      sentences.append("Make room first, in one session of sqlite3: \(pragmas)BEGIN; \(statements) COMMIT;")
+      if !dropped.isEmpty { sentences.append("Keep the SQL of what is dropped first: \(definitions)") }
+      sentences.append(
+        "\(dropped.isEmpty ? "Make room first" : "Then make room"), in one session of sqlite3: "
+          + "\(pragmas)BEGIN; \(statements) COMMIT;")
       if renames { sentences.append("Its pragmas keep what refers to the table from following the old rows.") }
-      sentences.append("Indexes and triggers come back as the version has them; nothing is ever merged.")
+      sentences.append(
+        "Indexes and triggers come back as the version has them, those that it lacks do not; nothing is ever merged.")
+      if !gone.isEmpty { sentences.append("It lacks \(listed(gone)).") }
     }
     if !kept.isEmpty { sentences.append("Remove \(listed(kept)) first, or restore into another database.") }
     return sentences.joined(separator: " ")
+  }
+
+  /// A query for what the script drops.
+  private var definitions: String {
+    let names = dropped.map { quoted($0, by: "'") }.joined(separator: ", ")
+    return "SELECT sql || ';' FROM sqlite_schema WHERE type <> 'table' AND name COLLATE NOCASE IN (\(names));"
   }
 
   /// Without them foreign keys, views and triggers of others follow the old rows (sqlite.org/lang_altertable.html); and
@@ -52,7 +70,9 @@ struct TakenNames {
   private var pragmas: String { renames ? "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON; " : "" }
 
   /// Its indexes and triggers stay with the old rows, under names that the version mostly has, too.
-  private mutating func move(_ table: String) throws(SQLiteFailure) {
+  private mutating func move(_ wanted: Wanted) throws(SQLiteFailure) {
+    let table = wanted.table
+    let coming = wanted.parts.map { Set($0.map { $0.name.lowercased() }) }
     for kind in ["index", "trigger"] {
       let names = try connection.rows(
         """
@@ -62,6 +82,7 @@ struct TakenNames {
       for name in names {
         note(kind, name)
         drop(kind, name)
+        if let coming, !coming.contains(name.lowercased()) { gone.append("the \(kind) '\(name)' of '\(table)'") }
       }
     }
     let new = try freeName(for: table)
@@ -70,7 +91,7 @@ struct TakenNames {
   }
 
   private mutating func look(for part: String, of table: String) throws(SQLiteFailure) {
-    guard !dropped.contains(part.lowercased()), let there = try kind(of: part) else { return }
+    guard !isDropped(part), let there = try kind(of: part) else { return }
     note(there, part)
     guard there == "index" || there == "trigger" else { return kept.append("the \(there) '\(part)'") }
     let owner = try connection.rows(
@@ -95,8 +116,10 @@ struct TakenNames {
 
   private mutating func drop(_ kind: String, _ name: String) {
     script.append("DROP \(kind.uppercased()) \(quoted(name, by: "\""));")
-    dropped.insert(name.lowercased())
+    dropped.append(name)
   }
+
+  private func isDropped(_ name: String) -> Bool { dropped.contains { $0.lowercased() == name.lowercased() } }
 
   private func kind(of name: String) throws(SQLiteFailure) -> String? {
     try connection.rows("SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [name], limit: 1).first
@@ -116,24 +139,32 @@ struct TakenNames {
 extension TableCopy {
   /// Looks for tables of these names before anything of a version is fetched: what its indexes and triggers are called
   /// is not known yet. What cannot be looked at now is told when the tables are put there.
-  /// - Throws: `.table`, `.cancelled`, `.spool` without a thread.
+  /// - Parameter tables: those that the version has for certain.
+  /// - Throws: `.table`, `.reservedBytes`, `.cancelled`, `.spool` without a thread.
   package static func demandFree(_ tables: [String], in database: String) async throws {
     try await onOwnThread { stop in
       let watch = Watch(stop, busyTimeout: .seconds(1))
       do {
         guard let connection = try look(at: database, watch) else { return }
+        guard try !connection.usesReservedBytes() else { throw reservedBytes(of: database) }
         var taken = TakenNames(connection)
         var seen: Set<String> = []
         for table in tables where seen.insert(table.lowercased()).inserted {
-          if try connection.hasPlainTable(table) { try taken.look(for: table) }
+          if try connection.hasPlainTable(table) { try taken.look(for: TakenNames.Wanted(table: table)) }
         }
         try taken.demandNone(in: database)
-      } catch let error as SnapshotError where error.code == .table {
+      } catch let error as SnapshotError where error.code == .table || error.code == .reservedBytes {
         throw error
       } catch {
         try watch.check()
       }
     }
+  }
+
+  /// No room that is made there would help.
+  static func reservedBytes(of database: String) -> SnapshotError {
+    SnapshotError.reservedBytes(
+      of: database, hint: "Restore the whole version beside it, and copy the rows with its application.")
   }
 
   /// Leaves nothing beside the database: of one in WAL mode that nobody has open SQLite would make a -wal and a -shm,

@@ -55,7 +55,8 @@ package struct RestoreTables: Sendable {
           .usage, code: "noImage", "the version is no SQLite database, and has no tables",
           hint: "Restore it as a file.")
       }
-      try await tellingShortfall(of: path) { try await TableCopy.demandFree(request.tables, in: path) }
+      let tables = Self.areNoted(request.tables, of: found) ? request.tables : []
+      try await tellingShortfall(of: path) { try await TableCopy.demandFree(tables, in: path) }
       if !request.dryRun { Restore(pull).tellOtherNames(of: path) }
       if !request.dryRun { try await Restore(pull).removeSecondNames(of: path, within: request.busyTimeout) }
       return try await pull.withPrivateImage(of: found) { spooled in
@@ -65,14 +66,21 @@ package struct RestoreTables: Sendable {
         copy.isForeignLockFolder = { LockTrust.isShared($0) }
         let done = try await tellingShortfall(of: path) { [copy] in try await copy.run() }
         for remark in done.remarks + found.rowsAloneNotices { pull.world.reporter.notice(remark) }
-        let tables = done.tables.map {
+        let copied = done.tables.map {
           Table(name: $0.table, rows: $0.rows, indexes: $0.indexes, triggers: $0.triggers)
         }
         return Outcome(
-          version: found.summary, path: path, tables: tables, dryRun: request.dryRun,
+          version: found.summary, path: path, tables: copied, dryRun: request.dryRun,
           damage: pull.outcome(found, spooled, nil).damage, shortfall: Self.shortfall(of: path))
       }
     }
+  }
+
+  /// Whether the version has all of these tables for certain: for one that may lack some, nobody is told to make room,
+  /// which costs indexes and triggers.
+  private static func areNoted(_ tables: [String], of found: FoundVersion) -> Bool {
+    let noted = Set(found.manifest.body.remarks.rows.map { $0.table.lowercased() })
+    return tables.allSatisfy { noted.contains($0.lowercased()) }
   }
 
   /// Whoever cannot open the database because of them must hear it also where nothing is restored.

@@ -253,6 +253,8 @@ import Testing
     #expect(refusal.code == "table" && tables.fetched.withLock { $0 } == 0)
     let message = "has a table '\(name)', an index 'by_day' and a trigger 'noted' already"
     #expect(refusal.message.hasSuffix(message), "\(refusal.message)")
+    let definitions = try #require(refusal.hint?.firstMatch(of: #/SELECT .*?\);/#)).output
+    #expect(try TestDatabase(tables.other).rows(String(definitions)).count == 2)
     let script = try #require(refusal.hint?.firstMatch(of: #/PRAGMA .*COMMIT;/#)).output
     try SQLite.run(String(script), on: tables.other)
     try await tables.copy(name)
@@ -265,6 +267,43 @@ import Testing
     try SQLite.run("PRAGMA foreign_keys=ON; DROP TABLE orders_old; INSERT INTO items VALUES(2, 1)", on: tables.other)
     #expect(try TestDatabase(tables.other).number("SELECT count(*) FROM items") == 2)
     #expect(try TestDatabase(tables.other).number("SELECT day FROM orders") == 2)
+  }
+
+  @Test func `nobody makes room for a table that the version cannot give`() async throws {
+    let tables = try await Tables(
+      "CREATE TABLE kept(a); CREATE VIEW seen AS SELECT a FROM kept",
+      other: "CREATE TABLE Kept(a); CREATE TABLE audit(a); CREATE INDEX own ON audit(a); CREATE TABLE seen(a)")
+    for (names, words) in [
+      (["audit"], "has no table 'audit'"), (["kept", "audit"], "has no table 'audit'"), (["seen"], "is a view"),
+    ] {
+      let error = await #expect(throws: OperationError.self) {
+        try await RestoreTables(Pull(tables.road.world)).run(
+          .latest(database: "app"), from: tables.target, RestoreTables.Request(tables: names, into: tables.other))
+      }
+      #expect(error?.message.contains(words) == true, "\(String(describing: error))")
+      #expect(error?.hint?.contains("COMMIT") == false)
+    }
+  }
+
+  @Test func `nor where no table can be put, which is told before anything is fetched`() async throws {
+    let tables = try await Tables("CREATE TABLE t(a, pad); INSERT INTO t VALUES(1, randomblob(300000))")
+    try #require(unlink(tables.other) == 0)
+    try SummedDatabase.make(at: tables.other, wal: false)
+    #expect(await tables.refusal("t")?.code == "reservedBytes")
+    #expect(tables.fetched.withLock { $0 } == 0)
+  }
+
+  @Test func `what does not come back with a table that makes room is named`() async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    let schema = "CREATE TABLE t(a); CREATE INDEX by_a ON t(a);"
+    try SQLite.run(schema, on: image)
+    try SQLite.run(
+      "\(schema) CREATE INDEX extra ON t(a); CREATE TRIGGER late AFTER INSERT ON t BEGIN SELECT 1; END;", on: path)
+    let copy = TableCopy(image: image, database: path, tables: ["t"], busyTimeout: .seconds(5))
+    let error = await #expect(throws: SnapshotError.self) { try await copy.run() }
+    let hint = try #require(error?.hint)
+    #expect(hint.contains("It lacks the index 'extra' of 't' and the trigger 'late' of 't'."), "\(hint)")
   }
 
   @Test func `what has followed a table that was renamed is named`() async throws {
