@@ -306,6 +306,22 @@ import Testing
     #expect(hint.contains("It lacks the index 'extra' of 't' and the trigger 'late' of 't'."), "\(hint)")
   }
 
+  /// Such a table cannot be renamed without others that follow it.
+  @Test(arguments: ["orders.day > 0", "ORDERS . day > 0", "\"orders\".day > 0", "[orders].day > 0", "day > 0.5"])
+  func `no script is shown for a table that calls its columns by its name`(check: String) async throws {
+    let schema = "CREATE TABLE orders(day, pad, CHECK (\(check))); CREATE INDEX by_day ON orders(day);"
+    let tables = try await Tables("\(schema) INSERT INTO orders VALUES(1, randomblob(300000))", other: schema)
+    let refusal = try #require(await tables.refusal("orders"))
+    let hint = try #require(refusal.hint)
+    guard check.contains(".5") else {
+      #expect(hint.hasPrefix("Restore into another database: ") && !hint.contains("COMMIT"), "\(hint)")
+      return
+    }
+    let script = try #require(hint.firstMatch(of: #/PRAGMA .*COMMIT;/#)).output
+    try SQLite.run(String(script), on: tables.other)
+    #expect(try await tables.copy("orders").tables.map(\.rows) == [1])
+  }
+
   @Test func `what has followed a table that was renamed is named`() async throws {
     let tables = try await Tables(
       Self.orders,
