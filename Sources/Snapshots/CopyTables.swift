@@ -151,10 +151,10 @@ private final class TableCopyRun {
 
   private func demandFree(_ tables: [TableSchema]) throws {
     var taken = TakenNames(connection)
-    for table in tables {
-      let parts = try table.indexes(connection) + table.triggers(connection)
-      try taken.look(for: TakenNames.Wanted(table: table.name, parts: parts))
+    let wanted = try tables.map { table in
+      TakenNames.Wanted(table: table.name, parts: try table.indexes(connection) + table.triggers(connection))
     }
+    try taken.look(for: wanted)
     try taken.demandNone(in: request.database)
   }
 

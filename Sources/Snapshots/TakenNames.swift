@@ -18,24 +18,27 @@ struct TakenNames {
   /// Statements that make room: what goes belongs to the old rows, and comes back with the others.
   private var script: [String] = []
   private var renames = false
-  /// Names.
+  /// Names that the script makes free, in lower case.
+  private var freed: Set<String> = []
+  /// Names of indexes and triggers.
   private var dropped: [String] = []
   /// What of it does not come back: `the index 'by_day' of 'orders'`
   private var gone: [String] = []
   /// Tables that no script moves: `'orders'`
   private var stuck: [String] = []
+  /// Tables that nobody asked for: their rows are not to go.
+  private var foreign: [String] = []
   /// What others need: no script removes it.
   private var kept: [String] = []
 
   init(_ connection: Connection) { self.connection = connection }
 
-  mutating func look(for wanted: Wanted) throws(SQLiteFailure) {
-    let table = wanted.table
-    if let there = try kind(of: table) {
-      note(there, table)
-      if there == "table" { try move(wanted) } else { kept.append("the \(there) '\(table)'") }
+  /// - Parameter wanted: all of them at once: what goes with one may be in the way of another's indexes and triggers.
+  mutating func look(for wanted: [Wanted]) throws(SQLiteFailure) {
+    for one in wanted { try look(for: one) }
+    for one in wanted {
+      for part in one.parts ?? [] { try look(for: part.name, of: one.table) }
     }
-    for part in wanted.parts ?? [] { try look(for: part.name, of: table) }
   }
 
   /// - Throws: `.table` where a name is taken.
@@ -50,6 +53,9 @@ struct TakenNames {
         + "table's name."
     }
     var sentences: [String] = []
+    for (deed, others) in [("Rename", foreign), ("Remove", kept)] where !others.isEmpty {
+      sentences.append("\(deed) \(listed(others)) first, or restore into another database.")
+    }
     if !script.isEmpty {
       let statements = script.joined(separator: " ")
       if !dropped.isEmpty { sentences.append("Keep the SQL of what is dropped first: \(definitions)") }
@@ -61,7 +67,6 @@ struct TakenNames {
         "Indexes and triggers come back as the version has them, those that it lacks do not; nothing is ever merged.")
       if !gone.isEmpty { sentences.append("It lacks \(listed(gone)).") }
     }
-    if !kept.isEmpty { sentences.append("Remove \(listed(kept)) first, or restore into another database.") }
     return sentences.joined(separator: " ")
   }
 
@@ -74,6 +79,12 @@ struct TakenNames {
   /// Without them foreign keys, views and triggers of others follow the old rows (sqlite.org/lang_altertable.html); and
   /// when those are dropped, rows of others may go with them.
   private var pragmas: String { renames ? "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON; " : "" }
+
+  private mutating func look(for wanted: Wanted) throws(SQLiteFailure) {
+    guard let there = try kind(of: wanted.table) else { return }
+    note(there, wanted.table)
+    if there == "table" { try move(wanted) } else { kept.append("the \(there) '\(wanted.table)'") }
+  }
 
   /// Its indexes and triggers stay with the old rows, under names that the version mostly has, too.
   private mutating func move(_ wanted: Wanted) throws(SQLiteFailure) {
@@ -94,11 +105,12 @@ struct TakenNames {
     }
     let new = try freeName(for: table)
     script.append("ALTER TABLE \(quoted(table, by: "\"")) RENAME TO \(quoted(new, by: "\""));")
+    freed.insert(table.lowercased())
     renames = true
   }
 
-  /// As in `CHECK (orders.day > 0)`, which does not follow where `legacy_alter_table` lets nothing else follow: the table
-  /// cannot be renamed then. Says so at times of one that could be.
+  /// As in `CHECK (orders.day > 0)`, which does not follow where `legacy_alter_table` lets nothing follow: the table cannot
+  /// be renamed then. Says so at times of one that could be.
   private func callsColumns(byNameOf table: String) throws(SQLiteFailure) -> Bool {
     func bare(_ text: String) -> String { text.lowercased().filter { !$0.isWhitespace && !"\"'`[]".contains($0) } }
     let sql = try connection.rows(
@@ -107,8 +119,9 @@ struct TakenNames {
   }
 
   private mutating func look(for part: String, of table: String) throws(SQLiteFailure) {
-    guard !isDropped(part), let there = try kind(of: part) else { return }
+    guard !freed.contains(part.lowercased()), let there = try kind(of: part) else { return }
     note(there, part)
+    if there == "table" { return foreign.append("the table '\(part)'") }
     guard there == "index" || there == "trigger" else { return kept.append("the \(there) '\(part)'") }
     let owner = try connection.rows(
       "SELECT tbl_name FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [part], limit: 1
@@ -133,9 +146,8 @@ struct TakenNames {
   private mutating func drop(_ kind: String, _ name: String) {
     script.append("DROP \(kind.uppercased()) \(quoted(name, by: "\""));")
     dropped.append(name)
+    freed.insert(name.lowercased())
   }
-
-  private func isDropped(_ name: String) -> Bool { dropped.contains { $0.lowercased() == name.lowercased() } }
 
   private func kind(of name: String) throws(SQLiteFailure) -> String? {
     try connection.rows("SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [name], limit: 1).first
@@ -165,9 +177,11 @@ extension TableCopy {
         guard try !connection.usesReservedBytes() else { throw reservedBytes(of: database) }
         var taken = TakenNames(connection)
         var seen: Set<String> = []
+        var wanted: [TakenNames.Wanted] = []
         for table in tables where seen.insert(table.lowercased()).inserted {
-          if try connection.hasPlainTable(table) { try taken.look(for: TakenNames.Wanted(table: table)) }
+          if try connection.hasPlainTable(table) { wanted.append(TakenNames.Wanted(table: table)) }
         }
+        try taken.look(for: wanted)
         try taken.demandNone(in: database)
       } catch let error as SnapshotError where error.code == .table || error.code == .reservedBytes {
         throw error

@@ -322,6 +322,30 @@ import Testing
     #expect(try await tables.copy("orders").tables.map(\.rows) == [1])
   }
 
+  @Test func `a table in the way of an index keeps its rows`() async throws {
+    let tables = try await Tables(
+      "CREATE TABLE w(a); CREATE INDEX x ON w(a)", other: "CREATE TABLE x(a); INSERT INTO x VALUES(1)")
+    let refusal = try #require(await tables.refusal("w"))
+    #expect(refusal.message.hasSuffix("has a table 'x' already"), "\(refusal.message)")
+    #expect(refusal.hint == "Rename the table 'x' first, or restore into another database.")
+  }
+
+  /// The index goes with the table on which it is.
+  @Test(arguments: [["a", "b"], ["b", "a"]])
+  func `an index of one wanted table in the way of another's is dropped once`(names: [String]) async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run("CREATE TABLE a(x); CREATE TABLE b(x); CREATE INDEX shared ON b(x)", on: image)
+    try SQLite.run("CREATE TABLE a(x); CREATE INDEX shared ON a(x)", on: path)
+    let copy = TableCopy(image: image, database: path, tables: names, busyTimeout: .seconds(5))
+    let error = await #expect(throws: SnapshotError.self) { try await copy.run() }
+    let hint = try #require(error?.hint)
+    #expect(!hint.contains("Remove") && hint.split(separator: "DROP INDEX").count == 2, "\(hint)")
+    let script = try #require(hint.firstMatch(of: #/PRAGMA .*COMMIT;/#)).output
+    try SQLite.run(String(script), on: path)
+    #expect(try await copy.run().tables.map(\.table) == names)
+  }
+
   @Test func `what has followed a table that was renamed is named`() async throws {
     let tables = try await Tables(
       Self.orders,
