@@ -1443,14 +1443,25 @@ def choose(repository, text):
         return found[0]
     name = text[:-len(":latest")] if ":" in text else None
     found = [v for v in repository.versions if (name is None or v.database == name) and not v.forgotten]
+    # A chain of which nothing can be read may be anybody's.
+    chains = {v.chain for v in repository.versions}
+    lost = [p for p in repository.problems if p.grave and p.chain and p.chain not in chains]
+    if not found or name is None or any(is_unlisted(p) for p in lost):
+        texts = "; ".join(p.text for p in lost)
+        must(not lost, f"what is the latest cannot be told, choose one by its id: {texts}", "damaged")
     must(found, f"there is no version of {name or 'any database'}", "no such version")
     demand_one(text, name, found, repository.versions)
     newest = max(found, key=lambda v: v.sequence)
     grave = [p for p in repository.problems if p.grave and p.chain == newest.chain]
-    later = [p.text for p in grave if p.sequence > newest.sequence]
+    later = [p.text for p in grave if p.sequence > newest.sequence or is_unlisted(p)]
     later += [v.id.hex() for v in found if v.sequence == newest.sequence and v.id != newest.id]
     must(not later, f"the latest version cannot be told, choose one by its id: {'; '.join(later)}", "damaged")
     return newest
+
+
+def is_unlisted(problem):
+    """Of a chain's folder that the disk does not give: whatever is in it, versions or what forgets them, is not known."""
+    return re.match(rf"[a-z]+/{problem.chain}/: ", problem.text)
 
 
 def demand_one(text, name, found, versions):

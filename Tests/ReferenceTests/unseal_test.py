@@ -1048,6 +1048,35 @@ class Hostile(Scratch):
                     code, _, err = run(self.root, *self.key, command)
                     self.assertEqual((code, f"{folder}/ cannot be read" in err), (expected, expected > 0), err)
 
+    def test_latest_is_none_of_those_that_are_left_where_a_chain_does_not_show(self):
+        def chosen(text):
+            code, _, err = run(self.root, *self.key, "restore", text, "-o", self.path("out"))
+            self.assertEqual(os.path.lexists(self.path("out")), code == 0, err)
+            if code == 0:
+                os.remove(self.path("out"))
+                shutil.rmtree(self.path("out.companions"), ignore_errors=True)
+            return code
+
+        other = maker.Chain(self.forge, "other").push([maker.database_member(self.page(150))])
+        own = [p for p in self.files if f"/versions/{self.chain.id.hex()}/" in p]
+        folder = os.path.dirname(own[0])
+        for error in (errno.EIO, errno.EUCLEAN):
+            with bad_sectors(folder, error=error, blind=True):
+                # The folder may hold a newer chain of any name.
+                texts = ("app:latest", "latest", "other:latest", "nobody:latest", other["id"])
+                self.assertEqual([chosen(text) for text in texts], [13, 13, 13, 13, 0])
+        # What forgets versions may stand there, too.
+        for kind in ("tomb", "notes"):
+            with bad_sectors(folder.replace("versions", kind), blind=True):
+                texts = ("app:latest", "other:latest", self.chain.versions[-1]["id"])
+                self.assertEqual([chosen(text) for text in texts], [13, 0, 0])
+        for path in own:
+            content = bytearray(read(path))
+            content[500] ^= 1
+            write(path, content)
+        texts = ("app:latest", "latest", "other:latest")
+        self.assertEqual([chosen(text) for text in texts], [13, 13, 0])
+
     def copied(self, path, number):
         """Puts the bytes there once more."""
         copy = os.path.join(os.path.dirname(path), f"{number}-" + os.path.basename(path).split("-", 1)[1])
