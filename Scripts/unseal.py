@@ -1376,19 +1376,37 @@ def create(version, member, maps, path):
 def extract(version, members, maps, folder):
     """The folder is new and ours, and links come last: there is nothing to follow. Folders' modes and times come
     when they are full, the deepest first."""
-    folders = [m for m in members if m.type == FOLDER]
+    folders, made = [m for m in members if m.type == FOLDER], {""}
     for member in (m for m in members if m.type == FILE):
-        path = os.path.join(folder, member.path)
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        create(version, member, maps, path)
+        make_folders(folder, os.path.dirname(member.path), made)
+        with refusing_two_names(member.path):
+            create(version, member, maps, os.path.join(folder, member.path))
     for member in folders:
-        os.makedirs(os.path.join(folder, member.path), 0o700, exist_ok=True)
+        make_folders(folder, member.path, made)
     for member in (m for m in members if m.type == LINK):
-        path = os.path.join(folder, member.path)
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        os.symlink(member.target, path)
+        make_folders(folder, os.path.dirname(member.path), made)
+        with refusing_two_names(member.path):
+            os.symlink(member.target, os.path.join(folder, member.path))
     for member in sorted(folders, key=lambda m: -m.path.count("/")):
         finish(member, os.path.join(folder, member.path))
+
+
+def make_folders(root, path, made):
+    """This folder and those above it. What stands there, and was not `made` by this very path, is another one's."""
+    if path not in made:
+        make_folders(root, os.path.dirname(path), made)
+        with refusing_two_names(path):
+            os.mkdir(os.path.join(root, path), 0o700)
+        made.add(path)
+
+
+@contextlib.contextmanager
+def refusing_two_names(path):
+    """Paths that differ in case only, or in how a letter is composed: two folders would become one."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise Failure("failed", f"{path} exists: this file system takes two names for one") from error
 
 
 def finish(member, path):

@@ -444,6 +444,42 @@ class Hostile(Scratch):
             self.refused("malformed", "lies below one", self.chain.push([image, *order]))
             self.assertEqual(os.listdir(self.path("elsewhere")), [])
 
+    def test_members_whose_names_a_file_system_takes_for_one_are_not_merged(self):
+        def folding(function):
+            def called(path, *arguments, **words):
+                if isinstance(path, str) and ".companions" in path:
+                    path = path.lower()
+                return function(path, *arguments, **words)
+            return called
+
+        def link(target, path):
+            return symlink(target, path.lower())
+
+        symlink, mode = os.symlink, {"mode": 0o700, "modified": 0}
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+
+        def file(path):
+            return {"type": 2, "path": path, "content": path.encode(), **mode}
+
+        def folder(path):
+            return {"type": 3, "path": path, **mode}
+
+        def away(path):
+            return {"type": 4, "path": path, "target": "x", **mode}
+
+        cases = ([file("att/Ab/x"), file("att/ab/y")], [file("F"), file("f")], [folder("F"), folder("f")],
+                 [file("a"), folder("A/b")], [away("l"), away("L")], [file("att/ab/x"), folder("att/ab"), file("att/y")])
+        for case, members in enumerate(cases):
+            identity = self.chain.push([image, *members])["id"]
+            with contextlib.ExitStack() as stack:
+                for name in ("open", "mkdir", "stat", "chmod", "utime"):
+                    stack.enter_context(mock.patch.object(os, name, folding(getattr(os, name))))
+                stack.enter_context(mock.patch.object(os, "symlink", link))
+                code, _, err = run(self.root, *self.key, "restore", identity, "-o", self.path("out"))
+            merged = case < 5
+            self.assertEqual((code, "takes two names for one" in err), (1, True) if merged else (0, False), err)
+            self.assertEqual(os.path.lexists(self.path("out")), not merged)
+
     def push_frames(self, frames, bases=(), **bend):
         """A version whose one page comes from the first unit of the last of these frames."""
         chain, seal = self.chain, self.forge.seal
