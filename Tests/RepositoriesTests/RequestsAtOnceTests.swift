@@ -87,17 +87,23 @@ import Testing
 
   @Test func `ends of chains are looked at at once, as many as the target takes, and as memory`() async throws {
     let home = try await Home(at: MemoryStore(concurrency: 8))
-    #expect(try await mostEnds(of: 4096, at: home, awaiting: 8) == 8)
-    #expect(try await mostEnds(of: Limits.object / 2, at: home, awaiting: 2) == 2)
+    #expect(try await mostEnds(of: [4096], at: home, awaiting: 8) == 8)
+    #expect(try await mostEnds(of: [Limits.object / 2], at: home, awaiting: 2) == 2)
+    // Behind a long one stands a short one that says nothing.
+    #expect(try await mostEnds(of: [Limits.object / 2, 100], at: home, awaiting: 2) == 2)
   }
 
-  /// How many ends were looked at together, each with a manifest of that length.
+  /// How many ends were looked at together, each with manifests of those lengths.
   /// - Parameter expected: none is done with before so many are, unless no more come in a long time.
-  private func mostEnds(of length: Int, at home: Home, awaiting expected: Int) async throws -> Int {
+  private func mostEnds(of lengths: [Int], at home: Home, awaiting expected: Int) async throws -> Int {
     let listings = try (UInt8(1)...16).map { seed -> ChainListing in
       let chain = try #require(ChainID([UInt8](repeating: seed, count: 16)))
-      let name = VersionName(chain: chain, sequence: 1, revision: 0, length: length, digest: .sha256(of: [seed]))
-      return ChainListing(chain: chain, objects: [ObjectInfo(name: name.objectName, size: length)])
+      let objects = lengths.enumerated().map { index, length in
+        let name = VersionName(
+          chain: chain, sequence: UInt64(index + 1), revision: 0, length: length, digest: .sha256(of: [seed]))
+        return ObjectInfo(name: name.objectName, size: length)
+      }
+      return ChainListing(chain: chain, objects: objects)
     }
     let flight = Locked((now: 0, most: 0, patience: 10_000))
     _ = try await home.repository.atEnds(of: listings) { _ in

@@ -124,12 +124,14 @@ extension Repository {
     return reader.finish(isWhole: false, forgotten: known ?? .nothing)
   }
 
-  /// Looks at the end of each chain: at as many at once as the target takes, unless the manifests that stand there are long.
+  /// Looks at the end of each chain: at as many at once as the target takes, unless there are long manifests. Of a chain any
+  /// may be read: what stands behind it may be junk that anybody has put there.
   package func atEnds<Result: Sendable>(
     of listings: [ChainListing], _ look: @escaping @Sendable (ChainListing) async throws -> Result
   ) async throws -> [Result] {
     try await bounded(
-      listings, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.versions.last?.length ?? 0 }, look)
+      listings, atOnce: store.traits.concurrency, within: Limits.object,
+      of: { $0.versions.map(\.length).max() ?? 0 }, look)
   }
 
   /// A prune may have deleted what was forgotten between the listing and the reading: that is no damage.
