@@ -439,7 +439,23 @@ import Testing
       }
       #expect(overwrites() == ["F", "T"])
       let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: true) }
-      #expect(error?.code == .exists && overwrites() == ["F", "T"])
+      #expect(error?.code == .unreadable && overwrites() == ["F", "T"])
+    }
+  }
+
+  @Test func `what comes under a name meanwhile and is not given is no other bytes`() async throws {
+    let isThere = Locked(false)
+    let replies = Self.server { request in
+      if request.method == "MOVE" { isThere.withLock { $0 = true } }
+      return .status(["MOVE": 412, "GET": 404][request.method] ?? 201)
+    }
+    try await withServer { request in
+      let isAsked = request.method == "PROPFIND" && request.target.hasSuffix("/packs/one")
+      return isAsked && !isThere.withLock { $0 } ? .status(404) : replies(request)
+    } _: { server in
+      let store = try store(server)
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: true) }
+      #expect(error?.code == .unreadable && server.requests.contains { $0.method == "MOVE" })
     }
   }
 

@@ -129,7 +129,7 @@ extension WebDAVStore {
     case 200, 201, 204: return
     case 412:
       // Stored before, by us (the answer was lost) or by somebody who had the same bytes.
-      guard !(try await isHeld(body, at: name)) else { return try await discard(temporary) }
+      guard !(try await isHeld(body, at: name, replacing: replacing)) else { return try await discard(temporary) }
       guard replacing else { throw .taken(name) }
       try await overwrite(name, by: temporary)
     case 403, 404, 409, 500:
@@ -186,18 +186,20 @@ extension WebDAVStore {
   }
 
   /// What is listed and not given is not: whoever may replace it can mend it.
-  private func isHeld(_ body: ObjectBody, at name: ObjectName) async throws(StoreError) -> Bool {
+  /// - Throws: `.unreadable` for such an object that must not be replaced: nobody knows whether it holds other bytes.
+  private func isHeld(_ body: ObjectBody, at name: ObjectName, replacing: Bool) async throws(StoreError) -> Bool {
     guard try await head(name)?.size == body.bytes.count else { return false }
     do {
       return sameBytes(try await get(name, range: nil), body.bytes)
     } catch  where error.isLoss {
+      if !replacing, error.code == .unreadable { throw error }
       return false
     }
   }
 
   /// The name is taken: fine when by the very same bytes.
   private func compare(_ body: ObjectBody, with name: ObjectName) async throws(StoreError) {
-    guard try await isHeld(body, at: name) else { throw .taken(name) }
+    guard try await isHeld(body, at: name, replacing: false) else { throw .taken(name) }
   }
 
   private func emptyPart(at offset: Int, of name: ObjectName) async throws(StoreError) -> [UInt8] {
