@@ -188,6 +188,22 @@ import Testing
     #expect(try await ListVersions(road.world).show(.latest(database: nil), at: road.target).members.count == 1)
   }
 
+  /// Too deep a folder is one of the things that cannot be kept, whoever asks.
+  @Test func `what cannot be read in such a folder is no shortfall of that database`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 3)
+    let deep = road.scratch.file(".app_SUPPORT") + String(repeating: "/d", count: 120)
+    try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+    var source = DatabaseSource(name: "app", path: path)
+    let outcome = try await road.push(source)
+    #expect(outcome.shortfalls.isEmpty && outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    // A companion is asked for, wherever it is.
+    source.companions = [Companion(".app_SUPPORT/gone")]
+    try SQLite.run("insert into t(body) values('more')", on: path)
+    let events = try await road.push(source).pushed.first?.beside?.capture.events
+    #expect(events == [.init(what: "missing", count: 1, paths: [".app_SUPPORT/gone"])])
+  }
+
   @Test func `a store comes back to its place, its folder under the name that belongs to it`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)

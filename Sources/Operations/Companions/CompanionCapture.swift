@@ -135,12 +135,15 @@ actor CompanionCapture {
     let after = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     let age = after.age(at: hooks.now())
     if age < FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(FileStatus.grain - age)) }
-    for event in after.events { events.note(event.event, event.path) }
     let joined = JoinedListing(before, after, held: held, snapshotBegan: snapshot.takenAt)
-    for path in joined.vanished { events.note(.vanished, path) }
+    var noted = after.events + joined.vanished.map { Remarks.Capture.Entry(.vanished, $0) }
     var entries = joined.entries
     let store = try await coreDataStore(in: snapshot)
-    if case .other = store { entries.removeAll { roots[$0.entry.root].isSupport && !roots[$0.entry.root].isAsked } }
+    if case .other = store {
+      entries.removeAll { roots[$0.entry.root].isSupport && !roots[$0.entry.root].isAsked }
+      noted.removeAll { isInSupportOnly($0.path) }
+    }
+    for event in noted { events.note(event.event, event.path) }
     try Self.demandFitting(entries.map(\.entry), mostBytes: mostBytes)
 
     let filled = Set(entries.filter { $0.entry.path != roots[$0.entry.root].memberPath }.map(\.entry.root))
@@ -165,6 +168,12 @@ actor CompanionCapture {
     all.isSettled = !joined.keepsEarlier && after.age(at: hooks.now()) >= 2_000_000_000
     captured = (snapshot.path, all)
     return all
+  }
+
+  /// Beside what is no store of Core Data that folder is somebody else's: nobody misses what cannot be had of it.
+  private func isInSupportOnly(_ path: String) -> Bool {
+    let over = roots.filter { MemberPath.isSameOrAbove($0.memberPath, path) }
+    return over.contains(where: \.isSupport) && !over.contains(where: \.isAsked)
   }
 
   private enum Store {
