@@ -50,7 +50,7 @@ package struct TableCopy: Sendable {
   }
 
   func explained(_ failure: SQLiteFailure) -> SnapshotError {
-    var error = failure.explained(of: database)
+    var error = failure.explained(of: database, copies: [image])
     switch failure.primary {
     case SQLITE_BUSY, SQLITE_LOCKED:
       error.hint =

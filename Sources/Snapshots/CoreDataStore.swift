@@ -84,7 +84,7 @@ package func readCoreDataStore(at path: String) async throws -> CoreDataStore? {
       return store
     } catch let failure as SQLiteFailure {
       if let refusal = watch.refusal { throw refusal }
-      throw failure.explained(of: path)
+      throw failure.explained(ofCopy: path)
     }
   }
 }

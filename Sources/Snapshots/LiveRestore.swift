@@ -59,13 +59,14 @@ package struct LiveRestore: Sendable {
       do {
         return try LiveRestoreRun(self, watch, progress, undoKept).run()
       } catch let failure as SQLiteFailure {
-        throw watch.refusal ?? wal.told(with: Self.explained(failure, of: database))
+        throw watch.refusal ?? wal.told(with: Self.explained(failure, of: database, [image, undo]))
       }
     }
   }
 
-  static func explained(_ failure: SQLiteFailure, of database: String) -> SnapshotError {
-    var error = failure.explained(of: database)
+  /// - Parameter copies: files of ours, which it may have been as well.
+  static func explained(_ failure: SQLiteFailure, of database: String, _ copies: [String?] = []) -> SnapshotError {
+    var error = failure.explained(of: database, copies: copies.compactMap { $0 })
     switch failure.primary {
     case SQLITE_BUSY, SQLITE_LOCKED:
       error.hint =

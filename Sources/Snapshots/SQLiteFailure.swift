@@ -82,12 +82,22 @@ extension SQLiteFailure {
   }
 
   private func ofLongCopy(_ path: String) -> SnapshotError {
-    tooLong(path, .spool, "Name a state folder, or a scratch folder, with a shorter path; a link will not do.")
+    tooLong(
+      path, .spool,
+      "Name a folder with a shorter path: a state folder, a scratch folder, or that of what is restored; a link will not "
+        + "do.")
   }
 
   /// The same failure as a person should hear it, met with a file of ours.
   func explained(ofCopy path: String) -> SnapshotError {
     isOfLongPath(path) ? ofLongCopy(path) : explained(of: path)
+  }
+
+  /// The same failure as a person should hear it, met with a database or with files of ours for a restore into it.
+  /// - Parameter copies: their paths.
+  func explained(of path: String, copies: [String]) -> SnapshotError {
+    guard !isOfLongPath(path), let long = copies.first(where: { isOfLongPath($0) }) else { return explained(of: path) }
+    return ofLongCopy(long)
   }
 
   /// The same failure as a person should hear it, met while a copy of `source` was written: nothing else is.

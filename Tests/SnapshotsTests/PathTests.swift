@@ -98,6 +98,36 @@ import Testing
     #expect(source?.message.contains("more than 504 bytes") == true, "\(String(describing: source))")
   }
 
+  @Test func `a path of ours that is longer than SQLite's is not told as that of the database`() async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    var folder = desk.scratch.path
+    for _ in 0..<3 {
+      folder += "/\(String(repeating: "d", count: 180))"
+      try #require(mkdir(folder, 0o700) == 0)
+    }
+    let (image, long) = (desk.scratch.file("image.db"), "\(folder)/image.db")
+    for path in [image, long] { try writeFile(path, try fileBytes(desk.source)) }
+    let tables = await #expect(throws: SnapshotError.self) {
+      try await TableCopy(image: long, database: desk.source, tables: ["t"], busyTimeout: .zero).run()
+    }
+    let live = await #expect(throws: SnapshotError.self) {
+      try await LiveRestore(image: long, database: desk.source, undo: nil, busyTimeout: .zero)
+        .run(undoKept: {}, progress: { _, _, _ in })
+    }
+    let undo = "\(folder)/undo.db"
+    try writeFile(undo, [])
+    let kept = await #expect(throws: SnapshotError.self) {
+      try await LiveRestore(image: image, database: desk.source, undo: undo, busyTimeout: .zero)
+        .run(undoKept: {}, progress: { _, _, _ in })
+    }
+    let store = await #expect(throws: SnapshotError.self) { try await readCoreDataStore(at: long) }
+    for (error, path) in [(tables, long), (live, long), (kept, undo), (store, long)] {
+      #expect(error?.code == .spool, "\(String(describing: error))")
+      #expect(error?.message.contains("\(path) has ") == true && error?.hint?.contains("shorter path") == true)
+    }
+  }
+
   @Test func `a relative path is followed from where the program runs`() async throws {
     let desk = try Desk()
     var request = desk.request(.pages)
