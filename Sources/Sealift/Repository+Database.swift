@@ -33,8 +33,10 @@ extension Repository {
     /// Any file that its application has made, kept as it is: an encrypted export (`sqlcipher_export`, or GRDB's
     /// `backup(to:)` with a passphrase), an archive.
     ///
-    /// It has to lie still while it is read; one that is written to meanwhile is refused. What concerns databases only
-    /// (``method``, ``busy``, ``maxWALGrowth``) must be left as it is.
+    /// It has to lie still while it is read; one that is written to meanwhile is refused. So is, with the code `openHere`,
+    /// one that this process has open itself, with SQLCipher for example: to read it would take the locks of that library
+    /// away. Export a copy, close it, and push that. What concerns databases only (``method``, ``busy``,
+    /// ``maxWALGrowth``) must be left as it is.
     /// - Parameters:
     ///   - name: its versions are listed under this name; at most 255 bytes without a `/`.
     ///   - path: absolute.

@@ -147,4 +147,17 @@ import Testing
       #expect(await refusal(of: confused, repository)?.code == "notForFiles")
     }
   }
+
+  /// As an application has it that uses SQLCipher: to read the file and close it again would take its locks away.
+  @Test func `a file that this process has open is not taken, and keeps its locks`() async throws {
+    try write("no database at all", to: "export.enc")
+    let repository = try await bench.makeRepository()
+    let export = Repository.Database.file(named: "export", at: bench.scratch.file("export.enc"))
+    var held: HeldLock? = try HeldLock(on: export.path)
+    let error = await refusal(of: export, repository)
+    #expect(error?.kind == .sourceUnreadable && error?.code == "openHere")
+    #expect(held?.stands == true)
+    held = nil
+    #expect(try await repository.push(export).isNew)
+  }
 }

@@ -189,6 +189,25 @@ import Testing
     #expect(road.files(in: "\(road.world.stateFolder)/spool").filter { $0 != "lock" }.isEmpty)
   }
 
+  /// Two pushes of one file, to two repositories, go side by side.
+  @Test func `what a push itself has open is open for nobody else`() async throws {
+    let road = try await Road()
+    let database = try exported(road, [UInt8](repeating: 4, count: 100_000))
+    let file = try #require(FileIdentity(at: database.path))
+    let isOpen = Locked<[Bool]>([])
+    var push = Push(road.world)
+    push.takeFile = { request, progress in
+      try await takeFile(request) { state in
+        isOpen.withLock { $0.append(ProcessTable.isOpenHere(file)) }
+        try progress(state)
+      }
+    }
+    #expect(try await push.run(Push.Request(database: database, targets: [road.target])).failures.isEmpty)
+    #expect(isOpen.withLock { !$0.isEmpty && !$0.contains(true) })
+    let held = try HeldLock(on: database.path)
+    #expect(ProcessTable.isOpenHere(file) && held.stands)
+  }
+
   @Test func `a database is never taken as a file`() async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 5), method: .file)

@@ -12,6 +12,22 @@ extension Push {
     return false
   }
 
+  /// To be asked before anything opens the file: to close it drops all locks that its process has on it, those of the
+  /// application's own SQLCipher too (sqlite.org/howtocorrupt.html, 2.2).
+  /// - Throws: `.sourceUnreadable`, code `openHere`; `CancellationError`.
+  func demandNotOpenHere(_ database: DatabaseSource) async throws {
+    guard database.method == .file, let file = realPath(database.path).flatMap({ FileIdentity(at: $0) }) else { return }
+    // Another push that finds out what it is has it open for a moment.
+    for _ in 0..<10 {
+      guard ProcessTable.isOpenHere(file) else { return }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    throw OperationError(
+      .sourceUnreadable, code: "openHere",
+      "this process has \(database.path) open, and to read it as a file would take its locks away",
+      hint: "Export a copy, close it, and push that one.")
+  }
+
   func takeFile(_ database: DatabaseSource, in folder: String) async throws -> Snapshot {
     let request = FileRequest(source: database.path, spoolFolder: folder)
     let snapshot = try await takeFile(request) { [reporter = world.reporter] progress in

@@ -91,7 +91,10 @@ package struct Push: Sendable {
       push.began = .now
       var outcome = try await push.push(request)
       if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
-      OtherNames(of: request.database.path, isMountPoint)?.tell(of: request.database, &outcome, world)
+      // What is no database is not opened to find out whether it has a -wal.
+      if request.database.method != .file {
+        OtherNames(of: request.database.path, isMountPoint)?.tell(of: request.database, &outcome, world)
+      }
       // What was acknowledged stays so, whatever comes of this.
       if outcome.pushed.contains(where: { !$0.dryRun }), let host = try? HostName.current(world) {
         NamedFile.note(request.database, host: host, world)

@@ -221,6 +221,7 @@ extension Push {
   private func take(
     _ request: SnapshotRequest, _ database: DatabaseSource, _ growth: CopyGrowth? = nil
   ) async throws -> Snapshot {
+    try await demandNotOpenHere(database)
     if try takesFile(database) { return try await takeFile(database, in: request.spoolFolder) }
     warnOfLocks(database)
     return try await take(request) { [reporter = world.reporter] progress in

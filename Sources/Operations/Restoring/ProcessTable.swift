@@ -89,6 +89,15 @@ struct ProcessTable {
     return found
   }
 
+  /// Whether this process has a file open, but for what we read of it ourselves: as a companion, or for another push. No
+  /// library locks a file by a descriptor that does not block.
+  static func isOpenHere(_ file: FileIdentity) -> Bool {
+    (folderEntries("/proc/self/fd") ?? []).compactMap { Int32($0) }.contains { descriptor in
+      FileIdentity(ofRegularFileKnownAt: "/proc/self/fd/\(descriptor)") == file
+        && fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0
+    }
+  }
+
   /// What was closed may still be mapped.
   private static func mapped(by pid: Int32, _ wanted: [FileIdentity: String]) -> Set<String> {
     guard let bytes = systemBytes("/proc/\(pid)/maps"),
