@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Storage
 import TestKit
 import Testing
 
@@ -50,6 +51,42 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)
   }
 
+  /// To close a file drops all locks of its process on it (sqlite.org/howtocorrupt.html, 2.2).
+  @Test func `a file that has its name is closed, and takes no locks away later`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    var file: RestoredFile? = try RestoredFile(for: path)
+    try file?.setLength(3)
+    try file?.publish()
+    let lock = try HeldLock(on: path)
+    file?.discard()
+    file = nil
+    #expect(lock.stands)
+  }
+
+  @Test func `the thread that brings it to the disk may end when the file is somebody else's`() async throws {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    try writeFile(path, [7])
+    let (isLate, isGone) = (Locked(true), Locked(false))
+    let hasMarked = Locked(false)
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    var back: WriteBack? = WriteBack(of: descriptor) { [last = Goodbye({ isGone.withLock { $0 = true } })] in
+      hasMarked.withLock { $0 = true }
+      while isLate.withLock({ $0 }) { usleep(1000) }
+      withExtendedLifetime(last) {}
+    }
+    back?.wrote(64 << 20)
+    #expect(try await eventually { hasMarked.withLock { $0 } })
+    #expect(back?.finish() == 0)
+    back?.close()
+    back = nil
+    let lock = try HeldLock(on: path)
+    isLate.withLock { $0 = false }
+    #expect(try await eventually { isGone.withLock { $0 } })
+    #expect(lock.stands)
+  }
+
   /// The name is somebody else's by then.
   @Test func `a file of somebody else's is not taken back`() throws {
     let scratch = try Scratch()
@@ -64,4 +101,22 @@ import Testing
     file.discard()
     #expect(try fileBytes(path) == [7])
   }
+
+  @Test func `nor is one that had the name before`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    let file = try RestoredFile(for: path)
+    try file.setLength(3)
+    try writeFile(path, [7])
+    _ = file.unnamed(after: OperationError(.failed, "the disk failed"))
+    #expect(try fileBytes(path) == [7])
+    file.discard()
+  }
+}
+
+/// Says when it goes.
+private final class Goodbye: Sendable {
+  private let say: @Sendable () -> Void
+  init(_ say: @escaping @Sendable () -> Void) { self.say = say }
+  deinit { say() }
 }

@@ -156,7 +156,8 @@ final class RestoredFile: MemberDestination {
 
   /// Gives the file its name, without replacing anything, and makes the name durable.
   ///
-  /// By a hard link, which fails when the name is taken; where a file system has none, by a rename after a last look.
+  /// By a hard link, which fails when the name is taken; where a file system has none, by a rename after a last look. From
+  /// then on the file is not ours any more, and closed.
   func publish() throws {
     try Self.refuseIfPresent(path)
     try endFetching()
@@ -172,13 +173,14 @@ final class RestoredFile: MemberDestination {
     }
     hasName.withLock { $0 = true }
     do { try Self.synchronizeFolder(of: path) } catch { throw unnamed(after: error) }
+    writeBack.close()
   }
 
   /// The file has its name. A server of files whose answer was lost is asked again, and says that the name is taken.
   private var isNamed: Bool {
-    var own = stat()
     defer { errno = EEXIST }
-    return fstat(descriptor, &own) == 0 && FileIdentity(at: path) == FileIdentity(own)
+    guard let own = writeBack.identity else { return false }
+    return FileIdentity(at: path) == own
   }
 
   /// Takes back a name that may not last: whoever is told that it failed does not look for the file, and what was moved
