@@ -45,6 +45,10 @@ extension RestoredFile {
   static func sweep(_ folder: String, leftoversOf name: String, but note: FetchNote? = nil) throws -> Temporary? {
     var kept: Temporary?
     for path in try leftovers(in: folder, of: name) {
+      guard !isSecondName(path, of: "\(folder)/\(name)") else {
+        unlink(path)
+        continue
+      }
       let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       guard descriptor >= 0 else { continue }
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
@@ -61,6 +65,13 @@ extension RestoredFile {
     return kept
   }
 
+  /// A restore that was killed between giving the file its name and removing the temporary one has left it both. Not to be
+  /// opened: to close it would drop all locks that this process has on the database (sqlite.org/howtocorrupt.html, 2.2).
+  private static func isSecondName(_ leftover: String, of path: String) -> Bool {
+    guard let file = FileIdentity(at: path) else { return false }
+    return FileIdentity(at: leftover) == file
+  }
+
   private static func remove(_ leftover: Temporary) {
     unlink(leftover.path)
     close(leftover.descriptor)
@@ -68,8 +79,9 @@ extension RestoredFile {
 
   /// Bytes on the disk that the next restore of a file gets back, or goes on from.
   static func leftoverBytes(besides path: String) -> Int {
-    leftovers(besides: path).map { path -> Int in
-      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    leftovers(besides: path).map { leftover -> Int in
+      guard !isSecondName(leftover, of: path) else { return 0 }
+      let descriptor = open(leftover, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
       guard descriptor >= 0 else { return 0 }
       defer { close(descriptor) }
       return flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? bytesOnDisk(descriptor) : 0

@@ -53,6 +53,19 @@ import Testing
     #expect(home.left == ["another name"])
   }
 
+  /// Killed right after the file got its name. The application that restores into it once more may have it open, and locked.
+  @Test func `a second name of the database is removed, and never opened`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("app.db")
+    try writeFile(path, [UInt8](repeating: 7, count: 10_000))
+    try #require(link(path, scratch.file(".app.db.sealift-1-1")) == 0)
+    let lock = try HeldLock(on: path)
+    #expect(RestoredFile.leftoverBytes(besides: path) == 0 && lock.stands)
+    try RestoredFile.sweep(besides: path)
+    #expect(lock.stands)
+    #expect(try names(in: scratch.path) == ["app.db"])
+  }
+
   /// Killed while the companions come, it has the whole database; as it stood in that instant it is gone on with.
   @Test func `a whole database waits for what comes with it`() async throws {
     let home = try await ResumedRoad(companion: 1 << 20)
