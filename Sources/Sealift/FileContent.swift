@@ -19,8 +19,13 @@ package enum FileContent {
     try read(path, limit: limit) { _ throws(Failure) in }
   }
 
-  /// - Parameter accepting: throws for what is not to be read.
-  static func read(_ path: String, limit: Int, accepting: (stat) throws(Failure) -> Void) throws(Failure) -> [UInt8] {
+  /// - Parameters:
+  ///   - accepting: throws for what is not to be read.
+  ///   - isCancelled: ends the wait for a pipe.
+  static func read(
+    _ path: String, limit: Int, accepting: (stat) throws(Failure) -> Void,
+    isCancelled: () -> Bool = { Task.isCancelled }
+  ) throws(Failure) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw failure() }
     defer { close(descriptor) }
@@ -32,7 +37,7 @@ package enum FileContent {
     var bytes: [UInt8] = []
     while true {
       // A pipe may have nobody yet who writes it: a signal ends the wait.
-      guard isWritten || !Task.isCancelled else { throw Failure(reason: "it was not written to its end") }
+      guard isWritten || !isCancelled() else { throw Failure(reason: "it was not written to its end") }
       guard isWritten || isReady(descriptor) else { continue }
       guard try readMore(descriptor, &bytes, limit: limit) else { return bytes }
     }

@@ -12,14 +12,14 @@ extension Repository {
     /// credential of systemd's, below the folder in `CREDENTIALS_DIRECTORY`, may have the mode that it is given (440).
     public static func passphraseFile(_ path: String) -> Key {
       Key {
-        let bytes = try SecretFile.read(path)
+        let bytes = try await content(of: path)
         return .passphrase(bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes)
       }
     }
 
     /// A key file: its whole content, at least 32 random bytes, is the key. Only its owner may be allowed to read it
     /// (mode 600), or it is a credential, as in ``passphraseFile(_:)``.
-    public static func keyFile(_ path: String) -> Key { Key { .keyFile(try SecretFile.read(path)) } }
+    public static func keyFile(_ path: String) -> Key { Key { .keyFile(try await content(of: path)) } }
 
     /// The content of a key file: at least 32 random bytes.
     public static func keyFile(content: [UInt8]) -> Key { Key { .keyFile(content) } }
@@ -34,6 +34,10 @@ extension Repository {
     /// ```
     public static func fetched(_ fetch: @escaping @Sendable () async throws -> Key) -> Key {
       Key { try await fetch().unlock() }
+    }
+
+    private static func content(of path: String) async throws -> [UInt8] {
+      try await onOwnThread { isCancelled in try SecretFile.read(path, isCancelled: isCancelled) }
     }
 
     public var description: String { "(key)" }

@@ -6,23 +6,26 @@ package enum SecretFile {
   package static let limit = 64 << 10
 
   /// The whole content.
+  /// - Parameter isCancelled: ends the wait for a pipe.
   /// - Throws: `OperationError` of kind `.usage`, which names the file and what is wrong with it, never the content;
   ///   `CancellationError`.
-  package static func read(_ path: String) throws -> [UInt8] {
+  package static func read(_ path: String, isCancelled: () -> Bool = { Task.isCancelled }) throws -> [UInt8] {
     let bytes: [UInt8]
     do {
-      bytes = try FileContent.read(path, limit: limit) { (status) throws(FileContent.Failure) in
-        let forbidden: mode_t = isCredential(path) ? 0o037 : 0o077
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & forbidden != 0 else { return }
-        throw FileContent.Failure(reason: exposed)
-      }
+      bytes = try FileContent.read(
+        path, limit: limit,
+        accepting: { (status) throws(FileContent.Failure) in
+          let forbidden: mode_t = isCredential(path) ? 0o037 : 0o077
+          guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & forbidden != 0 else { return }
+          throw FileContent.Failure(reason: exposed)
+        }, isCancelled: isCancelled)
     } catch  where error.reason == exposed {
       throw OperationError(
         .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
         hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too. "
           + "In a configuration, one that a container mounts: \"passphraseCommand\": \"cat \(path)\".")
     } catch {
-      try Task.checkCancellation()
+      if isCancelled() { throw CancellationError() }
       throw OperationError(
         .usage, code: "secretUnreadable", "cannot read the secret in \(path): \(error.reason)",
         hint: "Check the path, and that this user may read the file.")

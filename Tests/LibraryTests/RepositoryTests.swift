@@ -1,6 +1,8 @@
 import FoundationEssentials
 import Glibc
+import Platform
 import Sealift
+import Storage
 import TestKit
 import Testing
 
@@ -293,6 +295,55 @@ import Testing
       try await Repository.open(at: bench.target, key: .fetched { throw VaultIsClosed() }, state: bench.state)
     }
     #expect(closed?.cause is VaultIsClosed)
+  }
+
+  /// More of them than Swift's tasks have threads, and whoever writes the keys is a task as well.
+  @Test func `keys that come through pipes keep nobody else waiting`() async throws {
+    let repository = try await bench.makeRepository()
+    let pipes = (0..<2 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 2).map { bench.scratch.file("pipe\($0)") }
+    for pipe in pipes { try #require(mkfifo(pipe, 0o600) == 0) }
+    let opening = Task { [bench] in
+      try await withThrowingTaskGroup(of: String.self) { group in
+        for pipe in pipes {
+          group.addTask {
+            try await Repository.open(at: bench.target, key: .keyFile(pipe), state: bench.state).id
+          }
+        }
+        return try await group.reduce(into: [String]()) { $0.append($1) }
+      }
+    }
+    // Where they keep everybody waiting, only a thread of its own can end that.
+    let isWritten = Locked(false)
+    defer { isWritten.withLock { $0 = true } }
+    let watching = startThread {
+      for _ in 0..<6000 where !isWritten.withLock({ $0 }) { usleep(100_000) }
+      opening.cancel()
+    }
+    try #require(watching == 0)
+    try await Task {
+      for pipe in pipes {
+        var end: Int32 = -1
+        // Not before somebody reads it: what nobody reads is lost.
+        _ = try await eventually {
+          end = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+          return end >= 0
+        }
+        #expect(write(end, [UInt8](repeating: 7, count: 64), 64) == 64)
+        close(end)
+      }
+    }.value
+    #expect(try await opening.value == pipes.map { _ in repository.id })
+  }
+
+  @Test func `cancelling the task ends the wait for a key`() async throws {
+    _ = try await bench.makeRepository()
+    let pipe = bench.scratch.file("pipe")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let opening = Task { [bench] in
+      _ = try await Repository.open(at: bench.target, key: .passphraseFile(pipe), state: bench.state)
+    }
+    opening.cancel()
+    await #expect(throws: CancellationError.self) { try await opening.value }
   }
 
   /// systemd's own copies have mode 0440 and an access list, in a folder for one service.

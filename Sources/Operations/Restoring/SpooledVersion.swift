@@ -66,7 +66,7 @@ extension Pull {
     }
     // An image belongs to SQLite and whoever restores it; a file comes back as it was.
     if content.unitType == .block { try file.setMode(reader.core.members[0].mode) }
-    async let durable: Void = file.synchronize()
+    async let durable: Void = onOwnThread { _ in try file.synchronize() }
     let checked =
       content.unitType == .page
       ? try await checked(file.temporaryPath, version) : Checked(outcome: "not a database", time: nil)
