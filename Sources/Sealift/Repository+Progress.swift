@@ -2,7 +2,8 @@ import Operations
 import Storage
 
 extension Repository {
-  /// How far a push, a pull or a restore is.
+  /// How far a push, a pull or a restore is. It is told on any thread, one call after the other, and within a stage
+  /// `bytesDone` never goes back: of what has to be begun anew it stays as it is until that is further.
   public struct Progress: Sendable {
     /// What is being done. More may be added.
     public struct Stage: Sendable, Hashable, CustomStringConvertible {
@@ -67,6 +68,8 @@ private final class Listener: Reporter {
   private let callback: @Sendable (Repository.Progress) throws -> Void
   private let remarks: any Reporter
   private let state = Locked(State())
+  /// How far each stage was said to be. Held while the application is told: several threads have something to tell.
+  private let heard = Locked<[Operations.Progress.Stage: Int]>([:])
 
   init(_ callback: @escaping @Sendable (Repository.Progress) throws -> Void, _ remarks: any Reporter) {
     self.callback = callback
@@ -86,15 +89,26 @@ private final class Listener: Reporter {
   }
 
   func progress(_ progress: Operations.Progress) {
-    guard refusal == nil else { return }
-    do {
-      try callback(Repository.Progress(progress))
-    } catch {
-      let cancel = state.withLock { state in
-        state.refusal = state.refusal ?? error
-        return state.cancel
+    let cancel: (@Sendable () -> Void)? = heard.withLock { heard in
+      guard refusal == nil else { return nil }
+      // Each thread tells of what it has done, the one that was the last to finish perhaps first.
+      let done = max(progress.bytesDone, heard[progress.stage] ?? 0)
+      heard[progress.stage] = done
+      do {
+        try callback(Repository.Progress(progress, bytesDone: done))
+        return nil
+      } catch {
+        return refuse(error)
       }
-      cancel()
+    }
+    cancel?()
+  }
+
+  /// - Returns: what ends the work.
+  private func refuse(_ error: any Error) -> @Sendable () -> Void {
+    state.withLock { state in
+      state.refusal = error
+      return state.cancel
     }
   }
 
@@ -102,8 +116,10 @@ private final class Listener: Reporter {
 }
 
 extension Repository.Progress {
-  fileprivate init(_ progress: Operations.Progress) {
-    self.init(stage: Stage(progress.stage), bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal)
+  /// - Parameter done: no less than it says itself.
+  fileprivate init(_ progress: Operations.Progress, bytesDone done: Int) {
+    let total = progress.bytesTotal.flatMap { $0 >= done ? $0 : nil }
+    self.init(stage: Stage(progress.stage), bytesDone: done, bytesTotal: total)
   }
 }
 

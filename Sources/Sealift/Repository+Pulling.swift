@@ -31,7 +31,7 @@ extension Repository {
   ///   - companions: `false` leaves out what comes with the database, which comes back also where its companions are
   ///     damaged or have no room; a remark says what was left out.
   ///   - progress: throwing from it ends the pull, and the error is passed on; once the file is there, what it throws
-  ///     is ignored. Called on any thread.
+  ///     is ignored. Called on any thread, never on two at once.
   /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed`, `noRepository`, `wrongKey`, `usage` (with the
   ///   code `destinationExists` or `sideFileExists`), `failed`; `CancellationError`; or what `progress` threw.
   @discardableResult

@@ -31,7 +31,7 @@ extension Repository {
   ///   - tags: words for the version; at most 1000.
   ///   - note: a text for the version.
   ///   - progress: throwing from it ends the push like cancelling, and the error is passed on; once the version is
-  ///     complete, what it throws is ignored. Called on any thread.
+  ///     complete, what it throws is ignored. Called on any thread, never on two at once.
   /// - Throws: `SealiftError` of kind `sourceUnreadable`, `pushInProgress`, `noRepository`, `wrongKey`,
   ///   `verificationFailed`, `usage`, `failed`; `CancellationError`; or what `progress` threw. With the code
   ///   `sourceDamaged` the database has failed SQLite's check: it was pushed all the same, as it is, and flagged

@@ -40,7 +40,7 @@ extension Repository {
   ///   - companions: `false` leaves out what comes with the database; what stands in `FILE.companions` stays as it is, and
   ///     a remark says what was left out.
   ///   - progress: throwing from it ends the restore, and the error is passed on; once the new content is there, what it
-  ///     throws is ignored. Called on any thread.
+  ///     throws is ignored. Called on any thread, never on two at once.
   /// - Throws: `SealiftError` of kind `noSuchVersion`, `verificationFailed` (with the code `restoredDamaged` when the content
   ///   is there and SQLite's check finds it damaged; the hint tells how to take it back), `noRepository`, `wrongKey`,
   ///   `sourceUnreadable` (with the code `busy` when somebody else kept the lock), `usage`, `failed`; `CancellationError`;
