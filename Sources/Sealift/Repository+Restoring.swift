@@ -31,6 +31,10 @@ extension Repository {
   /// system where SQLite's locks cannot be trusted (NFS, SMB, most of FUSE) it is refused, with the code `untrustedLocks`;
   /// so is a file in WAL mode that is mounted by itself, or has a second link, unless somebody has it open by this name, with
   /// the code `mountedAlone`.
+  ///
+  /// - Important: The database is opened with the system's SQLite and closed again. In a process that has it open with
+  ///   *another* SQLite of its own (SQLiteNIO / Fluent, SQLCipher), that takes that library's locks away, as
+  ///   ``Snapshot/DatabaseFile`` says: close it first, or run the `sealift` program, which is a process of its own.
   /// - Parameters:
   ///   - version: as in ``pull(_:to:expecting:companions:progress:)``.
   ///   - path: of the database, which has to be there.

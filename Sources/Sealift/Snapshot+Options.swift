@@ -16,8 +16,8 @@ extension Snapshot {
   /// A database on disk, which its application and others may have open and go on writing to.
   ///
   /// - Important: It is opened with the system's SQLite and closed again. In a process that has the same file open with
-  ///   *another* SQLite of its own (SQLCipher, an amalgamation that was compiled in), that would take that library's locks
-  ///   away: POSIX locks belong to the process, and end when it closes any descriptor of the file
+  ///   *another* SQLite of its own (SQLiteNIO / Fluent, SQLCipher, an amalgamation that was compiled in), that would take
+  ///   that library's locks away: POSIX locks belong to the process, and end when it closes any descriptor of the file
   ///   ([SQLite: how to corrupt](https://sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application)).
   ///   Close it first, or run the `sealift` program, which is a process of its own.
   public struct DatabaseFile: Sendable {

@@ -32,6 +32,18 @@ import Testing
     #expect(counts.filter { $0.page.hasSuffix(".swift") }.map(\.count).reduce(0, +) >= 10)
   }
 
+  /// Two SQLites in one process drop each other's locks on a file that both have open.
+  @Test(arguments: [
+    ("README.md", 1), ("Sources/Sealift/Sealift.docc/FiveMinutes.md", 2), ("Sources/Sealift/Snapshot+Options.swift", 1),
+    ("Sources/Sealift/Repository+Restoring.swift", 1),
+  ])
+  func `whoever brings a SQLite of its own is warned`(page: String, times: Int) throws {
+    let text = try Self.text(page)
+    for name in ["SQLiteNIO", "Fluent", "SQLCipher"] {
+      #expect(text.ranges(of: name).count >= times, "\(page) does not name \(name)")
+    }
+  }
+
   @Test func `blocks are found in articles and in comments`() {
     #expect(CodeBlocks("text\n```swift\nlet a = 1\n  b()\n```\nmore").blocks == [["let a = 1", "  b()"]])
     #expect(
