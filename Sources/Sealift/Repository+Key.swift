@@ -32,8 +32,19 @@ extension Repository {
     /// ```swift
     /// let key = Repository.Key.fetched { .passphrase(try await vault.secret(named: "backup")) }
     /// ```
+    ///
+    /// What `fetch` throws becomes the ``SealiftError/cause`` of an error with the code `keyNotFetched`, and stands in no
+    /// message: only the application knows whether it holds a secret.
     public static func fetched(_ fetch: @escaping @Sendable () async throws -> Key) -> Key {
-      Key { try await fetch().unlock() }
+      Key {
+        let key: Key
+        do { key = try await fetch() } catch {
+          // A time-out of its own may throw the same as a task that was cancelled, and is an error.
+          try Task.checkCancellation()
+          throw OperationError(.failed, code: "keyNotFetched", "the key could not be fetched", cause: error)
+        }
+        return try await key.unlock()
+      }
     }
 
     private static func content(of path: String) async throws -> [UInt8] {

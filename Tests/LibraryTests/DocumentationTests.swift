@@ -44,6 +44,15 @@ import Testing
     }
   }
 
+  @Test func `what is read of the environment is said`() throws {
+    let said = try Self.text("\(Self.catalogue)/Sealift.md")
+    let read = try Self.pages.filter { $0.hasSuffix(".swift") }.flatMap { page in
+      try Self.text(page).matches(of: #/getenv\("(\w+)"\)/#).map { String($0.output.1) }
+    }
+    #expect(!read.isEmpty)
+    for name in read { #expect(said.contains(name), "the overview does not name \(name)") }
+  }
+
   @Test func `blocks are found in articles and in comments`() {
     #expect(CodeBlocks("text\n```swift\nlet a = 1\n  b()\n```\nmore").blocks == [["let a = 1", "  b()"]])
     #expect(

@@ -290,11 +290,18 @@ import Testing
       try await Repository.open(at: bench.target, key: .passphraseFile("/nowhere/secret"), state: bench.state)
     }
     #expect(gone?.code == "secretUnreadable")
-    struct VaultIsClosed: Error {}
+    struct VaultIsClosed: Error { let token: String }
     let closed = await #expect(throws: SealiftError.self) {
-      try await Repository.open(at: bench.target, key: .fetched { throw VaultIsClosed() }, state: bench.state)
+      try await Repository.open(
+        at: bench.target, key: .fetched { throw VaultIsClosed(token: "s3cret") }, state: bench.state)
     }
     #expect(closed?.cause is VaultIsClosed)
+    #expect(closed?.kind == .failed && closed?.code == "keyNotFetched")
+    #expect(closed?.description.contains("s3cret") == false)
+    let late = await #expect(throws: SealiftError.self) {
+      try await Repository.open(at: bench.target, key: .fetched { throw CancellationError() }, state: bench.state)
+    }
+    #expect(late?.code == "keyNotFetched" && late?.cause is CancellationError)
   }
 
   /// More of them than Swift's tasks have threads, and whoever writes the keys is a task as well.
