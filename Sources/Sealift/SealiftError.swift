@@ -1,3 +1,4 @@
+public import FoundationEssentials
 import Operations
 
 /// What went wrong, and the way out.
@@ -23,6 +24,8 @@ public struct SealiftError: Error, CustomStringConvertible {
     public static let failed = Kind(.failed)
     /// An argument makes no sense here, or would overwrite something.
     public static let usage = Kind(.usage)
+    /// It is done, and not all of it: never thrown, see ``Repository/Pushed/shortfalls``.
+    public static let partlyDone = Kind(.partlyDone)
     /// There is no repository at the target.
     public static let noRepository = Kind(.noRepository)
     /// Someone else is pushing this database with the same state folder.
@@ -43,7 +46,8 @@ public struct SealiftError: Error, CustomStringConvertible {
   }
 
   public var kind: Kind
-  /// A stable word for programs, finer than `kind`, such as `busy`, `noSpace` or `destinationExists`.
+  /// A stable word for programs, finer than `kind`, such as `busy`, `noSpace` or `destinationExists`. All of them stand in
+  /// the package's `Docs/Json.md`, under "Codes".
   public var code: String
   /// What happened to what; begins small and ends without a full stop. Never holds a secret.
   public var message: String
@@ -53,6 +57,12 @@ public struct SealiftError: Error, CustomStringConvertible {
   public var cause: (any Error)?
 
   public var description: String { hint.map { "\(message)\nhint: \($0)" } ?? message }
+}
+
+/// Where errors are shown by their `localizedDescription`. They are in English only.
+extension SealiftError: LocalizedError {
+  public var errorDescription: String? { message }
+  public var recoverySuggestion: String? { hint }
 }
 
 extension SealiftError {

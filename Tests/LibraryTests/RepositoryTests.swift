@@ -180,6 +180,8 @@ import Testing
     }
     #expect(wrong?.kind == .wrongKey)
     #expect(wrong?.hint != nil)
+    let localized: (any LocalizedError)? = wrong
+    #expect(localized?.errorDescription == wrong?.message && localized?.recoverySuggestion == wrong?.hint)
     let missing = await #expect(throws: SealiftError.self) { try await repository.push(app) }
     #expect(missing?.kind == .sourceUnreadable)
     let none = await #expect(throws: SealiftError.self) {
@@ -390,6 +392,7 @@ import Testing
     try SQLite.run("INSERT INTO t(word) VALUES ('newer')", on: bench.database)
     let pushed = try await one.push(app)
     #expect(pushed.isNew && pushed.shortfalls.map(\.code) == ["pushedElsewhere"])
+    #expect(pushed.shortfalls.map(\.kind) == [.partlyDone])
   }
 
   @Test func `options are heeded, and senseless ones are refused`() async throws {
