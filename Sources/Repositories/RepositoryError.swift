@@ -23,7 +23,7 @@ package struct RepositoryError: Error, CustomStringConvertible {
     case incomplete
     /// No version answers to the name.
     case noSuchVersion
-    /// Prunes ran against this push again and again.
+    /// Prunes ran against this push again and again, or what is there is not listed yet.
     case conflict
     /// Someone else on this machine is pushing this database.
     case locked

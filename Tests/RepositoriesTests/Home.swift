@@ -11,6 +11,8 @@ final class Home: @unchecked Sendable {
   let chain: ChainID
   private var scratch: Scratch
   private var clock: UInt64 = 1_700_000_000_000
+  /// How pushes wait for listings.
+  let waits = ManualClock()
   static let secret = SlotSecret.keyFile([UInt8](repeating: 7, count: 32))
 
   init(at store: MemoryStore = MemoryStore(), secret: SlotSecret = Home.secret) async throws {
@@ -72,6 +74,7 @@ final class Home: @unchecked Sendable {
     let time = clock
     var policy = PushSession.Policy(now: { time })
     policy.packsPerPartial = packsPerPartial
+    policy.clock = waits.storeClock
     let used = other.map {
       Repository(store: $0, keys: repository.keys, random: repository.random, slot: repository.slot)
     }

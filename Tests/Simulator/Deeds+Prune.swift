@@ -24,7 +24,8 @@ extension Simulation {
     let version = counting[dice.below(counting.count)]
     do {
       let manifest = try await repository.readManifest(version.name, state: state)
-      let rewrite = VersionRewrite(repository, chain: chain, state: state, tables: root)
+      var rewrite = VersionRewrite(repository, chain: chain, state: state, tables: root)
+      rewrite.clock = waits(of: session)
       note("\(session.name) writes version \(version.sequence) anew")
       let isSaved = try await rewrite.run(manifest, from: nil, dryRun: false)
       guard !session.isDead else { return }

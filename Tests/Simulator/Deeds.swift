@@ -65,7 +65,7 @@ extension Simulation {
     let began = now
     host.work(&dice)
     let image = host.image
-    let (result, sequence) = try await push(image, of: host, repository, chain, state)
+    let (result, sequence) = try await push(image, of: host, repository, chain, state, waits(of: session))
     guard !session.isDead else { return }
     // A dead push leaves revisions too; those of this one were put while it ran.
     let revisions = target.names(Layout.versions(of: chain)).compactMap { VersionName($0) }.filter {
@@ -76,9 +76,11 @@ extension Simulation {
   }
 
   private func push(
-    _ image: [UInt8], of host: Host, _ repository: Repository, _ chain: ChainID, _ state: StateFolder
+    _ image: [UInt8], of host: Host, _ repository: Repository, _ chain: ChainID, _ state: StateFolder,
+    _ waits: StoreClock = .system
   ) async throws -> (result: PushSession.Result, sequence: UInt64) {
     var policy = PushSession.Policy(now: { self.clock(of: host) })
+    policy.clock = waits
     policy.packsPerPartial = profile.packsPerPartial
     var push = try await PushSession(repository, chain: chain, state: state, policy: policy)
     let place = push.next

@@ -10,12 +10,16 @@ extension Simulation {
     var policy = RetryingStore.Policy()
     policy.tries = profile.tries
     policy.patience = .zero
-    let clock = StoreClock(now: { .milliseconds(Int64(self.now)) }) { duration in
+    return RetryingStore(SessionStore(self, session), policy: policy, clock: waits(of: session)) { 0.5 }
+  }
+
+  /// How a session waits: other sessions go on meanwhile.
+  func waits(of session: Session) -> StoreClock {
+    StoreClock(now: { .milliseconds(Int64(self.now)) }) { duration in
       let (seconds, attoseconds) = duration.components
       let until = self.now + UInt64(seconds) * 1000 + UInt64(attoseconds / 1_000_000_000_000_000)
       _ = await self.wait(.pause(until: until), session)
     }
-    return RetryingStore(SessionStore(self, session), policy: policy, clock: clock) { 0.5 }
   }
 
   /// The repository as a session sees it, opened without a fault.

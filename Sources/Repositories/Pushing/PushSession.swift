@@ -1,5 +1,5 @@
 package import Sealing
-import Storage
+package import Storage
 
 /// One push of one chain: what was there before, one or more attempts at a version, the checks, the acknowledgement.
 ///
@@ -48,6 +48,8 @@ package struct PushSession: ~Copyable {
     package var now: @Sendable () -> UInt64
     /// Settle first what became of a manifest that may still arrive. False for who only looks, and stores nothing.
     package var settles = true
+    /// By which listings that are late are waited for.
+    package var clock: StoreClock = .system
 
     package init(now: @escaping @Sendable () -> UInt64) { self.now = now }
   }
@@ -151,6 +153,7 @@ package struct PushSession: ~Copyable {
     var reusesLeftovers = true
     // By this push, in attempts that came to nothing.
     var carried: Set<Digest> = []
+    let listings = LateListing(repository: repository, chain: chain, state: state, clock: policy.clock)
     var attemptsLeft = Self.attempts
     while attemptsLeft > 0 {
       guard partials.nextRevision <= VersionName.lastRevision else {
@@ -188,8 +191,9 @@ package struct PushSession: ~Copyable {
         }
         partials = writer.partials.again()
         // What the next attempt may refer to of the packs just stored need not be sent again.
-        let present = try await Presence(repository, chain: chain, state: state)
-        try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: writer.packs.nextNumber)
+        let sent = stored.withLock { $0 }
+        let present = try await listings.presence(of: sent, own: Set(sent.map(\.name)))
+        try await prepareNextAttempt(sent, present, nextPackNumber: writer.packs.nextNumber)
         continue
       } catch is VersionWriter.Deviation {
         throw changed(draft)
@@ -197,7 +201,9 @@ package struct PushSession: ~Copyable {
       attemptsLeft -= 1
       if dryRun, let attempt { return result(of: attempt) }
 
-      let present = try await Presence(repository, chain: chain, state: state)
+      let present = try await listings.presence(
+        of: attempt?.packs ?? [], attempt?.manifest.name.digest,
+        own: carried.union(stored.withLock { $0 }.map(\.name)))
       guard let attempt else {
         if try await newestIsSafe(present) { return try acknowledgeUnchanged(level, dryRun: dryRun) }
         newestIsWhole = false

@@ -1,5 +1,5 @@
 package import Sealing
-import Storage
+package import Storage
 
 /// Writes a version of the past anew: the same core, and so the same id, as its next revision, with locations in packs
 /// that are whole. Locked, checked and acknowledged as a push is; when it is cut, the next one goes on from what it stored.
@@ -10,6 +10,8 @@ package struct VersionRewrite: Sendable {
   private let chain: ChainID
   private let state: StateFolder
   private let folder: String
+  /// By which listings that are late are waited for.
+  package var clock: StoreClock = .system
 
   /// - Parameter folder: for files without names.
   package init(_ repository: Repository, chain: ChainID, state: StateFolder, tables folder: String) {
@@ -70,12 +72,14 @@ package struct VersionRewrite: Sendable {
     var next: UInt32 = 1
     let rewritten = draft(manifest, core, members)
     var manner = Manner(level: rewritten.deltas.level)
+    let listings = LateListing(repository: repository, chain: chain, state: state, clock: clock)
     var attemptsLeft = Self.attempts
     while attemptsLeft > 0 {
       let found = try await find(newest, manifest, packs, presence)
       next = max(next, found.nextNumber)
       let attempt = try await attempt(rewritten, found, manner, packs, next: &next, revision: revision)
-      presence = try await Presence(repository, chain: chain, state: state)
+      presence = try await listings.presence(
+        of: attempt?.packs ?? [], attempt?.manifest.name.digest, own: packs.names)
       guard let written = attempt else {
         manner = try manner.below()
         continue
