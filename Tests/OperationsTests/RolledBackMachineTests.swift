@@ -55,6 +55,47 @@ import Testing
     #expect(try fileBytes("\(state)/\(mark)").count >= good.count && told() == 1)
   }
 
+  /// Who took that for a loss, and pushed, would make a fork.
+  @Test(arguments: [true, false])
+  func `a version that is there and not listed is no way back`(isNoted: Bool) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    _ = try await road.push(database)
+    try await road.change(database.path)
+    _ = try await road.push(database)
+    let name = try #require(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.max())
+    if !isNoted {
+      // A mark from before names of manifests were noted; a list of the chain has them.
+      _ = try await ListVersions(road.world).run(at: road.target)
+      let chain = try #require(VersionName(name)).chain
+      let state = try StateFolder(road.world.stateFolder, repository: try await road.target.open(road.world).id)
+      var mark = try #require(try HighWaterMark.read(chain, in: state))
+      #expect(mark.manifest == name.text)
+      mark.manifest = nil
+      try mark.write(chain, in: state)
+    }
+    var target = road.target
+    target.store = ShortStore(road.store, hiding: name)
+    let before = road.store.content
+    try await road.change(database.path)
+    let push = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
+    let pull = await #expect(throws: OperationError.self) {
+      try await Pull(road.world).run(
+        .latest(database: "app"), from: target, to: .file(road.scratch.file("out.db")))
+    }
+    for error in [push.failures.first?.error, pull] {
+      #expect(error?.code == "conflict")
+      #expect(error?.message.contains("version 2 is there and not listed") == true)
+      #expect(error?.hint?.contains("mark.json") == false)
+    }
+    #expect(road.store.content == before)
+    // Once it is gone indeed it is missed.
+    road.store.content[name] = nil
+    let gone = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
+    #expect(gone.failures.map(\.error.code) == ["rolledBack"])
+    #expect(gone.failures.first?.error.hint?.contains("try again a while later") == true)
+  }
+
   /// As a push notes it two seconds after the last change; a file that is put back here has another time of change.
   private func remember(_ version: VersionSummary, of database: DatabaseSource, _ road: Road) async throws {
     let repository = try await road.target.open(road.world).id.hex

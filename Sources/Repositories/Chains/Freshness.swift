@@ -1,4 +1,5 @@
 package import Sealing
+import Storage
 
 /// Whether the target shows at least what this machine has seen: a machine that has seen a version notices when it, or
 /// anything between, is gone, rolled back or replaced.
@@ -33,13 +34,15 @@ struct Freshness {
     self.history = nil
   }
 
-  /// - Throws: `.rolledBack`, `.forked`, `.hole`; `.conflict` when versions came while the target was listed.
+  /// - Throws: `.rolledBack`, `.forked`, `.hole`; `.conflict` when versions came while the target was listed, or its listing
+  ///   is late.
   func check(_ repository: Repository, state: StateFolder?) async throws {
     if let fork = problems.first(where: { $0.code == .forked }) { throw fork }
     guard let mark, let seen = Layout.digest(mark.id) else { return try await demandStanding(nil, repository, state) }
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
     if newest.sequence < mark.sequence, !isUnreadable(mark) {
       try await demandNotOvertaken(by: mark, repository)
+      if !listing.sequences.contains(mark.sequence) { try await demandNotThere(mark, seen, repository, state) }
       throw rolledBack(behind: mark, state)
     }
     if newest.sequence == mark.sequence, newest.id != seen {
@@ -60,6 +63,30 @@ struct Freshness {
     }
   }
 
+  /// Of a listing that is late nothing went back: who accepted that as a loss, and pushed, would make a fork.
+  private func demandNotThere(
+    _ mark: HighWaterMark, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
+  ) async throws {
+    for name in manifests(of: mark, seen, repository, state) {
+      guard try await repository.store.head(name.objectName)?.size == name.length else { continue }
+      throw RepositoryError(
+        .conflict, "version \(mark.sequence) is there and not listed: the listings of the target are late",
+        hint: "Run the command again later. `sealift doctor` looks into listings.")
+    }
+  }
+
+  /// Under which names the version that was seen may be there: what its mark says, else what is kept of the chain.
+  private func manifests(
+    of mark: HighWaterMark, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
+  ) -> [VersionName] {
+    if let name = mark.manifest.flatMap({ ObjectName($0) }).flatMap({ VersionName($0) }) {
+      return name.chain == listing.chain && name.sequence == mark.sequence ? [name] : []
+    }
+    guard let state else { return [] }
+    return KeptVersions(listing.chain, in: state, keys: repository.keys).facts.values
+      .filter { $0.isComplete && $0.sequence == mark.sequence && $0.id == seen }.map(\.name)
+  }
+
   /// A version is only ever forgotten while a newer one stays, which is sound: where none stands at the place that this
   /// machine has seen nor behind it, one was taken away. Beyond that place the end may be that of a push which was given up.
   private func demandStanding(_ mark: HighWaterMark?, _ repository: Repository, _ state: StateFolder?) async throws {
@@ -76,7 +103,7 @@ struct Freshness {
       .rolledBack,
       "all from version \(counting + 1) on was forgotten for newer versions, this machine has seen version \(mark.sequence), and the target shows none that is newer",
       hint:
-        "Versions were deleted there. Find out by whom before you go on; `sealift list --forgotten` shows what is left, and a version that is named by its id can be had. To accept the loss, remove \(Self.path(of: listing, state))."
+        "Versions were deleted there, or the listing is late: try again a while later before you remove anything. Find out by whom before you go on; `sealift list --forgotten` shows what is left, and a version that is named by its id can be had. To accept the loss, remove \(Self.path(of: listing, state))."
     )
   }
 
@@ -97,7 +124,7 @@ struct Freshness {
       .rolledBack,
       "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
       hint:
-        "Versions were deleted or an older state was put back there. Find out by whom before you go on; to accept the loss, remove \(Self.path(of: listing, state))."
+        "Versions were deleted or an older state was put back there, or the listing is late: try again a while later before you remove anything. Find out by whom before you go on; to accept the loss, remove \(Self.path(of: listing, state))."
     )
   }
 

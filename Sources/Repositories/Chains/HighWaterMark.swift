@@ -38,6 +38,8 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
   /// The place of the last version that this machine pushed itself, also where it has seen later ones since; `nil` where it
   /// has pushed none, or where that was noted by nobody. What stands behind it in the chain is another machine's.
   package var pushed: UInt64?
+  /// The name of its manifest, to ask for where a listing does not show it; `nil` where that was noted by nobody.
+  package var manifest: String?
 
   package init(sequence: UInt64, id: Digest, of owner: ChainOwner? = nil) {
     self.sequence = sequence
@@ -48,6 +50,7 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
 
   package init(_ version: VersionFacts) {
     self.init(sequence: version.sequence, id: version.id, of: version.version.map(ChainOwner.init))
+    manifest = version.name.objectName.text
   }
 
   /// Of a version that this machine has just pushed, or that its push found to be what it would have stored.
