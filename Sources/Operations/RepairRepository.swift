@@ -66,7 +66,12 @@ package struct RepairRepository: Sendable {
     try await demandKnown(suspects, to: report, repository, at: target)
     var outcome = Outcome(target: target.name, check: CheckRepository.Outcome(report, target: target.name))
     (outcome.dryRun, outcome.readAll) = (request.dryRun, suspects.isEmpty)
-    if !request.dryRun { outcome.copies = try await repository.repairOpening().map(\.text) }
+    if !request.dryRun {
+      let copies = try await repository.repairOpening { id in
+        world.reporter.notice("\(target.name): key slot \(id) was removed meanwhile: it was not stored anew")
+      }
+      outcome.copies = copies.map(\.text)
+    }
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
       let repair = try ChainRepair(chain, repository, target, request, world, said: said)
       do { try await repair.run(&outcome) } catch {

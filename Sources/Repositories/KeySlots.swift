@@ -8,12 +8,14 @@ package struct KeySlots: Sendable {
     package let derivation: KeySlot.Derivation
     package let createdAt: UInt64
     /// As people name it: the first 8 hexadecimal digits of its hash.
-    package var id: String { String(name.digest.hex.prefix(8)) }
+    package var id: String { KeySlots.id(of: name) }
   }
 
   let repository: Repository
 
   package init(of repository: Repository) { self.repository = repository }
+
+  static func id(of name: NumberedName) -> String { String(name.digest.hex.prefix(8)) }
 
   /// Every slot that belongs to this repository, oldest first.
   package func list() async throws -> [Entry] {
@@ -69,7 +71,7 @@ package struct KeySlots: Sendable {
         .slotNeeded, "\(entry.id) is the key slot in use",
         hint: "Use another key to remove it, or say --force.")
     }
-    guard try await isAnotherWhole(than: entry) else {
+    guard try await isAnotherWhole(than: entry.name.digest) else {
       throw RepositoryError(
         .slotNeeded, "no other key slot has both of its copies: one of them lost would leave nothing",
         hint: "`sealift repair` stores the second copy again; if another machine is removing a key now, let it end.")
@@ -78,11 +80,40 @@ package struct KeySlots: Sendable {
     let copies = try await names().filter { $0.digest == entry.name.digest }
     for (index, copy) in copies.enumerated() {
       try await delete(copy)
-      if index == 0, try await !isAnotherWhole(than: entry) { try await putBack(held, at: copy) }
+      if index == 0, try await !isAnotherWhole(than: entry.name.digest) { try await putBack(held, at: copy) }
     }
     // A repair on another machine may have stored it again meanwhile.
     for copy in try await names() where copy.digest == entry.name.digest { try await delete(copy) }
     return entry
+  }
+
+  /// Takes away what a repair has just stored of a slot, where another machine has removed that slot meanwhile and has said so.
+  /// Whoever removes one looks for its copies last of all, and has not seen what came behind that. As `remove`, it never takes
+  /// the last one.
+  /// - Parameters:
+  ///   - first: the first of the two new names.
+  ///   - copies: those that were there before.
+  /// - Returns: whether it was removed.
+  /// - Throws: `.conflict` when it cannot be deleted; `StoreError`.
+  func takeBack(_ bytes: [UInt8], _ first: NumberedName, beside copies: [NumberedName]) async throws -> Bool {
+    for copy in copies where try await repository.store.head(copy.objectName)?.size == copy.length { return false }
+    guard try await isAnotherWhole(than: first.digest) else { return false }
+    let second = NumberedName(
+      prefix: first.prefix, number: first.number + 1, length: first.length, digest: first.digest)
+    do {
+      try await delete(first)
+      guard try await isAnotherWhole(than: first.digest) else {
+        try await repository.store.put(ObjectBody(bytes), at: first.objectName, ifAbsent: false)
+        return false
+      }
+      try await delete(second)
+    } catch let error as StoreError where error.code == .forbidden {
+      let id = Self.id(of: first)
+      throw RepositoryError(
+        .conflict, "key slot \(id) was removed while it was stored anew, and is there again",
+        hint: "Remove it again with credentials that may delete: `sealift key remove \(id)`.", cause: error)
+    }
+    return true
   }
 
   /// Whoever has that key opens the repository as long as the slot is there.
@@ -92,9 +123,9 @@ package struct KeySlots: Sendable {
   }
 
   /// Another slot has two copies that can be read.
-  private func isAnotherWhole(than entry: Entry) async throws -> Bool {
+  private func isAnotherWhole(than digest: Digest) async throws -> Bool {
     var copies: [Digest: Int] = [:]
-    for name in try await names() where name.digest != entry.name.digest {
+    for name in try await names() where name.digest != digest {
       guard let bytes = try await repository.store.left(of: name.objectName), Digest.sha256(of: bytes) == name.digest,
         let description = try? KeySlot.describe(bytes), description.repository == repository.id
       else { continue }

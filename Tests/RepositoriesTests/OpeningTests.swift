@@ -91,6 +91,36 @@ import Testing
     await #expect(throws: RepositoryError.self) { try await Repository.open(at: home.store, with: key) }
   }
 
+  /// Another machine removes it to the end before the first or the second copy arrives, and says so.
+  @Test(arguments: [1, 2])
+  func `a key that is removed while a repair stores it again is not there afterwards`(put: Int) async throws {
+    let home = try await Home()
+    let key = SlotSecret.keyFile([UInt8](repeating: 5, count: 32))
+    let entry = try await KeySlots(of: home.repository).add(key, current: Home.secret, cost: .least, now: 1)
+    home.store.content[entry.name.objectName] = nil
+    let puts = Locked(0)
+    let removed = Locked<[String]>([])
+    let store = HookedStore(
+      home.store,
+      beforePut: { name async throws(StoreError) in
+        let number = puts.withLock { count in
+          count += name.text.hasPrefix(Layout.slots) ? 1 : 0
+          return count
+        }
+        guard name.text.hasPrefix(Layout.slots), number == put else { return }
+        let gone = try? await KeySlots(of: home.repository).remove(entry.id, force: false)
+        removed.withLock { $0 += gone.map { [$0.id] } ?? [] }
+      })
+    let repository = try await Repository.open(at: store, with: Home.secret)
+    var told: [String] = []
+    let written = try await repository.repairOpening { told.append($0) }
+    #expect(removed.withLock { $0 } == [entry.id] && puts.withLock { $0 } == 2)
+    #expect(told == [entry.id] && written.isEmpty)
+    #expect(!home.store.content.keys.contains { $0.text.hasSuffix(entry.name.digest.hex) })
+    await #expect(throws: RepositoryError.self) { try await Repository.open(at: home.store, with: key) }
+    #expect(try await KeySlots(of: home.repository).list().count == 1)
+  }
+
   /// Once both copies of a slot are gone, it is there again.
   private final class ReturningStore: ObjectStore {
     let base: MemoryStore
