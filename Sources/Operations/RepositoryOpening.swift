@@ -57,6 +57,20 @@ extension TargetAccess {
     }
   }
 
+  /// Refuses a repository beside another one with versions that the secret opens: two machines made one each at once, and each
+  /// has pushed to its own. Asked when there are versions in this one: whichever machine is the later one finds both.
+  /// - Throws: `.ambiguousRepository`.
+  func demandOnlyOne(_ repository: Repository, _ world: World) async throws {
+    let ids = try await store.list(prefix: Layout.repositories).compactMap { RepositoryFileName($0.name)?.repository }
+    guard ids.contains(where: { $0 != repository.id }) else { return }
+    let secret = try await unlock().slotSecret()
+    let slots = world.openedSlots ?? OpenedSlots()
+    // Without what this machine remembers: it would look at no other one.
+    _ = try await Repository.open(at: store, with: secret, random: world.random) {
+      slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository)
+    }
+  }
+
   /// Carries out a check against what this machine has seen.
   /// - Returns: why that cannot be read, where who reads goes on without.
   private func unreadable(

@@ -33,7 +33,7 @@ package struct OpenedObject: Sendable {
     guard header.kind == kind else {
       throw SealError(.damaged, "an object of kind \(header.kind) stands where one of kind \(kind) belongs")
     }
-    guard header.repository == repository else { throw SealError(.damaged, "an object belongs to another repository") }
+    guard header.repository == repository else { throw SealError(.damaged, SealError.ofAnotherRepository) }
     let keys = ObjectKeys(header: header, kindKey: try kindKey(header.epoch))
     guard equalInConstantTime(keys.commitment, commitment) else {
       throw SealError(wrongKey, "an object does not open with the key of this repository")

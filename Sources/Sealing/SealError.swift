@@ -23,6 +23,10 @@ package struct SealError: Error, CustomStringConvertible {
     self.cause = cause
   }
 
+  /// Where an object says that it is another repository's: nothing is wrong with it.
+  static let ofAnotherRepository = "an object belongs to another repository"
+  package var isOfAnotherRepository: Bool { code == .damaged && message == Self.ofAnotherRepository }
+
   /// A library refused to work: it tells nothing of the bytes, and is no damage.
   static func noMemory(_ message: String) -> SealError {
     SealError(.failed, message, hint: "There may not be enough memory: make more available, and try again.")

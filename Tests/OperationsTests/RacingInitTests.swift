@@ -38,7 +38,7 @@ import Testing
     }
 
     /// - Returns: the version that was acknowledged; `nil` where the push was refused by name.
-    func push(to store: MemoryStore) async throws -> String? {
+    func push(to store: any ObjectStore) async throws -> String? {
       do {
         let outcome = try await Push(world).run(.init(database: database, targets: [target(store)]))
         if let problem = outcome.failures.first?.error { throw problem }
@@ -125,6 +125,48 @@ import Testing
       place.content[file.key] = file.value
     }
     #expect(words.sorted() == ["one", "two"])
+  }
+
+  /// Both were made before the other could be seen, and both are empty while the first versions are on their way.
+  @Test func `two that were pushed to at once are told by name, and not acknowledged twice`() async throws {
+    var made: [(id: String, machine: Machine, store: MemoryStore)] = []
+    for host in ["one", "other"] {
+      let machine = try Machine(host, key: 3)
+      let store = MemoryStore(identity: "place of two at once")
+      made.append((try #require(try await machine.makeRepository(at: store)), machine, store))
+    }
+    // Of two that are empty, who looks later takes the one whose id is the lesser.
+    made.sort { $0.id < $1.id }
+    let (one, other, store, late) = (made[0].machine, made[1].machine, made[1].store, made[0].store.content)
+    let acknowledged = Locked<[String]>([])
+    let isDone = Locked(false)
+    let hooked = HookedStore(
+      store,
+      beforePut: { name async throws(StoreError) in
+        let isFirst =
+          name.text.hasPrefix("versions/")
+          && isDone.withLock { done in
+            defer { done = true }
+            return !done
+          }
+        guard isFirst else { return }
+        store.content.merge(late) { first, _ in first }
+        let version = try? await one.push(to: store)
+        acknowledged.withLock { $0 += [version].compactMap { $0 } }
+      })
+    for place in [hooked, store] as [any ObjectStore] {
+      let outcome = try? await Push(other.world).run(.init(database: other.database, targets: [other.target(place)]))
+      #expect(outcome?.pushed.isEmpty == true)
+      #expect(outcome?.failures.map(\.error.code) == ["ambiguousRepository"])
+    }
+    let version = try #require(acknowledged.withLock { $0.first })
+    #expect(acknowledged.withLock { $0.count } == 1)
+    #expect(try await one.word(version, from: store, one.world) == one.world.host)
+    // What the other one has stored stays, and nobody is told to remove it.
+    #expect(store.content.keys.count { $0.text.hasPrefix("versions/") } == 2)
+    let problems = try await ListVersions(one.world).run(at: one.target(store)).problems
+    #expect(problems.contains { $0.hint?.contains("Another repository lies at this place") == true })
+    #expect(!problems.contains { $0.hint?.contains("by hand") == true })
   }
 
   @Test(arguments: [UInt8(3), 4])

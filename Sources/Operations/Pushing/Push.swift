@@ -238,6 +238,10 @@ package struct Push: Sendable {
     var policy = PushSession.Policy(now: world.now)
     policy.packLength = packLength
     policy.settles = !request.dryRun
+    // Who has seen versions there keeps to that repository; two that were made at once may both have been empty until now.
+    if state.markedChains().isEmpty {
+      policy.confirm = { [world] in try await target.demandOnlyOne(repository, world) }
+    }
     var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
     // What is remembered is not the newest version any more, whatever comes of this: files may come to be as they were.

@@ -147,8 +147,13 @@ extension Repository {
         .unsupported, "the manifest of version \(name.sequence) is of a later format: \(later.message)",
         hint: "Install a newer sealift. Other versions are not harmed; `sealift list` shows them.", cause: cause)
     }
-    // What the target shows and does not give is not there to be removed.
-    let byHand = cause is StoreError ? "" : " If nobody of yours stored it, remove it by hand: \(name.objectName)."
+    // What the target shows and does not give is not there to be removed; what is another repository's may be whole there.
+    let isForeign = (cause as? SealError)?.isOfAnotherRepository ?? false
+    let removal =
+      isForeign
+      ? " Another repository lies at this place, by what the object says: give each a target of its own."
+      : " If nobody of yours stored it, remove it by hand: \(name.objectName)."
+    let byHand = cause is StoreError ? "" : removal
     let refusal = cause as? StoreError
     let reason = refusal?.message ?? "\(cause)"
     let before = refusal?.hint.map { $0 + " " } ?? ""

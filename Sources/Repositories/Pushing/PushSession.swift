@@ -50,6 +50,8 @@ package struct PushSession: ~Copyable {
     package var settles = true
     /// By which listings that are late are waited for.
     package var clock: StoreClock = .system
+    /// Asked when a version is safe, before anybody is told; what it throws ends the push. The version stays there.
+    package var confirm: @Sendable () async throws -> Void = {}
 
     package init(now: @escaping @Sendable () -> UInt64) { self.now = now }
   }
@@ -212,6 +214,7 @@ package struct PushSession: ~Copyable {
         continue
       }
       if present.holds(attempt.packs), !present.condemns(attempt.manifest.name.digest) {
+        try await policy.confirm()
         return try acknowledge(attempt, carried.union(stored.withLock { $0 + journal.entries }.map(\.name)))
       }
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
