@@ -86,11 +86,15 @@ package struct Push: Sendable {
     let leavesJournal = request.dryRun && request.database.allowRecovery
     if leavesJournal { request.database.allowRecovery = false }
     if request.rebuildBase { request.database.insistsOnMethod = true }
+    let restore = LiveIntent(database: realPath(request.database.path) ?? request.database.path)
+    // Before as well: one that is at work now comes to its end, and what it has left is gone then.
+    let isUnfinished = restore.remark != nil
     do {
       var push = self
       push.began = .now
       var outcome = try await push.push(request)
       if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
+      if isUnfinished, let mixed = restore.shortfall(of: request.database) { outcome.shortfalls.append(mixed) }
       // What is no database is not opened to find out whether it has a -wal.
       if request.database.method != .file {
         OtherNames(of: request.database.path, isMountPoint)?.tell(of: request.database, &outcome, world)

@@ -11,7 +11,7 @@ import Sealing
 struct LiveIntent {
   /// The database's real path.
   let database: String
-  private var path: String { ReplaceIntent.path(of: database, "live") }
+  var path: String { ReplaceIntent.path(of: database, "live") }
   private var folder: String { RestoredFile.folder(of: database) }
 
   /// Absolute paths: what was moved aside, and the copy of the old content, as far as they are there.
@@ -46,5 +46,15 @@ struct LiveIntent {
     return
       "an earlier live restore of \(database) did not end: its rows are the old ones or the new ones, and the files beside it "
       + "may be the others; it has left \(left.joined(separator: ", "))"
+  }
+
+  /// Said of a push as long as that is so: what it takes may be of two versions, and would be the newest one.
+  func shortfall(of database: DatabaseSource) -> OperationError? {
+    guard let remark else { return nil }
+    return OperationError(
+      .partlyDone, code: "unfinishedRestore", "'\(database.name)': \(remark)",
+      hint:
+        "Versions from before it are whole: restore one with what comes along. Where files and rows fit, say so: rm \(shellQuoted(path))."
+    )
   }
 }

@@ -234,6 +234,31 @@ import Testing
     #expect(!home.road.files(in: copy).contains { $0.contains(".sealift") })
   }
 
+  @Test func `killed at the commit: a push says that files and rows may be of two versions`() async throws {
+    var home = try await Home()
+    let frozen = try Scratch()
+    let (folder, copy) = (home.road.scratch.path, frozen.path)
+    home.restore.onLive = { moment in
+      guard moment == .moved else { return }
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name != "state" {
+        try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(copy)/\(name)")
+      }
+    }
+    let outcome = try await home.run(.live)
+    let aside = try #require(outcome.moved.first?.to.dropFirst(folder.utf8.count))
+    var source = DatabaseSource(name: "app", path: frozen.file("app.db"), allowRecovery: true)
+    source.companions = [Companion("att")]
+    for _ in 1...2 {
+      let pushed = try await home.road.push(source)
+      #expect(pushed.pushed.count == 1 && pushed.shortfalls.map(\.code) == ["unfinishedRestore"])
+      let told = try #require(pushed.shortfalls.first)
+      #expect(told.kind == .partlyDone && told.message.contains(copy + aside))
+    }
+    // Somebody has looked.
+    try removeFile(LiveIntent(database: source.path).path)
+    #expect(try await home.road.push(source).shortfalls.isEmpty)
+  }
+
   @Test func `killed at the commit where no files were in the way, the next restore says so all the same`() async throws
   {
     var home = try await Home()
