@@ -378,6 +378,33 @@ import Testing
     }
   }
 
+  /// Somebody types a passphrase: what counts is what was there when the snapshot began.
+  @Test func `what changes while keys and targets are opened is no loss`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    try write(road, "att/replaced", "old")
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    var target = road.target
+    target.prepare = {
+      try removeFile("\(path)/att/a")
+      try writeFile("\(path)/att/b", Array("made meanwhile".utf8))
+      try writeFile("\(path)/next", Array("new".utf8))
+      rename("\(path)/next", "\(path)/att/replaced")
+    }
+    var push = Push(road.world)
+    push.take = { [take = push.take] in
+      let snapshot = try await take($0, $1)
+      for name in ["b", "replaced"] { try removeFile("\(path)/att/\(name)") }
+      return snapshot
+    }
+    let outcome = try await push.run(Push.Request(database: source, targets: [target]))
+    #expect(outcome.failures.isEmpty && outcome.pushed.first?.beside?.capture.events == [])
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/a") == nil && pulled(road, "att/b") == "made meanwhile")
+    #expect(try pulled(road, "att/replaced") == "new")
+  }
+
   @Test func `what is deleted and was not held is told by name`() async throws {
     let road = try await Road()
     try write(road, "att/a")

@@ -36,13 +36,13 @@ actor CompanionCapture {
 
   nonisolated let database: DatabaseSource
   nonisolated let events = CaptureEvents()
-  /// Of the listing before the snapshot; `nil` where nothing comes with the database.
+  /// Of the first listing; `nil` where nothing comes with the database.
   nonisolated let digest: Digest?
   /// Of the database: where the links of its path lead.
   private let real: String
-  private let roots: [CompanionRoot]
+  private var roots: [CompanionRoot]
   private let hooks: CompanionHooks
-  private let before: CompanionListing
+  private var before: CompanionListing
   private let mostBytes: Int
   private var holder: HeldFiles?
   private var held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)] = [:]
@@ -105,9 +105,12 @@ actor CompanionCapture {
     return realPath(path)
   }
 
-  /// Holds what was listed. To be called before the snapshot begins.
+  /// Lists all anew, and holds it. To be called right before the snapshot begins: a key, or a target, may have been waited for
+  /// since the first listing.
   /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func hold() throws {
+    roots = Self.roots(of: database, at: real)
+    before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     // Whether a folder that nobody asked for comes along is known when the database was read; all else is said first.
     try Self.demandFitting(
       before.entries.filter { roots[$0.root].isAsked || !roots[$0.root].isSupport }, mostBytes: mostBytes)
