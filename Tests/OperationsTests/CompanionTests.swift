@@ -399,7 +399,7 @@ import Testing
       return snapshot
     }
     let outcome = try await push.run(Push.Request(database: source, targets: [target]))
-    #expect(outcome.failures.isEmpty && outcome.pushed.first?.beside?.capture.events == [])
+    #expect(outcome.failures.isEmpty && outcome.pushed.first?.beside?.capture.events.isEmpty == true)
     _ = try await pull(road)
     #expect(try pulled(road, "att/a") == nil && pulled(road, "att/b") == "made meanwhile")
     #expect(try pulled(road, "att/replaced") == "new")
@@ -804,6 +804,24 @@ import Testing
     #expect(try await road.push(both).failures.isEmpty)
     #expect(try await members(road) == ["app.db", "att/z.db", "att/z.db-wal"])
     try ledger.run("select 1")
+  }
+
+  @Test func `a -wal that was checkpointed while the copy was taken has not vanished`() async throws {
+    let road = try await Road()
+    let ledger = Locked<TestDatabase?>(try ledger(road))
+    let source = try source(road, Companion("att"))
+    let outcome = try await push(road, source) { push in
+      push.take = { [take = push.take] in
+        let snapshot = try await take($0, $1)
+        // The last one who has it open closes it.
+        ledger.withLock { $0 = nil }
+        return snapshot
+      }
+    }
+    #expect(road.files(in: road.scratch.file("att")) == ["z.db"])
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    _ = try await pull(road)
+    #expect(try TestDatabase(road.scratch.file("out.db.companions/att/z.db")).text("select v from a") == "1")
   }
 
   @Test func `what comes between a database and its -wal by its name alone is read by itself`() async throws {

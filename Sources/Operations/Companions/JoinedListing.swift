@@ -1,10 +1,11 @@
+import Repositories
 import Sealing
 
 /// Two listings of the same companions, made before and after a snapshot, as one.
 struct JoinedListing {
   /// Ascending by the bytes of the paths; files with what holds them, if anything.
   private(set) var entries: [(entry: CompanionEntry, file: HeldFiles.Held?)] = []
-  /// What was there before, is gone, and was not held.
+  /// What was there before, is gone, and was not held, nor went into a database that is.
   private(set) var vanished: [String] = []
   /// Something is kept that is not there any more, or was replaced: the second listing does not tell what is kept.
   private(set) var keepsEarlier = false
@@ -43,11 +44,26 @@ struct JoinedListing {
     for entry in before.entries where now[MemberPath.key(entry.path)] == nil {
       let file = held[MemberPath.key(entry.path)]?.file
       let isKept = Self.hasRoom(entry.path, among: now) && (entry.kind != .file || file != nil)
-      if isKept { entries.append((entry, file)) } else { vanished.append(entry.path) }
+      if isKept {
+        entries.append((entry, file))
+      } else if !Self.isInDatabase(entry.path, held, now) {
+        vanished.append(entry.path)
+      }
       keepsEarlier = keepsEarlier || isKept
     }
     entries.removeAll { entry, _ in replaced.contains { MemberPath.isAbove($0, entry.path) } }
     entries.sort { $0.entry.path.utf8.lexicographicallyPrecedes($1.entry.path.utf8) }
+  }
+
+  /// What SQLite keeps beside a database is gone when it was checkpointed or committed: that database is held, and read as it
+  /// is now.
+  private static func isInDatabase(
+    _ path: String, _ held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)], _ now: [[UInt8]: CompanionEntry]
+  ) -> Bool {
+    guard let database = ReadTogether.database(of: path).map({ MemberPath.key($0) }), let known = held[database],
+      let entry = now[database]
+    else { return false }
+    return entry.kind == .file && entry.status.isSameFile(as: known.status)
   }
 
   /// A file or a link that is a link or a folder now, or a link that leads elsewhere: it is what it was when the snapshot
