@@ -28,6 +28,11 @@ final class Connection {
   /// many pages as any database. By itself SQLite before 3.45 stops at 2^30 - 1 and says that the disk is full.
   convenience init(writingCopy image: String) throws(SQLiteFailure) {
     try self.init(image, flags: SQLITE_OPEN_READWRITE)
+    try makeCopy()
+  }
+
+  /// See `init(writingCopy:)`.
+  func makeCopy() throws(SQLiteFailure) {
     for pragma in [
       "journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=100", "max_page_count=4294967294",
     ] { try execute("PRAGMA \(pragma)") }

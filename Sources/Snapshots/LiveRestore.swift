@@ -23,8 +23,8 @@ package struct LiveRestore: Sendable {
   package var image: String
   /// Real path of the database.
   package var database: String
-  /// An empty file of ours that gets the old content first; nil keeps nothing.
-  package var undo: String?
+  /// Gets the old content first; nil keeps nothing.
+  package var undo: OwnFile?
   /// How long to wait for other processes' locks.
   package var busyTimeout: Duration
   /// How often another process may write between the copy of the old content and our lock, before we give up.
@@ -37,7 +37,7 @@ package struct LiveRestore: Sendable {
   /// Called in that gap; for tests.
   var betweenCopyAndLock: @Sendable () throws -> Void = {}
 
-  package init(image: String, database: String, undo: String?, busyTimeout: Duration) {
+  package init(image: String, database: String, undo: OwnFile?, busyTimeout: Duration) {
     self.image = image
     self.database = database
     self.undo = undo
@@ -164,18 +164,17 @@ private final class LiveRestoreRun {
   /// - Returns: by what a later change would show.
   private func keepOldContent(_ isWAL: Bool) throws -> [UInt8]? {
     guard let undo = request.undo else { return nil }
-    guard truncate(undo, 0) == 0 else { throw imageError(undo, errno) }
     try lockFolder.demandNone()
     // A connection of its own: what is copied must not be in the middle of writing itself.
     try demandNothingPlanted(beside: request.database)
     let keeper = try Connection(openingLive: request.database, watch)
     try keeper.execute("BEGIN IMMEDIATE")
     defer { try? keeper.execute("COMMIT") }
-    let copy = try Connection(writingCopy: undo)
+    let copy = try undo.openForCopy()
     let backup = try Backup(from: live, to: copy)
     let room = (try backup.begin(), try live.integer("PRAGMA page_size"))
     try demandSpace(
-      room.0 * room.1 + spaceToSpare, for: "a copy of the old content", in: folder(of: undo),
+      room.0 * room.1 + spaceToSpare, for: "a copy of the old content", in: folder(of: undo.path),
       hint: "Nothing was changed. Free space there, or go without that copy: --no-undo.")
     try backup.finish { done, total in
       try watch.check()
@@ -187,9 +186,7 @@ private final class LiveRestoreRun {
   /// While others may write: what is left of it to do later is done under a lock that keeps them waiting.
   private func makeUndoDurable() throws {
     guard let undo = request.undo else { return }
-    let descriptor = open(undo, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    defer { if descriptor >= 0 { close(descriptor) } }
-    guard descriptor >= 0, fsync(descriptor) == 0 else { throw imageError(undo, errno) }
+    try undo.synchronize()
     try watch.check()
   }
 

@@ -78,7 +78,8 @@ extension Restore {
     _ request: Request
   ) async throws -> LiveRestore.Outcome {
     var live = LiveRestore(
-      image: image, database: path, undo: undo?.temporaryPath, busyTimeout: request.patience(at: path))
+      image: image, database: path, undo: undo.map { OwnFile(path: $0.temporaryPath, descriptor: $0.descriptor) },
+      busyTimeout: request.patience(at: path))
     live.isForeignLockFolder = { LockTrust.isShared($0) }
     let (reporter, pageSize) = (world.reporter, max(1, version.pageSize))
     let time = Times.compact(world.now())

@@ -217,8 +217,8 @@ import Testing
       let live = try await Live(journal: journal)
       let image = live.road.scratch.file("image.db")
       _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
-      let undo = live.road.scratch.file("undo.db")
-      try writeFile(undo, [])
+      let undo = try Self.undoFile(live)
+      defer { close(undo.descriptor) }
       let path = live.path
       var restore = LiveRestore(image: image, database: path, undo: undo, busyTimeout: .seconds(5))
       let (gaps, kept) = (Counter(), Counter())
@@ -229,9 +229,70 @@ import Testing
       }
       _ = try await restore.run(undoKept: { _ = kept.add(1) }) { _, _, _ in }
       #expect(gaps.add(0) == 3 && kept.add(0) == 1)
-      #expect(try TestDatabase(undo, readOnly: true).number("SELECT count(*) FROM later") == 2)
+      #expect(try TestDatabase(undo.path, readOnly: true).number("SELECT count(*) FROM later") == 2)
       #expect(try live.number("SELECT count(*) FROM t") == 300)
     }
+  }
+
+  private static func undoFile(_ live: Live) throws -> OwnFile {
+    let path = live.road.scratch.file("undo.db")
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    try #require(descriptor >= 0)
+    return OwnFile(path: path, descriptor: descriptor)
+  }
+
+  /// Who may write in the database's folder may exchange every name there, at any time. A second name is what a link is where
+  /// the system lets people make one for any file.
+  @Test(arguments: [("wal", "link"), ("delete", "link"), ("delete", "second name"), ("delete", "database")])
+  func `what takes the name of the copy of the old content is not written to`(journal: String, kind: String)
+    async throws
+  {
+    let live = try await Live(journal: journal)
+    let image = live.road.scratch.file("image.db")
+    _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
+    let undo = try Self.undoFile(live)
+    defer { close(undo.descriptor) }
+    let (path, foreign) = (live.path, live.road.scratch.file("authorized_keys"))
+    try writeFile(foreign, Array("ssh-ed25519 AAAA root@host".utf8))
+    if kind == "database" {
+      try removeFile(foreign)
+      try SQLite.run("CREATE TABLE theirs(a)", on: foreign)
+    }
+    let before = try fileBytes(foreign)
+    var restore = LiveRestore(image: image, database: path, undo: undo, busyTimeout: .seconds(5))
+    let (gaps, kept) = (Counter(), Counter())
+    // Somebody writes as well, so that the old content is copied once more.
+    restore.betweenCopyAndLock = {
+      guard gaps.add(1) == 1 else { return }
+      try SQLite.run("INSERT INTO later VALUES(1)", on: path)
+      try #require(unlink(undo.path) == 0)
+      try #require((kind == "link" ? symlink(foreign, undo.path) : link(foreign, undo.path)) == 0)
+    }
+    let error = await #expect(throws: SnapshotError.self) {
+      try await restore.run(undoKept: { _ = kept.add(1) }) { _, _, _ in }
+    }
+    #expect(error?.code == .spool && error?.message.contains(undo.path) == true)
+    #expect(gaps.add(0) == 1 && kept.add(0) == 0)
+    #expect(try fileBytes(foreign) == before)
+    #expect(try live.number("SELECT count(*) FROM t") == 1200)
+  }
+
+  /// The name is as it should be when it is looked at, and another one when SQLite opens it.
+  @Test func `what SQLite has opened is asked, not what the name leads to`() throws {
+    let scratch = try Scratch()
+    let (own, foreign) = (scratch.file("own.db"), scratch.file("foreign.db"))
+    try SQLite.run("CREATE TABLE theirs(a)", on: foreign)
+    let theirs = try fileBytes(foreign)
+    let descriptor = open(own, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    defer { close(descriptor) }
+    try #require(descriptor >= 0)
+    var file = OwnFile(path: own, descriptor: descriptor)
+    let pages = try file.openForCopy().integer("PRAGMA page_count")
+    #expect(pages == 0)
+    file.opening = { try #require(rename(foreign, own) == 0) }
+    let error = #expect(throws: SnapshotError.self) { _ = try file.openForCopy() }
+    #expect(error?.code == .spool)
+    #expect(try fileBytes(own) == theirs)
   }
 
   /// Before our lock is taken, and when it is held: whoever locks by a folder does not heed it.
@@ -240,8 +301,8 @@ import Testing
     let live = try await Live(journal: journal)
     let image = live.road.scratch.file("image.db")
     _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
-    let undo = live.road.scratch.file("undo.db")
-    try writeFile(undo, [])
+    let undo = try Self.undoFile(live)
+    defer { close(undo.descriptor) }
     let path = live.path
     let come: @Sendable () -> Void = { _ = mkdir(path + ".lock", 0o777) }
     for isEarly in [true, false] {
