@@ -1147,6 +1147,58 @@ import Testing
     #expect(try fileBytes(road.scratch.file("att/a")) == Array("changed since".utf8))
   }
 
+  /// Whoever owns the folder of a database may exchange what is on the way to a companion, at any time.
+  @Test(arguments: [false, true])
+  func `a folder that becomes a link meanwhile leads nothing outside`(fails: Bool) async throws {
+    let road = try await Road()
+    try write(road, "data/deep/b", "pushed")
+    try write(road, "single", "pushed")
+    let source = try source(road, Companion("data/deep"), Companion("single"))
+    _ = try await road.push(source)
+    for name in ["data/deep/b", "single"] { try write(road, name, "now") }
+    func text(_ name: String) throws -> String {
+      String(decoding: try fileBytes(road.scratch.file(name)), as: UTF8.self)
+    }
+    // Nothing there is in the way of what would be moved there.
+    let outside = try Scratch()
+    struct Stop: Error {}
+    var place = CompanionsPlace(try await staged(road, beside: source.path), beside: source.path)
+    place.placing = { [data = road.scratch.file("data"), outside = outside.path] path in
+      if path == "\(data)/deep" {
+        try #require(rename(data, "\(data).real") == 0 && symlink(outside, data) == 0)
+      } else if fails {
+        // Under the very names that are taken back.
+        try writeFile("\(outside)/deep", [7])
+        throw Stop()
+      }
+    }
+    if fails {
+      #expect(throws: Stop.self) { [place] in try place.put(replacing: true, time: "T") }
+      #expect(try text("data.real/deep/b") == "now" && text("single") == "now")
+      #expect(try names(in: road.scratch.file("data.real")) == ["deep"])
+      #expect(try names(in: outside.path) == ["deep"] && fileBytes(outside.file("deep")) == [7])
+    } else {
+      #expect(try place.put(replacing: true, time: "T").made.count == 2)
+      #expect(try text("data.real/deep/b") == "pushed" && text("data.real/deep.before-T/b") == "now")
+      #expect(try text("single") == "pushed" && text("single.before-T") == "now")
+      #expect(try names(in: outside.path).isEmpty)
+    }
+  }
+
+  @Test func `what has the name of the fetched companions by now is not given their place`() async throws {
+    let road = try await Road()
+    try write(road, "att/a", "pushed")
+    _ = try await road.push(try source(road, Companion("att")))
+    let staged = try await staged(road, beside: road.scratch.file("out.db"))
+    let tree = try #require(road.files(in: road.scratch.path).first { $0.hasPrefix(".out.db.sealift-members-") })
+    try #require(rename(road.scratch.file(tree), road.scratch.file("away")) == 0)
+    try write(road, "\(tree)/att/a", "planted")
+    #expect(throws: OperationError.self) { try staged.publish(beside: road.scratch.file("out.db")) }
+    staged.discard()
+    #expect(road.files(in: road.scratch.path).allSatisfy { !$0.hasPrefix("out.db") })
+    #expect(try fileBytes(road.scratch.file("\(tree)/att/a")) == Array("planted".utf8))
+  }
+
   @Test func `what a restore that died left behind goes with the next one`() async throws {
     let road = try await Road()
     try write(road, "att/a")

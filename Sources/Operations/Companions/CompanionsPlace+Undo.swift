@@ -1,21 +1,8 @@
-import Glibc
-
-/// The way back: commands for a shell, and what a restore does itself that goes on behind one that was killed.
+/// The way back: commands for a shell.
 extension CompanionsPlace {
   /// A name for what was put somewhere and is taken away again: one that nothing has.
   static func undone(_ path: String, _ time: String) -> String {
     firstFreeName("\(path).undone-\(time)") { !stands($0) }
-  }
-
-  /// Moves what stands somewhere to such a name.
-  /// - Returns: that name; `nil` where nothing stood, or an empty folder, which is gone.
-  @discardableResult
-  static func moveAway(_ path: String, _ time: String) throws -> String? {
-    // One that was killed between making a folder's place and filling it leaves an empty one.
-    guard stands(path), rmdir(path) != 0 else { return nil }
-    let away = undone(path, time)
-    guard rename(path, away) == 0 else { throw OperationError.fileSystem("cannot move \(path) away", errno) }
-    return away
   }
 
   /// - Parameter left: what somebody else puts back.

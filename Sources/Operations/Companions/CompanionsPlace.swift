@@ -15,6 +15,8 @@ struct CompanionsPlace: Sendable {
   private let database: String
   private let staged: StagedCompanions
   private let layout: Layout
+  /// Called right before something gets its place; for tests.
+  var placing: @Sendable (_ place: String) throws -> Void = { _ in }
 
   /// What was done, and how to undo it.
   package struct Placed: Sendable {
@@ -29,8 +31,14 @@ struct CompanionsPlace: Sendable {
     /// run twice, they do nothing more.
     package var undo: [String] = []
     let time: String
+    /// Those that all of these stand in, by their paths.
+    fileprivate var folders: [[UInt8]: FolderHandle] = [:]
 
     fileprivate init(_ time: String) { self.time = time }
+
+    fileprivate func held(_ path: String) -> HeldPlace? {
+      folders[MemberPath.key(RestoredFile.folder(of: path))].map { HeldPlace($0, path) }
+    }
   }
 
   /// What is still not as it was.
@@ -110,17 +118,22 @@ struct CompanionsPlace: Sendable {
     var placed = Placed(time)
     do {
       // Whatever fails then, all of what the earlier one has moved is put back.
-      if resuming { for place in places { try moveAside(place, resuming: true, &placed) } }
-      for (member, path) in places {
-        if let member { try makeParents(of: member) }
-        if !resuming { try moveAside((member, path), resuming: false, &placed) }
-        let isDatabase = member.map(staged.isDatabase) ?? false
-        try staged.move(member, to: path)
-        placed.made.append(path)
-        if isDatabase { placed.databases.append(path) }
+      if resuming {
+        for place in places {
+          guard let held = try hold(place, making: false, &placed) else { continue }
+          try moveAside(place, held, resuming: true, &placed)
+        }
       }
-      let folders = Set(places.map { RestoredFile.folder(of: $0.path) }).union([RestoredFile.folder(of: database)])
-      for folder in folders { try StagedCompanions.synchronize(folder) }
+      for place in places {
+        guard let held = try hold(place, making: true, &placed) else { continue }
+        if !resuming { try moveAside(place, held, resuming: false, &placed) }
+        let isDatabase = place.member.map(staged.isDatabase) ?? false
+        try placing(place.path)
+        try staged.move(place.member, to: held)
+        placed.made.append(place.path)
+        if isDatabase { placed.databases.append(place.path) }
+      }
+      for folder in [staged.home] + placed.folders.values { try StagedCompanions.synchronize(folder, beside: database) }
     } catch {
       let left = takeBack(placed, keeping: isLive).left
       guard !left.isEmpty else { throw error }
@@ -149,46 +162,43 @@ struct CompanionsPlace: Sendable {
   @discardableResult
   func takeBack(_ placed: Placed, keeping: Bool) -> TakenBack {
     var taken = TakenBack()
-    for path in placed.made.reversed() {
-      var status = stat()
-      guard lstat(path, &status) == 0 else { continue }
+    for place in placed.made.reversed().compactMap(placed.held) where place.stands {
       if keeping {
-        let undone = Self.undone(path, placed.time)
-        if rename(path, undone) == 0 { taken.undone.append(undone) }
-      } else if status.st_mode & S_IFMT == S_IFDIR {
-        MemberTree.remove(path)
+        let undone = place.undone(placed.time)
+        if place.move(to: undone) { taken.undone.append(undone.path) }
       } else {
-        unlink(path)
+        place.remove()
       }
     }
     // Whoever has opened a database there meanwhile has files of its own beside it, which are not of the old one.
-    for path in placed.databases.flatMap({ path in SideFiles.endings.map { path + $0 } }) where Self.stands(path) {
-      rename(path, Self.undone(path, placed.time))
-    }
-    taken.left = placed.movedAside.reversed().filter { rename($0.to, $0.from) != 0 }.map(\.to)
+    let sides = placed.databases.flatMap { path in SideFiles.endings.map { path + $0 } }
+    for place in sides.compactMap(placed.held) where place.stands { place.move(to: place.undone(placed.time)) }
+    taken.left = placed.movedAside.reversed().filter { from, to in
+      placed.held(to).map { !$0.move(to: $0.named(from)) } ?? true
+    }.map(\.to)
     return taken
   }
 
-  private func moveAside(_ place: Place, resuming: Bool, _ placed: inout Placed) throws {
+  private func moveAside(_ place: Place, _ held: HeldPlace, resuming: Bool, _ placed: inout Placed) throws {
     let time = placed.time
-    let strays = sideFiles(place).filter(Self.stands)
+    let strays = sideFiles(place).filter { held.named($0).stands }
     // Where the earlier one has moved them aside already, nothing need stand there any more.
-    let earlier = resuming ? unnamedEndings(place).filter { Self.stands(Self.aside($0, time)) } : []
+    let earlier = resuming ? unnamedEndings(place).filter { held.named(Self.aside($0, time)).stands } : []
     let others = earlier.filter { path in !strays.contains { MemberPath.isSame($0, path) } }
-    for path in [place.path] + strays + others { try moveAside(path, resuming: resuming, &placed) }
+    for path in [place.path] + strays + others { try moveAside(held.named(path), resuming: resuming, &placed) }
   }
 
-  private func moveAside(_ path: String, resuming: Bool, _ placed: inout Placed) throws {
-    let aside = Self.aside(path, placed.time)
-    if resuming, Self.stands(aside) {
-      try Self.moveAway(path, Times.compact(UInt64(max(0, time(nil))) * 1000))
-      placed.movedAside.append((path, aside))
+  private func moveAside(_ place: HeldPlace, resuming: Bool, _ placed: inout Placed) throws {
+    let aside = place.named(Self.aside(place.path, placed.time))
+    if resuming, aside.stands {
+      try place.moveAway(Times.compact(UInt64(max(0, time(nil))) * 1000))
+      placed.movedAside.append((place.path, aside.path))
       return
     }
-    guard Self.stands(path) else { return }
+    guard place.stands else { return }
     try StagedCompanions.demandFree(aside)
-    guard rename(path, aside) == 0 else { throw OperationError.fileSystem("cannot move \(path) aside", errno) }
-    placed.movedAside.append((path, aside))
+    guard place.move(to: aside) else { throw OperationError.fileSystem("cannot move \(place.path) aside", errno) }
+    placed.movedAside.append((place.path, aside.path))
   }
 
   /// - Throws: for what `put` could not do: something that stands on the way to a companion and is no folder, or in its place
@@ -223,16 +233,22 @@ struct CompanionsPlace: Sendable {
     return error
   }
 
-  /// Folders between the database's folder and a companion that was named by a longer path. None of them is a link.
-  private func makeParents(of member: String) throws {
-    guard var folder = FolderHandle(path: RestoredFile.folder(of: database)) else {
-      throw OperationError.fileSystem("cannot open the folder of \(database)", errno)
-    }
-    for component in MemberPath.components(member).dropLast() {
-      let isNew = mkdirat(folder.descriptor, component, 0o755) == 0
-      guard let next = folder.folder(component) else { throw Self.noWay(component, to: member) }
+  /// Opens the folder of a place: of a companion that was named by a longer path, one below the database's. None between the
+  /// two is a link.
+  /// - Parameter making: makes those that are missing.
+  /// - Returns: `nil` where there is none, and none is to be made.
+  private func hold(_ place: Place, making: Bool, _ placed: inout Placed) throws -> HeldPlace? {
+    var folder = staged.home
+    for component in MemberPath.components(of: place.path, below: RestoredFile.folder(of: database)).dropLast() {
+      let isNew = making && mkdirat(folder.descriptor, component, 0o755) == 0
+      guard let next = folder.folder(component) else {
+        guard making else { return nil }
+        throw Self.noWay(component, to: place.member ?? "")
+      }
       if isNew { staged.giveOwner(next) }
       folder = next
     }
+    placed.folders[MemberPath.key(RestoredFile.folder(of: place.path))] = folder
+    return HeldPlace(folder, place.path)
   }
 }

@@ -15,13 +15,6 @@ final class FolderHandle: Sendable {
     descriptor = opened
   }
 
-  /// A folder of ours: a link in its place is not followed.
-  init?(itself path: String) {
-    let opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard opened >= 0 else { return nil }
-    descriptor = opened
-  }
-
   deinit { close(descriptor) }
 
   /// `nil`, and `errno` (`ELOOP` or `ENOTDIR` for a link), when it cannot be opened.

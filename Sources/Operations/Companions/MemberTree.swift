@@ -16,6 +16,8 @@ final class MemberTree: Sendable {
   }
 
   let path: String
+  /// The folder that it is made in.
+  let home: FolderHandle
   private let root: FolderHandle
 
   private let owners: MemberOwners?
@@ -35,11 +37,15 @@ final class MemberTree: Sendable {
     making path: String, _ owners: MemberOwners? = nil, syncing: Syncing = Syncing(),
     makeFolder: @escaping MakeFolder = { mkdirat($0, $1, 0o700) == 0 ? 0 : errno }
   ) throws {
-    guard mkdir(path, 0o700) == 0 else { throw OperationError.fileSystem("cannot make \(path)", errno) }
-    guard let root = FolderHandle(itself: path), root.ownStatus()?.st_uid == geteuid() else {
+    let (folder, name) = (RestoredFile.folder(of: path), RestoredFile.name(of: path))
+    guard let home = FolderHandle(path: folder), mkdirat(home.descriptor, name, 0o700) == 0 else {
+      throw OperationError.fileSystem("cannot make \(path)", errno)
+    }
+    guard let root = home.folder(name), root.ownStatus()?.st_uid == geteuid() else {
       throw OperationError.fileSystem("cannot open \(path)", errno)
     }
     self.path = path
+    self.home = home
     self.root = root
     self.owners = owners
     self.syncing = syncing
@@ -48,7 +54,7 @@ final class MemberTree: Sendable {
     // and no more.
     guard FileLikeness.removeAccessLists(ofFolder: root.descriptor), fchmod(root.descriptor, 0o700) == 0 else {
       let problem = errno
-      rmdir(path)
+      unlinkat(home.descriptor, name, AT_REMOVEDIR)
       throw OperationError.fileSystem("cannot make \(path) private", problem)
     }
   }
@@ -98,22 +104,35 @@ final class MemberTree: Sendable {
     }
   }
 
+  /// Keeps others from taking it for a dead run's, as long as this lives.
+  /// - Returns: 0, or what was wrong.
+  func lock() -> Int32 { flock(root.descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno }
+
+  /// Nobody has taken its name away, or given it to something else.
+  var isNamed: Bool {
+    guard let own = root.ownStatus(), let named = home.status(RestoredFile.name(of: path)) else { return false }
+    return FileIdentity(own) == FileIdentity(named)
+  }
+
+  /// Where a member stands; the whole tree, for `nil`.
+  func place(of member: String?) throws -> HeldPlace {
+    guard let member else {
+      guard isNamed else { throw OperationError.fileSystem("cannot find \(path)", ENOENT) }
+      return HeldPlace(home, path)
+    }
+    guard let parent = try folder(MemberPath.components(member).dropLast()) else {
+      throw OperationError.fileSystem("cannot find '\(member)'", errno)
+    }
+    return HeldPlace(parent, "\(path)/\(member)")
+  }
+
   /// Removes it, unless it has another name by now.
   func remove() {
-    var named = stat()
-    guard let own = root.ownStatus(), lstat(path, &named) == 0, named.st_ino == own.st_ino, named.st_dev == own.st_dev
-    else { return }
-    Self.removeContent(of: root)
-    rmdir(path)
+    if isNamed { Self.remove(root, named: RestoredFile.name(of: path), in: home) }
   }
 
-  /// Removes a folder with all in it, also where folders in it were closed to everybody.
-  static func remove(_ path: String) {
-    if let folder = FolderHandle(itself: path) { removeContent(of: folder) }
-    rmdir(path)
-  }
-
-  /// Removes a folder that is held open, wherever its name leads by now.
+  /// Removes a folder that is held open with all in it, wherever its name leads by now, and also where folders in it were
+  /// closed to everybody.
   static func remove(_ folder: FolderHandle, named name: String, in parent: FolderHandle) {
     removeContent(of: folder)
     unlinkat(parent.descriptor, name, AT_REMOVEDIR)

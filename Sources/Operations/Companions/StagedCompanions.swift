@@ -13,8 +13,6 @@ final class StagedCompanions: Sendable {
   /// How many of the members are files.
   let files: Int
   private let tree: MemberTree
-  private let folder: String
-  private let lock: FolderHandle
   private let owners: MemberOwners?
 
   /// Restores all members but the database.
@@ -42,9 +40,8 @@ final class StagedCompanions: Sendable {
 
   private init(_ reader: VersionReader, beside path: String, _ owners: MemberOwners?) throws {
     let members = reader.core.members.dropFirst()
-    folder = RestoredFile.folder(of: path)
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
-    (tree, lock) = try Self.makeTree(in: folder, prefix, owners)
+    tree = try Self.makeTree(in: RestoredFile.folder(of: path), prefix, owners)
     self.owners = owners
     tops = Self.tops(of: members.map(\.path))
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
@@ -54,19 +51,13 @@ final class StagedCompanions: Sendable {
 
   /// The lock is held while we live: a later restore removes only what nobody holds. Whoever sweeps before it is held
   /// takes the folder for a dead run's: then another one is made.
-  private static func makeTree(
-    in folder: String, _ prefix: String, _ owners: MemberOwners?
-  ) throws -> (MemberTree, FolderHandle) {
+  private static func makeTree(in folder: String, _ prefix: String, _ owners: MemberOwners?) throws -> MemberTree {
     let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))", owners)
-    if let lock = FolderHandle(path: tree.path),
-      flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 || RestoredFile.knowsNoLocks.contains(errno),
-      access(tree.path, F_OK) == 0
-    {
-      return (tree, lock)
-    }
-    let problem = errno
-    rmdir(tree.path)
-    guard problem == EWOULDBLOCK || problem == ENOENT else {
+    let problem = tree.lock()
+    let isLocked = problem == 0 || RestoredFile.knowsNoLocks.contains(problem)
+    if isLocked, tree.isNamed { return tree }
+    tree.remove()
+    guard isLocked || problem == EWOULDBLOCK else {
       throw OperationError.fileSystem("cannot lock \(tree.path)", problem)
     }
     return try makeTree(in: folder, prefix, owners)
@@ -78,8 +69,8 @@ final class StagedCompanions: Sendable {
     return members.filter { path in !MemberPath.ancestors(of: path).contains { paths.contains($0) } }
   }
 
-  /// Where a member stands until it is named.
-  func path(of member: String) -> String { "\(tree.path)/\(member)" }
+  /// The folder of the database, held open.
+  var home: FolderHandle { tree.home }
 
   /// There is more than the folder of a Core Data store's external files.
   var hasOthers: Bool { tops.contains { $0 != supportFolder } }
@@ -89,53 +80,65 @@ final class StagedCompanions: Sendable {
 
   /// The member is an SQLite database, by its first bytes.
   func isDatabase(_ member: String) -> Bool {
-    let file = Glibc.open(path(of: member), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else { return false }
-    defer { close(file) }
+    guard let file = try? open(member) else { return false }
     var start = [UInt8](repeating: 0, count: 16)
-    return read(file, &start, start.count) == start.count && start == Array("SQLite format 3\0".utf8)
+    // A folder, and a shorter file, cannot be read so.
+    guard (try? start.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }) != nil else { return false }
+    return start == Array("SQLite format 3\0".utf8)
   }
 
   /// Opens the content of a member.
   func open(_ member: String) throws -> RestoredMember { try tree.open(member, O_RDONLY) }
 
-  /// Gives a top its place, without replacing anything. Parents of the place are there.
+  /// Gives a top its place, without replacing anything.
   /// - Parameter top: `nil` is all that has not been moved.
   /// - Throws: `.usage` when something stands there.
-  func move(_ top: String?, to place: String) throws {
-    let source = top.map(path(of:)) ?? tree.path
-    var status = stat()
-    guard lstat(source, &status) == 0 else { throw OperationError.fileSystem("cannot find \(source)", errno) }
+  func move(_ top: String?, to place: HeldPlace) throws {
+    let source = try tree.place(of: top)
+    guard let status = source.folder.status(source.name) else {
+      throw OperationError.fileSystem("cannot find \(source.path)", errno)
+    }
     try Self.demandFree(place)
+    let (from, to) = (source.folder.descriptor, place.folder.descriptor)
     guard status.st_mode & S_IFMT == S_IFDIR else {
-      guard link(source, place) == 0 || (errno != EEXIST && rename(source, place) == 0) else {
-        throw OperationError.fileSystem("cannot name \(place)", errno)
+      guard linkat(from, source.name, to, place.name, 0) == 0 || (errno != EEXIST && source.move(to: place)) else {
+        throw OperationError.fileSystem("cannot name \(place.path)", errno)
       }
-      unlink(source)
+      unlinkat(from, source.name, 0)
       return
     }
     // Moving a folder writes to it. The empty one that is replaced is ours, and refuses what came to be there meanwhile.
-    guard let handle = FolderHandle(itself: source) else {
-      throw OperationError.fileSystem("cannot open \(source)", errno)
+    guard let handle = source.folder.folder(source.name) else {
+      throw OperationError.fileSystem("cannot open \(source.path)", errno)
     }
     fchmod(handle.descriptor, 0o700)
-    guard mkdir(place, 0o700) == 0 else { throw OperationError.fileSystem("cannot name \(place)", errno) }
-    guard rename(source, place) == 0 else {
+    guard mkdirat(to, place.name, 0o700) == 0 else {
+      throw OperationError.fileSystem("cannot name \(place.path)", errno)
+    }
+    guard source.move(to: place) else {
       let number = errno
-      rmdir(place)
-      throw OperationError.fileSystem("cannot name \(place)", number)
+      unlinkat(to, place.name, AT_REMOVEDIR)
+      throw OperationError.fileSystem("cannot name \(place.path)", number)
     }
     if top == nil { _ = owners?.give(nil, handle.descriptor) }
     // What it was given before was durable, and is so again: the names around it are made so later.
     guard fchmod(handle.descriptor, status.st_mode & 0o7777) == 0, synchronizeNames(in: handle.descriptor) == 0 else {
-      throw OperationError.fileSystem("cannot keep the mode of \(place)", errno)
+      throw OperationError.fileSystem("cannot keep the mode of \(place.path)", errno)
     }
   }
 
   /// - Throws: `.usage`.
   static func demandFree(_ place: String) throws {
     var status = stat()
-    guard lstat(place, &status) != 0 else {
+    try demandFree(place, stands: lstat(place, &status) == 0)
+  }
+
+  /// - Throws: `.usage`.
+  static func demandFree(_ place: HeldPlace) throws { try demandFree(place.path, stands: place.stands) }
+
+  /// - Parameter stands: if not, `errno` says why.
+  private static func demandFree(_ place: String, stands: Bool) throws {
+    guard !stands else {
       throw OperationError(
         .usage, code: "destinationExists", "\(place) exists already",
         hint: "Move it away, or restore under another name; nothing is ever replaced unasked.")
@@ -148,9 +151,9 @@ final class StagedCompanions: Sendable {
   }
 
   /// Makes the names in a folder durable.
-  static func synchronize(_ folder: String) throws {
-    guard let handle = FolderHandle(path: folder), synchronizeNames(in: handle.descriptor) == 0 else {
-      throw OperationError.fileSystem("cannot make \(folder) durable", errno)
+  static func synchronize(_ folder: FolderHandle, beside database: String) throws {
+    guard synchronizeNames(in: folder.descriptor) == 0 else {
+      throw OperationError.fileSystem("cannot make the names beside \(database) durable", errno)
     }
   }
 
@@ -180,8 +183,9 @@ extension StagedCompanions {
     var folder: String?
     /// `.FILE_SUPPORT`, for a Core Data store.
     var supportFolder: String?
+    fileprivate var places: [HeldPlace] = []
 
-    func discard() { for path in [folder, supportFolder].compactMap({ $0 }) { MemberTree.remove(path) } }
+    func discard() { for place in places { place.remove() } }
   }
 
   /// Where a version's companions come to lie beside a new file.
@@ -194,20 +198,23 @@ extension StagedCompanions {
   /// - Throws: `.usage` when something stands there. Nothing is named then.
   func publish(beside path: String) throws -> Published {
     let places = Self.places(beside: path)
-    if supportFolder != nil { try Self.demandFree(places.support) }
+    let (folder, support) = (HeldPlace(home, places.folder), HeldPlace(home, places.support))
+    if supportFolder != nil { try Self.demandFree(support) }
     var published = Published()
     do {
       if let supportFolder {
-        try move(supportFolder, to: places.support)
-        published.supportFolder = places.support
+        try move(supportFolder, to: support)
+        published.supportFolder = support.path
+        published.places.append(support)
       }
       if hasOthers {
-        try move(nil, to: places.folder)
-        published.folder = places.folder
+        try move(nil, to: folder)
+        published.folder = folder.path
+        published.places.append(folder)
       } else {
         discard()
       }
-      try Self.synchronize(folder)
+      try Self.synchronize(home, beside: path)
       return published
     } catch {
       published.discard()

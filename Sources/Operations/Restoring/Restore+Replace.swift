@@ -109,20 +109,23 @@ extension Restore {
   /// Goes on with what the restore that was killed had planned. It may have been of another version: what it moved
   /// aside for a companion that this one does not have is put back; what it put where nothing stood is moved away.
   private func settle(_ intent: ReplaceIntent, _ earlier: String, _ beside: RestoreBeside, _ time: String) throws {
+    let home = RestoredFile.folder(of: intent.database)
     for path in intent.added {
-      guard let away = try CompanionsPlace.moveAway(path, time) else { continue }
+      guard let away = try HeldPlace(path, below: home)?.moveAway(time) else { continue }
       world.reporter.notice("moved away what the earlier restore had put where nothing was: \(path) is \(away)")
     }
     // What SQLite kept beside a database that is replaced goes with it, whatever the version has there.
     let places = Set(beside.places.flatMap { path in ([""] + SideFiles.endings).map { MemberPath.key(path + $0) } })
     var others: [(from: String, to: String)] = []
     for (from, to) in intent.companions where !places.contains(MemberPath.key(from)) && CompanionsPlace.stands(to) {
-      try CompanionsPlace.moveAway(from, time)
+      try HeldPlace(from, below: home)?.moveAway(time)
       others.append((from, to))
     }
     // A database is there again when what belongs to it is.
     for (from, to) in others.reversed() {
-      guard rename(to, from) == 0 else { throw OperationError.fileSystem("cannot put \(to) back to \(from)", errno) }
+      guard let old = HeldPlace(to, below: home), old.move(to: old.named(from)) else {
+        throw OperationError.fileSystem("cannot put \(to) back to \(from)", errno)
+      }
       world.reporter.notice("put back what the earlier restore had moved aside: \(from)")
     }
     let moved = intent.companions.filter { from, to in

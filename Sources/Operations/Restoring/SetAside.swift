@@ -142,7 +142,7 @@ struct SetAside {
   /// The restore that was killed had moved them along. What it put in their place goes, under another name.
   private func bringCompanionsBack(_ now: String) throws {
     for ending in Self.goesAlong where FileIdentity(at: aside + ending) != nil {
-      try CompanionsPlace.moveAway(database + ending, now)
+      try HeldPlace(database + ending, below: RestoredFile.folder(of: database))?.moveAway(now)
       try Self.rename(Move(from: aside + ending, to: database + ending))
     }
   }
