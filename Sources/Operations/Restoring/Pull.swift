@@ -162,7 +162,7 @@ package struct Pull: Sendable {
 
   /// In the state folder; among everybody's temporary files where there can be none, as on a machine that is only being
   /// rebuilt, or for a user without a home.
-  private func privateSpool() throws -> Spool {
+  func privateSpool() throws -> Spool {
     if (try? StateFiles.makeFolder(world.stateFolder)) != nil, access(world.stateFolder, W_OK) == 0 {
       Spool.sweep(in: world.stateFolder)
       return try Spool.open(in: world.stateFolder)

@@ -183,6 +183,14 @@ final class RestoredFile: MemberDestination {
     return FileIdentity(at: path) == own
   }
 
+  /// What went by the name of the temporary was about this file.
+  func demandName() throws {
+    var own = stat()
+    guard fstat(descriptor, &own) == 0, FileIdentity(at: temporaryPath) == FileIdentity(own) else {
+      throw Self.failure("another file has the name \(temporaryPath)", ESTALE)
+    }
+  }
+
   /// Takes back a name that may not last: whoever is told that it failed does not look for the file, and what was moved
   /// aside for it gets its place again.
   func unnamed(after error: any Error) -> any Error {

@@ -37,7 +37,7 @@ extension Pull {
           file: file, reader: reader, check: checked.outcome, checkedAt: checked.time, isIdentical: true)
       }
       try makeOver.demandSound(checked.outcome)
-      let made = try await makeOver.apply(to: file, path, replacing: replacing, check: check)
+      let made = try await madeOver(file, path, replacing: replacing)
       return SpooledVersion(
         file: made.file, reader: reader, check: made.check ?? checked.outcome,
         checkedAt: made.check == nil ? checked.time : .restore, isIdentical: false)
@@ -71,6 +71,7 @@ extension Pull {
       content.unitType == .page
       ? try await checked(file.temporaryPath, version) : Checked(outcome: "not a database", time: nil)
     try await durable
+    if checked.time == .restore { try file.demandName() }
     return checked
   }
 

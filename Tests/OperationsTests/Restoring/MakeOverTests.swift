@@ -1,3 +1,4 @@
+import Glibc
 import Operations
 import Snapshots
 import Storage
@@ -35,6 +36,55 @@ import Testing
       #expect(try TestDatabase(road.scratch.file(name)).text("PRAGMA journal_mode") == journal)
       #expect(try await dump(road.scratch.file(name)) == expected)
     }
+  }
+
+  /// SQLite follows a link that somebody puts there, and what it then writes to is not what we have open.
+  @Test(arguments: [0o700, 0o770, 0o777] as [mode_t])
+  func `names that others may exchange are none to repack a database by`(rights: mode_t) async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 400)
+    try SQLite.run("delete from t where id % 2", on: path)
+    _ = try await road.push(DatabaseSource(name: "app", path: path, method: .pages))
+    let folder = try Scratch()
+    try #require(chmod(folder.path, rights) == 0)
+    let seen = Locked<[String]>([])
+    var pull = Pull(road.world)
+    pull.check = { path in
+      seen.withLock { $0.append(path) }
+      return try await checkImage(at: path)
+    }
+    for (number, makeOver) in [MakeOver(vacuum: true, journal: .wal), MakeOver(journal: .wal)].enumerated() {
+      pull.makeOver = makeOver
+      let file = folder.file("\(number).db")
+      let outcome = try await pull.run(.latest(database: nil), from: road.target, to: .file(file))
+      #expect(!outcome.identical && outcome.check == "ok")
+      #expect(try await dump(file) == dump(path))
+      let bytes = try fileBytes(file)
+      #expect(bytes[18...19] == [2, 2])
+      #expect(makeOver.vacuum == (bytes.count < outcome.version.size * 3 / 4))
+    }
+    #expect(seen.withLock { $0.map { $0.hasPrefix(folder.path) } } == [rights == 0o700])
+    #expect(road.files(in: folder.path).allSatisfy { !$0.hasPrefix(".") })
+    #expect(road.files(in: road.scratch.file("state/spool")).allSatisfy { $0 == "lock" })
+  }
+
+  /// What the check looked at is not what gets its name.
+  @Test func `a file whose name was exchanged while it was checked is not restored`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 20)))
+    let other = try road.orders(rows: 20)
+    var pull = Pull(road.world)
+    pull.alwaysChecks = true
+    pull.check = { path in
+      try #require(rename(other, path) == 0)
+      return try await checkImage(at: path)
+    }
+    let out = road.scratch.file("out.db")
+    let error = await #expect(throws: OperationError.self) {
+      try await pull.run(.latest(database: nil), from: road.target, to: .file(out))
+    }
+    #expect(error?.message.contains("another file has the name") == true)
+    #expect(road.files(in: road.scratch.path).allSatisfy { $0 != "out.db" })
   }
 
   /// Pushed where SQLite could not look at it: repacked, it would look sound.
