@@ -1215,4 +1215,24 @@ import Testing
     #expect(error?.kind == .usage && error?.code == "destinationExists")
     #expect(!FileManager.default.fileExists(atPath: road.scratch.file("out.db")))
   }
+
+  /// Who may write in a folder may give any name to what is there.
+  @Test func `what only has the name of such a leftover stays where others give names`() async throws {
+    let road = try await Road()
+    try write(road, "att/a")
+    _ = try await road.push(try source(road, Companion("att")))
+    try #require(chmod(road.scratch.path, 0o777) == 0)
+    for (number, mode) in [0o700, 0o755, 0o700].enumerated() {
+      let name = ".out.db.sealift-members-1-\(number)"
+      try write(road, "\(name)/precious")
+      try #require(chmod(road.scratch.file(name), mode_t(mode)) == 0)
+    }
+    // That one is somebody else's, where we may make it so.
+    let isGiven = chown(road.scratch.file(".out.db.sealift-members-1-2"), 54_321, 54_321) == 0
+    _ = try await pull(road)
+    let left = road.files(in: road.scratch.path).filter { $0.contains(".sealift-") }
+    #expect(left == [".out.db.sealift-members-1-1"] + (isGiven ? [".out.db.sealift-members-1-2"] : []))
+    for name in left { #expect(road.files(in: road.scratch.file(name)) == ["precious"]) }
+    try #require(chmod(road.scratch.path, 0o700) == 0)
+  }
 }

@@ -170,9 +170,19 @@ final class StagedCompanions: Sendable {
   private static func sweep(_ folder: String, _ prefix: String) {
     guard let handle = FolderHandle(path: folder), let found = handle.names() else { return }
     for name in found.names where name.utf8.starts(with: prefix.utf8) {
-      guard let leftover = handle.folder(name), flock(leftover.descriptor, LOCK_EX | LOCK_NB) == 0 else { continue }
+      guard let leftover = handle.folder(name), isOurs(leftover, in: handle),
+        flock(leftover.descriptor, LOCK_EX | LOCK_NB) == 0
+      else { continue }
       MemberTree.remove(leftover, named: name, in: handle)
     }
+  }
+
+  /// Whoever else may write in a folder can give such a name to anything there: it has to be as private as we make them.
+  /// Where only we may, some file systems show other modes than they were given.
+  private static func isOurs(_ leftover: FolderHandle, in folder: FolderHandle) -> Bool {
+    guard let own = leftover.ownStatus(), let around = folder.ownStatus(), own.st_uid == geteuid() else { return false }
+    let isAlone = [0, geteuid()].contains(around.st_uid) && around.st_mode & 0o022 == 0
+    return isAlone || own.st_mode & 0o777 == 0o700
   }
 }
 
