@@ -14,11 +14,18 @@ struct LiveIntent {
   var path: String { ReplaceIntent.path(of: database, "live") }
   private var folder: String { RestoredFile.folder(of: database) }
 
-  /// Absolute paths: what was moved aside, and the copy of the old content, as far as they are there.
+  /// Absolute paths: what was moved aside, and the copy of the old content, as far as they are there. A person is told to
+  /// put them back: none that somebody else has noted, nor any outside the folder.
   var left: [String] {
-    let bytes = (try? StateFiles.read(path, limit: 1 << 20)) ?? nil
-    return (bytes ?? []).split(separator: 0).map { "\(folder)/\(String(decoding: $0, as: UTF8.self))" }
-      .filter(CompanionsPlace.stands)
+    let bytes = (try? StateFiles.read(path, limit: 1 << 20, of: [0, geteuid()])) ?? nil
+    return (bytes ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+      .filter(Core.Member.isSafe).map { "\(folder)/\($0)" }.filter(CompanionsPlace.stands)
+  }
+
+  /// There is a note, and it is another user's.
+  private var isForeign: Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && ![0, geteuid()].contains(status.st_uid)
   }
 
   /// Durable when it returns.
@@ -41,6 +48,10 @@ struct LiveIntent {
 
   /// Said before another restore of the database begins; `nil` when there is nothing to say.
   var remark: String? {
+    if isForeign {
+      return
+        "\(path) is another user's: if an earlier live restore of \(database) did not end, what it left is not known"
+    }
     let left = left
     guard !left.isEmpty else { return nil }
     return

@@ -363,6 +363,25 @@ import Testing
     }
   }
 
+  /// What it names is named to a person as the old files.
+  @Test func `a live restore's note names nothing outside the folder, another user's nothing`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let note = ReplaceIntent.path(of: home.path, "live")
+    let (kept, planted) = (home.path + ".kept", "\(RestoredFile.folder(of: home.road.scratch.path))/outside")
+    for file in [kept, planted] { try writeFile(file, [1]) }
+    defer { unlink(planted) }
+    try writeFile(note, Array("app.db.kept\0../outside\0".utf8))
+    let intent = LiveIntent(database: home.path)
+    #expect(intent.left == [kept])
+    #expect(intent.remark?.contains(kept) == true && intent.remark?.contains("outside") == false)
+    guard chown(note, 54_321, 54_321) == 0 else { return }
+    #expect(intent.left.isEmpty)
+    #expect(intent.remark?.contains("\(note) is another user's") == true && intent.remark?.contains(kept) == false)
+    _ = try await home.run(.live)
+    #expect(home.road.notices.said.withLock { $0.contains { $0.contains("another user's") } })
+    #expect(FileIdentity(at: note) == nil && FileIdentity(at: kept) != nil)
+  }
+
   @Test func `a database whose name has a line break is found again`() async throws {
     let home = try await RestoreRoad(wal: false, name: "app.db\nx")
     let aside = home.path + ".before-20200101T000000Z"
