@@ -1147,6 +1147,36 @@ import Testing
     #expect(try fileBytes(road.scratch.file("att/a")) == Array("changed since".utf8))
   }
 
+  /// The disk fails in the instant after a folder got its place.
+  @Test(arguments: [false, true])
+  func `a folder whose names cannot be made durable in its place is taken back`(apart: Bool) async throws {
+    let road = try await Road()
+    try write(road, "att/a", "pushed")
+    let source = try source(road, Companion("att"))
+    _ = try await road.push(source)
+    try write(road, "att/a", "now")
+    var syncing = MemberTree.Syncing()
+    syncing.placed = { _ in
+      errno = EIO
+      return -1
+    }
+    let path = apart ? road.scratch.file("out.db") : source.path
+    let before = road.files(in: road.scratch.path)
+    let staged = try #require(
+      try await StagedCompanions.restore(try await reader(road), beside: path, syncing: syncing, onProgress: { _ in }))
+    let error = #expect(throws: OperationError.self) {
+      if apart {
+        _ = try staged.publish(beside: path)
+      } else {
+        _ = try CompanionsPlace(staged, beside: path).put(replacing: true, time: "T")
+      }
+    }
+    #expect(error?.code == "fileSystem" && error?.message.contains("cannot keep the mode") == true)
+    staged.discard()
+    #expect(road.files(in: road.scratch.path) == before)
+    #expect(try fileBytes(road.scratch.file("att/a")) == Array("now".utf8))
+  }
+
   /// Whoever owns the folder of a database may exchange what is on the way to a companion, at any time.
   @Test(arguments: [false, true])
   func `a folder that becomes a link meanwhile leads nothing outside`(fails: Bool) async throws {

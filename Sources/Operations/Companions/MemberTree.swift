@@ -13,6 +13,8 @@ final class MemberTree: Sendable {
     var file: @Sendable (_ descriptor: Int32) -> Int32 = { fsync($0) }
     /// Everything of a file system. Of this one only: another one that does not answer is none of our business.
     var all: @Sendable (_ descriptor: Int32) -> Int32 = { syncfs($0) }
+    /// The names in a folder that has got its place.
+    var placed: @Sendable (_ descriptor: Int32) -> Int32 = { synchronizeNames(in: $0) }
   }
 
   let path: String
@@ -21,7 +23,7 @@ final class MemberTree: Sendable {
   private let root: FolderHandle
 
   private let owners: MemberOwners?
-  private let syncing: Syncing
+  let syncing: Syncing
   private let makeOne: MakeFolder
 
   /// Makes a folder (0700) in one that is open.

@@ -20,15 +20,16 @@ final class StagedCompanions: Sendable {
   ///   - path: of the database, beside which the folder is made.
   ///   - finishing: makes them durable and gives them their modes and times; else they are only ours to read.
   ///   - owners: whose they are to be; `nil`: ours.
+  ///   - syncing: injected by tests.
   /// - Returns: `nil` when there are none.
   static func restore(
     _ reader: VersionReader, beside path: String, finishing: Bool = true, owners: MemberOwners? = nil,
-    onProgress: @escaping @Sendable (Int) -> Void
+    syncing: MemberTree.Syncing = MemberTree.Syncing(), onProgress: @escaping @Sendable (Int) -> Void
   ) async throws -> StagedCompanions? {
     // Also those of another version, which had some.
     sweep(beside: path)
     guard reader.core.members.count > 1 else { return nil }
-    let staged = try StagedCompanions(reader, beside: path, owners)
+    let staged = try StagedCompanions(reader, beside: path, owners, syncing)
     do {
       try await staged.tree.fill(from: reader, finishing: finishing, onProgress: onProgress)
       return staged
@@ -38,10 +39,12 @@ final class StagedCompanions: Sendable {
     }
   }
 
-  private init(_ reader: VersionReader, beside path: String, _ owners: MemberOwners?) throws {
+  private init(
+    _ reader: VersionReader, beside path: String, _ owners: MemberOwners?, _ syncing: MemberTree.Syncing
+  ) throws {
     let members = reader.core.members.dropFirst()
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
-    tree = try Self.makeTree(in: RestoredFile.folder(of: path), prefix, owners)
+    tree = try Self.makeTree(in: RestoredFile.folder(of: path), prefix, owners, syncing)
     self.owners = owners
     tops = Self.tops(of: members.map(\.path))
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
@@ -51,8 +54,11 @@ final class StagedCompanions: Sendable {
 
   /// The lock is held while we live: a later restore removes only what nobody holds. Whoever sweeps before it is held
   /// takes the folder for a dead run's: then another one is made.
-  private static func makeTree(in folder: String, _ prefix: String, _ owners: MemberOwners?) throws -> MemberTree {
-    let tree = try MemberTree(making: "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))", owners)
+  private static func makeTree(
+    in folder: String, _ prefix: String, _ owners: MemberOwners?, _ syncing: MemberTree.Syncing
+  ) throws -> MemberTree {
+    let path = "\(folder)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+    let tree = try MemberTree(making: path, owners, syncing: syncing)
     let problem = tree.lock()
     let isLocked = problem == 0 || RestoredFile.knowsNoLocks.contains(problem)
     if isLocked, tree.isNamed { return tree }
@@ -60,7 +66,7 @@ final class StagedCompanions: Sendable {
     guard isLocked || problem == EWOULDBLOCK else {
       throw OperationError.fileSystem("cannot lock \(tree.path)", problem)
     }
-    return try makeTree(in: folder, prefix, owners)
+    return try makeTree(in: folder, prefix, owners, syncing)
   }
 
   /// The topmost of some members' paths.
@@ -92,7 +98,7 @@ final class StagedCompanions: Sendable {
 
   /// Gives a top its place, without replacing anything.
   /// - Parameter top: `nil` is all that has not been moved.
-  /// - Throws: `.usage` when something stands there.
+  /// - Throws: `.usage` when something stands there. What failed has no place then.
   func move(_ top: String?, to place: HeldPlace) throws {
     let source = try tree.place(of: top)
     guard let status = source.folder.status(source.name) else {
@@ -122,8 +128,12 @@ final class StagedCompanions: Sendable {
     }
     if top == nil { _ = owners?.give(nil, handle.descriptor) }
     // What it was given before was durable, and is so again: the names around it are made so later.
-    guard fchmod(handle.descriptor, status.st_mode & 0o7777) == 0, synchronizeNames(in: handle.descriptor) == 0 else {
-      throw OperationError.fileSystem("cannot keep the mode of \(place.path)", errno)
+    guard fchmod(handle.descriptor, status.st_mode & 0o7777) == 0, tree.syncing.placed(handle.descriptor) == 0 else {
+      let error = OperationError.fileSystem("cannot keep the mode of \(place.path)", errno)
+      // Whoever is told that it failed knows of nothing there.
+      fchmod(handle.descriptor, 0o700)
+      guard place.move(to: source) else { throw error.leaving("; the folder stands there all the same") }
+      throw error
     }
   }
 
