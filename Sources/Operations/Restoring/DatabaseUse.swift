@@ -80,4 +80,17 @@ package struct DatabaseUse: Sendable {
       .failed, code: "databaseInUse", "\(path) is open: \(lines.joined(separator: "; "))",
       hint: "End what has it open and restore again, or use --live, which restores into a database that is in use.")
   }
+
+  /// What is moved aside goes on under another name: whoever has it open writes there, and sees nothing of what took its
+  /// place.
+  /// - Parameter place: of a database that comes with the one that is restored.
+  /// - Throws: `.failed` with the code `databaseInUse`.
+  static func demandNobody(atCompanion place: String) throws {
+    let use = DatabaseUse(of: realPath(place) ?? place)
+    guard use.isOpen else { return }
+    throw OperationError(
+      .failed, code: "databaseInUse",
+      "\(place), in whose place a companion is to come, is open: \(use.lines.joined(separator: "; "))",
+      hint: "Stop what has it open and restore again, or leave all companions as they are: --no-companions.")
+  }
 }

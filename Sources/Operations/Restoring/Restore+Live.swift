@@ -12,6 +12,7 @@ extension Restore {
     try Self.demandDatabase(path)
     tellOtherNames(of: path)
     try found.demandRoomForNames(of: request, beside: path)
+    try found.demandNobody(for: request, beside: path)
     if request.keepsUndo { try Self.demandRoomForUndo(of: path) }
     pull.tellDoubt(RestoreRoom(found, intoUnread: path, keepsUndo: request.keepsUndo, state: world.stateFolder))
     // What restores that were killed left there.
@@ -22,6 +23,7 @@ extension Restore {
       defer { undo?.discard() }
       let beside = try await RestoreBeside(found, spooled.reader, beside: path, self, request)
       defer { beside.discard() }
+      try beside.demandNobody()
       let crossing = LiveCrossing(into: path, beside, undo)
       do {
         let done = try await write(spooled.file.temporaryPath, into: path, found.summary, undo, crossing, request)

@@ -12,6 +12,7 @@ extension Restore {
     try SetAside.demandMovable(path)
     try ReplaceIntent(database: path).demandUsable()
     try found.demandRoomForNames(of: request, beside: path)
+    try found.demandNobody(for: request, beside: path)
     if let remark = use.remark { world.reporter.notice(remark) }
     pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver))
     let spooled = try await pull.spool(found, for: path, replacing: true)
@@ -25,6 +26,7 @@ extension Restore {
     }
     defer { folder.release() }
     try await pull.keeping(spooled) { try DatabaseUse(of: path).demandNobody(path) }
+    try await pull.keeping(spooled) { try beside.demandNobody() }
     // Only now: a file that looks like the old one is not recognised as ours by a later run.
     try spooled.file.endFetching()
     let likeness = FileLikeness(of: Self.model(of: path))

@@ -60,6 +60,14 @@ final class RestoreBeside: Sendable {
   /// What stands in its way.
   private var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
 
+  /// - Throws: `.failed` where somebody has a database open that is about to be moved aside.
+  func demandNobody() throws {
+    guard mode != .new, let staged else { return }
+    for place in CompanionsPlace(staged, beside: path, layout).standingDatabases {
+      try DatabaseUse.demandNobody(atCompanion: place)
+    }
+  }
+
   /// Puts it where it belongs, or nothing of it.
   /// - Parameters:
   ///   - time: as in the names of what is moved aside.
@@ -126,6 +134,15 @@ extension FoundVersion {
     let tops = StagedCompanions.tops(of: companions)
     let supportTop = tops.first { MemberPath.isSame($0, support) }
     return CompanionsPlace.places(tops, support: supportTop, beside: path, layout(of: request, at: path))
+  }
+
+  /// The same before anything is fetched: as far as what SQLite keeps beside a database tells that one stands there.
+  func demandNobody(for request: Restore.Request, beside path: String) throws {
+    guard request.mode != .new else { return }
+    for place in companionPlaces(of: request, beside: path)
+    where place.member != nil && SideFiles.present(of: place.path).count > 1 {
+      try DatabaseUse.demandNobody(atCompanion: place.path)
+    }
   }
 
   func layout(of request: Restore.Request, at path: String) -> CompanionsPlace.Layout {

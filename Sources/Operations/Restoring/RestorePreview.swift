@@ -119,6 +119,7 @@ package struct RestorePreview: Sendable {
     note { try CompanionsPlace.demandOwn(places, beside: path) }
     note { try CompanionsPlace.demandWay(to: places, beside: path) }
     note { try found.demandRoomForNames(of: request, beside: path) }
+    note { try found.demandNobody(for: request, beside: path) }
   }
 
   private mutating func lookAtNewFile() {

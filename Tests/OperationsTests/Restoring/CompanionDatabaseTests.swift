@@ -121,6 +121,48 @@ import Testing
     #expect(try home.beside() == home.before)
   }
 
+  /// In WAL mode what is kept beside it tells before anything is fetched that it is a database.
+  @Test(arguments: [Restore.Mode.replace, .live], ["wal", "delete"])
+  func `a database that somebody has open is not moved away under them`(mode: Restore.Mode, journal: String)
+    async throws
+  {
+    let home = try await Home()
+    for ending in ["", "-wal"] { try removeFile(home.library + ending) }
+    try SQLite.run("pragma journal_mode=\(journal); create table a(v)", on: home.library)
+    let program = "db.execute('insert into a values(1)'); say('ready'); time.sleep(600)"
+    let keeper = try await Keeper(home.library, program, in: home.road.scratch)
+    let (names, bytes) = (home.road.files(in: home.road.scratch.path), try fileBytes(home.path))
+    let error = await #expect(throws: OperationError.self) { try await home.run(mode) }
+    #expect(error?.code == "databaseInUse" && error?.message.contains("\(home.library), ") == true)
+    #expect(error?.message.contains("process \(keeper.child.pid)") == true)
+    #expect(error?.hint?.contains("--no-companions") == true)
+    #expect(try fileBytes(home.path) == bytes && home.road.files(in: home.road.scratch.path) == names)
+    keeper.child.signal(SIGKILL)
+    await keeper.child.end()
+    let outcome = try await home.run(mode)
+    #expect(outcome.moved.contains { $0.from == home.library })
+  }
+
+  /// It is asked once more when all rows are written.
+  @Test func `whoever opens a database while another is restored live is not passed over`() async throws {
+    let home = try await Home()
+    try removeFile(home.library + "-wal")
+    let held = Locked<Int32>(-1)
+    let error = await #expect(throws: OperationError.self) {
+      try await home.run(.live) { restore in
+        restore.onLive = { [library = home.library] moment in
+          guard moment == .writing else { return }
+          held.withLock { held in
+            if held < 0 { held = open(library, O_RDONLY | O_CLOEXEC) }
+          }
+        }
+      }
+    }
+    close(held.withLock { $0 })
+    #expect(error?.code == "databaseInUse")
+    #expect(try fileBytes(home.library) == home.before["library.db"] && !home.exists("keys"))
+  }
+
   private struct Stop: Error {}
 
   @Test func `a live restore that fails puts the old database beside no other's -wal`() async throws {

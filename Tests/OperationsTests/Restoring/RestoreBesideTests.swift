@@ -278,6 +278,7 @@ import Testing
     let road = try await Road()
     let library = try TestDatabase(road.scratch.file("library.db"))
     try library.run("create table a(v); insert into a values('pushed')")
+    library.close()
     var source = DatabaseSource(name: "app", path: try road.database(rows: 20))
     source.companions = [Companion("library.db")]
     _ = try await road.push(source)
