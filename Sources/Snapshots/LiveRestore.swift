@@ -59,7 +59,7 @@ package struct LiveRestore: Sendable {
       do {
         return try LiveRestoreRun(self, watch, progress, undoKept).run()
       } catch let failure as SQLiteFailure {
-        throw watch.refusal ?? wal.told(with: Self.explained(failure, of: database, [image, undo]))
+        throw watch.refusal ?? wal.told(with: Self.explained(failure, of: database, [image, undo?.path]))
       }
     }
   }

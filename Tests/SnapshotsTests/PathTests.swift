@@ -117,8 +117,11 @@ import Testing
     }
     let undo = "\(folder)/undo.db"
     try writeFile(undo, [])
+    let descriptor = open(undo, O_RDWR)
+    defer { close(descriptor) }
+    let own = OwnFile(path: undo, descriptor: descriptor)
     let kept = await #expect(throws: SnapshotError.self) {
-      try await LiveRestore(image: image, database: desk.source, undo: undo, busyTimeout: .zero)
+      try await LiveRestore(image: image, database: desk.source, undo: own, busyTimeout: .zero)
         .run(undoKept: {}, progress: { _, _, _ in })
     }
     let store = await #expect(throws: SnapshotError.self) { try await readCoreDataStore(at: long) }

@@ -29,7 +29,8 @@ import Testing
     case .tables, .dryRun:
       var tables = TableCopy(image: image, database: desk.source, tables: ["mine"], busyTimeout: .seconds(5))
       tables.dryRun = opening == .dryRun
-      return await #expect(throws: SnapshotError.self) { [tables] in try await tables.run() }
+      let asked = tables
+      return await #expect(throws: SnapshotError.self) { try await asked.run() }
     }
   }
 

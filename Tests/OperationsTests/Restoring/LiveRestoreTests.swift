@@ -329,8 +329,8 @@ import Testing
     let live = try await Live(journal: "wal")
     let image = live.road.scratch.file("image.db")
     _ = try await Pull(live.road.world).run(.latest(database: "app"), from: live.road.target, to: .file(image))
-    let undo = live.road.scratch.file("undo.db")
-    try writeFile(undo, [])
+    let undo = try Self.undoFile(live)
+    defer { close(undo.descriptor) }
     var restore = LiveRestore(image: image, database: live.path, undo: undo, busyTimeout: .seconds(5))
     restore.isForeignLockFolder = { _ in true }
     restore.betweenCopyAndLock = { [path = live.path] in _ = mkdir(path + ".lock", 0o777) }
