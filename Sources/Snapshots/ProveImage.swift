@@ -25,6 +25,8 @@ package struct ImageProof: Sendable, Equatable {
   /// It is no sound database: it fails `quick_check`, the check of a push, or SQLite cannot read it. That its indexes do
   /// not agree with its rows, that it lacks rows, or does not answer a query, is not that.
   package var isBroken = false
+  /// All of it was looked at for that: nothing needed what only its application has, or a later SQLite.
+  package var isChecked = false
 
   package init() {}
 }
@@ -62,12 +64,16 @@ package func proveImage(at path: String, _ trial: ImageTrial) async throws -> Im
 extension ImageProof {
   fileprivate mutating func checkIntegrity(_ connection: Connection, _ watch: Watch) throws {
     switch try check(connection, by: "integrity_check", watch) {
-    case .ok: passed.append("integrity_check ok")
+    case .ok:
+      isChecked = true
+      passed.append("integrity_check ok")
     case .notCheckable(let why): unchecked.append("integrity_check: \(why)")
     case .damaged(let lines):
       // Only the very check of the push can tell that something became of the image since. Indexes are compared with rows
       // by this one alone, in SQLite's order and by its functions: the application may have others under the same names.
-      isBroken = try check(connection, by: "quick_check", watch).isDamaged
+      let quick = try check(connection, by: "quick_check", watch)
+      isBroken = quick.isDamaged
+      isChecked = quick == .ok || quick.isDamaged
       let finding = "integrity_check: \(CheckOutcome.brief(lines) ?? "it failed")"
       findings.append(isBroken ? finding : "\(finding) (\(Self.ofIndexes))")
     }

@@ -300,6 +300,28 @@ import Testing
     }
   }
 
+  /// A later SQLite on another machine could check it, or one that has what the application has.
+  @Test(arguments: [true, false])
+  func `a drill that cannot check an image does not take back that it is no sound database`(isOfImage: Bool)
+    async throws
+  {
+    let road = try await Road()
+    let path = road.scratch.file("strange.db")
+    try SampleDatabase.applicationCollation.make(at: path)
+    _ = try await road.push(DatabaseSource(name: "app", path: path))
+    let found = isOfImage ? "what was restored is no sound database: x" : "damaged or missing: packs/x"
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let facts = try #require(try await lookup.histories().first?.newest)
+    try await lookup.repository.annotate(
+      facts, [.init(.foundDamaged, found)], now: road.world.now(), state: lookup.state)
+    let drilled = try #require(try await Drill(road.world).run(Drill.Request(), at: road.target).drilled.first)
+    #expect(drilled.hasPassed && drilled.recorded)
+    // That it came back is proved here, too.
+    #expect(drilled.version.foundDamaged == (isOfImage ? found : nil))
+    let newest = try await ListVersions(road.world).run(at: road.target).versions.last
+    #expect(newest?.foundDamaged == drilled.version.foundDamaged && newest?.drillPassed == true)
+  }
+
   /// A listing that comes late, or a target that hides it.
   @Test func `a pack that is not listed is read all the same`() async throws {
     let spoilt = try await Spoilt()

@@ -143,7 +143,8 @@ package struct Drill: Sendable {
       result.time = said.time(for: subject.facts, now: world.now())
       let known = said.damage(of: subject.facts)
       // What somebody found meanwhile is younger than what was fetched here.
-      let isOurs = proof.damage != nil || before?.damage(of: subject.facts) == known
+      let isOurs =
+        proof.damage != nil || (before?.damage(of: subject.facts) == known && proof.mayTakeBack(known))
       let judgement = isOurs ? Self.judgement(proof.damage, known: known) : []
       try await repository.annotate(
         subject.facts, [result.item] + judgement, now: result.time,

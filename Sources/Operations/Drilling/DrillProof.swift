@@ -17,6 +17,13 @@ struct DrillProof {
     return isRestored ? Self.ofImage + finding : finding
   }
 
+  /// Whether what was found before can be taken back by what was looked at now: an SQLite that cannot check the image says
+  /// nothing against one that could.
+  func mayTakeBack(_ known: String?) -> Bool {
+    guard let known, Self.isOfImage(known) else { return true }
+    return image.isChecked
+  }
+
   private static let ofImage = "what was restored is no sound database: "
 
   /// Whether a version was found damaged though all of its bytes are at the target.

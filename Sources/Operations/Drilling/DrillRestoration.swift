@@ -117,5 +117,6 @@ extension ImageProof {
     unchecked += other.unchecked
     passed += other.passed
     isBroken = isBroken || other.isBroken
+    isChecked = isChecked || other.isChecked
   }
 }
