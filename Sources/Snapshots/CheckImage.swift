@@ -14,6 +14,9 @@ package enum CheckOutcome: Sendable, Equatable {
     return false
   }
 
+  /// The release of SQLite that checks here: what it cannot look at, another one may.
+  package static var release: String { String(cString: sqlite3_libversion()) }
+
   /// The first of its findings in one line, and how many more there are; nil when there are none.
   package static func brief(_ findings: [String]) -> String? {
     guard let first = findings.first else { return nil }

@@ -1,9 +1,10 @@
 import Glibc
-import Operations
 import Snapshots
 import Storage
 import TestKit
 import Testing
+
+@testable import Operations
 
 /// A database that did not change is not even copied.
 @Suite struct UnchangedPushTests {
@@ -58,6 +59,34 @@ import Testing
       .run(Push.Request(database: database, targets: [road.target]))
     #expect(again.failures.isEmpty && again.pushed.first?.unchanged == true)
     #expect(again.pushed.first?.version.id == first.id)
+    // As if another SQLite had been at work then: this one looks for itself, once.
+    func upgrade() throws {
+      let path = SourceMemory.path(road.world, database, host: "host", store: road.store.traits.identity)
+      var memory = try #require(SourceMemory.read(path))
+      #expect(memory.release == CheckOutcome.release)
+      memory.release = "3.0.0"
+      memory.write(path)
+    }
+    let copied = Locked(0)
+    var later = Push(road.world)
+    later.take = { [take = later.take] in
+      copied.withLock { $0 += 1 }
+      return try await take($0, $1)
+    }
+    let request = Push.Request(database: database, targets: [road.target])
+    try upgrade()
+    for _ in 0..<2 {
+      let outcome = try await later.run(request)
+      #expect(outcome.damage == nil && outcome.pushed.first?.version.id == first.id)
+      #expect(copied.withLock { $0 } == 1)
+    }
+    try upgrade()
+    later.take = { [take = later.take] in
+      var snapshot = try await take($0, $1)
+      snapshot.check = .damaged(["of the tester's making"])
+      return snapshot
+    }
+    #expect(try await later.run(request).damage?.code == "sourceDamaged")
   }
 
   @Test func `what a server asks for is read before a copy is made, where one is needed`() async throws {

@@ -31,7 +31,7 @@ extension Push {
   ) async -> VersionSummary? {
     let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
     guard var memory = SourceMemory.read(path), memory.source == .init(request.database), memory.signature == signature,
-      memory.companions == capture.digest?.hex, !isDoubted(memory)
+      memory.companions == capture.digest?.hex, memory.isAsChecked, !isDoubted(memory)
     else { return nil }
     let now = world.now()
     // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
@@ -62,7 +62,8 @@ extension Push {
     let memory = SourceMemory(
       source: source, signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
       chain: manifest.name.chain.hex,
-      object: manifest.name.objectName.text, version: version, seenAt: world.now())
+      object: manifest.name.objectName.text, version: version, seenAt: world.now(),
+      release: version.notCheckable ? CheckOutcome.release : nil)
     memory.write(path)
   }
 
@@ -95,6 +96,10 @@ extension Push {
 }
 
 extension SourceMemory {
+  /// Whether the SQLite that works here says of the version what is remembered: a later one may be able to check what an
+  /// earlier one could not, and to find damage in it.
+  fileprivate var isAsChecked: Bool { !version.notCheckable || release == CheckOutcome.release }
+
   /// Whether the version that is remembered is there, and none after it. A machine that was put back to an earlier state
   /// remembers what was the newest then.
   fileprivate func isOfNewest(in listing: ChainListing) -> Bool {

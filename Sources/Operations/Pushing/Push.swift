@@ -292,7 +292,7 @@ package struct Push: Sendable {
     let captured = try await capture.members(with: copy.finished())
     let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)
     outcome.shortfalls += shortfalls
-    // One that cannot be checked here cannot be tomorrow either.
+    // One that cannot be checked here cannot be tomorrow either, unless SQLite is another then.
     if !request.dryRun, try await !copy.outcome().isDamaged, captured.digest == nil || captured.isSettled,
       shortfalls.isEmpty
     {

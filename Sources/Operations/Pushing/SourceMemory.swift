@@ -21,6 +21,8 @@ struct SourceMemory: Codable, Sendable {
   var seenAt: UInt64
   /// What the names of the chain's annotations came to then; none of those says that the version is damaged.
   var annotations: String?
+  /// The release of SQLite that could not check the version; `nil` where it was checked.
+  var release: String?
 
   struct Source: Codable, Hashable, Sendable {
     var path: String
