@@ -22,6 +22,11 @@ extension TargetAccess {
       throw error.asOfUsed(store, in: world.stateFolder)
     }
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
+    if repository.lostMemoryOfKeyring(in: state) {
+      world.reporter.notice(
+        "\(name): what this machine remembered of the newest keyring cannot be read: that no older one is in its place is not proved; it is made anew"
+      )
+    }
     let unread = [
       try unreadable(isReading) { () throws(RepositoryError) in try repository.checkPlace(in: world.stateFolder) },
       try unreadable(isReading) { () throws(RepositoryError) in try repository.checkKeyring(in: state) },

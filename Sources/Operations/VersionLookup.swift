@@ -16,6 +16,7 @@ struct VersionLookup: Sendable {
   private let records: RecordListings
   let times: StorageTimes
   private let marks: SeenMarks
+  private let hasToldFlaw = Locked(false)
 
   struct Found: Sendable {
     let facts: VersionFacts
@@ -193,9 +194,17 @@ struct VersionLookup: Sendable {
   /// Refuses a chain that shows less than this machine has seen.
   func freshness(of history: ChainHistory) async throws {
     guard let listing = byChain[history.chain] else { return }
+    tellFlaw(ofMarkOf: history.chain)
     try await repository.checkFreshness(of: listing, history: history, state: state)
     let notes = try await notes(of: history.chain)
     try repository.demandTakenBack(history.chain, among: notes, state: state)
+  }
+
+  /// Who reads goes on, since no other version could be had; but a person should know.
+  private func tellFlaw(ofMarkOf chain: ChainID) {
+    guard let flaw = try? HighWaterMark.flaw(of: chain, in: state), !hasToldFlaw.withLock({ $0 }) else { return }
+    hasToldFlaw.withLock { $0 = true }
+    reporter.notice("\(targetName): \(flaw.message). \(flaw.hint ?? "")")
   }
 
   /// The same, for who lets go of versions: also what this machine said that decides which ones stay is shown.

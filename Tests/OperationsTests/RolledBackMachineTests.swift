@@ -96,6 +96,55 @@ import Testing
     #expect(gone.failures.first?.error.hint?.contains("try again a while later") == true)
   }
 
+  @Test func `a spoilt memory of the newest version lets nothing go, and who reads leaves it to the next push`()
+    async throws
+  {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    _ = try await road.push(database)
+    let before = Set(road.store.content.keys)
+    try await road.change(database.path)
+    _ = try await road.push(database)
+    for name in road.store.content.keys where name.text.hasPrefix("versions/") && !before.contains(name) {
+      road.store.content[name] = nil
+    }
+    let state = road.world.stateFolder
+    let files = try FileManager.default.subpathsOfDirectory(atPath: state)
+    let mark = "\(state)/\(try #require(files.first { $0.hasSuffix("/mark.json") }))"
+    let spoilt = Array("{".utf8)
+    try writeFile(mark, spoilt)
+    func told() -> Int { road.notices.said.withLock { $0.count { $0.contains("has lost none since is not proved") } } }
+    let listed = try await ListVersions(road.world).run(at: road.target)
+    #expect(listed.versions.map(\.sequence) == [1] && told() == 1)
+    #expect(try fileBytes(mark) == spoilt)
+
+    let pruned = try await PruneRepository(road.world).run(PruneRepository.Request(), at: road.target)
+    #expect(pruned.chains.isEmpty && pruned.problems.map(\.code) == ["stateFolder"])
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let plan = try await ForgetVersions(road.world).plan(request, at: road.target)
+    #expect(plan.chains.isEmpty && plan.refusals.map(\.code) == ["stateFolder"])
+    #expect(plan.refusals.first?.hint?.contains("rm '\(mark)'") == true)
+    #expect(try fileBytes(mark) == spoilt)
+
+    #expect(try await road.push(database).pushed.first?.version.sequence == 2)
+    #expect(told() == 2)
+    _ = try await ListVersions(road.world).run(at: road.target)
+    #expect(told() == 2)
+  }
+
+  @Test func `a spoilt memory of the newest keyring is told, and made anew`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 50)))
+    let state = road.world.stateFolder
+    let files = try FileManager.default.subpathsOfDirectory(atPath: state)
+    let memory = "\(state)/\(try #require(files.first { $0.hasSuffix("/keyring.json") }))"
+    let good = try fileBytes(memory)
+    try writeFile(memory, Array("{".utf8))
+    for _ in 0..<2 { _ = try await ListVersions(road.world).run(at: road.target) }
+    #expect(road.notices.said.withLock { $0.count { $0.contains("remembered of the newest keyring") } } == 1)
+    #expect(try fileBytes(memory).count == good.count)
+  }
+
   /// As a push notes it two seconds after the last change; a file that is put back here has another time of change.
   private func remember(_ version: VersionSummary, of database: DatabaseSource, _ road: Road) async throws {
     let repository = try await road.target.open(road.world).id.hex

@@ -274,6 +274,7 @@ package struct ForgetVersions: Sendable {
   /// so that nothing of it would be let go otherwise.
   /// - Throws: what is in doubt.
   private func demandNoDoubt(about history: ChainHistory, _ lookup: VersionLookup) async throws {
+    try HighWaterMark.demandReadable(history.chain, in: lookup.state)
     try await lookup.demandOwnWords(of: history)
     guard history.contestedFrom != nil, let problem = history.problems.first else {
       if let problem = history.problems.first { throw problem }

@@ -82,17 +82,34 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
     return (mark, mark == nil)
   }
 
+  /// What is wrong with a chain's mark, where something stands in its place that is none.
+  package static func flaw(of chain: ChainID, in state: StateFolder) throws(RepositoryError) -> RepositoryError? {
+    guard try look(chain, in: state).isSpoilt else { return nil }
+    return RepositoryError(
+      .stateFolder,
+      "what this machine remembered of the newest version of chain \(chain.hex.prefix(12)) cannot be read: that the target has lost none since is not proved",
+      hint:
+        "The next push from here to that chain makes it anew; or, once `sealift list` shows what it should: rm '\(path(chain.hex, in: state))'"
+    )
+  }
+
+  /// For who lets go of versions: what cannot be read may say that the newest of them were taken away.
+  package static func demandReadable(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) {
+    if let flaw = try Self.flaw(of: chain, in: state) { throw flaw }
+  }
+
   static func path(_ chain: String, in state: StateFolder) -> String { "\(state.path)/\(chain)/mark.json" }
 
-  /// Raises the mark of a chain that was only read. While a push holds the chain, it writes the mark itself.
+  /// Raises the mark of a chain that was only read. While a push holds the chain, it writes the mark itself. One that is
+  /// spoilt stays for the next push, which tells it.
   /// - Returns: false when the state folder cannot be written: then a later roll-back goes unnoticed.
   package func raise(_ chain: ChainID, in state: StateFolder) -> Bool {
     if let known = try? Self.read(chain, in: state), known.sequence >= sequence { return true }
     do {
       let lock = try ChainLock(chain, in: state)
       return try withExtendedLifetime(lock) {
-        let known = try? Self.read(chain, in: state)
-        if known.map({ $0.sequence < sequence }) ?? true {
+        let (known, isSpoilt) = try Self.look(chain, in: state)
+        if !isSpoilt, known.map({ $0.sequence < sequence }) ?? true {
           var mark = self
           mark.pushed = known?.pushed
           try mark.write(chain, in: state)

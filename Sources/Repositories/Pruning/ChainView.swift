@@ -114,6 +114,7 @@ struct ChainLook: Sendable {
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
     let (manifests, ruined) = try manifests(read, cut: listing.cut(versions), forgotten, annotations)
     try demandPresent(annotations.unforgetting, in: manifests, forgotten)
+    try HighWaterMark.demandReadable(chain, in: state)
     let mark = try HighWaterMark.read(chain, in: state)
     try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     try demandStanding(mark, manifests, forgotten)

@@ -32,6 +32,12 @@ struct KeyringMemory: Codable, Equatable {
 
   static func path(_ state: StateFolder) -> String { "\(state.path)/keyring.json" }
 
+  /// Whether something stands in its place that is none.
+  static func isSpoilt(in state: StateFolder) throws(RepositoryError) -> Bool {
+    guard try StateFiles.read(path(state)) != nil else { return false }
+    return try KeyringMemory(in: state) == nil
+  }
+
   /// Whether this one was there before `seen`.
   func isOlder(than seen: KeyringMemory) -> Bool {
     digest != seen.digest && (number < seen.number || epoch < seen.epoch || cuts < seen.cuts)
@@ -46,6 +52,9 @@ struct KeyringMemory: Codable, Equatable {
 }
 
 extension Repository {
+  /// What this machine remembered of the newest keyring cannot be read: `checkKeyring` makes it anew.
+  package func lostMemoryOfKeyring(in state: StateFolder) -> Bool { (try? KeyringMemory.isSpoilt(in: state)) ?? false }
+
   /// Refuses a keyring older than the newest this machine has seen, and remembers a newer one.
   /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of it cannot be read.
   package func checkKeyring(in state: StateFolder) throws(RepositoryError) {
