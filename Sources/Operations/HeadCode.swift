@@ -27,7 +27,10 @@ struct HeadCode: Sendable {
     guard newest >= sequence else {
       throw refusal("the newest version at the target is number \(newest), the head noted is number \(sequence)")
     }
-    if let problem = history.problems.first(where: { $0.code == .forked || $0.code == .hole }) {
+    let isPartly = history.forgotten.isPartly
+    if let problem = history.problems.first(where: {
+      $0.code == .forked || $0.code == .hole || (isPartly && $0.code == .unsupported)
+    }) {
       throw refusal("the chain cannot be followed: \(problem.message)")
     }
     // Nothing is forgotten unless a newer version stays; one that cannot be read may be that.

@@ -57,6 +57,54 @@ import Testing
     #expect(shelf.road.store.content == before)
   }
 
+  /// The only tombstone, as a later program might have written it.
+  private func makeTombstoneLater(_ shelf: Shelf) throws -> ObjectName {
+    let prefix = Layout.tombstones(of: shelf.chain())
+    let object = try #require(shelf.road.store.content.first { $0.key.text.hasPrefix(prefix) })
+    let name = try #require(RecordName(object.key, prefix: prefix))
+    var meta = try OpenedObject.open(
+      object.value, kind: .tombstone, name: name.digest, keys: shelf.repository.keys
+    ).directory.meta
+    meta[0] = 1
+    let sealed = try ObjectBuilder(kind: .tombstone, keys: shelf.repository.keys, random: systemRandom).finish(
+      meta: meta)
+    let later = Layout.known("\(prefix)\(sealed.bytes.count)-\(sealed.name.hex)")
+    shelf.road.store.content[object.key] = nil
+    shelf.road.store.content[later] = sealed.bytes
+    return later
+  }
+
+  @Test(arguments: [true, false])
+  func `what a tombstone may explain is neither lost nor missing`(isKnown: Bool) async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[0], versions[1]))
+    var request = PruneRepository.Request()
+    (request.minAge, request.runs) = (0, .one)
+    #expect(try await PruneRepository(shelf.world).run(request, at: shelf.road.target).problems.isEmpty)
+    #expect(versions.map { shelf.road.store.content[$0.name.objectName] != nil } == [false, false, true, true])
+    let later = try makeTombstoneLater(shelf)
+    let before = shelf.road.store.content
+    let folder = try Scratch()
+    let world = isKnown ? shelf.world : shelf.road.withoutState(folder)
+
+    let checked = try await CheckRepository(world).run(at: shelf.road.target, databases: [], .all)
+    #expect(checked.isSound && !checked.isJudged && checked.harmed.isEmpty)
+    #expect(checked.whole.map(\.sequence) == [3, 4] && checked.unjudged.map(\.sequence) == [1, 2])
+    let listed = try await ListVersions(world).run(at: shelf.road.target)
+    #expect(listed.versions.map(\.sequence) == [3, 4] && listed.problems.map(\.code) == ["unsupported"])
+    let lost = try await ForgetLost(world).run(.init(), at: shelf.road.target)
+    #expect(lost.chains.isEmpty && lost.problems.allSatisfy { $0.code == "unsupported" })
+    #expect(lost.problems.contains { $0.message.contains(later.text) })
+    let repaired = try await RepairRepository(world).run(.init(databases: []), at: shelf.road.target)
+    #expect(repaired.isWhole && repaired.saved.isEmpty && repaired.elsewhere.isEmpty && repaired.lost.isEmpty)
+    let plan = try await ForgetVersions(world).plan(.init(.rulesForAll(RetentionRules(last: 1))), at: shelf.road.target)
+    #expect(plan.chains.isEmpty && plan.refusals.map(\.code) == ["unsupported"])
+    let pruned = try await PruneRepository(world).run(request, at: shelf.road.target)
+    #expect(pruned.chains.isEmpty && pruned.problems.map(\.code) == ["unsupported"])
+    #expect(shelf.road.store.content == before)
+  }
+
   @Test func `a database of which a later program wrote everything is not told as never there`() async throws {
     let shelf = try await Shelf()
     let version = try await shelf.push(1, at: Shelf.monday)

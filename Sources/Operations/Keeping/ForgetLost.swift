@@ -54,7 +54,8 @@ package struct ForgetLost: Sendable {
           if !history.lost.isEmpty { outcome.problems.append(elsewhere(version)) }
           continue
         }
-        for problem in history.problems where problem.code == .unsupported {
+        let unknown = history.problems.filter { $0.code == .unsupported } + [history.doubtOfLoss].compactMap { $0 }
+        for problem in unknown {
           outcome.problems.append(
             OperationError(problem, doing: "giving versions of '\(version.database)' up at \(target.name)"))
         }

@@ -69,7 +69,9 @@ extension Repository {
       let now = try await versionListing(of: listing.chain)
       if !Set(now.versions).isSubset(of: listing.versions) { return try await self.history(of: now, state: state) }
     }
-    guard records != nil, history.problems.contains(where: { $0.code == .hole }) else { return history }
+    guard records != nil, known.isPartly || history.problems.contains(where: { $0.code == .hole }) else {
+      return history
+    }
     // They may be of a while ago, and a prune may have come since: what explains a hole is there before the hole is.
     return reader.finish(isWhole: true, forgotten: try await self.forgotten(of: listing.chain, state: state))
   }

@@ -1,4 +1,5 @@
 package import Sealing
+package import Storage
 
 /// Which versions of a chain were forgotten: those that a tombstone covers which nobody took back for them
 /// (`Docs/Format.md` §8.2, §8.3).
@@ -10,6 +11,8 @@ package struct Forgotten: Sendable {
   /// Versions that were taken back and not forgotten again, by their places: that one of them is not there is explained by
   /// nothing.
   package private(set) var standing: [UInt64: Digest] = [:]
+  /// Tombstones of a later format: any gap may be of their making.
+  package fileprivate(set) var unread: [ObjectName] = []
   private let chain: ChainID?
   private let tombstones: [(name: Digest, ranges: [Tombstone.Range])]
   private let takenBack: [Annotations.Subject: Set<Digest>]
@@ -78,6 +81,18 @@ package struct Forgotten: Sendable {
     return MissingVersions.gaps(upTo: part.upperBound - 1, between: known).first?.lowerBound
   }
 
+  /// A newer program may have forgotten more than this one knows of.
+  package var isPartly: Bool { !unread.isEmpty }
+
+  /// What is said of a gap: where it may be of a tombstone that nobody here can read, it is no loss.
+  func judged(_ problem: RepositoryError) -> RepositoryError {
+    guard isPartly, problem.code == .hole else { return problem }
+    return RepositoryError(
+      .unsupported,
+      "\(problem.message); but a tombstone of the chain is of a later format: a newer sealift may have forgotten it",
+      hint: "Install a newer sealift.")
+  }
+
   package func explains(_ sequence: UInt64) -> Bool { all.covers(sequence) && standing[sequence] == nil }
 
   package func contains(_ version: VersionFacts) -> Bool { covers(version.sequence, version.id) }
@@ -120,10 +135,17 @@ extension Repository {
   package func forgotten(
     of chain: ChainID, tombstones: RecordListing? = nil, notes: RecordListing? = nil, state: StateFolder?
   ) async throws -> Forgotten {
-    let named = try await namedTombstones(of: chain, listed: tombstones, state: state)
-    guard !named.isEmpty else { return .nothing }
+    let prefix = Layout.tombstones(of: chain)
+    var listing = RecordListing.empty
+    if let tombstones { listing = tombstones } else { listing = .init(objects: try await store.list(prefix: prefix)) }
+    let named = try await namedTombstones(of: chain, listed: listing, state: state)
+    let read = Set(named.map(\.name))
+    let unread = try await laterTombstones(among: listing.names(below: prefix).filter { !read.contains($0.digest) })
+    guard !named.isEmpty || !unread.isEmpty else { return .nothing }
     let annotations = try await annotations(of: chain, listed: notes, state: state)
     let places = annotations.unforgetting.map { ($0.annotation.sequence, $0.annotation.coreHash) }
-    return Forgotten(of: chain, named, takenBack: annotations.takenBack, places: places)
+    var forgotten = Forgotten(of: chain, named, takenBack: annotations.takenBack, places: places)
+    forgotten.unread = unread
+    return forgotten
   }
 }

@@ -140,7 +140,9 @@ struct Freshness {
       if let history { history.reader.problems(after: sequence, seen, history.forgotten.ranges) } else {
         try await repository.continuation(of: listing, from: sequence, seen, state: state)
       }
-    if let problem = found.first(where: { $0.code != .damaged && $0.code != .unsupported }) { throw problem }
+    if let problem = found.first(where: { $0.code != .damaged && $0.code != .unsupported }) {
+      throw history?.forgotten.judged(problem) ?? problem
+    }
   }
 
   private func forked(at sequence: UInt64) -> RepositoryError {

@@ -53,6 +53,7 @@ struct HistoryReader: Sendable {
     if isWhole {
       links = brokenLinks(between: versions, forgotten.ranges, forgotten.all, after: nil)
       if let hole = self.hole(before: forgotten) { links.append(hole) }
+      links = links.map { forgotten.judged($0) }
     }
     return ChainHistory(
       chain: chain, reader: self, isWhole: isWhole, versions: versions, displaced: displaced,

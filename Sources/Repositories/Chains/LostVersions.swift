@@ -6,8 +6,18 @@ extension ChainHistory {
   /// stood there: as a tombstone says it, with the hashes that keep the chain whole across them. The version behind a gap
   /// says what stood at its end. A manifest of a later format is neither.
   ///
-  /// A place of which nothing says that is left out.
-  package var lost: [Tombstone.Range] {
+  /// A place of which nothing says that is left out. None is lost while a tombstone of a later format may explain it.
+  package var lost: [Tombstone.Range] { forgotten.isPartly ? [] : unexplained }
+
+  /// Why nothing of what is not there counts as lost.
+  package var doubtOfLoss: RepositoryError? {
+    guard let name = forgotten.unread.first, !unexplained.isEmpty else { return nil }
+    return RepositoryError(
+      .unsupported, "the tombstone \(name) is of a later format, and may say where versions went: none is given up",
+      hint: "Install a newer sealift.")
+  }
+
+  private var unexplained: [Tombstone.Range] {
     guard isWhole, let newest = newest?.sequence, newest > 1 else { return [] }
     let readable = Set(versions.map(\.sequence)).union(reader.later)
     let explained = readable.map { $0...$0 } + forgotten.explained

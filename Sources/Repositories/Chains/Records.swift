@@ -68,6 +68,28 @@ extension Repository {
     }
   }
 
+  /// Those among the names of tombstones that a later program wrote: what they forget nobody knows here.
+  func laterTombstones(among names: [RecordName]) async throws -> [ObjectName] {
+    let areLater = try await bounded(
+      names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
+    ) { name -> Bool in
+      try await self.isLaterTombstone(name)
+    }
+    return zip(names, areLater).filter { $0.1 }.map { $0.0.objectName }
+  }
+
+  private func isLaterTombstone(_ name: RecordName) async throws -> Bool {
+    guard let bytes = try await store.left(of: name.objectName) else { return false }
+    do {
+      let object = try OpenedObject.open(bytes, kind: .tombstone, name: name.digest, keys: keys)
+      _ = try Tombstone(decoding: object.directory.meta)
+      return false
+    } catch {
+      guard error.isDamage else { throw error }
+      return error.isLater
+    }
+  }
+
   /// The ranges of all authentic tombstones of a chain, ascending.
   func tombstones(
     of chain: ChainID, listed: RecordListing? = nil, state: StateFolder? = nil

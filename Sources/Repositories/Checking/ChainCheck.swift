@@ -122,7 +122,7 @@ package struct ChainCheck: Sendable {
     of history: ChainHistory, _ listed: [ObjectInfo], _ mark: HighWaterMark?, isLast: Bool
   ) async throws -> [RepositoryError]? {
     var problems = history.problems.filter { $0.code != .damaged && $0.code != .unsupported && $0.code != .hole }
-    if let hole = history.reader.hole(before: history.forgotten) {
+    if !history.forgotten.isPartly, let hole = history.reader.hole(before: history.forgotten) {
       // A tombstone may be younger than the listing of the versions before it.
       let isLate = try await !Set(self.listed().map(\.name)).isSubset(of: listed.map(\.name))
       if isLate, !isLast { return nil }

@@ -12,6 +12,7 @@ struct MissingVersions {
   /// - Parameters:
   ///   - versions: those that can be read, ascending.
   ///   - broken: manifests that are there and cannot be read.
+  ///   - forgotten: where only a newer program can read all of it, nobody knows of a gap that it is one.
   ///   - later: manifests that a later program wrote: they are there, whatever they say.
   ///   - mark: the newest version that this machine has seen.
   init(
@@ -29,7 +30,7 @@ struct MissingVersions {
     if let mark { ids[mark.sequence] = Layout.digest(mark.id) }
 
     let unread = later.filter { !readable.contains($0.sequence) && !forgotten.explains($0.sequence) }
-    let unjudged = Dictionary(grouping: unread, by: \.sequence).mapValues { $0.map(\.objectName.text) }
+    var unjudged = Dictionary(grouping: unread, by: \.sequence).mapValues { $0.map(\.objectName.text) }
     let known = readable.union(unjudged.keys)
     var objects: [UInt64: [String]] = [:]
     for name in broken where !known.contains(name.sequence) && !forgotten.explains(name.sequence) {
@@ -44,6 +45,13 @@ struct MissingVersions {
         gap.count == 1
         ? "the manifest of version \(gap.lowerBound) is missing"
         : "the manifests of versions \(gap.lowerBound) to \(gap.upperBound) are missing"
+      guard !forgotten.isPartly else {
+        findings.append(
+          CheckFinding(
+            first, .later, "\(what), and may have been forgotten by a newer sealift", hint: "Install a newer sealift."))
+        for sequence in gap.prefix(Self.most) { unjudged[sequence] = [first] }
+        continue
+      }
       findings.append(
         CheckFinding(
           first, .missing, what, hint: "Somebody without the key deleted it, or the target lost it."))

@@ -116,7 +116,11 @@ struct ChainLook: Sendable {
     try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     try HighWaterMark.demandReadable(chain, in: state)
     let mark = try HighWaterMark.read(chain, in: state)
-    try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
+    do throws(RepositoryError) {
+      try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
+    } catch {
+      throw forgotten.judged(error)
+    }
     try demandStanding(mark, manifests, forgotten)
     let named = NameSet(joining: touched.map(\.names))
     // A tombstone and a pin may have crossed: what is pinned stays, so that it has to be there.
