@@ -51,4 +51,22 @@ import Testing
     #expect(error?.code == .unsupported)
     #expect(try ManifestAttempt(of: home.chain, in: home.state) != nil)
   }
+
+  @Test func `nor is that of one that a later program noted in its own words`() async throws {
+    let home = try await Home()
+    let first = try await home.push(home.image(pages: 8, seed: 1))
+    let name = first.manifest.name
+    let sealed = try #require(home.store.content[name.objectName])
+    try ManifestAttempt(name, sealed).write(in: home.state)
+    let path = "\(try home.state.path)/\(home.chain.hex)/attempt"
+    var noted = try fileBytes(path)
+    noted.replaceSubrange(0..<4, with: Array("held".utf8))
+    try writeFile(path, noted)
+    let error = await #expect(throws: RepositoryError.self) { try await home.push(home.image(pages: 8, seed: 2)) }
+    #expect(error?.code == .unsupported && error?.hint?.contains("newer sealift") == true)
+    #expect(try fileBytes(path) == noted)
+    // What is cut says nothing.
+    try writeFile(path, Array(noted.dropLast()))
+    _ = try await home.push(home.image(pages: 8, seed: 2))
+  }
 }

@@ -28,20 +28,34 @@ struct ManifestAttempt: Sendable {
   }
 
   /// The last attempt, or `nil` when there is none, or its file is not what was written.
+  /// - Throws: `.unsupported` for one that a later program noted in words of its own; `.stateFolder`.
   init?(of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
     let limit = Limits.object + 4096
     guard let file = try StateFiles.read("\(state.path)/\(chain.hex)/attempt", limit: limit),
       let end = file.firstIndex(of: UInt8(ascii: "\n"))
     else { return nil }
     let words = String(decoding: file[..<end], as: UTF8.self).split(separator: " ").map(String.init)
-    guard words.count == 2, let fate = Fate(rawValue: words[0]),
-      let name = ObjectName(words[1]).flatMap({ VersionName($0) }), name.chain == chain
-    else { return nil }
     let bytes = Array(file[(end + 1)...])
-    guard Digest.sha256(of: bytes) == name.digest else { return nil }
+    guard words.count == 2, let fate = Fate(rawValue: words[0]),
+      let name = ObjectName(words[1]).flatMap({ VersionName($0) })
+    else {
+      try Self.demandNotLater(words, bytes)
+      return nil
+    }
+    guard name.chain == chain, Digest.sha256(of: bytes) == name.digest else { return nil }
     self.name = name
     self.bytes = bytes
     self.fate = fate
+  }
+
+  /// A whole manifest below a line that names it, and that nobody here understands, is no spoilt file: written over, its
+  /// place in the chain might be given to two versions.
+  private static func demandNotLater(_ words: [String], _ bytes: [UInt8]) throws(RepositoryError) {
+    let digest = Digest.sha256(of: bytes).hex
+    guard words.contains(where: { $0.hasSuffix(digest) }) else { return }
+    throw RepositoryError(
+      .unsupported, "what became of the version that this machine tried to store last was noted by a newer sealift",
+      hint: "Install a newer sealift.")
   }
 
   /// Durable when it returns.
