@@ -109,14 +109,61 @@ import Testing
     #expect(table.pagesPerSample(pageSize: 4096) == 1)
   }
 
+  /// Most of a table are free slots: beside an image lies what is in it.
+  @Test func `a kept table is as long as its samples, and the same`() throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/samples"
+    // Right above a power of two: of its 524 288 slots a quarter are used.
+    let pages = 16_500
+    let table = try SampleTable(pages: pages, pageSize: 4096, in: scratch.path)
+    func tag(_ page: Int, _ place: Int) -> UInt32 { UInt32(page * 8 + place) &* 2_654_435_761 }
+    for page in 0..<pages { for place in 0..<8 { table.insert(tag(page, place), page: page) } }
+    try table.write(to: path)
+    #expect(try StateFiles.read(path)?.count == 24 + 8 * 8 * pages)
+    let read = try #require(SampleTable.read(from: path, pages: pages, pageSize: 4096, in: scratch.path))
+    #expect((0..<pages).allSatisfy { page in (0..<8).allSatisfy { read[tag(page, $0)] == page } })
+    #expect(read[tag(pages, 0)] == nil)
+    #expect(read.votesOfHalfAPage(pageSize: 4096) == table.votesOfHalfAPage(pageSize: 4096))
+    // One that was cut, or says that it holds more.
+    var bytes = try #require(try StateFiles.read(path))
+    try StateFiles.write(Array(bytes.dropLast(8)), to: path)
+    #expect(SampleTable.read(from: path, pages: pages, pageSize: 4096, in: scratch.path) == nil)
+    bytes[23] = 0xFF
+    try StateFiles.write(bytes, to: path)
+    #expect(SampleTable.read(from: path, pages: pages, pageSize: 4096, in: scratch.path) == nil)
+  }
+
+  @Test func `samples kept by an older program are read`() throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/samples"
+    let (tags, count) = ([77, 0xFFFF_FFFF, 0x1234_5678] as [UInt32], 16_384)
+    var slots = [UInt64](repeating: 0, count: count)
+    for (page, tag) in tags.enumerated() {
+      var index = Int(truncatingIfNeeded: (UInt64(tag) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (count - 1)
+      while slots[index] != 0 { index = (index + 1) & (count - 1) }
+      slots[index] = UInt64(tag) << 32 | UInt64(page + 1)
+    }
+    try StateFiles.write(wholeTable(slots), to: path)
+    let read = try #require(SampleTable.read(from: path, pages: 1000, pageSize: 4096, in: scratch.path))
+    for (page, tag) in tags.enumerated() { #expect(read[tag] == page) }
+    #expect(read[78] == nil)
+    #expect(SampleTable.read(from: path, pages: 5000, pageSize: 4096, in: scratch.path) == nil)
+    try StateFiles.write(wholeTable(Array(slots.dropLast())), to: path)
+    #expect(SampleTable.read(from: path, pages: 1000, pageSize: 4096, in: scratch.path) == nil)
+  }
+
   /// Whoever looks for a sample goes on until a free place: a table without one was never written by us.
   @Test(arguments: [0xFF, 1] as [UInt8]) func `a table without free places is no table`(byte: UInt8) throws {
     let scratch = try Scratch()
     let path = scratch.path + "/samples"
-    try SampleTable(pages: 1000, pageSize: 4096, in: scratch.path).write(to: path)
-    let bytes = try #require(try StateFiles.read(path))
-    try StateFiles.write(bytes[..<16] + [UInt8](repeating: byte, count: bytes.count - 16), to: path)
+    let slots = [UInt64](repeating: UInt64(byte) &* 0x0101_0101_0101_0101, count: 16_384)
+    try StateFiles.write(wholeTable(slots), to: path)
     #expect(SampleTable.read(from: path, pages: 1000, pageSize: 4096, in: scratch.path) == nil)
+  }
+
+  /// As older programs kept the samples of 1000 pages: all slots, behind a head of two numbers.
+  private func wholeTable(_ slots: [UInt64]) -> [UInt8] {
+    ([2, 1000] + slots).withUnsafeBytes { Array($0) }
   }
 
   /// One flipped bit costs bytes, and no more.

@@ -15,10 +15,14 @@ final class SampleTable: @unchecked Sendable {
 
   /// - Parameter pages: of the image that will be sampled.
   /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
-  init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
+  convenience init(pages: Int, pageSize: Int, in folder: String) throws(RepositoryError) {
+    try self.init(
+      pages: pages, pageSize: pageSize, capacity: Self.capacity(pages: pages, pageSize: pageSize), in: folder)
+  }
+
+  private init(pages: Int, pageSize: Int, capacity: Int, in folder: String) throws(RepositoryError) {
     self.pages = pages
     sampler = PageSampler(distance: Self.distance(pages: pages, pageSize: pageSize))
-    let capacity = Self.capacity(pages: pages, pageSize: pageSize)
     slots = try FileTable(capacity: capacity, count: capacity, in: folder)
   }
 
@@ -73,36 +77,97 @@ final class SampleTable: @unchecked Sendable {
 
   // MARK: Kept beside the base
 
-  /// In bytes, of a kept table.
-  private static let headLength = 16
+  /// Of a kept table: the version of its form and samples, for how many pages it was made (of an image that grew while
+  /// it was sampled that was a guess), and how many samples follow. In bytes.
+  private static let headLength = 24
+  /// Only the samples are kept, without the free slots between them, which are most of a table. Programs that know
+  /// nothing of this take such a table for one of other samples, and make a new base.
+  private static let packedVersion: UInt64 = 1 << 32 | PageSampler.version
+  /// Tables of older programs lie there as in memory, free slots and all, behind a head without their number.
+  private static let wholeHeadLength = 16
   /// SQLite's own limit (sqlite.org/limits.html, 12).
   private static let mostPages: UInt64 = 4_294_967_294
+  /// So many samples are read or written at once.
+  private static let batch = 8192
 
-  /// Written as it lies in memory, for this machine, behind the version of the samples and for how many pages it was
-  /// made: of an image that grew while it was sampled that was a guess.
+  /// Written for this machine, whatever the order of its bytes.
   func write(to path: String) throws(RepositoryError) {
     try StateFiles.replace(path, durably: false) { descriptor in
-      let problem = withUnsafeBytes(of: (PageSampler.version, UInt64(pages))) { StateFiles.put($0, to: descriptor) }
-      guard problem == 0 else { return problem }
-      return slots.withUnsafeMutableBufferPointer { StateFiles.put(UnsafeRawBufferPointer($0), to: descriptor) }
+      let head = (Self.packedVersion, UInt64(pages), UInt64(used))
+      let problem = withUnsafeBytes(of: head) { StateFiles.put($0, to: descriptor) }
+      return problem == 0 ? putSamples(to: descriptor) : problem
     }
+  }
+
+  /// - Returns: 0, or the number of an error.
+  private func putSamples(to descriptor: Int32) -> Int32 {
+    var batch: [UInt64] = []
+    batch.reserveCapacity(Self.batch)
+    for index in 0..<slots.count where slots[index] != 0 {
+      batch.append(slots[index])
+      guard batch.count == Self.batch else { continue }
+      let problem = batch.withUnsafeBytes { StateFiles.put($0, to: descriptor) }
+      guard problem == 0 else { return problem }
+      batch.removeAll(keepingCapacity: true)
+    }
+    return batch.withUnsafeBytes { StateFiles.put($0, to: descriptor) }
   }
 
   /// - Returns: `nil` when there is no table, or one of another size or of other samples.
   static func read(from path: String, pages: Int, pageSize: Int, in folder: String) -> SampleTable? {
     StateFiles.reading(path) { descriptor, length in
-      var head = (version: UInt64(0), pages: UInt64(0))
+      var head = (version: UInt64(0), pages: UInt64(0), count: UInt64(0))
       guard withUnsafeMutableBytes(of: &head, { StateFiles.fill($0, from: descriptor, at: 0) }) == 0,
-        head.version == PageSampler.version, head.pages >= pages / 4, head.pages <= mostPages,
-        length == headLength + 8 * capacity(pages: Int(head.pages), pageSize: pageSize),
-        let table = try? SampleTable(pages: Int(head.pages), pageSize: pageSize, in: folder),
-        table.slots.withUnsafeMutableBufferPointer({
-          StateFiles.fill(UnsafeMutableRawBufferPointer($0), from: descriptor, at: headLength)
-        }) == 0
+        head.pages >= pages / 4, head.pages <= mostPages, let sampled = Int(exactly: head.pages)
       else { return nil }
-      table.used = table.slots.withUnsafeMutableBufferPointer { slots in slots.count { $0 != 0 } }
-      // A search ends at a free slot; a disk may give back a table without one.
-      return table.used <= table.mostUsed ? table : nil
+      switch head.version {
+      case packedVersion:
+        let count = (length - headLength) / 8
+        guard head.count == count, length == headLength + 8 * count else { return nil }
+        return packed(count, pages: sampled, pageSize: pageSize, from: descriptor, in: folder)
+      case PageSampler.version:
+        return whole(pages: sampled, pageSize: pageSize, from: descriptor, length, in: folder)
+      default: return nil
+      }
     }
+  }
+
+  /// - Parameter count: of its samples, by the length of the file: what a rotten head says makes no table longer.
+  private static func packed(
+    _ count: Int, pages: Int, pageSize: Int, from descriptor: Int32, in folder: String
+  ) -> SampleTable? {
+    var capacity = 1024
+    while capacity < count * 3 / 2 { capacity *= 2 }
+    guard let table = try? SampleTable(pages: pages, pageSize: pageSize, capacity: capacity, in: folder) else {
+      return nil
+    }
+    var batch = [UInt64](repeating: 0, count: min(count, Self.batch))
+    for start in stride(from: 0, to: count, by: Self.batch) {
+      let some = min(Self.batch, count - start)
+      let problem = batch.withUnsafeMutableBytes { bytes in
+        StateFiles.fill(
+          UnsafeMutableRawBufferPointer(rebasing: bytes[..<(8 * some)]), from: descriptor, at: headLength + 8 * start)
+      }
+      guard problem == 0 else { return nil }
+      for sample in batch[..<some] {
+        let page = Int(sample & 0xFFFF_FFFF)
+        if page > 0 { table.insert(UInt32(sample >> 32), page: page - 1) }
+      }
+    }
+    return table
+  }
+
+  private static func whole(
+    pages: Int, pageSize: Int, from descriptor: Int32, _ length: Int, in folder: String
+  ) -> SampleTable? {
+    guard length == wholeHeadLength + 8 * capacity(pages: pages, pageSize: pageSize),
+      let table = try? SampleTable(pages: pages, pageSize: pageSize, in: folder),
+      table.slots.withUnsafeMutableBufferPointer({
+        StateFiles.fill(UnsafeMutableRawBufferPointer($0), from: descriptor, at: wholeHeadLength)
+      }) == 0
+    else { return nil }
+    table.used = table.slots.withUnsafeMutableBufferPointer { slots in slots.count { $0 != 0 } }
+    // A search ends at a free slot; a disk may give back a table without one.
+    return table.used <= table.mostUsed ? table : nil
   }
 }
