@@ -46,6 +46,27 @@ import Testing
     #expect(tally.tally.gets < 100)
   }
 
+  /// A wave ends among them: one more request, not one for each side that is left.
+  @Test func `neighbours of a base come in the order of their pack`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    // Further apart than is fetched along.
+    let whole = (0..<33).map { frame in (0..<8).map { home.noise(4096, seed: UInt64(frame * 8 + $0)) } }
+    let anchor = try await made.pack(whole.map { made.raw($0) })
+    let page: [UInt8] = [1] + whole[16][0].dropFirst()
+    let base = BaseRun(pack: 0, frame: 16, firstUnit: 0, count: 1)
+    let delta = try await made.pack([made.delta([page], on: [base], prefix: whole[16][0])], basePacks: [anchor.name])
+    made.place(pack: delta.number, frame: 0, count: 1)
+    for frame in whole.indices { made.place(pack: anchor.number, frame: UInt32(frame), count: 8) }
+    let image = page + whole.joined().joined()
+    let manifest = try await made.manifest(image: image)
+    // Eight frames a wave.
+    let limits = RestoreWave.Limits(sealed: 262_000, steps: 1024, ahead: 0)
+    #expect(try await home.read(manifest, limits: limits) == image)
+    let waves = try await home.waves(of: manifest, limits: limits)
+    #expect(waves.map(\.requests.count) == [1, 1, 1, 1, 2])
+  }
+
   /// What other versions rest on may be gone, and beside a base lies what only they need.
   @Test func `neighbours of a base that rest on a pack which is gone are left alone`() async throws {
     let home = try await Home()

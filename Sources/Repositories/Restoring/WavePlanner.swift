@@ -139,6 +139,7 @@ actor WavePlanner {
     guard prefix.reduce(0, { $0 + $1.count }) <= Limits.prefix else {
       throw RepositoryError(.damaged, "a delta rests on more than \(Limits.prefix) bytes")
     }
+    if above > 0 { try await settle(neighbours(of: place, -1).reversed()) }
     let slot = notes[place].uses > 0 ? slots.take(frame.record.plaintextLength) : nil
     let step = RestoreWave.Step(frame: frame, prefix: prefix, slot: slot, demands: plan.demands(of: place))
     waiting.append(Waiting(step: step, ended: endUses(of: frame.bases)))
@@ -146,7 +147,7 @@ actor WavePlanner {
     notes[place].depth = UInt8(depth)
     notes[place].slot = slot ?? 0
     let made = notes[place]
-    if above > 0 { try await settleNeighbours(of: place) }
+    if above > 0 { try await settle(neighbours(of: place, 1)) }
     return made
   }
 
@@ -161,18 +162,26 @@ actor WavePlanner {
     return ended
   }
 
-  /// Lets what lies beside a base in its pack, and is wanted anyway, wait for the same wave. A base may be from anywhere:
-  /// fetched by itself it costs a request, and a second one where it parts what is fetched later.
-  private func settleNeighbours(of base: FramePlace) async throws {
-    for direction in [-1, 1] {
-      var place = base
-      var reach = Self.reach
-      while reach > 0, let next = try frames.wholeFrameAtHand(beside: place, direction), isWanted(next.place) {
-        _ = try await settle(next.place, above: 0)
-        place = next.place
-        reach -= Int(next.record.sealedLength)
-      }
+  /// What lies beside a base in its pack, and is wanted anyway: it waits for the same wave. A base may be from anywhere:
+  /// fetched by itself it costs a request, and a second one where it parts what is fetched later. All of it waits in the
+  /// order of the pack, the base in its place: where a wave ends among them, that parts them once.
+  /// - Parameter direction: before the base (-1) or behind it (1).
+  /// - Returns: the nearest first.
+  private func neighbours(of base: FramePlace, _ direction: Int) throws -> [FramePlace] {
+    var found: [FramePlace] = []
+    var reach = Self.reach
+    while reach > 0, let next = try frames.wholeFrameAtHand(beside: found.last ?? base, direction),
+      isWanted(next.place)
+    {
+      found.append(next.place)
+      reach -= Int(next.record.sealedLength)
     }
+    return found
+  }
+
+  /// - Parameter neighbours: frames that rest on nothing.
+  private func settle(_ neighbours: [FramePlace]) async throws {
+    for place in neighbours { _ = try await settle(place, above: 0) }
   }
 
   /// So many bytes to each side of a base are fetched with it.
