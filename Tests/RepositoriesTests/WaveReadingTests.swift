@@ -9,7 +9,7 @@ import Testing
 /// fetched in vain, and few requests do.
 @Suite struct WaveReadingTests {
   /// From all in one wave to each frame in its own.
-  static let cuts = [(8 << 20, 1024), (300_000, 1024), (1 << 20, 7), (1, 1)].map {
+  static let cuts = [(9 << 20, 1024), (300_000, 1024), (1 << 20, 7), (1, 1)].map {
     RestoreWave.Limits(sealed: $0.0, steps: $0.1)
   }
 
@@ -33,6 +33,39 @@ import Testing
     _ = try await home.read(version.manifest, from: tally)
     // The manifest; each pack's directory and frames.
     #expect(tally.tally.gets <= 1 + version.packs.count * 2)
+  }
+
+  /// What just fits would end each wave a little further into a pack.
+  @Test func `each full pack is fetched in one piece`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    var image: [UInt8] = []
+    for number in 0..<5 {
+      let frames = (0..<12).map { frame in
+        (0..<8).map { home.noise(4096, seed: UInt64(number * 96 + frame * 8 + $0)) }
+      }
+      let pack = try await made.pack(frames.map { made.raw($0) })
+      for frame in frames.indices { made.place(pack: pack.number, frame: UInt32(frame), count: 8) }
+      image += frames.joined().joined()
+    }
+    let manifest = try await made.manifest(image: image)
+    // A pack and two frames; a pack and a half.
+    for sealed in [450_000, 590_000] {
+      let limits = RestoreWave.Limits(sealed: sealed, least: 200_000, steps: 1024)
+      #expect(try await home.waves(of: manifest, limits: limits).map(\.requests.count) == [1, 1, 1, 1, 1])
+      let tally = TallyingStore(home.store)
+      #expect(try await home.read(manifest, from: tally, limits: limits) == image)
+      // The manifest; each pack's directory and frames.
+      #expect(tally.tally.gets == 1 + 5 * 2)
+    }
+  }
+
+  /// It is closed with the frame that fills it.
+  @Test func `the longest pack fits one wave, and one request`() {
+    let length = PushSession.Policy.packLength + FrameMaker.frameSize
+    #expect(RestoreWave.Limits().sealed >= length)
+    let frames = stride(from: 0, to: length, by: 1 << 16).map { $0..<min($0 + 1 << 16, length) }
+    #expect(Stretch.covering(frames) { $0 }.count == 1)
   }
 
   /// A base from anywhere brings along what lies beside it and is wanted later: by itself it would cost a request, and
@@ -199,6 +232,6 @@ import Testing
     // Where nearly all of it is wanted, by few requests.
     if every <= 2 { #expect(stretches.count <= fetched / (4 << 20)) }
     #expect(stretches.allSatisfy { $0.isThin == (every > 1) || $0.range.count == length })
-    #expect(stretches.allSatisfy { $0.range.count <= 8 << 20 })
+    #expect(stretches.allSatisfy { $0.range.count <= 9 << 20 })
   }
 }

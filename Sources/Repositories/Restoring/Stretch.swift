@@ -4,7 +4,8 @@ import Sealing
 struct Stretch: Sendable {
   /// What lies between costs less than another request as long as it is no longer than this.
   static let gap = 128 << 10
-  private static let limit = 8 << 20
+  /// A whole pack is shorter, its last frame included.
+  private static let limit = 9 << 20
 
   private(set) var range: Range<Int>
   /// Bytes of the frames.

@@ -60,7 +60,9 @@ actor WavePlanner {
     try Task.checkCancellation()
     var wave = RestoreWave()
     while !wave.isFull(limits) {
-      if let next = waiting.popFirst() {
+      if let next = waiting.first {
+        if notes[next.step.frame.place].ahead == 0, wave.ends(before: next.step.frame, limits) { break }
+        waiting.removeFirst()
         wave.add(taken(next.step))
         slots.release(next.ended)
       } else if cursor < plan.frames.count {
