@@ -1,9 +1,9 @@
-import Sealing
 import Storage
 import TestKit
 import Testing
 
 @testable import Repositories
+@testable import Sealing
 
 /// Whoever restores asks for several things at once: a target that is far away answers each of them late.
 @Suite struct RequestsAtOnceTests {
@@ -32,6 +32,29 @@ import Testing
     try await reader.read(member: 0, into: destination, onProgress: { _ in })
     #expect(destination.content == version.image)
     #expect(store.most > 1)
+  }
+
+  /// After many pushes nodes of a map lie in many packs.
+  @Test func `directories of the packs that a map lies in are asked for at once`() async throws {
+    let maps = try await ScatteredMaps()
+    let store = MeetingStore(maps.home.store) { [packs = maps.packs, chain = maps.home.chain] name, range in
+      packs.areDirectories(range, of: name, in: chain)
+    }
+    #expect(try await maps.read(maps.opened(from: store, nil)) == Set(1...6))
+    #expect(store.most > 1)
+  }
+
+  @Test func `whoever reads a map asks for no directory that is on its way, and no other is asked for twice`()
+    async throws
+  {
+    let maps = try await ScatteredMaps()
+    let store = SlowStore(maps.home.store)
+    let packs = try await maps.opened(from: store, maps.home.state)
+    async let ahead: Void = packs.prefetchDirectories()
+    #expect(try await maps.read(packs) == Set(1...6))
+    try await ahead
+    let directories = store.asked.filter { maps.packs.areDirectories($0.range, of: $0.name, in: maps.home.chain) }
+    #expect(directories.count == 6)
   }
 
   /// Who can write to the target can plant any number of objects of the greatest length.
@@ -130,8 +153,81 @@ import Testing
 
 extension LevelledVersion {
   fileprivate func isDirectory(_ range: Range<Int>?, of name: ObjectName, in chain: ChainID) -> Bool {
-    packs.contains { Layout.pack($0.name, of: chain) == name && $0.directoryRange == range }
+    packs.areDirectories(range, of: name, in: chain)
   }
+}
+
+extension [PackEntry] {
+  /// Whether it is the directory of one of them.
+  fileprivate func areDirectories(_ range: Range<Int>?, of name: ObjectName, in chain: ChainID) -> Bool {
+    contains { Layout.pack($0.name, of: chain) == name && $0.directoryRange == range }
+  }
+}
+
+/// Six members of one page, whose maps lie in a pack each.
+private struct ScatteredMaps {
+  let home: Home
+  let manifest: StoredManifest
+  let packs: [PackEntry]
+  let members: [(file: Core.FileContent, root: ManifestBody.MapRoot)]
+
+  init() async throws {
+    home = try await Home()
+    let made = HandmadeVersion(home)
+    let page = home.noise(4096, seed: 1)
+    let file = made.content([page], .page, 4096)
+    var members: [(file: Core.FileContent, root: ManifestBody.MapRoot)] = []
+    for number: UInt32 in 1...6 {
+      let leaf = MapLeaf(runs: [MapLeaf.Run(pack: number, frame: 0, firstUnit: 0, count: 1)])
+      let pack = try await made.pack([made.raw([leaf.encode()], .node)])
+      let location = Location(pack: pack.number, frame: 0, unit: 0)
+      members.append((file, ManifestBody.MapRoot(depth: 1, location: location)))
+    }
+    made.place(pack: 1, frame: 0, count: 1)
+    manifest = try await made.manifest(image: page)
+    packs = made.packs
+    self.members = members
+  }
+
+  func opened(from store: any ObjectStore, _ state: StateFolder?) async throws -> OpenPacks {
+    let table = try await PackTable(of: manifest, repository: home.repository, state: nil)
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    return OpenPacks(table, repository: repository, chain: home.chain, state: state)
+  }
+
+  /// - Returns: the packs that the maps name.
+  func read(_ opened: OpenPacks) async throws -> Set<UInt32> {
+    var found: Set<UInt32> = []
+    try await MapReader(manifest: manifest, packs: opened).forEachRun(of: members) { _, _, run in
+      found.insert(run.pack)
+    }
+    return found
+  }
+}
+
+/// Says what was asked of it, and answers a little later.
+private final class SlowStore: ObjectStore {
+  private let base: MemoryStore
+  private let noted = Locked<[(name: ObjectName, range: Range<Int>?)]>([])
+
+  init(_ base: MemoryStore) { self.base = base }
+
+  var asked: [(name: ObjectName, range: Range<Int>?)] { noted.withLock { $0 } }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    noted.withLock { $0.append((name, range)) }
+    try? await Task.sleep(for: .milliseconds(20))
+    return try await base.get(name, range: range)
+  }
+
+  var traits: StoreTraits { base.traits }
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
 }
 
 /// Answers no request for packs that counts before two of them are on their way.

@@ -143,6 +143,7 @@ struct MapReader: Sendable {
     let places = Set(locations.map { FramePlace(pack: $0.pack, frame: $0.frame) }).sorted()
     var found: [FramePlace: NodeFrame] = [:]
     for (place, frame) in kept.withLock({ $0 }) { found[place] = frame }
+    try await openPacks(of: places.filter { found[$0] == nil })
     var wanted: [FrameFetch.Frame] = []
     let decoder = FrameDecoder(keys: packs.repository.keys)
     for place in places where found[place] == nil {
@@ -167,6 +168,14 @@ struct MapReader: Sendable {
         throw broken("points at something that is no node")
       }
       return try frame.record.slice(frame.plain, unit: Int(location.unit))
+    }
+  }
+
+  /// Directories that are not at hand are asked for at once.
+  private func openPacks(of places: [FramePlace]) async throws {
+    let missing = Set(places.map(\.pack)).filter { $0 != UnitLocation.thisObject && packs.kept($0) == nil }
+    _ = try await bounded(missing.sorted(), atOnce: packs.repository.store.traits.concurrency) { [packs] number in
+      _ = try await packs.open(number)
     }
   }
 

@@ -20,6 +20,8 @@ final class OpenPacks: Sendable {
   private let state: StateFolder?
   private let keepsFingerprints: Bool
   private let shelf = Locked(Shelf())
+  /// Directories that are on their way, by the number of the pack: the map may be read meanwhile, and need one of them.
+  private let fetches = Locked<[UInt32: Task<Pack?, any Error>]>([:])
 
   /// - Parameter keepsFingerprints: records of frames say those of their units.
   init(
@@ -37,14 +39,48 @@ final class OpenPacks: Sendable {
 
   /// - Throws: `.damaged` when no such pack is in the table or at the target; `SealError`; `StoreError`.
   func open(_ number: UInt32) async throws -> Pack {
-    if let pack = kept(number) { return pack }
-    guard let entry = table[number] else {
-      throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
+    while true {
+      if let pack = kept(number) { return pack }
+      guard let entry = table[number] else {
+        throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
+      }
+      let (fetch, isOwn) = sharing(number) {
+        let directory = try await self.repository.directory(of: entry, chain: self.chain, state: self.state)
+        let pack = try self.pack(entry, directory)
+        self.shelf.withLock { $0.put(pack, limit: Self.limit) }
+        return pack
+      }
+      if isOwn {
+        if let pack = try await Self.value(of: fetch) { return pack }
+      } else if let pack = try? await fetch.value {
+        return pack
+      }
+      // Whoever asked for it has put it into the state folder, or was cancelled.
+      try Task.checkCancellation()
     }
-    let directory = try await repository.directory(of: entry, chain: chain, state: state)
-    let pack = try pack(entry, directory)
-    shelf.withLock { $0.put(pack, limit: Self.limit) }
-    return pack
+  }
+
+  /// - Returns: what fetches the directory of a pack; that is `fetch` where nobody does yet.
+  private func sharing(
+    _ number: UInt32, _ fetch: @escaping @Sendable () async throws -> Pack?
+  ) -> (fetch: Task<Pack?, any Error>, isOwn: Bool) {
+    fetches.withLock { underWay in
+      if let task = underWay[number] { return (task, false) }
+      let task = Task<Pack?, any Error> {
+        defer { self.fetches.withLock { $0[number] = nil } }
+        return try await fetch()
+      }
+      underWay[number] = task
+      return (task, true)
+    }
+  }
+
+  private static func value(of fetch: Task<Pack?, any Error>) async throws -> Pack? {
+    try await withTaskCancellationHandler {
+      try await fetch.value
+    } onCancel: {
+      fetch.cancel()
+    }
   }
 
   private func pack(_ entry: PackEntry, _ directory: Directory) throws -> Pack {
@@ -62,17 +98,25 @@ final class OpenPacks: Sendable {
     let missing = table.numbered.filter { !state.keeps($0.directoryName) }
     let hasRoom = Locked(true)
     _ = try await bounded(missing, atOnce: repository.store.traits.concurrency) { entry in
-      guard hasRoom.withLock({ $0 }) else { return }
-      do {
-        let bytes = try await self.repository.part(entry.directoryRange, of: entry, chain: self.chain)
-        state.keep(bytes, as: entry.directoryName)
-        guard !state.keeps(entry.directoryName) else { return }
-        let reader = try PackReader(entry: entry, keys: self.repository.keys)
-        let pack = try self.pack(entry, try reader.openDirectory(bytes))
-        let isPut = self.shelf.withLock { $0.putIfRoom(pack, limit: Self.limit) }
-        if !isPut { hasRoom.withLock { $0 = false } }
-      } catch let error where error.isDamage {}
+      // Whoever reads the map may have needed it.
+      guard hasRoom.withLock({ $0 }), self.kept(entry.number) == nil, !state.keeps(entry.directoryName) else { return }
+      do { try await self.prefetch(entry, into: state, hasRoom) } catch let error where error.isDamage {}
     }
+  }
+
+  /// - Parameter hasRoom: whether there is room for more of those that cannot be kept.
+  private func prefetch(_ entry: PackEntry, into state: StateFolder, _ hasRoom: Locked<Bool>) async throws {
+    let (fetch, isOwn) = sharing(entry.number) {
+      let bytes = try await self.repository.part(entry.directoryRange, of: entry, chain: self.chain)
+      state.keep(bytes, as: entry.directoryName)
+      guard !state.keeps(entry.directoryName) else { return nil }
+      let reader = try PackReader(entry: entry, keys: self.repository.keys)
+      let pack = try self.pack(entry, try reader.openDirectory(bytes))
+      let isPut = self.shelf.withLock { $0.putIfRoom(pack, limit: Self.limit) }
+      if !isPut { hasRoom.withLock { $0 = false } }
+      return pack
+    }
+    if isOwn { _ = try await Self.value(of: fetch) }
   }
 
   private struct Shelf {
