@@ -182,6 +182,21 @@ import Testing
     #expect(read[77] == nil && read[78] == 4)
   }
 
+  /// The samples of what becomes a base are those of the first target, which has decided that.
+  @Test func `for a target behind the first one nothing is sampled`() async throws {
+    let home = try await Home()
+    let scratch = try Scratch()
+    let samples = BaseSamples(pages: 64, pageSize: 4096, in: scratch.path)
+    var plan = DeltaPlan(level: .leaf, samples: samples)
+    _ = try await home.push(home.noise(64 * 4096, seed: 1), deltas: plan)
+    #expect(!samples.haveBegun)
+    plan.level = .middle
+    _ = try await home.push(home.noise(64 * 4096, seed: 2), deltas: plan.behindFirst)
+    #expect(!samples.haveBegun)
+    _ = try await home.push(home.noise(64 * 4096, seed: 3), deltas: plan)
+    #expect(samples.haveBegun)
+  }
+
   private func samples(of page: [UInt8]) -> Set<UInt32> {
     var found: Set<UInt32> = []
     page.withUnsafeBytes { PageSampler(distance: 512).samples(of: $0) { found.insert($0) } }

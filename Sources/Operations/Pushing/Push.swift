@@ -188,6 +188,8 @@ package struct Push: Sendable {
         )
       }
       var first: PushSession.Result?
+      // What becomes a base is decided, and sampled, at the first target.
+      var plan = deltas
       var opened: [RepositoryID: TargetAccess] = [:]
       for target in targets where outcome.interruption == nil {
         do {
@@ -195,10 +197,10 @@ package struct Push: Sendable {
           if let other = opened.updateValue(target, forKey: repository.id) {
             throw OperationError.sameRepository(repository.id, at: target, as: other)
           }
-          let (pushed, result) = try await seal(copy, capture, for: target, repository, deltas, request, host, &outcome)
+          let (pushed, result) = try await seal(copy, capture, for: target, repository, plan, request, host, &outcome)
           outcome.pushed.append(pushed)
           if first == nil { first = result } else { bases?.noteElsewhere(result) }
-          (deltas.recordsCompanions, deltas.decidesBases) = (false, false)
+          plan = plan.behindFirst
         } catch let error where error is DamagedCopy || error is CopyGrowth.Abandoned {
           throw error
         } catch {

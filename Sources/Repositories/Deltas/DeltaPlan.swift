@@ -78,6 +78,14 @@ package struct DeltaPlan: Sendable {
     self.samples = samples
   }
 
+  /// The same for a target behind the first one: that has decided what the next versions rest on, and the samples of what
+  /// becomes a base are taken.
+  package var behindFirst: DeltaPlan {
+    var plan = self
+    (plan.recordsCompanions, plan.decidesBases, plan.samples) = (false, false, nil)
+    return plan
+  }
+
   /// Up to how many bytes of new pages a version of this length is a small change: it pays for nothing but itself. Less than
   /// a pack, so that nothing is stored of a leaf that turns out to be no small one.
   package static func smallChange(of length: Int) -> Int { min(length / 64, 4 << 20) }
