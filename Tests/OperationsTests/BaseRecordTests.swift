@@ -79,6 +79,21 @@ import Testing
     #expect(record()?.level(for: 4999) == .anchor)
   }
 
+  /// By what both were planned for: a copy that is being made is taken for as long as its source.
+  @Test(arguments: [10_000, 1000]) func `a new anchor is made of what is four times as long`(length: Int) {
+    let planned = 10_000
+    let anchor = BaseRecord.after(
+      nil, .anchor, Base(length: length, cost: 1000, decoded: length, plannedLength: planned), needs: nil, isKept: true,
+      pageSize: 4096, method: "vacuum")
+    #expect(anchor?.level(for: 39_999) == .middle)
+    #expect(anchor?.level(for: 40_000) == .anchor)
+    let middle = after(anchor, .middle, cost: 100, length: length)
+    #expect(middle?.level(for: 39_999) == .leaf)
+    #expect(middle?.level(for: 40_000) == .anchor && middle?.leafUpTo(for: 40_000) == 40_000 / 64)
+    // As in the records of older programs.
+    #expect(record()?.level(for: 40_000) == .leaf)
+  }
+
   @Test func `a new middle is made when a leaf would decode more than three times its length`() {
     // Such a middle decodes the anchor and as much of its own; the leaf, as much again.
     let anchor = record(middle: false)

@@ -72,6 +72,25 @@ import Testing
     #expect(try await change("id = 7") < 64 << 10)
   }
 
+  /// Nearly none of its pages has a base in what the database was before: it is one itself.
+  @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
+  func `one row in a hundred after an import`(method: DatabaseSource.Method) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "orders", path: try road.orders(rows: 3000, index: "tag"), method: method)
+    _ = try await push(database, road)
+    try change(database, "id % 2 = 0")
+    _ = try await push(database, road)
+    try #require(try record(of: database, road)?.middle != nil)
+    try SQLite.run(
+      "with n(i) as (select 1 union all select i + 1 from n where i < 57000) insert into t(body, tag) select hex(randomblob(20)), abs(random()) % 100000 from n",
+      on: database.path)
+    let imported = try await push(database, road)
+    for turn in 1...2 {
+      try change(database, "id % 100 = \(turn)")
+      #expect(try await push(database, road) < imported / 10)
+    }
+  }
+
   /// Sooner or later a new middle is due, and after that a new anchor: that is for the next great change to pay.
   @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
   func `one row after each of many changes`(method: DatabaseSource.Method) async throws {

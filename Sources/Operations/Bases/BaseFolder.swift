@@ -22,6 +22,8 @@ final class BaseFolder {
   /// What a person should know: no base of this database has room.
   private(set) var shortage: String?
   private let isNew: Bool
+  /// What the snapshot was taken for, in bytes: a copy that is being made may come to be shorter.
+  private var plannedLength: Int?
   /// A target behind the first one has none of the bases.
   private var isLackedElsewhere = false
   private let companions: CompanionBaseFolder?
@@ -72,6 +74,7 @@ final class BaseFolder {
   ///   - dryRun: nothing is removed to make room.
   func plan(for snapshot: Snapshot, anew: Bool = false, dryRun: Bool = false) -> DeltaPlan {
     let length = snapshot.pageSize * snapshot.pageCount
+    plannedLength = length
     // Asked for also where this version makes no base: what was kept under a higher limit goes.
     room = findRoom(for: snapshot, dryRun)
     diskRoom = room > .none ? findDiskRoom(for: snapshot, anew) : .both
@@ -123,7 +126,8 @@ final class BaseFolder {
     let length = snapshot.pageSize * snapshot.pageCount
     // What comes with a database must not count as if the database had to be decoded several times.
     let beside = members.reduce(0) { if case .file(let file) = $1.content { $0 + Int(file.length) } else { $0 } }
-    let base = BaseRecord.Base(length: length, cost: cost, decoded: max(length, Int(body.bytesDecoded) - beside))
+    let base = BaseRecord.Base(
+      length: length, cost: cost, decoded: max(length, Int(body.bytesDecoded) - beside), plannedLength: plannedLength)
     let isKept =
       switch result.level {
       // Where its image has no room on the disk, the one before serves as far as they are alike.

@@ -17,6 +17,9 @@ struct BaseRecord: Codable, Equatable, Sendable {
     var cost: Int
     /// What restoring it decodes.
     var decoded: Int
+    /// The length that it was planned for: of a copy that was still being made that is its source's, free pages included.
+    /// `nil` in records of older programs.
+    var plannedLength: Int?
   }
 
   var pageSize: Int
@@ -47,7 +50,9 @@ struct BaseRecord: Codable, Equatable, Sendable {
 
   /// What the next version of so many bytes should be.
   func level(for length: Int) -> DeltaLevel {
-    guard excessOfMiddles < anchor.cost, anchor.decoded + length <= 3 * length else { return .anchor }
+    guard excessOfMiddles < anchor.cost, !isOutgrown(by: length), anchor.decoded + length <= 3 * length else {
+      return .anchor
+    }
     guard let middle else { return .middle }
     // A leaf of the middle's kind decodes what the middle does, and its own frames.
     let own = max(0, middle.decoded - anchor.length)
@@ -59,6 +64,10 @@ struct BaseRecord: Codable, Equatable, Sendable {
     let most = 3 * length - DeltaPlan.roomForSmallChanges(after: length)
     return (latestDecoded ?? 0) + (expectedGrowth ?? 0) <= most ? .leaf : .shoot
   }
+
+  /// Most pages of what is four times as long have no base: all that changes of them would be stored whole, by one version
+  /// after the other. A leaf that made it so long would hide that: those after it are cheaper.
+  private func isOutgrown(by length: Int) -> Bool { anchor.plannedLength.map { length >= 4 * $0 } ?? false }
 
   /// Where a base or a shoot is due: up to how many bytes of new pages a version of this length is a leaf all the same.
   /// What costs next to nothing as a leaf does not pay for those, and the next great change will. Where none comes, and small
@@ -159,7 +168,7 @@ extension BaseRecord {
   }
 
   private var figures: [Int] {
-    let bases = [anchor, middle].compactMap { $0 }.flatMap { [$0.length, $0.cost, $0.decoded] }
+    let bases = [anchor, middle].compactMap { $0 }.flatMap { [$0.length, $0.cost, $0.decoded, $0.plannedLength ?? 0] }
     let needed = needs.map { [$0.decoded, $0.stored, $0.whole] } ?? []
     return bases + needed + [pageSize, firstMiddleCost ?? 0, excessOfMiddles, firstLeafCost ?? 0, excessOfLeaves]
       + [leastLeafCost, latestDecoded, expectedGrowth].compactMap { $0 }
