@@ -1,3 +1,4 @@
+import Storage
 import TestKit
 import Testing
 
@@ -34,6 +35,25 @@ import Testing
     }.flatMap(\.element)
     let second = try await home.push(left, deltas: DeltaPlan(level: .middle))
     #expect(second.level == (deletion == .ofNoise ? .fresh : .middle))
+    #expect(try await home.read(second.manifest) == left)
+  }
+
+  /// Half of each frame is needed, on whatever it rests: each level would read the image again, for nothing.
+  @Test func `a version that is too dear on any base refers to nothing at once`() async throws {
+    let home = try await Home()
+    let first = home.noise(1280 * 4096, seed: 1)
+    _ = try await home.push(first)
+    let left = stride(from: 0, to: 1280, by: 2).flatMap { first[$0 * 4096..<($0 + 1) * 4096] }
+    let read = Locked(0)
+    let second = try await home.push(
+      length: left.count,
+      read: { range in
+        read.withLock { $0 += range.count }
+        return Array(left[range])
+      })
+    #expect(second.level == .fresh)
+    // The leaf, a look at its pages, and what was stored.
+    #expect(read.withLock { $0 } <= 3 * left.count)
     #expect(try await home.read(second.manifest) == left)
   }
 

@@ -24,6 +24,8 @@ struct RestoreCost {
   /// Bytes of plaintext, and of sealed frames.
   private(set) var decoded = 0
   private(set) var fetched = 0
+  /// Some of the frames rest on others.
+  private(set) var hasDeltas = false
   /// The part of both that whole frames make up.
   private var wholeDecoded = 0
   private var wholeFetched = 0
@@ -70,7 +72,10 @@ struct RestoreCost {
   private mutating func count(_ plaintext: Int, _ sealed: Int, isWhole: Bool) {
     decoded += plaintext
     fetched += sealed
-    guard isWhole else { return }
+    guard isWhole else {
+      hasDeltas = true
+      return
+    }
     wholeDecoded += plaintext
     wholeFetched += sealed
   }

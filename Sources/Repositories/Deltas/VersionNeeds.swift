@@ -27,6 +27,9 @@ package struct VersionNeeds: Codable, Equatable, Sendable {
     return decoded <= 3 * length - room && stored(isWithin: Self.mostStored)
   }
 
+  /// More packs than it may, whatever it decodes.
+  var arePacksTooMany: Bool { !stored(isWithin: Self.mostStored) }
+
   /// Whether a better guess of `whole` could change what is thought of it.
   package var areWorthALook: Bool { decoded > 4 << 20 && !stored(isWithin: Self.beyondDoubt) }
 

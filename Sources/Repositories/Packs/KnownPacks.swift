@@ -164,7 +164,9 @@ struct KnownPacks: Sendable {
   }
 
   /// What lies there should be stored anew, by whoever stores enough to pay for that.
-  func isStale(_ location: UnitLocation) -> Bool { stale.contains(location.pack) }
+  func isStale(_ location: UnitLocation) -> Bool { isStale(pack: location.pack) }
+
+  func isStale(pack number: UInt32) -> Bool { stale.contains(number) }
 
   /// No version needs it yet.
   func isLeftover(_ location: UnitLocation) -> Bool { frame(at: location).map { $0 >= firstLeftover } ?? false }

@@ -177,8 +177,10 @@ package struct PushSession: ~Copyable {
       do {
         attempt = try await writer.write(
           after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
-      } catch is VersionWriter.TooDear {
-        if draft.deltas.leafUpTo != nil {
+      } catch let problem as VersionWriter.TooDear {
+        if problem.isOnAnyBase, level > .fresh {
+          (level, draft.deltas.leafUpTo) = (.fresh, nil)
+        } else if draft.deltas.leafUpTo != nil {
           level = draft.deltas.level
           draft.deltas.leafUpTo = nil
         } else if let instead = writer.levelWithoutBases {

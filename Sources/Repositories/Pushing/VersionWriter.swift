@@ -26,7 +26,11 @@ struct VersionWriter: ~Copyable {
   }
 
   /// Restoring this version would cost too much, or it stores more than a small leaf may: it must rest on less.
-  struct TooDear: Error {}
+  struct TooDear: Error {
+    /// It needs too many packs for what it takes of them, and would on any base: all it needs are whole frames, and none of
+    /// those packs is to be stored anew anyway. Only a version that refers to nothing needs less.
+    var isOnAnyBase = false
+  }
 
   /// The version has not turned out to be the one that is to be written anew. Nothing names what was written.
   struct Deviation: Error {}
@@ -135,7 +139,8 @@ struct VersionWriter: ~Copyable {
     let refersToNothing = max(reach.depth, reach.ownDepth) < 0
     let needs = try await needs(cost, of: read)
     guard refersToNothing || needs.areModest(for: read.length, leaving: room(after: read.length)) else {
-      throw TooDear()
+      let holdsStale = cost.live.keys.contains { known.isStale(pack: $0) }
+      throw TooDear(isOnAnyBase: needs.arePacksTooMany && !cost.hasDeltas && !holdsStale)
     }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, reach: reach, encoders: encoders, fingerprints: fingerprinters)
