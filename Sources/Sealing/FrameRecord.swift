@@ -43,7 +43,9 @@ package struct FrameRecord: Sendable, Equatable {
   }
 
   /// About how many bytes of memory it takes.
-  package var weight: Int { 160 + fingerprints.count * 16 + bases.count * 12 + unitLengths.weight }
+  package var weight: Int {
+    MemoryLayout<Self>.stride + fingerprints.count * 16 + bases.count * 12 + unitLengths.weight
+  }
 
   /// Where a unit begins in the decoded frame.
   package func unitOffset(_ unit: Int) -> Int { unitLengths.offset(of: unit) }

@@ -17,6 +17,11 @@ import Testing
     #expect(try !Version(packLength: 5_760_001).isModest)
   }
 
+  @Test func `what members refer to again and again would be stored once`() throws {
+    #expect(try Version(times: 3, packLength: 5_760_000).isModest)
+    #expect(try !Version(times: 3, packLength: 5_760_001).isModest)
+  }
+
   @Test func `its pages may say that it takes less whole, and never more`() throws {
     #expect(try Version(density: 0.3, packLength: 4_529_847).isModest)
     #expect(try !Version(density: 0.3, packLength: 4_529_848).isModest)
@@ -49,6 +54,8 @@ private struct Version {
   var sealedWhole = 100_000
   /// They rest on the first frame.
   var deltas = 0
+  /// So often all of them are referred to.
+  var times = 1
   private let sealedDelta = 17
   /// Of its pages, where they were looked at.
   var density: Double?
@@ -71,8 +78,10 @@ private struct Version {
       var known = try KnownPacks(in: scratch.path)
       try known.add(entry, directory, unitsOfDeltas: nil)
       var cost = RestoreCost()
-      for ordinal in frames.indices {
-        cost.add(known: UInt32(ordinal), .page, bytes: ordinal < wholes ? frames[ordinal].plaintextLength : 0, known)
+      for _ in 0..<times {
+        for ordinal in frames.indices {
+          cost.add(known: UInt32(ordinal), bytes: ordinal < wholes ? frames[ordinal].plaintextLength : 0, known)
+        }
       }
       return cost.needs(for: length, density: density, known)
     }

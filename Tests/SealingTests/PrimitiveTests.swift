@@ -126,6 +126,27 @@ import Testing
     }
   }
 
+  @Test func `A digest is its 32 bytes and nothing else, in their order`() throws {
+    #expect(MemoryLayout<Digest>.size == 32)
+    var random = SeededRandom(3)
+    var digests: [Digest] = []
+    for place in 0..<32 {
+      // Alike but for one byte, on both sides of where its sign would be.
+      for byte: UInt8 in [0x7F, 0x80] {
+        var bytes = [UInt8](repeating: 0x55, count: 32)
+        bytes[place] = byte
+        digests.append(try #require(Digest(bytes)))
+        #expect(digests.last?.bytes == bytes && digests.last?.hex == Hex.encode(bytes))
+      }
+      digests.append(try #require(Digest(random.bytes(32)[...])))
+    }
+    #expect(Set(digests).count == digests.count)
+    for left in digests {
+      let isRight = digests.allSatisfy { ($0 < left) == $0.bytes.lexicographicallyPrecedes(left.bytes) }
+      #expect(isRight)
+    }
+  }
+
   @Test func `Hexadecimal has one spelling`() {
     #expect(Hex.encode([0, 0x0F, 0xA5, 0xFF]) == "000fa5ff")
     #expect(Hex.decode("000fa5ff") == [0, 0x0F, 0xA5, 0xFF])

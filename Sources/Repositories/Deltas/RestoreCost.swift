@@ -36,8 +36,8 @@ struct RestoreCost {
   private var newStored = 0
   /// Bytes of units of new frames: each is stored once, and needed.
   private var newContent: [UnitType: Int] = [:]
-  /// By ordinal of a known frame: bytes of its units, that members refer to, again and again perhaps.
-  private var referred: [UInt32: (type: UnitType, bytes: Int)] = [:]
+  /// By ordinal of a known frame: bytes of its units that members refer to, again and again perhaps, but no more than it has.
+  private var referred: [UInt32] = []
 
   mutating func add(new ordinal: UInt32, _ frame: NewFrame, _ known: KnownPacks) {
     guard countedNew.insert(ordinal).inserted else { return }
@@ -47,12 +47,15 @@ struct RestoreCost {
     for base in frame.bases { add(base: base, known) }
   }
 
-  /// - Parameters:
-  ///   - type: of its units.
-  ///   - bytes: of those that a member refers to.
-  mutating func add(known ordinal: UInt32, _ type: UnitType, bytes: Int, _ known: KnownPacks) {
-    live[known.frames[Int(ordinal)].pack, default: 0] += bytes
-    referred[ordinal, default: (type, 0)].bytes += bytes
+  /// - Parameter bytes: of its units that a member refers to.
+  mutating func add(known ordinal: UInt32, bytes: Int, _ known: KnownPacks) {
+    let index = Int(ordinal)
+    let frame = known.frames[index]
+    live[frame.pack, default: 0] += bytes
+    if index >= referred.count {
+      referred.append(contentsOf: repeatElement(0, count: known.frames.count - referred.count))
+    }
+    referred[index] = UInt32(clamping: min(Int(referred[index]) + bytes, Int(frame.plaintextLength)))
     add(known: ordinal, known)
   }
 
@@ -101,9 +104,10 @@ struct RestoreCost {
 
   /// What members hold: bytes of units, each counted once.
   private func content(_ known: KnownPacks) -> [UnitType: Int] {
-    referred.reduce(into: newContent) { sums, frame in
-      let (type, bytes) = frame.value
-      sums[type, default: 0] += min(bytes, Int(known.frames[Int(frame.key)].plaintextLength))
+    var sums = newContent
+    for (ordinal, bytes) in referred.enumerated() where bytes > 0 {
+      sums[known.frames[ordinal].type, default: 0] += Int(bytes)
     }
+    return sums
   }
 }

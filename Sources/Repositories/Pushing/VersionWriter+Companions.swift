@@ -10,7 +10,6 @@ extension VersionWriter {
   /// Content of a member, by the list of where its units lie.
   struct PlacedMember {
     let runs: RunList
-    let unitType: UnitType
     /// In bytes.
     let unitSize: Int
     let length: Int
@@ -36,9 +35,7 @@ extension VersionWriter {
 
     mutating func add(_ member: Core.Member, _ runs: RunList, _ file: Core.FileContent) {
       members.append(member)
-      placed.append(
-        PlacedMember(
-          runs: runs, unitType: file.unitType, unitSize: Int(file.unitSize), length: Int(file.length)))
+      placed.append(PlacedMember(runs: runs, unitSize: Int(file.unitSize), length: Int(file.length)))
       length += Int(file.length)
     }
   }

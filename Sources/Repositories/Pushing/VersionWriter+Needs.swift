@@ -15,7 +15,7 @@ extension VersionWriter {
         } else if place.pack != UnitLocation.zeros, let ordinal = known.frame(at: place) {
           // The last unit of a file is mostly shorter.
           let end = min((unit + Int(run.count)) * member.unitSize, member.length)
-          cost.add(known: ordinal, member.unitType, bytes: end - unit * member.unitSize, known)
+          cost.add(known: ordinal, bytes: end - unit * member.unitSize, known)
         }
         unit += Int(run.count)
       }

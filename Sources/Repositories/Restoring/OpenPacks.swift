@@ -12,7 +12,7 @@ final class OpenPacks: Sendable {
   }
 
   /// Directories kept, in bytes of memory.
-  static let limit = 8 << 20
+  static let limit = 5 << 20
 
   let table: PackTable
   let repository: Repository
@@ -150,7 +150,7 @@ final class OpenPacks: Sendable {
 
 extension Directory {
   /// About how many bytes of memory it takes.
-  var weight: Int { frames.reduce(basePacks.count * 72) { $0 + $1.weight } }
+  var weight: Int { frames.reduce(basePacks.count * 32) { $0 + $1.weight } }
 }
 
 extension PackEntry {
