@@ -36,7 +36,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
-    .target(name: "Platform", swiftSettings: house),
+    .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: house),
     .target(name: "Snapshots", dependencies: ["Platform", "CSQLite"], swiftSettings: house),
     .target(name: "Sealing", dependencies: ["COpenSSL", "CZstd"], swiftSettings: house),
     .target(name: "Storage", swiftSettings: house),

@@ -16,6 +16,12 @@ static inline int sl_reserve(int descriptor, long long offset, long long length)
   return (int)syscall(__NR_fallocate, descriptor, 0, offset, length);
 }
 
+/* Makes a part of a file a hole, which is zeros; its length stays. Not every file system can. Returns 0, or -1 with errno. */
+static inline int sl_punch(int descriptor, long long offset, long long length) {
+  enum { keep_size = 1, punch_hole = 2 };
+  return (int)syscall(__NR_fallocate, descriptor, keep_size | punch_hole, offset, length);
+}
+
 /* Makes a pipe with flags of open(2); pipe2 is only there with _GNU_SOURCE. Returns 0, or -1 with errno. */
 static inline int sl_pipe(int *ends, int flags) {
   return (int)syscall(__NR_pipe2, ends, flags);

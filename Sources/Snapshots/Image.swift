@@ -58,7 +58,7 @@ final class Image {
     guard try freelistIsSound() else { return 0 }
     var zeroed = 0
     try eachTrunk { (trunk: Int, leaves: [Int]) throws(SnapshotError) -> Bool in
-      for leaf in leaves { try write(zeros, at: (leaf - 1) * pageSize) }
+      for run in runs(of: leaves) { try zero(run) }
       let used = 8 + 4 * leaves.count
       if try reservedBytes(ofPage: trunk).allSatisfy({ $0 == 0 }) {
         try write(Array(zeros.dropFirst(used)), at: (trunk - 1) * pageSize + used)
@@ -67,6 +67,31 @@ final class Image {
       return true
     }
     return zeroed
+  }
+
+  /// Bytes of neighbouring pages, joined. The last page of the file stands alone: less than all of it may be there.
+  private func runs(of leaves: [Int]) -> [Range<Int>] {
+    var runs: [Range<Int>] = []
+    for leaf in leaves.sorted() {
+      let page = (leaf - 1) * pageSize..<leaf * pageSize
+      if let last = runs.last, last.upperBound == page.lowerBound, leaf < pageCount {
+        runs[runs.count - 1] = last.lowerBound..<page.upperBound
+      } else {
+        runs.append(page)
+      }
+    }
+    return runs
+  }
+
+  /// Longer ones become holes, where the file system makes any: nothing is written of them, nor has to be read again.
+  private static let leastHole = 128 << 10
+
+  private func zero(_ run: Range<Int>) throws(SnapshotError) {
+    if run.count >= Self.leastHole, punchHole(run, into: file) { return }
+    let zeros = [UInt8](repeating: 0, count: min(run.count, Self.leastHole))
+    for start in stride(from: run.lowerBound, to: run.upperBound, by: zeros.count) {
+      try write(Array(zeros.prefix(run.upperBound - start)), at: start)
+    }
   }
 
   private func freelistIsSound() throws(SnapshotError) -> Bool {

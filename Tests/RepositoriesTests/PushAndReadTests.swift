@@ -14,6 +14,25 @@ import Testing
     #expect(try await home.read(result.manifest) == image)
   }
 
+  /// That of whole units is computed once for many.
+  @Test(arguments: [MemberSource.Content.image(pageSize: 4096), .file])
+  func `zeros have the fingerprint that they have by themselves`(content: MemberSource.Content) async throws {
+    let home = try await Home()
+    var source = MemberSource(content: content, path: "app.db", mode: 0o600, modified: 0, length: 0, read: { _ in [] })
+    let size = source.unitSize
+    let zeros = [UInt8](repeating: 0, count: 2 * size)
+    let bytes = zeros + home.noise(size, seed: 1) + zeros.dropLast(size - 512)
+    source.read = { Array(bytes[$0]) }
+    let keys = home.repository.keys
+    let block = try BlockPipeline.fingerprint(
+      0..<bytes.count, of: source, WorkerPool { Fingerprinter(keys) }, samples: nil, sums: nil)
+    #expect(block.zeros == [true, true, false, true, false])
+    for unit in block.fingerprints.indices {
+      let alone = bytes[block.range(of: unit)].withUnsafeBytes { Fingerprinter(keys).fingerprint(source.unitType, $0) }
+      #expect(block.fingerprints[unit] == alone)
+    }
+  }
+
   @Test(arguments: [0, 1, 2, 63, 64, 65, 1023, 1024, 1025, 2500]) func `any number of pages comes back`(pages: Int)
     async throws
   {

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Snapshots
 import TestKit
 import Testing
@@ -74,6 +75,43 @@ import Testing
     #expect(contains(try fileBytes(snapshot.path), words))
     #expect(snapshot.freePagesZeroed == 0)
     #expect(try fileBytes(snapshot.path) == desk.mergedBytes())
+  }
+
+  @Test func `free pages take no room where the file system makes holes`() async throws {
+    let desk = try Desk()
+    let database = try TestDatabase(desk.source)
+    let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) SELECT randomblob(900) FROM n"
+    try database.run(
+      """
+      PRAGMA secure_delete=OFF; PRAGMA page_size=4096; CREATE TABLE kept(b); CREATE TABLE gone(b);
+      INSERT INTO kept \(rows); INSERT INTO gone \(rows); DROP TABLE gone;
+      """)
+    database.close()
+    var keeping = desk.request(.pages)
+    keeping.keepFreePages = true
+    let whole = try await takeSnapshot(keeping)
+    let sparse = try await desk.take(.pages)
+    #expect(sparse.freePagesZeroed > 100)
+    let (all, left) = (try fileBytes(whole.path), try fileBytes(sparse.path))
+    #expect(all.count == left.count)
+    #expect(zip(all, left).allSatisfy { $1 == $0 || $1 == 0 })
+    #expect(pages(left, size: 4096).count { $0.allSatisfy { $0 == 0 } } == sparse.freePagesZeroed)
+    #expect(try TestDatabase(sparse.path).number("SELECT count(DISTINCT b) FROM kept") == 600)
+    guard try makesHoles(desk.scratch.file("hole")) else { return }
+    #expect(blocks(sparse.path) < blocks(whole.path) * 3 / 4)
+  }
+
+  private func makesHoles(_ path: String) throws -> Bool {
+    try writeFile(path, [UInt8](repeating: 1, count: 256 << 10))
+    let file = open(path, O_RDWR)
+    defer { close(file) }
+    return punchHole(0..<128 << 10, into: file)
+  }
+
+  /// Of 512 bytes, that a file takes on the disk.
+  private func blocks(_ path: String) -> Int {
+    var status = stat()
+    return lstat(path, &status) == 0 ? Int(status.st_blocks) : 0
   }
 
   @Test(arguments: SnapshotMethod.allCases)

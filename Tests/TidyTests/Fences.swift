@@ -3,7 +3,7 @@
 enum Fences {
   /// Each folder of `Sources` that holds Swift, and the modules it may import besides the system's.
   static let allowed: [String: Set<String>] = [
-    "Platform": ["Darwin", "Musl"],
+    "Platform": ["Darwin", "Musl", "CLinux"],
     "Snapshots": ["Platform", "CSQLite"],
     "Sealing": ["COpenSSL", "CZstd"],
     "Storage": [],

@@ -91,12 +91,18 @@ struct BlockPipeline: ~Copyable {
     var zeros: [Bool] = []
     var found: [(tag: UInt32, unit: Int)] = []
     var sums: [UnitSum] = []
+    // Free pages of a page copy: all of them have the same.
+    var ofZeros: Fingerprint?
     workers.with { fingerprinter in
       bytes.withUnsafeBytes { all in
         for start in stride(from: 0, to: all.count, by: unitSize) {
           let unit = UnsafeRawBufferPointer(rebasing: all[start..<min(start + unitSize, all.count)])
-          fingerprints.append(fingerprinter.fingerprint(source.unitType, unit))
-          zeros.append(unit.count == unitSize && unit.isAllZeros)
+          let isZeros = unit.count == unitSize && unit.isAllZeros
+          let fingerprint = isZeros ? ofZeros : nil
+          let made = fingerprint ?? fingerprinter.fingerprint(source.unitType, unit)
+          if isZeros { ofZeros = made }
+          fingerprints.append(made)
+          zeros.append(isZeros)
           if let summing { sums.append(summing.sum(of: unit)) }
           samples?.samples(of: unit) { found.append(($0, (range.lowerBound + start) / unitSize)) }
         }
