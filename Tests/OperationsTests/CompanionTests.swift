@@ -1203,7 +1203,8 @@ import Testing
       }
     }
     if fails {
-      #expect(throws: Stop.self) { [place] in try place.put(replacing: true, time: "T") }
+      let held = place
+      #expect(throws: Stop.self) { try held.put(replacing: true, time: "T") }
       #expect(try text("data.real/deep/b") == "now" && text("single") == "now")
       #expect(try names(in: road.scratch.file("data.real")) == ["deep"])
       #expect(try names(in: outside.path) == ["deep"] && fileBytes(outside.file("deep")) == [7])
