@@ -119,15 +119,15 @@ extension CompanionCapture {
   }
 
   /// What a version says of its capture: of a companion that earlier versions have and that is gone, both that it is missing
-  /// and that it vanished; likewise of one that has no files any more. So the next version knows of it too, and it is told
-  /// until it is back or not asked for any more. One of the files that are known to have been in it vanished as well: that
-  /// tells it from one that was empty anyway.
+  /// and that it vanished; likewise of one that has no files any more, or of which nothing can be read. So the next version
+  /// knows of it too, and it is told until it is back or not asked for any more. One of the files that are known to have been
+  /// in it vanished as well: that tells it from one that was empty anyway.
   nonisolated func remarks(after newest: StoredManifest?) -> Remarks.Capture {
-    let emptied = emptied(since: newest)
-    let lost = gone(since: newest) + emptied
+    let there = emptied(since: newest) + barred(since: newest)
+    let lost = gone(since: newest) + there
     let files = lost.compactMap { Self.file(in: $0, knownTo: newest) }
     let vanished = (lost + files).map { Remarks.Capture.Entry(.vanished, $0) }
-    return Remarks.Capture(events.all + emptied.map { Remarks.Capture.Entry(.missing, $0) } + vanished)
+    return Remarks.Capture(events.all + there.map { Remarks.Capture.Entry(.missing, $0) } + vanished)
   }
 
   /// Companions that are asked for, are in earlier versions, and are not there now.
@@ -147,6 +147,21 @@ extension CompanionCapture {
       let isToldEmpty = Self.isTold(path, by: newest) && core.members.contains { MemberPath.isSame($0.path, path) }
       return isToldEmpty || Self.file(in: path, knownTo: newest) != nil
     }.map(\.path)
+  }
+
+  /// Companions that are asked for, had files in earlier versions, and of which nothing can be read now: a disk that answers
+  /// with errors is as good as one that is not mounted.
+  private nonisolated func barred(since newest: StoredManifest?) -> [String] {
+    let unreadable = events.all.filter { $0.event == .unreadable }.map(\.path)
+    let holding = events.holding.withLock { $0 }
+    let earlier = newest?.core?.members.dropFirst() ?? []
+    return database.companions.map(\.memberPath).filter { path in
+      guard !holding.contains(MemberPath.key(path)),
+        unreadable.contains(where: { MemberPath.isSameOrAbove(path, $0) })
+      else { return false }
+      return Self.isTold(path, by: newest)
+        || earlier.contains { $0.file != nil && MemberPath.isSameOrAbove(path, $0.path) }
+    }
   }
 
   private static func isTold(_ path: String, by newest: StoredManifest?) -> Bool {

@@ -95,6 +95,8 @@ final class CaptureEvents: Sendable {
   /// Companions that are asked for and are folders with nothing in them, and when something was in them last, in milliseconds
   /// since 1970.
   let empty = Locked<[(path: String, modified: UInt64)]>([])
+  /// Keys of companions in which anything but folders was listed.
+  let holding = Locked<Set<[UInt8]>>([])
   func note(_ event: Remarks.Capture.Event, _ path: String) { entries.withLock { $0.append(.init(event, path)) } }
   var all: [Remarks.Capture.Entry] { entries.withLock { $0 } }
 }

@@ -154,6 +154,10 @@ actor CompanionCapture {
       entry.kind == .folder && roots[entry.root].isAsked && !filled.contains(entry.root)
     }
     events.empty.withLock { $0 = empty.map { ($0.entry.path, $0.entry.status.modifiedMilliseconds) } }
+    let holding = Set(
+      entries.filter { $0.entry.kind != .folder && MemberPath.isAbove(roots[$0.entry.root].memberPath, $0.entry.path) }
+        .map { MemberPath.key(roots[$0.entry.root].memberPath) })
+    events.holding.withLock { $0 = holding }
     var all = Captured()
     let neighbours = SideFileNeighbour.Finder(entries, roots)
     for (entry, file) in entries {
