@@ -13,11 +13,13 @@ extension OperationError {
       hint: isFull ? "Free some space, or choose another disk." : hint)
   }
 
+  /// - Parameter writing: as of `ForeignLink.refusal`.
   /// - Throws: `.usage`, code `plantedLink`, where another user leads root to what is not theirs.
-  package static func demandOwnLinks(on path: String) throws(OperationError) {
-    guard let refusal = ForeignLink.refusal(on: path) else { return }
-    throw OperationError(
-      .usage, code: "plantedLink", refusal,
-      hint: "Run as that user, or name what is meant without that link: as root only what root alone can make is safe.")
+  package static func demandOwnLinks(on path: String, writing: Bool = true) throws(OperationError) {
+    guard let refusal = ForeignLink.refusal(on: path, writing: writing) else { return }
+    throw OperationError(.usage, code: "plantedLink", refusal, hint: ownLinksHint)
   }
+
+  static let ownLinksHint =
+    "Run as that user, or name what is meant without that link: as root only what root alone can make is safe."
 }

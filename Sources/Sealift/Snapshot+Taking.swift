@@ -32,7 +32,7 @@ extension Snapshot {
     do {
       try demandStep(pagesPerStep)
       try Task.checkCancellation()
-      try OperationError.demandOwnLinks(on: file.path)
+      try OperationError.demandOwnLinks(on: file.path, writing: false)
       let spool = try folder.openSpool()
       var request = SnapshotRequest(
         source: file.path, method: method.snapshotMethod, spoolFolder: spool.path, busyTimeout: busy.patience,

@@ -12,7 +12,9 @@ package enum ForeignLink {
 
   /// What is wrong with the way to a path, in words; `nil` when nothing is, and for who is not root: the system lets others
   /// go no further than they may.
-  package static func refusal(on path: String) -> String? {
+  /// - Parameter writing: something is going to be made there. Where it is only read, a link that leads to nothing does no
+  ///   harm: what it is for may lie on a disk that is not mounted.
+  package static func refusal(on path: String, writing: Bool = true) -> String? {
     guard geteuid() == 0 else { return nil }
     // Without links; the top is "".
     var folder = PathSteps.isAbsolute(path) ? "" : workingFolder
@@ -34,7 +36,7 @@ package enum ForeignLink {
       }
       links += 1
       guard links <= mostLinks, let target = readTarget(of: entry) else { return nil }
-      if found.st_uid != 0, let owner = ownerOfEnd(of: entry, target, in: folder), owner != found.st_uid {
+      if found.st_uid != 0, let owner = ownerOfEnd(of: entry, target, in: folder, writing), owner != found.st_uid {
         return "\(entry) is a link that another user made, to \(target), which is not that user's"
       }
       if PathSteps.isAbsolute(target) { folder = "" }
@@ -43,10 +45,12 @@ package enum ForeignLink {
     return nil
   }
 
-  /// Who owns what a link leads to; where nothing is there yet, who owns the folder that it would be in.
-  private static func ownerOfEnd(of link: String, _ target: String, in folder: String) -> uid_t? {
+  /// Who owns what a link leads to; where nothing is there yet and something may be made, who owns the folder that it would
+  /// be in.
+  private static func ownerOfEnd(of link: String, _ target: String, in folder: String, _ writing: Bool) -> uid_t? {
     var end = stat()
     if stat(link, &end) == 0 { return end.st_uid }
+    guard writing else { return nil }
     let place = PathSteps.isAbsolute(target) ? target : "\(folder)/\(target)"
     return stat(PathSteps.folder(of: place), &end) == 0 ? end.st_uid : nil
   }

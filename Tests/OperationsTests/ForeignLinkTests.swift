@@ -31,6 +31,8 @@ import Testing
     }
     for bad in ["theirs/bad", "theirs/up", "theirs/up/file", "theirs/dangling", "root's", "root's own/../theirs/bad"] {
       #expect(ForeignLink.refusal(on: scratch.file(bad))?.contains("a link that another user made") == true, "\(bad)")
+      let isRefused = ForeignLink.refusal(on: scratch.file(bad), writing: false) != nil
+      #expect(isRefused == (bad != "theirs/dangling"), "\(bad)")
     }
   }
 
@@ -42,15 +44,47 @@ import Testing
     try writeFile("\(folder)/secret", [1])
     try link(linked, to: path)
     try link(road.scratch.file("attachments"), to: folder)
-    var whole = DatabaseSource(name: "app", path: path)
+    let alone = DatabaseSource(name: "app", path: linked)
+    let error = await #expect(throws: OperationError.self) { try await road.push(alone) }
+    #expect(error?.kind == .usage && error?.code == "plantedLink", "\(error as Any)")
+    var whole = DatabaseSource(name: "whole", path: path)
     whole.companions = [Companion("attachments")]
-    for database in [DatabaseSource(name: "app", path: linked), whole] {
-      let error = await #expect(throws: OperationError.self) { try await road.push(database) }
-      #expect(error?.kind == .usage && error?.code == "plantedLink", "\(error as Any)")
-    }
+    let without = try await road.push(whole)
+    #expect(without.shortfalls.map(\.code) == ["plantedLink"] && without.shortfalls[0].kind == .partlyDone)
+    #expect(without.pushed.count == 1 && without.pushed[0].beside?.files == 0)
     for own in [path, folder, "\(folder)/secret"] { try #require(chown(own, Self.stranger, Self.stranger) == 0) }
-    whole.path = linked
-    #expect(try await road.push(whole).pushed.count == 1)
+    var app = alone
+    app.companions = whole.companions
+    for database in [app, whole] {
+      let outcome = try await road.push(database)
+      #expect(!outcome.shortfalls.contains { $0.code == "plantedLink" } && outcome.pushed.first?.beside?.files == 1)
+    }
+  }
+
+  /// The database is safe whatever became of the disk, and the versions that have the companions stay.
+  @Test func `a companion's link to a disk that is not mounted is no danger, one to another's disk is left out`()
+    async throws
+  {
+    let road = try await Road()
+    var database = DatabaseSource(name: "app", path: try road.database(rows: 5))
+    database.companions = [Companion("attachments")]
+    let (mounts, disk) = (road.scratch.file("mounts"), road.scratch.file("mounts/disk"))
+    for folder in [mounts, disk] { try #require(mkdir(folder, 0o755) == 0) }
+    try writeFile("\(disk)/file", [1])
+    for own in [disk, "\(disk)/file"] { try #require(chown(own, Self.stranger, Self.stranger) == 0) }
+    try link(road.scratch.file("attachments"), to: disk)
+    #expect(try await road.push(database).shortfalls.isEmpty)
+    try #require(rename(disk, "\(mounts)/away") == 0)
+    func told() async throws -> [String] {
+      try await road.change(database.path)
+      let outcome = try await road.push(database)
+      #expect(outcome.failures.isEmpty && outcome.pushed.count == 1)
+      #expect(outcome.pushed.first?.version.lacksCompanions == true)
+      return outcome.shortfalls.map(\.code)
+    }
+    #expect(try await told() == ["companionGone"])
+    try #require(mkdir(disk, 0o755) == 0)
+    #expect(try await told() == ["plantedLink"])
   }
 
   @Test func `a restore goes by a link of another user where it leads to what is that user's`() async throws {

@@ -61,7 +61,8 @@ extension CompanionCapture {
   }
 
   /// What makes a version less than it should be: a companion that an earlier version has is gone, or one was never there;
-  /// files may not be read; a store's external files are not there, more of them than in the version before, or all.
+  /// files may not be read; root is led to what is another's; a store's external files are not there, more of them than in
+  /// the version before, or all.
   /// - Parameters:
   ///   - store: what was found of the store, where it is one.
   ///   - newest: the version before.
@@ -106,12 +107,21 @@ extension CompanionCapture {
           "pushing '\(database.name)' to \(target): \(Self.names(emptied, of: emptied.count)) had files in earlier versions, and is empty now, and nobody has emptied it since",
           hint: "Is the disk mounted? Take it out of 'companions' if its files are gone for good."))
     }
-    if let count = capture.counts[.unreadable] {
+    for (path, refusal) in refused {
+      shortfalls.append(
+        OperationError(
+          .partlyDone, code: "plantedLink",
+          "pushing '\(database.name)' to \(target): '\(path)' is not in the version: \(refusal)",
+          hint: OperationError.ownLinksHint))
+    }
+    let others = Remarks.Capture(
+      events.all.filter { entry in !refused.contains { MemberPath.isSame($0.path, entry.path) } })
+    if let count = others.counts[.unreadable] {
       shortfalls.append(
         OperationError(
           .partlyDone, code: "companionUnreadable",
-          "pushing '\(database.name)' to \(target): \(Self.words(.unreadable, Int(count))): \(Self.names(capture.paths(.unreadable), of: Int(count)))",
-          hint: capture.paths(.unreadable).contains { $0.unicodeScalars.contains("\u{FFFD}") }
+          "pushing '\(database.name)' to \(target): \(Self.words(.unreadable, Int(count))): \(Self.names(others.paths(.unreadable), of: Int(count)))",
+          hint: others.paths(.unreadable).contains { $0.unicodeScalars.contains("\u{FFFD}") }
             ? "A name or a link that is not UTF-8 cannot be kept: rename the file, or leave it out with \"exclude\"."
             : "Run as a user who may read them, or leave them out with \"exclude\"."))
     }

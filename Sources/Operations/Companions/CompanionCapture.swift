@@ -36,6 +36,9 @@ actor CompanionCapture {
 
   nonisolated let database: DatabaseSource
   nonisolated let events = CaptureEvents()
+  /// Companions that are left out, because another user leads root there to what is not theirs: paths inside the version, and
+  /// what is wrong.
+  nonisolated let refused: [(path: String, refusal: String)]
   /// Of the first listing; `nil` where nothing comes with the database.
   nonisolated let digest: Digest?
   /// Of the database: where the links of its path lead.
@@ -50,31 +53,37 @@ actor CompanionCapture {
   private var captured: (image: String, all: Captured)?
 
   /// - Parameter mostBytes: a manifest says about 150 bytes of each member, and is one object of at most 64 MiB.
-  /// - Throws: `.usage`, code `plantedLink`; `CancellationError`.
+  /// - Throws: `CancellationError`.
   init(_ database: DatabaseSource, _ hooks: CompanionHooks, mostBytes: Int = 56 << 20) throws {
     let real = realPath(database.path) ?? database.path
-    for companion in database.companions { try CompanionPlace.demandOwnLinks(to: companion, beside: real) }
-    let roots = Self.roots(of: database, at: real)
+    let refused = database.companions.compactMap { companion in
+      CompanionPlace.refusal(of: companion, beside: real).map { (path: companion.memberPath, refusal: $0) }
+    }
+    let roots = Self.roots(of: database, at: real, but: refused.map(\.path))
     self.database = database
+    self.refused = refused
     self.hooks = hooks
     self.mostBytes = mostBytes
     self.roots = roots
     self.real = real
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
-    digest = Self.digest(of: before, roots)
+    digest = Self.digest(of: before, database)
   }
 
   /// `nil` where nothing was asked for and nothing is there.
-  private static func digest(of listing: CompanionListing, _ roots: [CompanionRoot]) -> Digest? {
-    listing.entries.isEmpty && !roots.contains(where: \.isAsked) ? nil : listing.digest
+  private static func digest(of listing: CompanionListing, _ database: DatabaseSource) -> Digest? {
+    listing.entries.isEmpty && database.companions.isEmpty ? nil : listing.digest
   }
 
   /// The companions that are asked for, and the folder where Core Data puts external files, which may come to be there while
   /// the snapshot is waited for.
-  private static func roots(of database: DatabaseSource, at real: String) -> [CompanionRoot] {
+  private static func roots(of database: DatabaseSource, at real: String, but refused: [String]) -> [CompanionRoot] {
     let folder = RestoredFile.folder(of: real)
     let support = database.externalData ? SupportFolder.name(of: real) : nil
-    var roots = database.companions.map { companion in
+    let followed = database.companions.filter { companion in
+      !refused.contains { MemberPath.isSame($0, companion.memberPath) }
+    }
+    var roots = followed.map { companion in
       let place = CompanionPlace(of: companion, beside: real)
       return CompanionRoot(
         folder: place.folder, components: place.components, memberPath: companion.memberPath,
@@ -82,9 +91,10 @@ actor CompanionCapture {
         isSupport: support.map { MemberPath.isSame($0, companion.memberPath) } ?? false,
         mayBeLink: place.leadsToDatabase)
     }
-    if let support, !roots.contains(where: \.isSupport) {
+    let asked = database.companions.map(\.memberPath)
+    if let support, !asked.contains(where: { MemberPath.isSame(support, $0) }) {
       // What of it is named by itself is listed there, with its own exceptions.
-      let named = roots.map(\.memberPath).filter { MemberPath.isAbove(support, $0) }
+      let named = asked.filter { MemberPath.isAbove(support, $0) }
       let end = linkedFolder("\(folder)/\(support)", of: real)
       roots.append(
         CompanionRoot(
@@ -109,7 +119,7 @@ actor CompanionCapture {
   /// since the first listing.
   /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func hold() throws {
-    roots = Self.roots(of: database, at: real)
+    roots = Self.roots(of: database, at: real, but: refused.map(\.path))
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     // Whether a folder that nobody asked for comes along is known when the database was read; all else is said first.
     try Self.demandFitting(
@@ -140,6 +150,7 @@ actor CompanionCapture {
     if age < FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(FileStatus.grain - age)) }
     let joined = JoinedListing(before, after, held: held, snapshotBegan: snapshot.takenAt)
     var noted = after.events + joined.vanished.map { Remarks.Capture.Entry(.vanished, $0) }
+    noted += refused.map { Remarks.Capture.Entry(.unreadable, $0.path) }
     var entries = joined.entries
     let store = try await coreDataStore(in: snapshot)
     if case .other = store {
@@ -171,7 +182,7 @@ actor CompanionCapture {
       all.store = Remarks.Store(
         facts, support: support, isLookedFor: database.externalData || support != nil, entries.map(\.entry))
     }
-    all.digest = Self.digest(of: after, roots)
+    all.digest = Self.digest(of: after, database)
     all.isSettled = !joined.keepsEarlier && after.age(at: hooks.now()) >= 2_000_000_000
     captured = (snapshot.path, all)
     return all

@@ -1,3 +1,5 @@
+import Storage
+
 /// Where a companion is that somebody named: at the end of the links of its path, which are that person's own. They are
 /// followed once; what is swapped for a link afterwards, and every link below, is not followed.
 struct CompanionPlace {
@@ -23,9 +25,9 @@ struct CompanionPlace {
     components = [name]
   }
 
-  /// - Throws: `.usage`, code `plantedLink`, where another user leads root to what is not theirs.
-  static func demandOwnLinks(to companion: Companion, beside database: String) throws(OperationError) {
-    try OperationError.demandOwnLinks(on: path(named(companion, beside: database)))
+  /// Where another user leads root to what is not theirs: in words.
+  static func refusal(of companion: Companion, beside database: String) -> String? {
+    ForeignLink.refusal(on: path(named(companion, beside: database)), writing: false)
   }
 
   private static func named(_ companion: Companion, beside database: String) -> (folder: String, components: [String]) {

@@ -121,7 +121,7 @@ package struct Push: Sendable {
     let host = try HostName.current(world)
     try request.demandFittingTexts(host: host)
     try NamedFile.demandSame(request.database, host: host, world)
-    try OperationError.demandOwnLinks(on: request.database.path)
+    try OperationError.demandOwnLinks(on: request.database.path, writing: false)
     let signature = try SourceSignature.read(request.database.path)
     try StateFiles.makeFolder(world.stateFolder)
     // Also when nothing is to be done below: what a killed run left is a readable copy of the database.
