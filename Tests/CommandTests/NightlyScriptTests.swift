@@ -129,25 +129,44 @@ private enum Jq {
     }
   }
 
-  /// systemd counts the starts from the first one on: where the last comes behind the interval it begins to count anew,
-  /// and tells nobody; in one of a day or more, yesterday's would count.
-  @Test func `a service that is tried again comes to an end within the day`() throws {
+  /// What makes a service that is tried again of one that is not.
+  private func retrying() throws -> Substring {
     let text = try document()
     let start = try #require(text.firstRange(of: "[Unit]\nStartLimitIntervalSec="))
     let end = try #require(text[start.upperBound...].firstRange(of: "```"))
-    let unit = text[start.lowerBound..<end.lowerBound]
+    return text[start.lowerBound..<end.lowerBound]
+  }
+
+  /// systemd counts the starts from the first one on: where the last comes behind the interval it begins to count anew,
+  /// and tells nobody.
+  @Test func `a service that is tried again comes to an end`() throws {
+    let (text, unit) = (try document(), try retrying())
     func number(_ pattern: Regex<(Substring, Substring)>) throws -> Int {
       let digits = try #require(unit.firstMatch(of: pattern)?.output.1)
       return try #require(Int(digits))
     }
-    let interval = try number(#/\nStartLimitIntervalSec=(\d+)h\n/#) * 60
+    let interval = try number(#/\nStartLimitIntervalSec=(\d+)d\n/#) * 24 * 60
     let pause = try number(#/\nRestartSec=(\d+)min\n/#)
-    let run = try number(#/\nTimeoutStartSec=(\d+)h\n/#) * 60
     let starts = try number(#/\nStartLimitBurst=(\d+)\n/#)
-    #expect(starts * (run + pause) < interval && interval < 24 * 60)
+    let runs = text.matches(of: #/\nTimeoutStartSec=(\d+)h\n/#).compactMap { Int($0.output.1) }
+    #expect(runs.count == 2 && runs.allSatisfy { starts * ($0 * 60 + pause) < interval }, "\(runs)")
     // One that took too long does not begin again: its first process ends by the signal.
     let ends = try #require(unit.firstMatch(of: #/\nRestartPreventExitStatus=([^\n]*)\n/#)?.output.1)
     let wanted: Set<Substring> = ["2", "10", "12", "13", "14", "15", "143", "SIGTERM", "SIGKILL"]
     #expect(wanted.isSubset(of: ends.split(separator: " ")))
+  }
+
+  /// The clock of that count stands still while the machine sleeps, so that days are less than the interval.
+  @Test func `each night begins to count the starts anew`() async throws {
+    let pattern = #/\nExecStopPost=\+-/bin/sh -c '([^'\n]*)'\n/#
+    let line = try #require(try retrying().firstMatch(of: pattern)?.output.1).replacing("%n", with: "sealift.service")
+    let program = try Program()
+    for (result, said) in [("success", "reset-failed sealift.service\n"), ("exit-code", ""), ("timeout", "")] {
+      try program.write("systemctl() { echo \"$@\"; }\nSERVICE_RESULT=\(result)\n{ \(line); } > said\n", to: "run")
+      #expect(try await program.shell("/bin/sh run").status == 0)
+      #expect(String(decoding: try fileBytes(program.file("said")), as: UTF8.self) == said, "\(result)")
+    }
+    // What failed for good is told of, and begins anew there.
+    #expect(try document().contains("\nExecStartPre=+-systemctl reset-failed %i\n"))
   }
 }
