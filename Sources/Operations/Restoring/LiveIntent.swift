@@ -17,16 +17,24 @@ struct LiveIntent {
   /// Absolute paths: what was moved aside, and the copy of the old content, as far as they are there. A person is told to
   /// put them back: none that somebody else has noted, nor any outside the folder.
   var left: [String] {
-    let bytes = (try? StateFiles.read(path, limit: 1 << 20, of: [0, geteuid()])) ?? nil
+    let bytes = (try? read()) ?? nil
     return (bytes ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
       .filter(Core.Member.isSafe).map { "\(folder)/\($0)" }.filter(CompanionsPlace.stands)
   }
 
-  /// There is a note, and it is another user's.
-  private var isForeign: Bool {
+  /// There is a note, and what it says is not known: it is another user's, or root's, who alone may read it.
+  private var isUnknown: Bool {
     var status = stat()
-    return lstat(path, &status) == 0 && ![0, geteuid()].contains(status.st_uid)
+    guard lstat(path, &status) == 0 else { return false }
+    do {
+      _ = try read()
+      return false
+    } catch {
+      return true
+    }
   }
+
+  private func read() throws -> [UInt8]? { try StateFiles.read(path, limit: 1 << 20, of: [0, geteuid()]) }
 
   /// Durable when it returns.
   /// - Parameter paths: below the database's folder. None is no note.
@@ -48,9 +56,9 @@ struct LiveIntent {
 
   /// Said before another restore of the database begins; `nil` when there is nothing to say.
   var remark: String? {
-    if isForeign {
+    if isUnknown {
       return
-        "\(path) is another user's: if an earlier live restore of \(database) did not end, what it left is not known"
+        "\(path) cannot be read, or is another user's: if an earlier live restore of \(database) did not end, what it left is not known"
     }
     let left = left
     guard !left.isEmpty else { return nil }

@@ -376,10 +376,28 @@ import Testing
     #expect(intent.remark?.contains(kept) == true && intent.remark?.contains("outside") == false)
     guard chown(note, 54_321, 54_321) == 0 else { return }
     #expect(intent.left.isEmpty)
-    #expect(intent.remark?.contains("\(note) is another user's") == true && intent.remark?.contains(kept) == false)
+    #expect(intent.remark?.contains("\(note) cannot be read, or is another user's") == true)
+    #expect(intent.remark?.contains(kept) == false)
     _ = try await home.run(.live)
     #expect(home.road.notices.said.withLock { $0.contains { $0.contains("another user's") } })
     #expect(FileIdentity(at: note) == nil && FileIdentity(at: kept) != nil)
+  }
+
+  /// Of what root began, whoever pushes without root's rights sees only that there is a note.
+  @Test func `a live restore's note that cannot be read is told by a push`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let database = DatabaseSource(name: "app", path: home.path)
+    let intent = LiveIntent(database: home.path)
+    #expect(intent.shortfall(of: database) == nil)
+    // Root may read each file.
+    if geteuid() == 0 {
+      try #require(mkdir(intent.path, 0o700) == 0)
+    } else {
+      try writeFile(intent.path, Array("app.db.kept\0".utf8))
+      try #require(chmod(intent.path, 0) == 0)
+    }
+    let told = intent.shortfall(of: database)
+    #expect(told?.code == "unfinishedRestore" && told?.message.contains("cannot be read") == true)
   }
 
   @Test func `a database whose name has a line break is found again`() async throws {
