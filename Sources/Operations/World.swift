@@ -12,6 +12,9 @@ package struct World: Sendable {
   package var host: String?
   /// Milliseconds since 1970-01-01 UTC.
   package var now: @Sendable () -> UInt64
+  /// The process is an application's, whose locks are on what it has open. A program of ours has nothing open but what
+  /// whoever began it left to it, such as the lock file of `flock`.
+  package var isApplication = false
   /// Bytes that the plain images of all databases that are kept for deltas may take in one folder.
   package var baseLimit = 20 << 30
   /// What the system calls this machine; tests call it something else.

@@ -20,6 +20,7 @@ extension World {
     self.init(
       stateFolder: state, host: options.host, now: { UInt64(max(0, wallMilliseconds())) },
       reporter: Remarks(tell: options.onRemark))
+    isApplication = true
   }
 }
 

@@ -55,6 +55,17 @@ import Testing
     #expect(try plain.errorDocument().code == "plainDatabase")
   }
 
+  /// `flock FILE sealift push` leaves its descriptor to the program, which has no locks of its own to lose.
+  @Test func `a file that whoever began the program has open is pushed`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try home.program.write("no database at all", to: "export.enc")
+    let file = home.program.file("export.enc")
+    let pushed = try await home.program.shell(
+      #"exec 9< '\#(file)'; "$0" --config '\#(home.program.file("config.json"))' push --method file '\#(file)'"#)
+    #expect(pushed.status == 0, "\(pushed.error)")
+  }
+
   @Test func `two paths are not pushed together whose names only look alike`() async throws {
     let home = try Home()
     let paths = ["caf\u{E9}'s.db", "cafe\u{301}'s.db"].map { home.program.file($0) }

@@ -16,7 +16,9 @@ extension Push {
   /// application's own SQLCipher too (sqlite.org/howtocorrupt.html, 2.2).
   /// - Throws: `.sourceUnreadable`, code `openHere`; `CancellationError`.
   func demandNotOpenHere(_ database: DatabaseSource) async throws {
-    guard database.method == .file, let file = realPath(database.path).flatMap({ FileIdentity(at: $0) }) else { return }
+    guard world.isApplication, database.method == .file,
+      let file = realPath(database.path).flatMap({ FileIdentity(at: $0) })
+    else { return }
     // Another push that finds out what it is has it open for a moment.
     for _ in 0..<10 {
       guard ProcessTable.isOpenHere(file) else { return }
