@@ -122,6 +122,28 @@ import Testing
     #expect(again.shortfalls.map(\.code) == ["externalDataMissing"])
   }
 
+  @Test func `versions without external files that are gone for good let earlier ones go`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    var request = Push.Request(database: database(store), targets: [road.target])
+    func push() async throws -> VersionSummary {
+      try #require(try await Push(road.world).run(request).pushed.first).version
+    }
+    let first = try await push()
+    func refusals() async throws -> [OperationError] {
+      try await ForgetVersions(road.world).plan(.init(.versions([.id(prefix: first.id)])), at: road.target).refusals
+    }
+    try removeFile(store.supportFolder)
+    try SQLite.run("INSERT INTO Z_MODELCACHE VALUES (x'00')", on: store.path)
+    #expect(try await push().lacksCompanions == true)
+    let told = try await refusals()
+    #expect(told.map(\.code) == ["newestVersion"] && told.first?.hint?.contains("\"externalData\": false") == true)
+    request.database.externalData = false
+    request.note = "without"
+    #expect(try await push().lacksCompanions == false)
+    #expect(try await refusals().isEmpty)
+  }
+
   @Test func `of rows that are restored alone it is told what does not come along`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)

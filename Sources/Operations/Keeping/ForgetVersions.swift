@@ -300,7 +300,9 @@ package struct ForgetVersions: Sendable {
     if let sound = plan.newestSound, kept.version.sequence < sound.sequence {
       throw OperationError(
         .usage, code: "newestVersion", "version \(id) stays: all newer ones lack companions that it may have",
-        hint: "Push one that has them; if they are gone for good, take them out of 'companions' and push.")
+        hint:
+          "Push one that has them; if they are gone for good, take them out of 'companions', or, for a Core Data store's external files, set \"externalData\": false, and push; where the database has not changed, with `sealift push --note TEXT`."
+      )
     }
     throw OperationError(
       .usage, code: "newestVersion", "version \(id) stays: no newer version is whole and sound",
