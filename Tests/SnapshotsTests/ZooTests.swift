@@ -80,7 +80,8 @@ import Testing
   @Test func `free pages take no room where the file system makes holes`() async throws {
     let desk = try Desk()
     let database = try TestDatabase(desk.source)
-    let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) SELECT randomblob(900) FROM n"
+    let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)"
+    let rows = "\(numbers) SELECT randomblob(900) FROM n"
     try database.run(
       """
       PRAGMA secure_delete=OFF; PRAGMA page_size=4096; CREATE TABLE kept(b); CREATE TABLE gone(b);
