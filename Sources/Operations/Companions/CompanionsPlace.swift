@@ -76,10 +76,8 @@ struct CompanionsPlace: Sendable {
   /// What is in the way.
   var existing: [String] { claimed.filter(Self.stands) }
 
-  /// Where a database is to take the place of something.
-  var standingDatabases: [String] {
-    places.filter { $0.member.map(staged.isDatabase) ?? false }.map(\.path).filter(Self.stands)
-  }
+  /// What would be moved aside under whoever has it open.
+  var standing: StandingCompanions { StandingCompanions(at: places, isDatabase: staged.isDatabase) }
 
   /// What SQLite keeps beside a database that is about to be replaced, where the version has nothing for it: it is of
   /// another database than the one restored, and would be taken for its own (sqlite.org/howtocorrupt.html, 1.4).

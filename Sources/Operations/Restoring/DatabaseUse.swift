@@ -26,17 +26,40 @@ package struct DatabaseUse: Sendable {
   init(of path: String, ignoring own: Set<Int32> = [], namespace: UInt64? = ProcessTable.ownNamespace) {
     var files: [String: FileIdentity] = [:]
     for ending in SideFiles.present(of: path) { files[path + ending] = FileIdentity(at: path + ending) }
-    let table = ProcessTable(holding: files, ignoring: own, namespace: namespace)
-    holders = table.holders.map { Holder(pid: $0.pid, command: $0.command, files: $0.files) }
+    self.init(of: [path], files, ProcessTable(holding: files, ignoring: own, namespace: namespace), ignoring: own)
+  }
+
+  /// Of the databases in what stands where companions are to come, all at once: of each the process table would be read
+  /// anew. A push that reads them is in nobody's way: it goes on reading what it has begun with.
+  init(of standing: StandingCompanions) {
+    let table = ProcessTable(holding: standing.files, passesReaders: true)
+    self.init(of: standing.databases.sorted(), standing.files, table, counting: standing.isOfDatabase)
+  }
+
+  /// - Parameters:
+  ///   - databases: those that are asked for their locks.
+  ///   - counting: whether a file is one that nobody may have open, given those that this process has.
+  private init(
+    of databases: [String], _ files: [String: FileIdentity], _ table: ProcessTable, ignoring own: Set<Int32> = [],
+    counting: (_ file: String, _ heldHere: Set<String>) -> Bool = { _, _ in true }
+  ) {
+    let heldHere = Set(table.holders.filter { $0.pid == getpid() }.flatMap(\.files))
     seesAll = table.isWhole
     unseen = table.unseen.map { Holder(pid: $0.pid, command: $0.command, files: []) }
+    for holder in table.holders {
+      let files = holder.files.filter { counting($0, heldHere) }
+      if !files.isEmpty { holders.append(Holder(pid: holder.pid, command: holder.command, files: files)) }
+    }
     for (pid, paths) in FileLocks.holders(of: files) where pid != getpid() && (pid > 0 || own.isEmpty) {
-      add(pid, paths)
+      let files = paths.filter { counting($0, heldHere) }
+      if !files.isEmpty { add(pid, files) }
     }
     // To ask a file for its locks opens it: never while this process itself has it open.
-    guard own.isEmpty, !holders.contains(where: { $0.pid == getpid() }) else { return }
-    for (ending, range) in [("", FileLocks.database), ("-shm", FileLocks.sharedMemory)] {
-      if let pid = FileLocks.holder(of: path + ending, range) { add(pid, [path + ending]) }
+    guard own.isEmpty else { return }
+    for path in databases where ([""] + SideFiles.endings).allSatisfy({ !heldHere.contains(path + $0) }) {
+      for (ending, range) in [("", FileLocks.database), ("-shm", FileLocks.sharedMemory)] {
+        if let pid = FileLocks.holder(of: path + ending, range) { add(pid, [path + ending]) }
+      }
     }
   }
 
@@ -83,11 +106,11 @@ package struct DatabaseUse: Sendable {
 
   /// What is moved aside goes on under another name: whoever has it open writes there, and sees nothing of what took its
   /// place.
-  /// - Parameter place: of a database that comes with the one that is restored.
   /// - Throws: `.failed` with the code `databaseInUse`.
-  static func demandNobody(atCompanion place: String) throws {
-    let use = DatabaseUse(of: realPath(place) ?? place)
-    guard use.isOpen else { return }
+  static func demandNobody(at standing: StandingCompanions) throws {
+    guard !standing.files.isEmpty else { return }
+    let use = DatabaseUse(of: standing)
+    guard let place = use.holders.first?.files.first.map(standing.place(of:)) else { return }
     throw OperationError(
       .failed, code: "databaseInUse",
       "\(place), in whose place a companion is to come, is open: \(use.lines.joined(separator: "; "))",

@@ -46,12 +46,13 @@ enum FileLocks {
   /// Who holds locks on these files, by the system's own table: no file is opened.
   static func holders(of files: [String: FileIdentity]) -> [Int32: Set<String>] {
     var found: [Int32: Set<String>] = [:]
+    let inodes = Set(files.values.map(\.inode))
     // 3: POSIX  ADVISORY  READ  20131 08:01:1312344 128 128
     for line in (systemText("/proc/locks") ?? "").split(separator: "\n") {
       let fields = line.split(separator: " ").filter { $0 != "->" }
       guard fields.count >= 6, let pid = Int32(fields[4]) else { continue }
       let place = fields[5].split(separator: ":")
-      guard place.count == 3, let inode = UInt64(place[2]) else { continue }
+      guard place.count == 3, let inode = UInt64(place[2]), inodes.contains(inode) else { continue }
       for (path, file) in files
       where file.inode == inode && UInt64(place[0], radix: 16) == file.major
         && UInt64(place[1], radix: 16) == file.minor

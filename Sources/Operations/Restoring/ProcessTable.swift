@@ -20,16 +20,19 @@ struct ProcessTable {
   /// - Parameters:
   ///   - ignoring: descriptors of this process that do not count.
   ///   - namespace: which processes there are for us; injected by tests.
+  ///   - passesReaders: who only reads a file as a push does, by descriptors that do not block, does not count.
   init(
     holding files: [String: FileIdentity], ignoring own: Set<Int32> = [],
-    namespace: UInt64? = ProcessTable.ownNamespace
+    namespace: UInt64? = ProcessTable.ownNamespace, passesReaders: Bool = false
   ) {
     let wanted = Dictionary(files.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    let inodes = Set(wanted.keys.map(\.inode))
     let pids = (folderEntries("/proc") ?? []).compactMap { Int32($0) }.sorted()
     isWhole = namespace == Self.firstNamespace && pids.contains(getpid()) && !Self.hidesOthers
     for pid in pids {
       func look() -> Set<String>? {
-        Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : []).map { $0.union(Self.mapped(by: pid, wanted)) }
+        Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : [], passesReaders: passesReaders)
+          .map { $0.union(Self.mapped(by: pid, wanted, inodes)) }
       }
       guard var found = look() else {
         if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
@@ -78,15 +81,27 @@ struct ProcessTable {
 
   /// `nil` when the process may not be looked into.
   private static func open(
-    by pid: Int32, _ wanted: [FileIdentity: String], ignoring own: Set<Int32>
+    by pid: Int32, _ wanted: [FileIdentity: String], ignoring own: Set<Int32>, passesReaders: Bool
   ) -> Set<String>? {
     guard let descriptors = folderEntries("/proc/\(pid)/fd") else { return nil }
     var found: Set<String> = []
     for descriptor in descriptors.compactMap({ Int32($0) }) where !own.contains(descriptor) {
       guard let file = FileIdentity(ofRegularFileKnownAt: "/proc/\(pid)/fd/\(descriptor)") else { continue }
-      if let path = wanted[file] { found.insert(path) }
+      guard let path = wanted[file], !passesReaders || !onlyReads(pid, descriptor) else { continue }
+      found.insert(path)
     }
     return found
+  }
+
+  /// It reads only, and does not block: so a push has its files open, and no library one that it locks.
+  private static func onlyReads(_ pid: Int32, _ descriptor: Int32) -> Bool {
+    // pos:    0
+    // flags:  02104000, in octal
+    let lines = (systemText("/proc/\(pid)/fdinfo/\(descriptor)") ?? "").split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix("flags:") }), let word = line.split(separator: "\t").last,
+      let flags = Int32(word, radix: 8)
+    else { return false }
+    return flags & (O_WRONLY | O_RDWR) == 0 && flags & O_NONBLOCK != 0
   }
 
   /// Whether this process has a file open, but for what we read of it ourselves: as a companion, or for another push. No
@@ -99,21 +114,39 @@ struct ProcessTable {
   }
 
   /// What was closed may still be mapped.
-  private static func mapped(by pid: Int32, _ wanted: [FileIdentity: String]) -> Set<String> {
-    guard let bytes = systemBytes("/proc/\(pid)/maps"),
-      wanted.keys.contains(where: { bytes.holds(" \($0.inode) ") })
-    else { return [] }
+  private static func mapped(
+    by pid: Int32, _ wanted: [FileIdentity: String], _ inodes: Set<UInt64>
+  ) -> Set<String> {
+    guard let bytes = systemBytes("/proc/\(pid)/maps"), namesAny(bytes, of: inodes) else { return [] }
     let text = String(decoding: bytes, as: UTF8.self)
     var found: Set<String> = []
     // 7f2c1000-7f2c9000 rw-s 00000000 08:01 1312344    /srv/app.db-shm
     for line in text.split(separator: "\n") {
       let fields = line.split(separator: " ", maxSplits: 5)
-      guard fields.count == 6, let inode = UInt64(fields[4]), inode != 0 else { continue }
+      guard fields.count == 6, let inode = UInt64(fields[4]), inode != 0, inodes.contains(inode) else { continue }
       for (file, path) in wanted where file.inode == inode && fields[3] == file.deviceInHexadecimal {
         found.insert(path)
       }
     }
     return found
+  }
+
+  /// A process has thousands of lines, and hardly ever one that matters. Many files are looked for in one go.
+  private static func namesAny(_ maps: [UInt8], of inodes: Set<UInt64>) -> Bool {
+    guard inodes.count > 16 else { return inodes.contains { maps.holds(" \($0) ") } }
+    var (field, number) = (0, UInt64(0))
+    for byte in maps {
+      switch byte {
+      case UInt8(ascii: "\n"): (field, number) = (0, 0)
+      case UInt8(ascii: " "):
+        if field == 4, number != 0, inodes.contains(number) { return true }
+        field += 1
+      case UInt8(ascii: "0")...UInt8(ascii: "9") where field == 4:
+        number = number &* 10 &+ UInt64(byte - UInt8(ascii: "0"))
+      default: break
+      }
+    }
+    return false
   }
 
   /// The beginning of its command line; `nil` for what has none, such as threads of the kernel, and for what is gone.

@@ -63,9 +63,7 @@ final class RestoreBeside: Sendable {
   /// - Throws: `.failed` where somebody has a database open that is about to be moved aside.
   func demandNobody() throws {
     guard mode != .new, let staged else { return }
-    for place in CompanionsPlace(staged, beside: path, layout).standingDatabases {
-      try DatabaseUse.demandNobody(atCompanion: place)
-    }
+    try DatabaseUse.demandNobody(at: CompanionsPlace(staged, beside: path, layout).standing)
   }
 
   /// Puts it where it belongs, or nothing of it.
@@ -136,13 +134,10 @@ extension FoundVersion {
     return CompanionsPlace.places(tops, support: supportTop, beside: path, layout(of: request, at: path))
   }
 
-  /// The same before anything is fetched: as far as what SQLite keeps beside a database tells that one stands there.
+  /// The same before anything is fetched: as far as what stands there tells that it is a database.
   func demandNobody(for request: Restore.Request, beside path: String) throws {
     guard request.mode != .new else { return }
-    for place in companionPlaces(of: request, beside: path)
-    where place.member != nil && SideFiles.present(of: place.path).count > 1 {
-      try DatabaseUse.demandNobody(atCompanion: place.path)
-    }
+    try DatabaseUse.demandNobody(at: StandingCompanions(at: companionPlaces(of: request, beside: path)))
   }
 
   func layout(of request: Restore.Request, at path: String) -> CompanionsPlace.Layout {

@@ -143,6 +143,79 @@ import Testing
     #expect(outcome.moved.contains { $0.from == home.library })
   }
 
+  /// What the version has in that place is not asked: it is moved away all the same.
+  @Test(arguments: [Restore.Mode.replace, .live], ["wal", "delete"])
+  func `a database in a folder that comes along is not moved away under whoever has it open`(
+    mode: Restore.Mode, journal: String
+  ) async throws {
+    let home = try await Home()
+    let (keys, inner) = (home.road.scratch.file("keys"), home.road.scratch.file("keys/inner"))
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
+    try writeFile("\(keys)/log", [1])
+    try SQLite.run("pragma journal_mode=\(journal); create table a(v)", on: "\(inner)/k.db")
+    let program = "db.execute('insert into a values(1)'); log = open('\(keys)/log', 'a'); say('ready'); time.sleep(600)"
+    let keeper = try await Keeper("\(inner)/k.db", program, in: home.road.scratch)
+    let names = home.road.files(in: home.road.scratch.path)
+    let error = await #expect(throws: OperationError.self) { try await home.run(mode) }
+    #expect(error?.code == "databaseInUse" && error?.message.contains("\(keys), in whose place") == true)
+    let said = error?.message ?? ""
+    #expect(said.contains("\(inner)/k.db") && said.contains("process \(keeper.child.pid)"))
+    #expect(!said.contains("keys/log"))
+    #expect(home.road.files(in: home.road.scratch.path) == names)
+    keeper.child.signal(SIGKILL)
+    await keeper.child.end()
+    // What is no database goes on where it is, as everything does that is open.
+    let log = open("\(keys)/log", O_WRONLY | O_CLOEXEC)
+    defer { close(log) }
+    let outcome = try await home.run(mode)
+    #expect(outcome.moved.contains { $0.from == keys })
+  }
+
+  /// As a database of the version, and by what stands beside it; by its first bytes where that ends no locks.
+  @Test func `what is a database is told of what somebody has open`() throws {
+    let scratch = try Scratch()
+    try FileManager.default.createDirectory(atPath: scratch.file("data/in"), withIntermediateDirectories: true)
+    try SQLite.run("create table a(v)", on: scratch.file("data/idle"))
+    for name in ["data/in/known", "data/beside", "data/beside-wal", "data/plain", "data/lost-wal"] {
+      try writeFile(scratch.file(name), [1])
+    }
+    try #require(symlink("/", scratch.file("data/link")) == 0)
+    let real = try #require(realPath(scratch.file("data")))
+    let standing = StandingCompanions(at: [("data", scratch.file("data"))]) { $0 == "data/in/known" }
+    let files = ["beside", "beside-wal", "idle", "in/known", "lost-wal", "plain"].map { "\(real)/\($0)" }
+    #expect(standing.files.keys.sorted() == files)
+    #expect(standing.databases == ["\(real)/beside"])
+    #expect(files.filter { standing.isOfDatabase($0, heldHere: []) } == Array(files.prefix(4)))
+    #expect(files.filter { standing.isOfDatabase($0, heldHere: Set(files)) } == [files[0], files[1], files[3]])
+    #expect(standing.place(of: files[3]) == scratch.file("data"))
+  }
+
+  @Test func `what is mapped is found among many files`() throws {
+    let scratch = try Scratch()
+    var files: [String: FileIdentity] = [:]
+    for number in 1...40 {
+      let path = scratch.file("\(number)")
+      try writeFile(path, [1])
+      files[path] = FileIdentity(at: path)
+    }
+    let descriptor = open(scratch.file("7"), O_RDONLY | O_CLOEXEC)
+    let mapping = mmap(nil, 1, PROT_READ, MAP_SHARED, descriptor, 0)
+    close(descriptor)
+    defer { munmap(mapping, 1) }
+    let own = ProcessTable(holding: files).holders.first { $0.pid == getpid() }
+    #expect(own?.files == [scratch.file("7")])
+  }
+
+  /// A push holds what comes along open until all of it is sealed, and reads on in what was moved aside.
+  @Test func `a push that reads what comes along keeps no restore out`() async throws {
+    let home = try await Home()
+    try removeFile(home.library + "-wal")
+    let descriptor = open(home.library, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(descriptor) }
+    let outcome = try await home.run(.live)
+    #expect(outcome.moved.contains { $0.from == home.library })
+  }
+
   /// It is asked once more when all rows are written.
   @Test func `whoever opens a database while another is restored live is not passed over`() async throws {
     let home = try await Home()
