@@ -9,9 +9,19 @@ final class Image {
   let pageCount: Int
 
   /// - Throws: `.spool`; `.damaged` when its header makes no sense.
-  init(_ path: String) throws(SnapshotError) {
+  convenience init(_ path: String) throws(SnapshotError) {
+    try self.init(taking: open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW), path)
+  }
+
+  /// One that is open already, wherever its name leads.
+  convenience init(_ own: OwnFile) throws(SnapshotError) {
+    try self.init(taking: fcntl(own.descriptor, F_DUPFD_CLOEXEC, 0), own.path)
+  }
+
+  /// - Parameter opened: is closed with this; where it could not be opened, `errno` says why.
+  private init(taking opened: Int32, _ path: String) throws(SnapshotError) {
     self.path = path
-    file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    file = opened
     guard file >= 0 else { throw imageError(path, errno) }
     let header: DatabaseHeader?
     do throws(SnapshotError) {
@@ -25,7 +35,9 @@ final class Image {
       throw SnapshotError(.damaged, "the header of the copy \(path) makes no sense")
     }
     pageSize = size
-    pageCount = ((fileSize(path) ?? 0) + size - 1) / size
+    var status = stat()
+    let bytes = fstat(file, &status) == 0 ? Int(status.st_size) : 0
+    pageCount = (bytes + size - 1) / size
   }
 
   deinit { close(file) }

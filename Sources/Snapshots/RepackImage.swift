@@ -47,11 +47,11 @@ private func renumbering(by connection: Connection) throws(SQLiteFailure) -> Sna
     hint: "Restore it as it is, without --vacuum: SQLite's own VACUUM would number its rows anew as well.")
 }
 
-/// Makes a private image say that it is read through a -wal, or through a rollback journal.
+/// Makes a private image say that it is read through a -wal, or through a rollback journal. Its name is of no matter.
 /// - Throws: `.reservedBytes` where it does not say so already.
-package func setJournalMode(ofImage path: String, isWAL: Bool) async throws {
+package func setJournalMode(of file: OwnFile, isWAL: Bool) async throws {
   try await onOwnThread { _ in
-    let image = try Image(path)
+    let image = try Image(file)
     guard try image.isWAL() != isWAL else { return }
     try image.demandFreePageEnds()
     try image.restoreJournalMode(isWAL: isWAL)

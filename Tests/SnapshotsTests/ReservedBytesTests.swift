@@ -1,3 +1,4 @@
+import Glibc
 import Snapshots
 import TestKit
 import Testing
@@ -37,8 +38,12 @@ import Testing
     let repacked = await #expect(throws: SnapshotError.self) {
       try await repackImage(at: image, into: packed, isWAL: nil)
     }
+    let descriptor = open(image, O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    // It is gone by what is open, not by a name.
+    let file = OwnFile(path: desk.scratch.file("no name"), descriptor: descriptor)
     let switched = await #expect(throws: SnapshotError.self) {
-      try await setJournalMode(ofImage: image, isWAL: !wal)
+      try await setJournalMode(of: file, isWAL: !wal)
     }
     for error in [repacked, switched] {
       #expect(error?.code == .reservedBytes && error?.hint?.contains("without --vacuum and --journal") == true)
@@ -55,7 +60,7 @@ import Testing
       #expect(error?.code == .reservedBytes && error?.hint?.contains("with its application") == true)
     }
     // It says so already.
-    try await setJournalMode(ofImage: image, isWAL: wal)
+    try await setJournalMode(of: file, isWAL: wal)
 
     #expect(try fileBytes(image) == copied && fileBytes(desk.source) == source)
     #expect(try fileBytes(plain) == other && fileBytes(packed).isEmpty)

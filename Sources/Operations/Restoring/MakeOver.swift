@@ -20,6 +20,9 @@ package struct MakeOver: Sendable, Equatable {
 
   var isNothing: Bool { !vacuum && journal == nil }
 
+  /// It is made in a private place, and copied from there: to repack it SQLite goes by names.
+  func needsSpool(for path: String) -> Bool { vacuum && !PrivateNames.are(in: RestoredFile.folder(of: path)) }
+
   func demandImage(_ found: FoundVersion) throws {
     guard !isNothing else { return }
     guard found.isImage else {
@@ -48,7 +51,8 @@ package struct MakeOver: Sendable, Equatable {
     to file: RestoredFile, _ path: String, replacing: Bool, check: Push.Check
   ) async throws -> (file: RestoredFile, check: String?) {
     guard vacuum else {
-      try await setJournalMode(ofImage: file.temporaryPath, isWAL: journal == .wal)
+      let image = OwnFile(path: file.temporaryPath, descriptor: file.descriptor)
+      try await setJournalMode(of: image, isWAL: journal == .wal)
       try file.synchronize()
       return (file, nil)
     }

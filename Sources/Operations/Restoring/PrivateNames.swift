@@ -23,17 +23,16 @@ enum PrivateNames {
 extension Pull {
   /// Makes a fetched version over, see `MakeOver.apply`. Where names are not ours alone, SQLite is given those of a private
   /// place, and what it has made there is copied to where it is to come to lie.
+  /// - Parameter isSpooled: it lies in such a place already.
   func madeOver(
-    _ file: RestoredFile, _ path: String, replacing: Bool
+    _ file: RestoredFile, _ path: String, replacing: Bool, isSpooled: Bool
   ) async throws -> (file: RestoredFile, check: String?) {
-    guard !PrivateNames.are(in: RestoredFile.folder(of: path)) else {
+    guard !isSpooled, makeOver.needsSpool(for: path) else {
       return try await makeOver.apply(to: file, path, replacing: replacing, check: check)
     }
     let spool = try privateSpool()
     defer { spool.remove() }
-    let copy = try RestoredFile(for: "\(spool.path)/image")
-    try copy.take(file)
-    let made = try await makeOver.apply(to: copy, copy.path, replacing: false, check: check)
+    let made = try await madeOver(file, in: spool)
     let placed = try RestoredFile(for: path, replacing: replacing)
     do {
       try placed.take(made.file)
@@ -43,6 +42,22 @@ extension Pull {
     } catch {
       placed.discard()
       throw error
+    }
+  }
+
+  /// A copy, made over.
+  private func madeOver(_ file: RestoredFile, in spool: Spool) async throws -> (file: RestoredFile, check: String?) {
+    do {
+      let copy = try RestoredFile(for: "\(spool.path)/image")
+      try copy.take(file)
+      return try await makeOver.apply(to: copy, copy.path, replacing: false, check: check)
+    } catch {
+      var told = OperationError(error)
+      guard told.code == "noSpace" else { throw error }
+      told.hint =
+        "Others may write beside the destination: it is repacked in the state folder. Make room there, name another "
+        + "(SEALIFT_STATE), or restore without --vacuum."
+      throw told
     }
   }
 }

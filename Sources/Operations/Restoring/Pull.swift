@@ -87,7 +87,7 @@ package struct Pull: Sendable {
   func restore(_ found: FoundVersion, to path: String) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
     try found.demandFreePlaces(for: Restore.Request(place: .file(path)), beside: path)
-    tellDoubt(RestoreRoom(found, beside: path, makeOver))
+    tellDoubt(RestoreRoom(found, beside: path, makeOver, state: world.stateFolder))
     let spooled = try await spool(found, for: path)
     defer { spooled.discard() }
     let published = try await keeping(spooled) {

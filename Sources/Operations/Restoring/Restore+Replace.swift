@@ -14,7 +14,7 @@ extension Restore {
     try found.demandRoomForNames(of: request, beside: path)
     try found.demandNobody(for: request, beside: path)
     if let remark = use.remark { world.reporter.notice(remark) }
-    pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver))
+    pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver, state: world.stateFolder))
     let spooled = try await pull.spool(found, for: path, replacing: true)
     defer { spooled.discard() }
     let beside = try await pull.keeping(spooled) {

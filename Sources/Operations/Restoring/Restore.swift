@@ -152,7 +152,7 @@ package struct Restore: Sendable {
   private func restoreNew(_ found: FoundVersion, at path: String, _ request: Request) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
     try found.demandFreePlaces(for: request, beside: path)
-    pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver))
+    pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver, state: world.stateFolder))
     let spooled = try await pull.spool(found, for: path)
     defer { spooled.discard() }
     let beside = try await pull.keeping(spooled) {

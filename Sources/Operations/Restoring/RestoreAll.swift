@@ -155,7 +155,7 @@ package struct RestoreAll: Sendable {
       let request = Restore.Request(place: .file(path))
       done.alreadyThere = try pull.stands(found, at: path, request)
       if dryRun {
-        done.preview = RestorePreview(found, newFile: path, pull.makeOver)
+        done.preview = RestorePreview(found, newFile: path, pull.makeOver, state: pull.world.stateFolder)
       } else if done.alreadyThere {
         done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
       } else {

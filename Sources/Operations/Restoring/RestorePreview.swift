@@ -18,6 +18,8 @@ package struct RestorePreview: Sendable {
   package var needed = 0
   /// Bytes that earlier restores left there, and which come back.
   private var regained = 0
+  /// What may go wrong where it would be repacked elsewhere.
+  private var spoolDoubt: String?
   package var moves: [Restore.Move] = []
   /// Where a live restore would keep the old content.
   package var undoCopy: String?
@@ -36,14 +38,14 @@ package struct RestorePreview: Sendable {
     guard refusal == nil, let free else { return nil }
     return RestoreRoom.doubt(
       in: RestoredFile.folder(of: path), free: free, regained: regained, most: needed,
-      hasCompanions: !companions.isEmpty)
+      hasCompanions: !companions.isEmpty) ?? spoolDoubt
   }
 
   /// The version stands there already: nothing is against it, and nothing would be written.
-  mutating func standsAlready() { (refusal, needed) = (nil, 0) }
+  mutating func standsAlready() { (refusal, needed, spoolDoubt) = (nil, 0, nil) }
 
   /// Of a pull into a new file.
-  init(_ found: FoundVersion, newFile path: String, _ makeOver: MakeOver) {
+  init(_ found: FoundVersion, newFile path: String, _ makeOver: MakeOver, state: String) {
     version = found.summary
     self.path = path
     mode = .new
@@ -54,12 +56,13 @@ package struct RestorePreview: Sendable {
     note { try makeOver.demandImage(found) }
     note { try found.demandFreePlaces(for: Restore.Request(place: .file(path)), beside: path) }
     lookAtNewFile()
-    lookAtFolder(RestoreRoom(found, beside: path, makeOver))
+    lookAtFolder(RestoreRoom(found, beside: path, makeOver, state: state))
   }
 
   init(_ found: FoundVersion, _ request: Restore.Request, _ restore: Restore) async throws {
     let path = try restore.path(of: found, request)
-    self.init(found, newFile: path, restore.pull.makeOver)
+    let state = restore.world.stateFolder
+    self.init(found, newFile: path, restore.pull.makeOver, state: state)
     mode = request.mode
     refusal = nil
     note { try restore.demandSense(request, found) }
@@ -73,7 +76,7 @@ package struct RestorePreview: Sendable {
       note { try ReplaceIntent(database: path).demandSettled() }
       note { try found.demandFreePlaces(for: request, beside: path) }
       lookAtCompanions(of: found, request, path)
-      lookAtFolder(RestoreRoom(found, beside: path, restore.pull.makeOver))
+      lookAtFolder(RestoreRoom(found, beside: path, restore.pull.makeOver, state: state))
       return
     }
     let real = try Restore.realPlace(of: path)
@@ -82,7 +85,7 @@ package struct RestorePreview: Sendable {
     let use = DatabaseUse(of: real)
     self.use = use
     let now = Times.compact(restore.world.now())
-    var room = RestoreRoom(found, beside: real, restore.pull.makeOver)
+    var room = RestoreRoom(found, beside: real, restore.pull.makeOver, state: state)
     if mode == .replace {
       note { try use.demandNobody(real) }
       note { try SetAside.demandMovable(real) }
@@ -97,8 +100,7 @@ package struct RestorePreview: Sendable {
       note {
         let live = try LiveDestination(lookingAt: real)
         try live.demandFitting(pageSize: found.summary.pageSize)
-        room = RestoreRoom(
-          found, into: live, at: real, keepsUndo: request.keepsUndo, state: restore.world.stateFolder)
+        room = RestoreRoom(found, into: live, at: real, keepsUndo: request.keepsUndo, state: state)
       }
       if request.keepsUndo { note { try Restore.demandRoomForUndo(of: real) } }
       undoCopy = request.keepsUndo ? SetAside.freeName(real, now) : nil
@@ -131,7 +133,7 @@ package struct RestorePreview: Sendable {
   private mutating func lookAtFolder(_ room: RestoreRoom) {
     let folder = RestoredFile.folder(of: path)
     let known = RestoreRoom.free(in: folder)
-    (free, needed, regained) = (known, room.most, room.regained)
+    (free, needed, regained, spoolDoubt) = (known, room.most, room.regained, room.spoolDoubt)
     note {
       guard known != nil else { throw RestoredFile.noFolder(folder) }
       try RestoredFile.demandWritable(folder)
@@ -151,7 +153,8 @@ extension Pull {
     _ selector: VersionSelector, from target: TargetAccess, to path: String, expect: String? = nil
   ) async throws -> RestorePreview {
     do {
-      return RestorePreview(try await find(selector, at: target, expect: expect), newFile: path, makeOver)
+      let found = try await find(selector, at: target, expect: expect)
+      return RestorePreview(found, newFile: path, makeOver, state: world.stateFolder)
     } catch {
       throw OperationError(error, doing: "pulling from \(target.name)")
     }

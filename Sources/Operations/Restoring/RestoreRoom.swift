@@ -6,28 +6,34 @@ import Snapshots
 
 /// The room on disk that a restore takes before it has ended: what it writes stands beside what is there until then.
 struct RestoreRoom {
-  private struct Need {
+  struct Need: Equatable {
     let folder: String
     let bytes: Int
   }
 
   /// What companions take is not among them: holes in them take nothing, and only their restore shows where holes are.
-  private let needs: [Need]
+  let needs: [Need]
   /// Bytes in the database's folder, at most.
   let most: Int
   /// What earlier restores left there, which is taken over or removed.
   let regained: Int
   private let folder: String
   private let hasCompanions: Bool
+  /// Of a database that is repacked elsewhere: the copy, and what is made of it, at most.
+  private let spool: Need?
 
   /// Of a file of its own, which takes the place of another one only when it is complete; one that is repacked stands
   /// beside the one that it is made of, and is no larger. What an earlier restore left there is taken over, or removed.
-  init(_ found: FoundVersion, beside path: String, _ makeOver: MakeOver) {
+  /// - Parameter state: the folder where it is repacked if others may exchange names where it is to come to lie.
+  init(_ found: FoundVersion, beside path: String, _ makeOver: MakeOver, state: String) {
     let size = found.summary.size
     regained = RestoredFile.leftoverBytes(besides: path)
     folder = RestoredFile.folder(of: path)
     hasCompanions = !found.companions.isEmpty
-    needs = [Need(folder: folder, bytes: max(0, size - regained))]
+    let isSpooled = makeOver.needsSpool(for: path)
+    spool = isSpooled ? Need(folder: state, bytes: [size, size].clampedSum) : nil
+    needs =
+      [Need(folder: folder, bytes: max(0, size - regained))] + (isSpooled ? [Need(folder: state, bytes: size)] : [])
     most = [size, makeOver.vacuum ? size : 0, found.companionBytes, found.baseBytes].clampedSum
   }
 
@@ -55,15 +61,29 @@ struct RestoreRoom {
     regained = RestoredFile.leftoverBytes(besides: path)
     folder = RestoredFile.folder(of: path)
     hasCompanions = !found.companions.isEmpty
+    spool = nil
     needs = [Need(folder: state, bytes: size), Need(folder: folder, bytes: [size, undo].clampedSum)]
     most = [isWAL ? size : max(size, old), undo, found.companionBytes].clampedSum
   }
 
   /// What to say where not surely everything fits; `nil` where it does.
   var doubt: String? {
-    Self.free(in: folder).flatMap { free in
+    let here = Self.free(in: folder).flatMap { free in
       Self.doubt(in: folder, free: free, regained: regained, most: most, hasCompanions: hasCompanions)
     }
+    return here ?? spoolDoubt
+  }
+
+  /// The same of the private place where it is repacked.
+  var spoolDoubt: String? {
+    guard let spool else { return nil }
+    let place = Self.existing(spool.folder)
+    var (there, here) = (stat(), stat())
+    guard let free = Self.free(in: place), stat(place, &there) == 0, stat(folder, &here) == 0 else { return nil }
+    let isShared = there.st_dev == here.st_dev
+    return Self.doubt(
+      in: place, free: free, regained: isShared ? regained : 0, most: [spool.bytes, isShared ? most : 0].clampedSum,
+      hasCompanions: false)
   }
 
   static func doubt(in folder: String, free: Int, regained: Int, most: Int, hasCompanions: Bool) -> String? {

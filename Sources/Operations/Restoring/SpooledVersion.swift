@@ -18,7 +18,8 @@ struct SpooledVersion {
 
 extension Pull {
   /// Fetches a version beside the place where it is to go.
-  /// - Parameter keeping: what is fetched may outlive a run that fails, for the next one to go on from.
+  /// - Parameter keeping: what is fetched may outlive a run that fails, for the next one to go on from. Else the
+  ///   place is a private one, which goes with the run.
   func spool(
     _ found: FoundVersion, for path: String, replacing: Bool = false, keeping: Bool = true
   ) async throws -> SpooledVersion {
@@ -37,7 +38,7 @@ extension Pull {
           file: file, reader: reader, check: checked.outcome, checkedAt: checked.time, isIdentical: true)
       }
       try makeOver.demandSound(checked.outcome)
-      let made = try await madeOver(file, path, replacing: replacing)
+      let made = try await madeOver(file, path, replacing: replacing, isSpooled: !keeping)
       return SpooledVersion(
         file: made.file, reader: reader, check: made.check ?? checked.outcome,
         checkedAt: made.check == nil ? checked.time : .restore, isIdentical: false)

@@ -22,8 +22,8 @@ struct StandingCompanions {
   func place(of file: String) -> String { top(of: file)?.place ?? file }
 
   /// The file is a database, or one of its side files.
-  /// - Parameter heldHere: what this process itself has open. It is not looked into: closing it would end the locks that
-  ///   SQLite holds in this process.
+  /// - Parameter heldHere: what this process itself has open. It is not looked into: to close it would end the locks
+  ///   that SQLite holds in this process.
   func isOfDatabase(_ file: String, heldHere: Set<String>) -> Bool {
     let database = ReadTogether.database(of: file).flatMap { files[$0] == nil ? nil : $0 } ?? file
     if databases.contains(database) || member(at: database).map(isDatabase) ?? false { return true }

@@ -68,6 +68,41 @@ import Testing
     #expect(road.files(in: road.scratch.file("state/spool")).allSatisfy { $0 == "lock" })
   }
 
+  /// The journal mode is two bytes of a file that is open: no name is gone by.
+  @Test func `another journal mode needs no copy where others may write`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 20)))
+    let folder = try Scratch()
+    try #require(chmod(folder.path, 0o770) == 0)
+    var pull = Pull(road.world)
+    pull.world.stateFolder = road.scratch.file("another state")
+    pull.makeOver.journal = .wal
+    let out = folder.file("out.db")
+    _ = try await pull.run(.latest(database: nil), from: road.target, to: .file(out))
+    #expect(try fileBytes(out)[18...19] == [2, 2])
+    #expect(access(road.scratch.file("another state/spool"), F_OK) != 0)
+  }
+
+  @Test func `what is fetched into a private place is repacked there`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 20)))
+    let folder = try Scratch()
+    try #require(chmod(folder.path, 0o770) == 0)
+    let seen = Locked<[Int]>([])
+    var pull = Pull(road.world)
+    pull.world.stateFolder = folder.file("state")
+    pull.makeOver.vacuum = true
+    pull.check = { [spools = folder.file("state/spool")] path in
+      let found = try names(in: spools).count { $0 != "lock" }
+      seen.withLock { $0.append(found) }
+      return try await checkImage(at: path)
+    }
+    let out = open(road.scratch.file("out.db"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(out) }
+    _ = try await pull.run(.latest(database: nil), from: road.target, to: .descriptor(out))
+    #expect(seen.withLock { $0 } == [1])
+  }
+
   /// What the check looked at is not what gets its name.
   @Test func `a file whose name was exchanged while it was checked is not restored`() async throws {
     let road = try await Road()

@@ -123,6 +123,26 @@ import Testing
     #expect(wal.needed == wal.version.size + size + companion)
   }
 
+  @Test func `a database that is repacked elsewhere needs room there, too`() async throws {
+    let home = try await Home()
+    let found = try await FoundVersion.find(
+      .latest(database: "app"), at: home.road.target, home.road.world, expect: nil)
+    let (folder, size) = (try Scratch(), found.summary.size)
+    try #require(chmod(folder.path, 0o770) == 0)
+    let path = folder.file("new.db")
+    let elsewhere = RestoreRoom.Need(folder: "/proc", bytes: size)
+    for makeOver in [MakeOver(vacuum: true), MakeOver(journal: .wal), MakeOver()] {
+      let room = RestoreRoom(found, beside: path, makeOver, state: "/proc")
+      #expect(room.needs.contains(elsewhere) == makeOver.vacuum)
+      // There, nothing is free.
+      #expect((room.doubt?.hasPrefix("/proc has 0 MiB free") == true) == makeOver.vacuum)
+      let preview = RestorePreview(found, newFile: path, makeOver, state: "/proc")
+      #expect((preview.refusal?.code == "noSpace") == makeOver.vacuum, "\(String(describing: preview.refusal))")
+    }
+    #expect(chmod(folder.path, 0o700) == 0)
+    #expect(RestoreRoom(found, beside: path, MakeOver(vacuum: true), state: "/proc").needs.count == 1)
+  }
+
   @Test func `room that may be too little for companions is told, also before the fetch`() async throws {
     let home = try await Home()
     var preview = try await home.preview(.new, .file(home.road.scratch.file("new.db")))
