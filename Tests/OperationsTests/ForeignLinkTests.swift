@@ -87,6 +87,36 @@ import Testing
     #expect(try await told() == ["plantedLink"])
   }
 
+  /// Somebody types a passphrase: what was no such link then is one when the copy begins.
+  @Test func `a link that is made while a push waits is not followed`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 5)
+    let (linked, folder) = (road.scratch.file("linked.db"), road.scratch.file("folder"))
+    let attachments = road.scratch.file("attachments")
+    for made in [folder, attachments] { try #require(mkdir(made, 0o755) == 0) }
+    try writeFile("\(folder)/secret", [1])
+    try link(linked, to: path, by: 0)
+    var whole = DatabaseSource(name: "app", path: path)
+    whole.companions = [Companion("attachments")]
+    for (database, name, end) in [
+      (DatabaseSource(name: "app", path: linked), linked, path), (whole, attachments, folder),
+    ] {
+      var target = road.target
+      target.prepare = {
+        try #require(rename(name, name + ".away") == 0 && symlink(end, name) == 0)
+        try #require(lchown(name, Self.stranger, Self.stranger) == 0)
+      }
+      let code: String?
+      do {
+        let request = Push.Request(database: database, targets: [target])
+        code = try await Push(road.world).run(request).shortfalls.first?.code
+      } catch {
+        code = (error as? OperationError)?.code
+      }
+      #expect(code == "plantedLink", "\(name)")
+    }
+  }
+
   @Test func `a restore goes by a link of another user where it leads to what is that user's`() async throws {
     let home = try await RestoreRoad(wal: false)
     let (linked, room) = (home.road.scratch.file("linked.db"), home.road.scratch.file("room"))

@@ -38,7 +38,8 @@ actor CompanionCapture {
   nonisolated let events = CaptureEvents()
   /// Companions that are left out, because another user leads root there to what is not theirs: paths inside the version, and
   /// what is wrong.
-  nonisolated let refused: [(path: String, refusal: String)]
+  nonisolated var refused: [(path: String, refusal: String)] { refusals.withLock { $0 } }
+  private nonisolated let refusals: Locked<[(path: String, refusal: String)]>
   /// Of the first listing; `nil` where nothing comes with the database.
   nonisolated let digest: Digest?
   /// Of the database: where the links of its path lead.
@@ -56,18 +57,22 @@ actor CompanionCapture {
   /// - Throws: `CancellationError`.
   init(_ database: DatabaseSource, _ hooks: CompanionHooks, mostBytes: Int = 56 << 20) throws {
     let real = realPath(database.path) ?? database.path
-    let refused = database.companions.compactMap { companion in
-      CompanionPlace.refusal(of: companion, beside: real).map { (path: companion.memberPath, refusal: $0) }
-    }
+    let refused = Self.refused(of: database, at: real)
     let roots = Self.roots(of: database, at: real, but: refused.map(\.path))
     self.database = database
-    self.refused = refused
+    refusals = Locked(refused)
     self.hooks = hooks
     self.mostBytes = mostBytes
     self.roots = roots
     self.real = real
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     digest = Self.digest(of: before, database)
+  }
+
+  private static func refused(of database: DatabaseSource, at real: String) -> [(path: String, refusal: String)] {
+    database.companions.compactMap { companion in
+      CompanionPlace.refusal(of: companion, beside: real).map { (path: companion.memberPath, refusal: $0) }
+    }
   }
 
   /// `nil` where nothing was asked for and nothing is there.
@@ -119,6 +124,8 @@ actor CompanionCapture {
   /// since the first listing.
   /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func hold() throws {
+    // Links may have been made meanwhile, too.
+    refusals.withLock { $0 = Self.refused(of: database, at: real) }
     roots = Self.roots(of: database, at: real, but: refused.map(\.path))
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     // Whether a folder that nobody asked for comes along is known when the database was read; all else is said first.

@@ -143,6 +143,8 @@ package struct Push: Sendable {
       return outcome
     }
     try await capture.hold()
+    // Whoever makes links has had as long as somebody types a passphrase.
+    try OperationError.demandOwnLinks(on: request.database.path)
 
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
