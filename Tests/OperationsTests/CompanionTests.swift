@@ -1273,4 +1273,19 @@ import Testing
     for name in left { #expect(road.files(in: road.scratch.file(name)) == ["precious"]) }
     try #require(chmod(road.scratch.path, 0o700) == 0)
   }
+
+  /// As a share does of all folders: none shows what it was made with.
+  @Test func `a leftover is ours where it shows what one shows that was made just now`() throws {
+    let scratch = try Scratch()
+    let (path, left) = (scratch.file("out.db"), scratch.file(".out.db.sealift-members-1-2"))
+    try #require(mkdir(left, 0o700) == 0 && chmod(left, 0o777) == 0 && chmod(scratch.path, 0o777) == 0)
+    for (shown, isThere) in [(StagedCompanions.mode, true), (0o755, true), (0o777, false)] as [(mode_t, Bool)] {
+      StagedCompanions.sweep(beside: path, shown: shown)
+      #expect((access(left, F_OK) == 0) == isThere, "\(shown)")
+    }
+    let tree = try MemberTree(making: scratch.file("tree"))
+    #expect(tree.shownMode == StagedCompanions.mode)
+    try #require(chmod(tree.path, 0o755) == 0)
+    #expect(tree.shownMode == 0o755)
+  }
 }

@@ -110,6 +110,9 @@ final class MemberTree: Sendable {
   /// - Returns: 0, or what was wrong.
   func lock() -> Int32 { flock(root.descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno }
 
+  /// What shows of its mode. Some file systems show of all folders what they were mounted with.
+  var shownMode: mode_t? { root.ownStatus().map { $0.st_mode & 0o777 } }
+
   /// Nobody has taken its name away, or given it to something else.
   var isNamed: Bool {
     guard let own = root.ownStatus(), let named = home.status(RestoredFile.name(of: path)) else { return false }

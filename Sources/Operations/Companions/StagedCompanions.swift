@@ -45,6 +45,8 @@ final class StagedCompanions: Sendable {
     let members = reader.core.members.dropFirst()
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
     tree = try Self.makeTree(in: RestoredFile.folder(of: path), prefix, owners, syncing)
+    // Only one that we have made tells what this file system shows of those that a killed run has left.
+    if let shown = tree.shownMode, shown != Self.mode { Self.sweep(beside: path, shown: shown) }
     self.owners = owners
     tops = Self.tops(of: members.map(\.path))
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
@@ -171,16 +173,20 @@ final class StagedCompanions: Sendable {
   func discard() { tree.remove() }
 
   /// Removes what restores that were killed left beside a file.
-  static func sweep(beside path: String) {
-    sweep(RestoredFile.folder(of: path), prefix(MemberPath.components(path).last ?? ""))
+  /// - Parameter shown: see `isOurs`.
+  static func sweep(beside path: String, shown: mode_t = StagedCompanions.mode) {
+    sweep(RestoredFile.folder(of: path), prefix(MemberPath.components(path).last ?? ""), shown)
   }
+
+  /// As folders of ours are made.
+  static let mode: mode_t = 0o700
 
   private static func prefix(_ name: String) -> String { ".\(shortName(name)).sealift-members-" }
 
-  private static func sweep(_ folder: String, _ prefix: String) {
+  private static func sweep(_ folder: String, _ prefix: String, _ shown: mode_t) {
     guard let handle = FolderHandle(path: folder), let found = handle.names() else { return }
     for name in found.names where name.utf8.starts(with: prefix.utf8) {
-      guard let leftover = handle.folder(name), isOurs(leftover, in: handle),
+      guard let leftover = handle.folder(name), isOurs(leftover, in: handle, shown: shown),
         flock(leftover.descriptor, LOCK_EX | LOCK_NB) == 0
       else { continue }
       MemberTree.remove(leftover, named: name, in: handle)
@@ -189,10 +195,11 @@ final class StagedCompanions: Sendable {
 
   /// Whoever else may write in a folder can give such a name to anything there: it has to be as private as we make them.
   /// Where only we may, some file systems show other modes than they were given.
-  private static func isOurs(_ leftover: FolderHandle, in folder: FolderHandle) -> Bool {
+  /// - Parameter shown: what shows of one that we have made there: no more can be said of any.
+  static func isOurs(_ leftover: FolderHandle, in folder: FolderHandle, shown: mode_t) -> Bool {
     guard let own = leftover.ownStatus(), let around = folder.ownStatus(), own.st_uid == geteuid() else { return false }
     let isAlone = [0, geteuid()].contains(around.st_uid) && around.st_mode & 0o022 == 0
-    return isAlone || own.st_mode & 0o777 == 0o700
+    return isAlone || own.st_mode & 0o777 == shown
   }
 }
 
