@@ -1223,6 +1223,24 @@ import Testing
     }
   }
 
+  @Test func `what was put into a folder is taken back from there, whatever has its name by now`() async throws {
+    let road = try await Road()
+    for name in ["data/a", "data/b"] { try write(road, name, "pushed") }
+    let source = try source(road, Companion("data/a"), Companion("data/b"))
+    _ = try await road.push(source)
+    for name in ["data/a", "data/b"] { try write(road, name, "now") }
+    struct Stop: Error {}
+    var place = CompanionsPlace(try await staged(road, beside: source.path), beside: source.path)
+    place.placing = { [data = road.scratch.file("data")] path in
+      guard path == "\(data)/a" else { throw Stop() }
+      try #require(rename(data, "\(data).real") == 0 && mkdir(data, 0o755) == 0)
+    }
+    #expect(throws: Stop.self) { [place] in try place.put(replacing: true, time: "T") }
+    #expect(road.files(in: road.scratch.file("data.real")) == ["a", "b"])
+    #expect(road.files(in: road.scratch.file("data")) == [])
+    for name in ["a", "b"] { #expect(try fileBytes(road.scratch.file("data.real/\(name)")) == Array("now".utf8)) }
+  }
+
   @Test func `what has the name of the fetched companions by now is not given their place`() async throws {
     let road = try await Road()
     try write(road, "att/a", "pushed")

@@ -241,6 +241,8 @@ struct CompanionsPlace: Sendable {
   /// - Parameter making: makes those that are missing.
   /// - Returns: `nil` where there is none, and none is to be made.
   private func hold(_ place: Place, making: Bool, _ placed: inout Placed) throws -> HeldPlace? {
+    // All that has its place in one folder is taken back from that one, whatever has its name by then.
+    if let held = placed.held(place.path) { return held }
     var folder = staged.home
     for component in MemberPath.components(of: place.path, below: RestoredFile.folder(of: database)).dropLast() {
       let isNew = making && mkdirat(folder.descriptor, component, 0o755) == 0
