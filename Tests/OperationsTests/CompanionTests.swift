@@ -1184,6 +1184,14 @@ import Testing
     #expect(try fileBytes(road.scratch.file("att/a")) == Array("now".utf8))
   }
 
+  /// As in a container. Notes of a restore say what comes after the folder and one slash.
+  @Test func `a database in the root of all has its companions there`() {
+    let (folder, support) = StagedCompanions.places(beside: "/app.db")
+    #expect(folder == "/app.db.companions" && support == "/\(SupportFolder.name(of: "/app.db"))")
+    let places = CompanionsPlace.places(["att", "data/deep"], support: nil, beside: "/app.db", .inPlace)
+    #expect(places.map(\.path) == ["/att", "/data/deep"])
+  }
+
   /// Whoever owns the folder of a database may exchange what is on the way to a companion, at any time.
   @Test(arguments: [false, true])
   func `a folder that becomes a link meanwhile leads nothing outside`(fails: Bool) async throws {

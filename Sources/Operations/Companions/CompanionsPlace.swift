@@ -64,7 +64,7 @@ struct CompanionsPlace: Sendable {
   ) -> [Place] {
     let (folder, apart) = (RestoredFile.folder(of: database), StagedCompanions.places(beside: database))
     let own = tops.filter { layout == .inPlace || $0 == support }
-    return own.map { top in (top, top == support ? apart.support : "\(folder)/\(top)") }
+    return own.map { top in (top, top == support ? apart.support : RestoredFile.path(top, in: folder)) }
       + (own.count == tops.count ? [] : [(nil, apart.folder)])
   }
 

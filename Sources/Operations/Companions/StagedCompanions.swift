@@ -217,7 +217,7 @@ extension StagedCompanions {
 
   /// Where a version's companions come to lie beside a new file.
   static func places(beside path: String) -> (folder: String, support: String) {
-    ("\(path).companions", "\(RestoredFile.folder(of: path))/\(SupportFolder.name(of: path))")
+    ("\(path).companions", RestoredFile.path(SupportFolder.name(of: path), in: RestoredFile.folder(of: path)))
   }
 
   /// Names everything beside a database that is about to get its name: the folder of external files under the new

@@ -19,7 +19,7 @@ struct LiveIntent {
   var left: [String] {
     let bytes = (try? read()) ?? nil
     return (bytes ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-      .filter(Core.Member.isSafe).map { "\(folder)/\($0)" }.filter(CompanionsPlace.stands)
+      .filter(Core.Member.isSafe).map { RestoredFile.path($0, in: folder) }.filter(CompanionsPlace.stands)
   }
 
   /// There is a note, and what it says is not known: it is another user's, or root's, who alone may read it.

@@ -58,6 +58,9 @@ final class RestoredFile: MemberDestination {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 
+  /// A path below a folder, `/` too: one byte after the folder's, as notes of a restore drop it.
+  static func path(_ name: String, in folder: String) -> String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
+
   static func name(of path: String) -> String { MemberPath.components(path).last ?? "" }
 
   static let nameAnother = "Name a file that does not exist; nothing is ever replaced unasked."
