@@ -144,7 +144,7 @@ package struct Push: Sendable {
     }
     try await capture.hold()
     // Whoever makes links has had as long as somebody types a passphrase.
-    try OperationError.demandOwnLinks(on: request.database.path)
+    try OperationError.demandOwnLinks(on: request.database.path, writing: false)
 
     let spool = try Spool.open(in: world.stateFolder)
     defer { spool.remove() }
