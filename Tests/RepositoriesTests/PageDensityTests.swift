@@ -57,6 +57,38 @@ import Testing
     #expect(try await home.read(second.manifest) == left)
   }
 
+  /// Only of its image too little is there.
+  @Test func `a version that is too dear on any base finds its companions again`() async throws {
+    let home = try await Home()
+    let first = home.noise(1280 * 4096, seed: 1)
+    let file = StillFile(home.noise(1 << 20, seed: 2))
+    let companion = CompanionSource(path: "file", mode: 0o600, modified: 1, content: .file { file })
+    func push(_ image: [UInt8]) async throws -> PushSession.Result {
+      try await home.push(length: image.count, companions: [companion], read: { Array(image[$0]) })
+    }
+    _ = try await push(first)
+    let left = stride(from: 0, to: 1280, by: 8).flatMap { first[$0 * 4096..<($0 + 1) * 4096] }
+    let image = left + home.noise(240 * 4096, seed: 3)
+    let second = try await push(image)
+    #expect(second.level == .anchor)
+    #expect(second.bytesNew < image.count + (64 << 10))
+    #expect(try await home.read(second.manifest) == image)
+  }
+
+  /// A companion that nobody writes to.
+  private final class StillFile: CompanionFile {
+    let mode: UInt32 = 0o600
+    let modified: UInt64 = 1
+    private let content: [UInt8]
+    var length: Int { content.count }
+
+    init(_ content: [UInt8]) { self.content = content }
+
+    func read(_ range: Range<Int>) throws -> [UInt8] { Array(content[range]) }
+    func isSettled() -> Bool { true }
+    func keptUnsettled() {}
+  }
+
   @Test func `a look tells what whole frames of all pages take`() async throws {
     let image = Self.pages.flatMap { $0 }
     let encoder = FrameEncoder(level: 1)

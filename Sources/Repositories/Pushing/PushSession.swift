@@ -179,7 +179,7 @@ package struct PushSession: ~Copyable {
           after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
       } catch let problem as VersionWriter.TooDear {
         if problem.isOnAnyBase, level > .fresh {
-          (level, draft.deltas.leafUpTo) = (.fresh, nil)
+          (level, draft.deltas.leafUpTo) = (problem.hasCompanions && level > .anchor ? .anchor : .fresh, nil)
         } else if draft.deltas.leafUpTo != nil {
           level = draft.deltas.level
           draft.deltas.leafUpTo = nil

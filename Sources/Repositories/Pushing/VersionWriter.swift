@@ -28,8 +28,10 @@ struct VersionWriter: ~Copyable {
   /// Restoring this version would cost too much, or it stores more than a small leaf may: it must rest on less.
   struct TooDear: Error {
     /// It needs too many packs for what it takes of them, and would on any base: all it needs are whole frames, and none of
-    /// those packs is to be stored anew anyway. Only a version that refers to nothing needs less.
+    /// those packs is to be stored anew anyway. Only a version that refers to less needs less.
     var isOnAnyBase = false
+    /// It has content beside the image: an anchor that refers to nothing with its image refers to what there is of that.
+    var hasCompanions = false
   }
 
   /// The version has not turned out to be the one that is to be written anew. Nothing names what was written.
@@ -140,7 +142,8 @@ struct VersionWriter: ~Copyable {
     let needs = try await needs(cost, of: read)
     guard refersToNothing || needs.areModest(for: read.length, leaving: room(after: read.length)) else {
       let holdsStale = cost.live.keys.contains { known.isStale(pack: $0) }
-      throw TooDear(isOnAnyBase: needs.arePacksTooMany && !cost.hasDeltas && !holdsStale)
+      throw TooDear(
+        isOnAnyBase: needs.arePacksTooMany && !cost.hasDeltas && !holdsStale, hasCompanions: placed.count > 1)
     }
     let riders = try await endContent()
     var placer = NodePlacer(riders: riders, reach: reach, encoders: encoders, fingerprints: fingerprinters)
