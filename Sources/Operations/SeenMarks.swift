@@ -16,15 +16,19 @@ struct SeenMarks: Sendable {
   }
 
   /// Of a chain the newest version that counts. Manifests that cannot be read say nothing against what can: anybody may put
-  /// such there.
+  /// such there. A gap that only a newer program could explain does.
   func note(_ history: ChainHistory) {
     let isInOrder = history.problems.allSatisfy { $0.code == .damaged || $0.code == .unsupported }
-    guard isInOrder, let newest = history.newestCounting else { return }
+    guard isInOrder, !hasDoubtfulGap(history), let newest = history.newestCounting else { return }
     guard !HighWaterMark(newest).raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }
     hasTold.withLock { $0 = true }
     reporter.notice(
       "\(targetName): this machine cannot remember what it has seen there: \(state.path) cannot be written; it would not notice if newer versions were taken away"
     )
+  }
+
+  private func hasDoubtfulGap(_ history: ChainHistory) -> Bool {
+    history.forgotten.isPartly && history.problems.contains { $0.code == .unsupported }
   }
 
   /// Whether there is one of each of these chains: then nothing newer of them can have been taken away unnoticed.

@@ -46,6 +46,10 @@ package struct OpenedObject: Sendable {
       directory: directory, epoch: header.epoch, version: Int(header.version), bytes: bytes, keys: keys)
   }
 
+  /// Whether the header is of this format. Then what says that an object is of a later one is authentic: the header itself
+  /// says so before any key is used.
+  package static func hasKnownHeader(_ bytes: [UInt8]) -> Bool { (try? Header.decode(bytes[...])) != nil }
+
   /// Where the directory frame lies, by the length in the last four bytes.
   private static func directoryFrame(of bytes: [UInt8]) throws(SealError) -> Range<Int> {
     let end = bytes.count - 4

@@ -93,6 +93,11 @@ import Testing
     #expect(checked.whole.map(\.sequence) == [3, 4] && checked.unjudged.map(\.sequence) == [1, 2])
     let listed = try await ListVersions(world).run(at: shelf.road.target)
     #expect(listed.versions.map(\.sequence) == [3, 4] && listed.problems.map(\.code) == ["unsupported"])
+    if !isKnown {
+      // Whoever has seen nothing yet takes no version behind a gap for seen.
+      let state = try StateFolder(world.stateFolder, repository: shelf.repository.id)
+      #expect(try HighWaterMark.read(shelf.chain(), in: state) == nil)
+    }
     let lost = try await ForgetLost(world).run(.init(), at: shelf.road.target)
     #expect(lost.chains.isEmpty && lost.problems.allSatisfy { $0.code == "unsupported" })
     #expect(lost.problems.contains { $0.message.contains(later.text) })
@@ -103,6 +108,25 @@ import Testing
     let pruned = try await PruneRepository(world).run(request, at: shelf.road.target)
     #expect(pruned.chains.isEmpty && pruned.problems.map(\.code) == ["unsupported"])
     #expect(shelf.road.store.content == before)
+  }
+
+  /// That takes no key: else whoever may write there could delete versions and call them forgotten.
+  @Test func `what only calls itself a later tombstone explains nothing`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    let middle = versions[1].name.objectName
+    var planted = Array(try #require(shelf.road.store.content[middle]).prefix(400))
+    planted[8] = 2
+    let prefix = Layout.tombstones(of: shelf.chain())
+    let name = Layout.known("\(prefix)\(planted.count)-\(Digest.sha256(of: planted).hex)")
+    shelf.road.store.content[name] = planted
+    shelf.road.store.content[middle] = nil
+    let checked = try await CheckRepository(shelf.world).run(at: shelf.road.target, databases: [], .all)
+    #expect(!checked.isSound && checked.harmed.map(\.sequence) == [2] && checked.unjudged.isEmpty)
+    let listed = try await ListVersions(shelf.world).run(at: shelf.road.target)
+    #expect(listed.versions.map(\.sequence) == [1, 3] && listed.problems.map(\.code) == ["hole"])
+    let lost = try await ForgetLost(shelf.world).run(.init(), at: shelf.road.target)
+    #expect(lost.chains.map(\.lost) == [[2...2]])
   }
 
   @Test func `a database of which a later program wrote everything is not told as never there`() async throws {

@@ -11,7 +11,7 @@ package struct Forgotten: Sendable {
   /// Versions that were taken back and not forgotten again, by their places: that one of them is not there is explained by
   /// nothing.
   package private(set) var standing: [UInt64: Digest] = [:]
-  /// Tombstones of a later format: any gap may be of their making.
+  /// Authentic tombstones of a later format: any gap may be of their making.
   package fileprivate(set) var unread: [ObjectName] = []
   private let chain: ChainID?
   private let tombstones: [(name: Digest, ranges: [Tombstone.Range])]

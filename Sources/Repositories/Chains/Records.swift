@@ -68,7 +68,8 @@ extension Repository {
     }
   }
 
-  /// Those among the names of tombstones that a later program wrote: what they forget nobody knows here.
+  /// Those among the names of tombstones that a later program wrote, by a key of the repository: what they forget nobody
+  /// knows here. What only its header calls later anybody may have put there, to pass off what is missing as forgotten.
   func laterTombstones(among names: [RecordName]) async throws -> [ObjectName] {
     let areLater = try await bounded(
       names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
@@ -86,7 +87,7 @@ extension Repository {
       return false
     } catch {
       guard error.isDamage else { throw error }
-      return error.isLater
+      return error.isLater && OpenedObject.hasKnownHeader(bytes)
     }
   }
 
