@@ -78,6 +78,31 @@ import Testing
     #expect(home.packs().count == 1 && manifests(home) == 2)
   }
 
+  @Test func `what is there and not listed is asked for once`() async throws {
+    let home = try await Home()
+    var packs: [PackEntry] = []
+    for seed in 1...5 {
+      let version = try await home.push(home.noise(64 * 4096, seed: UInt64(seed))).manifest
+      packs += try #require(try await home.repository.packs(of: version, state: nil))
+    }
+    #expect(packs.count == 5)
+    let asked = Locked(0)
+    let store = StagedStore(home.store) {
+      $0.listed = { _, listed async throws(StoreError) in listed.filter { !$0.name.text.hasPrefix("packs/") } }
+      $0.beforeHead = { _ async throws(StoreError) in asked.withLock { $0 += 1 } }
+    }
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    let listings = LateListing(
+      repository: repository, chain: home.chain, state: try home.state, clock: home.waits.storeClock)
+    let error = await #expect(throws: RepositoryError.self) {
+      _ = try await listings.presence(of: packs, own: Set(packs.map(\.name)))
+    }
+    #expect(error?.code == .conflict)
+    #expect(home.waits.waits.count == 4)
+    #expect(asked.withLock { $0 } == 5)
+  }
+
   /// What is gone is stored again at once, however late listings are.
   @Test func `what is neither listed nor there was taken away`() async throws {
     let home = try await Home()

@@ -20,12 +20,16 @@ struct LateListing: Sendable {
   /// - Throws: `.conflict` when what this run has stored is there, and stays out of the listings.
   func presence(of packs: [PackEntry], _ manifest: Digest? = nil, own: Set<Digest>) async throws -> Presence {
     var pauses = Self.pauses[...]
+    // Asked for once: where one is taken away since, a record says so.
+    var known: Set<Digest> = []
     while true {
       let present = try await Presence(repository, chain: chain, state: state)
       let names = packs.map(\.name) + (manifest.map { [$0] } ?? [])
       guard !names.contains(where: { present.condemns($0) }) else { return present }
       let missing = packs.filter { !present.lists([$0]) }
-      guard !missing.isEmpty, try await areThere(missing, own) else { return present }
+      let unknown = missing.filter { !known.contains($0.name) }
+      guard !missing.isEmpty, try await areThere(unknown, own) else { return present }
+      known.formUnion(unknown.map(\.name))
       guard let pause = pauses.popFirst() else { throw late() }
       try await clock.pause(pause)
     }
@@ -34,11 +38,11 @@ struct LateListing: Sendable {
   /// Of what this run did not store, a listing has shown every pack before: that it shows one no more is no delay.
   private func areThere(_ missing: [PackEntry], _ own: Set<Digest>) async throws -> Bool {
     guard missing.allSatisfy({ own.contains($0.name) }) else { return false }
-    for pack in missing {
+    let found = try await bounded(missing, atOnce: repository.store.traits.concurrency) { pack -> Bool in
       let held = try await repository.store.head(Layout.pack(pack.name, of: chain))
-      guard held?.size == Int(pack.length) else { return false }
+      return held?.size == Int(pack.length)
     }
-    return true
+    return found.allSatisfy { $0 }
   }
 
   private func late() -> RepositoryError {

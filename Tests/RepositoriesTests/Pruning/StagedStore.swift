@@ -10,6 +10,7 @@ final class StagedStore: ObjectStore {
     var beforePut: Hook = { _ async throws(StoreError) in }
     var afterPut: Hook = { _ async throws(StoreError) in }
     var beforeGet: Hook = { _ async throws(StoreError) in }
+    var beforeHead: Hook = { _ async throws(StoreError) in }
     var beforeDelete: Hook = { _ async throws(StoreError) in }
     var afterDelete: Hook = { _ async throws(StoreError) in }
     /// Given the prefix and what is there.
@@ -41,7 +42,10 @@ final class StagedStore: ObjectStore {
     return try await base.get(name, range: range)
   }
 
-  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
+    try await hooks.beforeHead(name)
+    return try await base.head(name)
+  }
 
   func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
     try await hooks.listed(prefix, try await base.list(prefix: prefix))
