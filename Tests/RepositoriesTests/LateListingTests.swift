@@ -39,6 +39,11 @@ import Testing
     #expect(home.waits.waits.count == 4)
     let sent = home.packs()
     #expect(sent.count == 1 && manifests(home) == 1)
+    // Who comes back too early sends nothing again.
+    let again = await #expect(throws: RepositoryError.self) { try await home.push(image, at: store) }
+    #expect(again?.code == .conflict && again?.message == error?.message)
+    #expect(home.waits.waits.count == 8)
+    #expect(home.packs() == sent && manifests(home) == 1)
     // Once it is listed it is used.
     let result = try await home.push(image)
     #expect(home.packs() == sent && manifests(home) == 1)

@@ -80,7 +80,7 @@ package struct PushSession: ~Copyable {
   package var next: (sequence: UInt64, previous: Digest) { end.next }
 
   /// Locks the chain on this machine, reads what is at the target, and refuses a target that went back.
-  /// - Throws: `RepositoryError` `.locked`, `.rolledBack`, `.forked`, `.hole`, `.damaged`; `StoreError`.
+  /// - Throws: `RepositoryError` `.locked`, `.rolledBack`, `.forked`, `.hole`, `.damaged`, `.conflict`; `StoreError`.
   package init(_ repository: Repository, chain: ChainID, state: StateFolder, policy: Policy) async throws {
     let lock = try ChainLock(chain, in: state)
     async let versions = repository.store.list(prefix: Layout.versions(of: chain))
@@ -93,7 +93,7 @@ package struct PushSession: ~Copyable {
     try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
 
     let journal = try PushJournal(chain, in: state)
-    let present = try await presence
+    let present = try await Self.settled(presence, journal, repository, chain, state, policy)
     var end = ChainEnd(listing: listing, history: history, mark: mark, forgotten: try await tombstones)
     if policy.settles { end = try await end.settled(repository, present, state: state, now: policy.now()) }
     let attempt = try ManifestAttempt(of: chain, in: state)
@@ -129,6 +129,18 @@ package struct PushSession: ~Copyable {
     newestIsWhole =
       whole && history.unreadable.isEmpty && !end.newestIsForgotten
       && (newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
+  }
+
+  /// What a push that was cut has stored, and a listing does not show yet, is waited for: else it would be taken for gone,
+  /// and sent again.
+  private static func settled(
+    _ presence: Presence, _ journal: PushJournal, _ repository: Repository, _ chain: ChainID, _ state: StateFolder,
+    _ policy: Policy
+  ) async throws -> Presence {
+    let left = journal.entries.filter { !presence.condemns($0.name) }
+    guard policy.settles, !presence.lists(left) else { return presence }
+    return try await LateListing(repository: repository, chain: chain, state: state, clock: policy.clock)
+      .presence(of: left, own: Set(left.map(\.name)))
   }
 
   /// What does not fit in the part of the chain that a push reads; it does not stop the push, but a person should know.
