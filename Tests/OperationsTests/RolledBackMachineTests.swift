@@ -83,7 +83,10 @@ import Testing
       try await Pull(road.world).run(
         .latest(database: "app"), from: target, to: .file(road.scratch.file("out.db")))
     }
-    for error in [push.failures.first?.error, pull] {
+    var request = PruneRepository.Request()
+    (request.minAge, request.runs) = (0, .one)
+    let prune = try await PruneRepository(road.world).run(request, at: target)
+    for error in [push.failures.first?.error, pull, prune.problems.first] {
       #expect(error?.code == "conflict")
       #expect(error?.message.contains("version 2 is there and not listed") == true)
       #expect(error?.hint?.contains("mark.json") == false)

@@ -42,7 +42,7 @@ struct Freshness {
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
     if newest.sequence < mark.sequence, !isUnreadable(mark) {
       try await demandNotOvertaken(by: mark, repository)
-      if !listing.sequences.contains(mark.sequence) { try await demandNotThere(mark, seen, repository, state) }
+      try await Self.demandNotThere(mark, unlistedIn: listing, repository, state)
       throw rolledBack(behind: mark, state)
     }
     if newest.sequence == mark.sequence, newest.id != seen {
@@ -64,10 +64,12 @@ struct Freshness {
   }
 
   /// Of a listing that is late nothing went back: who accepted that as a loss, and pushed, would make a fork.
-  private func demandNotThere(
-    _ mark: HighWaterMark, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
+  /// - Throws: `.conflict`.
+  static func demandNotThere(
+    _ mark: HighWaterMark, unlistedIn listing: ChainListing, _ repository: Repository, _ state: StateFolder?
   ) async throws {
-    for name in manifests(of: mark, seen, repository, state) {
+    guard let seen = Layout.digest(mark.id), !listing.sequences.contains(mark.sequence) else { return }
+    for name in manifests(of: mark, seen, in: listing.chain, repository, state) {
       guard try await repository.store.head(name.objectName)?.size == name.length else { continue }
       throw RepositoryError(
         .conflict, "version \(mark.sequence) is there and not listed: the listings of the target are late",
@@ -76,14 +78,14 @@ struct Freshness {
   }
 
   /// Under which names the version that was seen may be there: what its mark says, else what is kept of the chain.
-  private func manifests(
-    of mark: HighWaterMark, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
+  private static func manifests(
+    of mark: HighWaterMark, _ seen: Digest, in chain: ChainID, _ repository: Repository, _ state: StateFolder?
   ) -> [VersionName] {
     if let name = mark.manifest.flatMap({ ObjectName($0) }).flatMap({ VersionName($0) }) {
-      return name.chain == listing.chain && name.sequence == mark.sequence ? [name] : []
+      return name.chain == chain && name.sequence == mark.sequence ? [name] : []
     }
     guard let state else { return [] }
-    return KeptVersions(listing.chain, in: state, keys: repository.keys).facts.values
+    return KeptVersions(chain, in: state, keys: repository.keys).facts.values
       .filter { $0.isComplete && $0.sequence == mark.sequence && $0.id == seen }.map(\.name)
   }
 
@@ -109,10 +111,13 @@ struct Freshness {
 
   /// The same of a chain that two machines pushed to as one, and that both have left for chains of their own: two versions
   /// at one place are no doubt any more. What this machine has seen must be there still, in either branch.
-  /// - Throws: `.rolledBack`, `.forked`.
-  func checkLeft(_ state: StateFolder?) throws {
+  /// - Throws: `.rolledBack`, `.forked`; `.conflict` when the listing is late.
+  func checkLeft(_ repository: Repository, _ state: StateFolder?) async throws {
     guard let mark, let seen = Layout.digest(mark.id), let history, !isUnreadable(mark) else { return }
-    if newest.sequence < mark.sequence { throw rolledBack(behind: mark, state) }
+    if newest.sequence < mark.sequence {
+      try await Self.demandNotThere(mark, unlistedIn: listing, repository, state)
+      throw rolledBack(behind: mark, state)
+    }
     let isThere = (history.versions + history.displaced).contains { $0.sequence == mark.sequence && $0.id == seen }
     guard isThere || history.forgotten.explains(mark.sequence) else { throw forked(at: mark.sequence) }
   }
@@ -176,7 +181,7 @@ extension Repository {
 
   /// The same of a chain while the version that is looked for is a later one, in another chain of the same database.
   /// - Parameter whole: reads the chain whole, where that was not done.
-  /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`.
+  /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`, `.conflict`.
   package func checkFreshness(
     ofLeft listing: ChainListing, history: ChainHistory, state: StateFolder, whole: () async throws -> ChainHistory
   ) async throws {
@@ -192,6 +197,6 @@ extension Repository {
     }
     let history = history.isWhole ? history : try await whole()
     let mark = try HighWaterMark.read(listing.chain, in: state)
-    try Freshness(mark: mark, listing: listing, history: history).checkLeft(state)
+    try await Freshness(mark: mark, listing: listing, history: history).checkLeft(self, state)
   }
 }

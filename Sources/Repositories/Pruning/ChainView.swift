@@ -77,12 +77,14 @@ struct ChainLook: Sendable {
     self.policy = policy
   }
 
-  /// - Throws: `RepositoryError` `.damaged`, `.hole`, `.forked`, `.rolledBack`, `.incomplete`; `SealError`; `StoreError`.
+  /// - Throws: `RepositoryError` `.damaged`, `.hole`, `.forked`, `.rolledBack`, `.incomplete`, `.conflict` when the listing
+  ///   is late; `SealError`; `StoreError`.
   func view() async throws -> ChainView {
+    let passing: [RepositoryError.Code] = [.hole, .incomplete, .damaged, .rolledBack, .conflict]
     for _ in 1..<Self.tries {
       do {
         return try await once()
-      } catch let error as RepositoryError where [.hole, .incomplete, .damaged, .rolledBack].contains(error.code) {
+      } catch let error as RepositoryError where passing.contains(error.code) {
         continue
       } catch let error as StoreError where error.code == .notFound {
         continue
@@ -119,6 +121,9 @@ struct ChainLook: Sendable {
     do throws(RepositoryError) {
       try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     } catch {
+      if error.code == .rolledBack, let mark {
+        try await Freshness.demandNotThere(mark, unlistedIn: listing, repository, state)
+      }
       throw forgotten.judged(error)
     }
     try demandStanding(mark, manifests, forgotten)
