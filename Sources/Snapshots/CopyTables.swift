@@ -87,7 +87,7 @@ private final class TableCopyRun {
         .missing, "there is no database \(request.database)", hint: "Name a database that is there with --into.")
     }
     lockFolder = try LockFolderWatch(request.database, isForeign: request.isForeignLockFolder)
-    try demandNothingPlanted(beside: request.database)
+    try demandNothingPlanted(beside: request.database, watch, patience: request.busyTimeout)
     let keepsWal = (fileSize(request.database + "-wal") ?? 0) > 0
     if request.dryRun {
       // A journal that a dead writer left would be rolled back by whoever may write: this says so, and does not.

@@ -16,8 +16,9 @@ func demandFiles(beside path: String) throws(SnapshotError) {
 }
 
 /// The same before SQLite opens a database that it may write to, where the first read rolls back what a dead writer left.
-/// - Throws: `.unreadable`, `.hotJournal`.
-func demandNothingPlanted(beside path: String) throws(SnapshotError) {
+/// - Parameter patience: how long a transaction that is being committed is waited for.
+/// - Throws: `.unreadable`, `.hotJournal`, `.cancelled`.
+func demandNothingPlanted(beside path: String, _ watch: Watch, patience: Duration = .zero) throws(SnapshotError) {
   try demandFiles(beside: path)
-  try SuperJournal.demandOwn(beside: path)
+  try SuperJournal.demandOwn(beside: path, watch, patience: patience)
 }

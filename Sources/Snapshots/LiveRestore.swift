@@ -106,7 +106,7 @@ private final class LiveRestoreRun {
     guard let size = fileSize(request.database) else { throw LiveDestination.missing(request.database) }
     guard size > 0 else { throw LiveDestination.empty(request.database) }
     lockFolder = try LockFolderWatch(request.database, isForeign: request.isForeignLockFolder)
-    try demandNothingPlanted(beside: request.database)
+    try demandNothingPlanted(beside: request.database, watch, patience: request.busyTimeout)
     live = try Connection(openingLive: request.database, watch)
   }
 
@@ -166,7 +166,7 @@ private final class LiveRestoreRun {
     guard let undo = request.undo else { return nil }
     try lockFolder.demandNone()
     // A connection of its own: what is copied must not be in the middle of writing itself.
-    try demandNothingPlanted(beside: request.database)
+    try demandNothingPlanted(beside: request.database, watch, patience: request.busyTimeout)
     let keeper = try Connection(openingLive: request.database, watch)
     try keeper.execute("BEGIN IMMEDIATE")
     defer { try? keeper.execute("COMMIT") }

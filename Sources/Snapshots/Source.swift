@@ -109,7 +109,7 @@ final class Source {
 
 /// Lets SQLite roll back what a dead writer left. Its -wal, if it has one, is not checkpointed.
 private func recover(_ path: String, _ watch: Watch) throws {
-  try demandNothingPlanted(beside: path)
+  try demandNothingPlanted(beside: path, watch)
   try explaining(path) {
     let connection = try Connection(reading: path, flags: SQLITE_OPEN_READWRITE, watch)
     // Where it may not write, SQLite has opened it for reading, and would leave the transaction as it is.

@@ -14,22 +14,28 @@ enum SuperJournal {
   private static let tail = 16
   /// Bytes. SQLite attaches 125 databases at most.
   private static let longestList = 128 * Int(PATH_MAX)
+  private static let leastPatience: Duration = .milliseconds(100)
 
+  /// - Parameter patience: how long a transaction that is being committed is waited for.
   /// - Throws: `.hotJournal` where SQLite would remove what it has not made beside this database; `.unreadable` for a
-  ///   journal that is a link.
-  static func demandOwn(beside database: String) throws(SnapshotError) {
+  ///   journal that is a link; `.cancelled`.
+  static func demandOwn(beside database: String, _ watch: Watch, patience: Duration) throws(SnapshotError) {
     let journal = database + "-journal"
-    for attempt in 1...3 {
+    let end = ContinuousClock.now + max(patience, leastPatience)
+    while true {
       guard let name = try named(in: journal), !isOwn(name, beside: database) else { return }
-      guard attempt == 3 else {
-        // While a transaction of databases of several folders is being committed, its journal says so for a moment.
-        usleep(50_000)
+      guard ContinuousClock.now >= end else {
+        // While a transaction of databases of several folders is being committed, its journal says so.
+        try watch.check()
+        usleep(25_000)
         continue
       }
       let file = String(decoding: name, as: UTF8.self)
       throw SnapshotError(
         .hotJournal, "whoever rolls back \(journal) removes \(file), which SQLite has not made there",
-        hint: "Let the application open its database once, as its own user. A restore also goes with --replace.")
+        hint:
+          "Try again when no transaction is running, or let the application open its database once, as its own user. A restore also goes with --replace."
+      )
     }
   }
 

@@ -24,10 +24,10 @@ import Testing
       request.allowRecovery = opening == .recovery
       return try await desk.refusal(request)
     case .live:
-      let live = LiveRestore(image: image, database: desk.source, undo: nil, busyTimeout: .seconds(5))
+      let live = LiveRestore(image: image, database: desk.source, undo: nil, busyTimeout: .milliseconds(200))
       return await #expect(throws: SnapshotError.self) { try await live.run(undoKept: {}) { _, _, _ in } }
     case .tables, .dryRun:
-      var tables = TableCopy(image: image, database: desk.source, tables: ["mine"], busyTimeout: .seconds(5))
+      var tables = TableCopy(image: image, database: desk.source, tables: ["mine"], busyTimeout: .milliseconds(200))
       tables.dryRun = opening == .dryRun
       let asked = tables
       return await #expect(throws: SnapshotError.self) { try await asked.run() }
@@ -77,6 +77,31 @@ import Testing
     #expect(snapshot.check == .ok)
     #expect(try contents(ofImage: snapshot.path) == untouched.contents())
     #expect(access(superJournal, F_OK) != 0 && access(desk.source + "-journal", F_OK) != 0)
+  }
+
+  /// While it is committed, the journal of each of its databases names a file in the folder of the first.
+  @Test(arguments: [Opening.live, .tables])
+  func `a transaction over several folders is waited for`(opening: Opening) async throws {
+    let desk = try Desk()
+    try SampleDatabase.rollback.make(at: desk.source)
+    let image = desk.scratch.file("image.db")
+    try SQLite.run("CREATE TABLE mine(a)", on: image)
+    let journal = desk.source + "-journal"
+    try writeFile(journal, [UInt8](repeating: 0, count: 512))
+    try endJournal(of: desk.source, naming: desk.scratch.file("first.db-mj01ABCD9EF"))
+    let commit = Task.detached {
+      try await Task.sleep(for: .milliseconds(300))
+      unlink(journal)
+    }
+    if opening == .live {
+      let live = LiveRestore(image: image, database: desk.source, undo: nil, busyTimeout: .seconds(60))
+      _ = try await live.run(undoKept: {}) { _, _, _ in }
+    } else {
+      let tables = TableCopy(image: image, database: desk.source, tables: ["mine"], busyTimeout: .seconds(60))
+      _ = try await tables.run()
+    }
+    try await commit.value
+    #expect(try TestDatabase(desk.source).rows("SELECT name FROM sqlite_schema").contains(["mine"]))
   }
 
   /// SQLite opens all that it names.
