@@ -78,8 +78,10 @@ package struct VersionRewrite: Sendable {
       let found = try await find(newest, manifest, packs, presence)
       next = max(next, found.nextNumber)
       let attempt = try await attempt(rewritten, found, manner, packs, next: &next, revision: revision)
+      // What one that was too dear has stored is used by the next, and would be stored again where it is not seen.
+      let own = packs.names
       presence = try await listings.presence(
-        of: attempt?.packs ?? [], attempt?.manifest.name.digest, own: packs.names)
+        of: attempt?.packs ?? packs.leftovers.filter { own.contains($0.name) }, attempt?.manifest.name.digest, own: own)
       guard let written = attempt else {
         manner = try manner.below()
         continue
