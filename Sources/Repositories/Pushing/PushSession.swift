@@ -93,7 +93,7 @@ package struct PushSession: ~Copyable {
     try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
 
     let journal = try PushJournal(chain, in: state)
-    let present = try await Self.settled(presence, journal, repository, chain, state, policy)
+    let present = try await Self.awaited(presence, journal, repository, chain, state, policy)
     var end = ChainEnd(listing: listing, history: history, mark: mark, forgotten: try await tombstones)
     if policy.settles { end = try await end.settled(repository, present, state: state, now: policy.now()) }
     let attempt = try ManifestAttempt(of: chain, in: state)
@@ -133,7 +133,7 @@ package struct PushSession: ~Copyable {
 
   /// What a push that was cut has stored, and a listing does not show yet, is waited for: else it would be taken for gone,
   /// and sent again.
-  private static func settled(
+  private static func awaited(
     _ presence: Presence, _ journal: PushJournal, _ repository: Repository, _ chain: ChainID, _ state: StateFolder,
     _ policy: Policy
   ) async throws -> Presence {
