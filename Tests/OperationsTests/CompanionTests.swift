@@ -1243,7 +1243,8 @@ import Testing
       guard path == "\(data)/a" else { throw Stop() }
       try #require(rename(data, "\(data).real") == 0 && mkdir(data, 0o755) == 0)
     }
-    #expect(throws: Stop.self) { [place] in try place.put(replacing: true, time: "T") }
+    let held = place
+    #expect(throws: Stop.self) { try held.put(replacing: true, time: "T") }
     #expect(road.files(in: road.scratch.file("data.real")) == ["a", "b"])
     #expect(road.files(in: road.scratch.file("data")) == [])
     for name in ["a", "b"] { #expect(try fileBytes(road.scratch.file("data.real/\(name)")) == Array("now".utf8)) }
