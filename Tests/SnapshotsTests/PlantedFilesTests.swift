@@ -101,7 +101,7 @@ import Testing
       _ = try await tables.run()
     }
     try await commit.value
-    #expect(try TestDatabase(desk.source).rows("SELECT name FROM sqlite_schema").contains(["mine"]))
+    #expect(try TestDatabase(desk.source).number("SELECT count(*) FROM sqlite_schema WHERE name = 'mine'") == 1)
   }
 
   /// SQLite opens all that it names.
