@@ -215,15 +215,20 @@ import Testing
     let path = try walDatabase(road, rows: 16_000, pageSize: 4096)
     try HiddenDamage.lostChild.inflict(on: path)
     let checked = Locked<[String]>([])
-    var push = road.overlapping
+    // All of the copy is sealed when it turns out to be worth nothing.
+    let sealed = Sealed()
+    let length = Locked(Int.max)
+    var push = road.overlapping(telling: sealed)
     push.take = { request, progress in
       try await takeSlowly(
         request, progress,
         beforeTheSourceIsChecked: {
-          try wait { checked.withLock { !$0.isEmpty } && road.packs > 0 }
+          try wait { checked.withLock { !$0.isEmpty } && sealed.bytes >= length.withLock { $0 } }
         })
     }
     push.check = { path in
+      let size = try fileBytes(path).count
+      length.withLock { $0 = min($0, size) }
       let outcome = try await checkImage(at: path)
       checked.withLock { $0.append("\(outcome)") }
       return outcome
@@ -317,7 +322,11 @@ import Testing
 
 extension Road {
   /// Pushes that begin to seal as early as can be.
-  fileprivate var overlapping: Push {
+  fileprivate var overlapping: Push { overlapping(telling: notices) }
+
+  fileprivate func overlapping(telling reporter: any Reporter) -> Push {
+    var world = world
+    world.reporter = reporter
     var push = Push(world)
     push.overlap.least = 1 << 20
     push.overlap.margin = 1 << 20
@@ -326,6 +335,17 @@ extension Road {
 
   fileprivate var packs: Int { store.content.keys.count { $0.text.hasPrefix("packs/") } }
   fileprivate var versions: Int { store.content.keys.count { $0.text.hasPrefix("versions/") } }
+}
+
+/// Remembers how much a push has sealed.
+private final class Sealed: Reporter {
+  private let done = Locked(0)
+  var bytes: Int { done.withLock { $0 } }
+  func progress(_ progress: Operations.Progress) {
+    if progress.stage == .sealing { done.withLock { $0 = max($0, progress.bytesDone) } }
+  }
+  func notice(_ text: String) {}
+  func detail(_ text: String) {}
 }
 
 /// Takes a snapshot that tells how far it is about every millisecond of its own work, for the first 12 MiB.
