@@ -333,13 +333,17 @@ import Testing
     #expect(try home.dump(aside) == home.now)
   }
 
+  /// A file beside the test's own folder, of a name that no test beside it has.
+  private func fileOutside(_ home: RestoreRoad) -> String { home.road.scratch.path + ".outside" }
+
   /// Somebody else may write in the database's folder, and the note decides what is moved.
   @Test func `a note that names what no restore moves, is another user's or cannot be read moves nothing`() async throws
   {
-    let texts = ["\n\0../outside\0", "\n../outside\0", "\n\0/outside\0", "", "directory", "pipe"]
-    for (number, text) in texts.enumerated() {
+    let texts = ["\n\0../OUTSIDE\0", "\n../OUTSIDE\0", "\n\0/OUTSIDE\0", "", "directory", "pipe"]
+    for (number, kind) in texts.enumerated() {
       let home = try await RestoreRoad(wal: false)
-      let outside = "\(RestoredFile.folder(of: home.road.scratch.path))/outside"
+      let outside = fileOutside(home)
+      let text = kind.replacing("OUTSIDE", with: RestoredFile.name(of: outside))
       try writeFile(outside, [1])
       defer { unlink(outside) }
       let aside = home.path + ".before-20200101T000000Z"
@@ -367,13 +371,13 @@ import Testing
   @Test func `a live restore's note names nothing outside the folder, another user's nothing`() async throws {
     let home = try await RestoreRoad(wal: false)
     let note = ReplaceIntent.path(of: home.path, "live")
-    let (kept, planted) = (home.path + ".kept", "\(RestoredFile.folder(of: home.road.scratch.path))/outside")
+    let (kept, planted) = (home.path + ".kept", fileOutside(home))
     for file in [kept, planted] { try writeFile(file, [1]) }
     defer { unlink(planted) }
-    try writeFile(note, Array("app.db.kept\0../outside\0".utf8))
+    try writeFile(note, Array("app.db.kept\0../\(RestoredFile.name(of: planted))\0".utf8))
     let intent = LiveIntent(database: home.path)
     #expect(intent.left == [kept])
-    #expect(intent.remark?.contains(kept) == true && intent.remark?.contains("outside") == false)
+    #expect(intent.remark?.contains(kept) == true && intent.remark?.contains(RestoredFile.name(of: planted)) == false)
     guard chown(note, 54_321, 54_321) == 0 else { return }
     #expect(intent.left.isEmpty)
     #expect(intent.remark?.contains("\(note) cannot be read, or is another user's") == true)
