@@ -1,11 +1,11 @@
 import FoundationEssentials
-import Repositories
 import Sealing
 import Storage
 import TestKit
 import Testing
 
 @testable import Operations
+@testable import Repositories
 @testable import Snapshots
 
 /// A virtual machine that is put back to an earlier state has a database and a memory of it that fit each other, and a target
@@ -97,6 +97,59 @@ import Testing
     let gone = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
     #expect(gone.failures.map(\.error.code) == ["rolledBack"])
     #expect(gone.failures.first?.error.hint?.contains("try again a while later") == true)
+  }
+
+  /// They stand at the place of their version, and there are some of every long push. A repair may have written the version
+  /// anew since, and what its mark names is gone.
+  @Test(arguments: [false, true])
+  func `nor is one of which only partial manifests are listed`(isRepaired: Bool) async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    try await shelf.push(1, at: Shelf.monday)
+    let last = try await shelf.push(2, at: Shelf.monday + Shelf.day, packsPerPartial: 1)
+    #expect(last.sequence == 2 && last.revision > 0)
+    var name = last.name.objectName
+    if isRepaired {
+      let manifest = try await shelf.repository.readManifest(last.name)
+      let anew = try await shelf.repository.republish(manifest, revision: last.revision + 1, state: nil)
+      // A list of the chain has seen it.
+      _ = try await ListVersions(shelf.world).run(at: road.target)
+      road.store.content[name] = nil
+      name = anew.name.objectName
+    }
+    var target = road.target
+    target.store = ShortStore(road.store, hiding: name)
+    let before = road.store.content
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    let push = try await Push(shelf.world).run(Push.Request(database: database, targets: [target]))
+    let pull = await #expect(throws: OperationError.self) {
+      try await Pull(shelf.world).run(
+        .latest(database: "app"), from: target, to: .file(road.scratch.file("out.db")))
+    }
+    var request = PruneRepository.Request()
+    (request.minAge, request.runs) = (0, .one)
+    let prune = try await PruneRepository(shelf.world).run(request, at: target)
+    for error in [push.failures.first?.error, pull, prune.problems.first] {
+      #expect(error?.code == "conflict")
+      #expect(error?.message.contains("version 2 is there and not listed") == true, "\(error?.message ?? "")")
+    }
+    #expect(road.store.content == before)
+    road.store.content[name] = nil
+    let gone = try await Push(shelf.world).run(Push.Request(database: database, targets: [target]))
+    #expect(gone.failures.map(\.error.code) == ["rolledBack"])
+  }
+
+  @Test func `nor is one whose long push ended while the target was listed`() async throws {
+    let shelf = try await Shelf()
+    try await shelf.push(1, at: Shelf.monday)
+    let last = try await shelf.push(2, at: Shelf.monday + Shelf.day, packsPerPartial: 1)
+    let early = try await shelf.road.store.list(prefix: Layout.versions).filter { $0.name != last.name.objectName }
+    #expect(early.count > 1)
+    var target = shelf.road.target
+    target.store = ListingStore.after(early, of: shelf.road.store)
+    let listed = try await ListVersions(shelf.world).run(at: target)
+    #expect(listed.problems.map(\.code) == ["conflict"])
+    #expect(listed.problems.first?.message.contains("while the target was listed") == true)
   }
 
   @Test func `a spoilt memory of the newest version lets nothing go, and who reads leaves it to the next push`()

@@ -53,11 +53,12 @@ struct Freshness {
   }
 
   /// A push of this machine that ended behind the listing has written a mark that says more than was listed. What a listing
-  /// shows now is there, as far as its name says; so nobody goes on, but nothing went back either.
+  /// shows now is there, as far as its name says; so nobody goes on, but nothing went back either. What counts is the name:
+  /// partial manifests of that push stand at the same place, and may have been listed.
   private func demandNotOvertaken(by mark: HighWaterMark, _ repository: Repository) async throws {
-    guard !listing.sequences.contains(mark.sequence) else { return }
     let now = try await repository.versionListing(of: listing.chain)
-    guard !now.sequences.contains(mark.sequence) else {
+    let came = now.versions.contains { $0.sequence == mark.sequence && !listing.versions.contains($0) }
+    guard !came else {
       throw RepositoryError(
         .conflict, "version \(mark.sequence) was pushed while the target was listed", hint: "Run the command again.")
     }
@@ -68,8 +69,9 @@ struct Freshness {
   static func demandNotThere(
     _ mark: HighWaterMark, unlistedIn listing: ChainListing, _ repository: Repository, _ state: StateFolder?
   ) async throws {
-    guard let seen = Layout.digest(mark.id), !listing.sequences.contains(mark.sequence) else { return }
-    for name in manifests(of: mark, seen, in: listing.chain, repository, state) {
+    guard let seen = Layout.digest(mark.id) else { return }
+    let names = manifests(of: mark, seen, in: listing.chain, repository, state)
+    for name in names where !listing.versions.contains(name) {
       guard try await repository.store.head(name.objectName)?.size == name.length else { continue }
       throw RepositoryError(
         .conflict, "version \(mark.sequence) is there and not listed: the listings of the target are late",
@@ -77,16 +79,22 @@ struct Freshness {
     }
   }
 
-  /// Under which names the version that was seen may be there: what its mark says, else what is kept of the chain.
+  /// Under which names the version that was seen may be there: what its mark says, and what is kept of the chain, as a
+  /// repair may have written it anew since, and a prune deleted what the mark names.
   private static func manifests(
     of mark: HighWaterMark, _ seen: Digest, in chain: ChainID, _ repository: Repository, _ state: StateFolder?
   ) -> [VersionName] {
-    if let name = mark.manifest.flatMap({ ObjectName($0) }).flatMap({ VersionName($0) }) {
-      return name.chain == chain && name.sequence == mark.sequence ? [name] : []
+    var names: [VersionName] = []
+    if let noted = mark.manifest.flatMap({ ObjectName($0) }).flatMap({ VersionName($0) }), noted.chain == chain,
+      noted.sequence == mark.sequence
+    {
+      names.append(noted)
     }
-    guard let state else { return [] }
-    return KeptVersions(chain, in: state, keys: repository.keys).facts.values
-      .filter { $0.isComplete && $0.sequence == mark.sequence && $0.id == seen }.map(\.name)
+    guard let state else { return names }
+    let kept = KeptVersions(chain, in: state, keys: repository.keys).facts.values.filter { facts in
+      facts.isComplete && facts.sequence == mark.sequence && facts.id == seen
+    }
+    return names + kept.map(\.name).filter { !names.contains($0) }
   }
 
   /// A version is only ever forgotten while a newer one stays, which is sound: where none stands at the place that this
