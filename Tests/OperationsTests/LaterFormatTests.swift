@@ -110,6 +110,44 @@ import Testing
     #expect(shelf.road.store.content == before)
   }
 
+  /// A push, and whoever reads a chain from its end only, does not read what was forgotten unless something is missing.
+  @Test(arguments: [false, true])
+  func `nor is it to who has seen what stood before it`(isTakenBack: Bool) async throws {
+    let shelf = try await Shelf()
+    var versions = [try await shelf.push(1, at: Shelf.monday)]
+    var world = shelf.world
+    world.stateFolder = shelf.road.scratch.file("seen")
+    _ = try await ListVersions(world).run(at: shelf.road.target)
+    for day in UInt64(1)...3 {
+      versions.append(try await shelf.push(day + 1, at: Shelf.monday + day * Shelf.day))
+    }
+    try await shelf.carryOut(shelf.plan(forgetting: versions[1], versions[2]))
+    var request = PruneRepository.Request()
+    (request.minAge, request.runs) = (0, .one)
+    #expect(try await PruneRepository(shelf.world).run(request, at: shelf.road.target).problems.isEmpty)
+    #expect(versions.map { shelf.road.store.content[$0.name.objectName] != nil } == [true, false, false, true])
+    _ = try makeTombstoneLater(shelf)
+    // What was forgotten once more by a later program.
+    if isTakenBack { try await shelf.annotate(versions[2], .init(unforget: [.sha256(of: [1])])) }
+    let before = shelf.road.store.content
+
+    let database = DatabaseSource(name: "app", path: try shelf.road.database(rows: 50))
+    let push = try await Push(world).run(Push.Request(database: database, targets: [shelf.road.target]))
+    let pull = await #expect(throws: OperationError.self) {
+      try await Pull(world).run(
+        .latest(database: "app"), from: shelf.road.target, to: .file(shelf.road.scratch.file("out.db")))
+    }
+    let listed = try await ListVersions(world).run(at: shelf.road.target)
+    let pruned = try await PruneRepository(world).run(request, at: shelf.road.target)
+    let told = [push.failures.map(\.error), [pull].compactMap { $0 }, listed.problems, pruned.problems]
+    #expect(told.allSatisfy { !$0.isEmpty })
+    for problem in told.joined() {
+      #expect(problem.code == "unsupported" && problem.hint?.contains("newer sealift") == true, "\(problem.message)")
+    }
+    #expect(isTakenBack == listed.problems.contains { $0.message.contains("version 3, ") })
+    #expect(shelf.road.store.content == before)
+  }
+
   /// That takes no key: else whoever may write there could delete versions and call them forgotten.
   @Test func `what only calls itself a later tombstone explains nothing`() async throws {
     let shelf = try await Shelf()

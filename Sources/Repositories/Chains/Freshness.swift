@@ -154,8 +154,19 @@ struct Freshness {
         try await repository.continuation(of: listing, from: sequence, seen, state: state)
       }
     if let problem = found.first(where: { $0.code != .damaged && $0.code != .unsupported }) {
-      throw history?.forgotten.judged(problem) ?? problem
+      throw try await judged(problem, repository, state)
     }
+  }
+
+  /// What is wrong between two versions, with what may explain a gap: that is read only where there is one.
+  private func judged(
+    _ problem: RepositoryError, _ repository: Repository, _ state: StateFolder?
+  ) async throws -> RepositoryError {
+    if let history { return history.forgotten.judged(problem) }
+    guard problem.code == .hole else { return problem }
+    // Nobody asks here which versions were taken back.
+    let forgotten = try await repository.forgotten(of: listing.chain, notes: .empty, state: state)
+    return forgotten.judged(problem)
   }
 
   private func forked(at sequence: UInt64) -> RepositoryError {

@@ -84,7 +84,7 @@ extension ChainHistory {
       RepositoryError(
         .hole, "version \(sequence), \(id.hex.prefix(12)), is missing: it was forgotten once, and taken back",
         hint: RepositoryError.bringBackOrGiveUp)
-    }
+    }.map { forgotten.judged($0) }
   }
 }
 

@@ -115,10 +115,10 @@ struct ChainLook: Sendable {
     let forgotten = try await repository.forgotten(
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
     let (manifests, ruined) = try manifests(read, cut: listing.cut(versions), forgotten, annotations)
-    try demandPresent(annotations.unforgetting, in: manifests, forgotten)
     try HighWaterMark.demandReadable(chain, in: state)
     let mark = try HighWaterMark.read(chain, in: state)
     do throws(RepositoryError) {
+      try demandPresent(annotations.unforgetting, in: manifests, forgotten)
       try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
     } catch {
       if error.code == .rolledBack, let mark {
@@ -180,9 +180,10 @@ struct ChainLook: Sendable {
   }
 
   /// The absence of a version that was taken back is explained by no tombstone, unless it was forgotten once more.
+  /// - Throws: `.hole`.
   private func demandPresent(
     _ unforgetting: [(name: RecordName, annotation: Annotation)], in manifests: [VersionFacts], _ forgotten: Forgotten
-  ) throws {
+  ) throws(RepositoryError) {
     let ids = Set(manifests.filter(\.isComplete).map(\.id))
     let lost = unforgetting.first { _, version in
       !ids.contains(version.coreHash) && forgotten.tombstones(covering: version.sequence, version.coreHash).isEmpty
