@@ -3,6 +3,15 @@ enum LongestListing {
   /// 32 TiB of packs of 8 MiB.
   static let objects = 4 << 20
 
+  /// Until the first byte of an answer: a server may have much to look through before it can say anything.
+  static let patience = Duration.seconds(15 * 60)
+
+  /// What helps where a bucket has far more to look through than it lists.
+  static let wayPastMarkers =
+    "Where a bucket keeps older versions, each object that was deleted leaves a delete marker there, and a listing goes"
+    + " through all of them. Give the bucket a lifecycle rule that removes noncurrent versions and expired delete"
+    + " markers (`Docs/Stores.md`), and try again when it has run, mostly within a day or two."
+
   /// What still helps where more lies below a prefix (`Docs/Format.md` §5).
   static func wayOut(_ prefix: String) -> String {
     switch prefix {
@@ -18,4 +27,5 @@ enum LongestListing {
 
 extension XMLRefusal {
   static let tooManyResources = XMLRefusal("it lists too many objects")
+  static let endless = XMLRefusal("it does not come to an end")
 }

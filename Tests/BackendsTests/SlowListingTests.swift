@@ -3,7 +3,8 @@ import Testing
 
 @testable import Backends
 
-/// A server may think for minutes before it says the first word of a large collection; of nothing else it may.
+/// A server may think for minutes before it says the first word of a large collection, or of a bucket with a long run
+/// of delete markers; of nothing else it may.
 @Suite struct SlowListingTests {
   private typealias Reply = ScriptedServer.Reply
 
@@ -76,6 +77,62 @@ import Testing
       let requests = try requests(server, patience: .seconds(600))
       let start = ContinuousClock.now
       let error = await storeError { _ = try await requests.find("packs/one", depth: 0) }
+      #expect(error?.code == .unavailable && error?.retry == .later(after: nil) && error?.hint == nil)
+      #expect(ContinuousClock.now - start < .seconds(300))
+    }
+  }
+
+  // MARK: S3
+
+  private func store(_ server: ScriptedServer, patience: Duration) throws -> S3Store {
+    var settings = HTTPSettings()
+    settings.stallTimeout = .seconds(2)
+    let endpoint = try WebAddress("http://127.0.0.1:\(server.port)")
+    let configuration = S3Configuration(endpoint: endpoint, bucket: "bucket")
+    var store = S3Store(configuration, settings: settings, now: { 784_111_777 }) {
+      S3Credentials(accessKey: "AKIA", secretKey: "secret")
+    }
+    store.listingPatience = patience
+    return store
+  }
+
+  private static func page(after silence: Duration) -> Reply {
+    let objects = "<Contents><Key>packs/one</Key><Size>5</Size></Contents>"
+    var reply = Reply.status(
+      200, [:], "<ListBucketResult><IsTruncated>false</IsTruncated>\(objects)</ListBucketResult>")
+    reply.silence = silence
+    return reply
+  }
+
+  @Test func `a page of a bucket may be long in the making`() async throws {
+    try await withServer { _ in
+      Self.page(after: .seconds(6))
+    } _: { server in
+      let store = try store(server, patience: .seconds(300))
+      #expect(try await store.list(prefix: "packs/").map(\.name.text) == ["packs/one"])
+    }
+  }
+
+  @Test func `one of a bucket that takes too long is told with the way out, and not asked for again`() async throws {
+    try await withServer { _ in
+      Self.page(after: .seconds(600))
+    } _: { server in
+      let store = try store(server, patience: .seconds(4))
+      let error = await storeError { _ = try await store.list(prefix: "packs/") }
+      #expect(error?.code == .unavailable && error?.retry == .never)
+      #expect(error?.message.contains("s3://bucket could not be listed") == true)
+      #expect(error?.hint?.contains("expired delete markers") == true)
+    }
+  }
+
+  /// A HEAD that finds nothing is borne out by a listing of that name alone.
+  @Test func `a single object of a bucket is given up as ever`() async throws {
+    try await withServer { request in
+      request.method == "HEAD" ? .status(404) : Self.page(after: .seconds(600))
+    } _: { server in
+      let store = try store(server, patience: .seconds(600))
+      let start = ContinuousClock.now
+      let error = await storeError { _ = try await store.head(ObjectName("packs/one")!) }
       #expect(error?.code == .unavailable && error?.retry == .later(after: nil) && error?.hint == nil)
       #expect(ContinuousClock.now - start < .seconds(300))
     }

@@ -66,16 +66,17 @@ struct S3Listing {
   /// Pages in all, of mostly a thousand keys, after which a listing is taken for endless.
   private let mostPages: Int
   private let mostObjects: Int
-  /// Pages in a row without a new object after which a listing is taken for endless. A server may well have a few:
-  /// deleted objects, keys that are not ours.
-  static let mostPagesWithoutNews = 100
+  /// Pages in a row without a new object after which a listing is taken for endless. A server may well have many:
+  /// each deletion in a bucket that keeps versions leaves a marker, and a page may have nothing else.
+  private let mostPagesWithoutNews: Int
 
   /// - Parameter prefix: of names, without the target's own prefix.
   init(
     _ configuration: S3Configuration, prefix: String, mostPages: Int = 50_000,
-    mostObjects: Int = LongestListing.objects
+    mostPagesWithoutNews: Int = 5_000, mostObjects: Int = LongestListing.objects
   ) {
     self.mostPages = mostPages
+    self.mostPagesWithoutNews = mostPagesWithoutNews
     self.mostObjects = mostObjects
     self.configuration = configuration
     self.prefix = prefix
@@ -103,8 +104,6 @@ struct S3Listing {
     guard let token = page.next else { return }
     guard tokens.insert(token).inserted else { throw XMLRefusal("it goes round in a circle") }
     pages += 1
-    guard pagesWithoutNews <= Self.mostPagesWithoutNews, pages < mostPages else {
-      throw XMLRefusal("it does not come to an end")
-    }
+    guard pagesWithoutNews <= mostPagesWithoutNews, pages < mostPages else { throw .endless }
   }
 }

@@ -12,6 +12,8 @@ extension S3Store {
     var largestAnswer = 1 << 20
     /// As of `HTTPRequest`.
     var wanted: Range<Int>?
+    /// As of `HTTPRequest`.
+    var patience: Duration?
 
     init(_ method: String, _ name: ObjectName?) {
       self.method = method
@@ -66,6 +68,7 @@ extension S3Store {
     message.body = request.body?.bytes
     message.largestAnswer = request.largestAnswer
     message.wanted = request.wanted
+    message.patience = request.patience
     return try await client.send(message)
   }
 }

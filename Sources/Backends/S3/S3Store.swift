@@ -12,6 +12,9 @@ package struct S3Store: ObjectStore {
   /// Seconds since 1970 UTC.
   let now: @Sendable () -> Int
   let learned = Locked(Learned())
+  /// Until the first byte of a page: a run of delete markers is gone through before the server says anything. Tests
+  /// make it small.
+  var listingPatience = LongestListing.patience
 
   /// What the server has shown so far.
   struct Learned {
@@ -118,7 +121,8 @@ package struct S3Store: ObjectStore {
     var listing = S3Listing(configuration, prefix: prefix)
     var token: String?
     repeat {
-      let page = try await page(prefix: prefix, token: token, size: configuration.pageSize)
+      let page = try await page(
+        prefix: prefix, token: token, size: configuration.pageSize, patience: listingPatience)
       do { try listing.add(page) } catch { throw unreadable(error, prefix) }
       token = page.next
     } while token != nil
@@ -139,20 +143,37 @@ package struct S3Store: ObjectStore {
 }
 
 extension S3Store {
-  private func page(prefix: String, token: String?, size: Int) async throws(StoreError) -> S3ListingPage {
+  /// - Parameter patience: as of `HTTPRequest`; `nil` where it is about a single object.
+  private func page(
+    prefix: String, token: String?, size: Int, patience: Duration? = nil
+  ) async throws(StoreError) -> S3ListingPage {
     var request = Request("GET", nil)
     request.query = [
       ("list-type", "2"), ("encoding-type", "url"), ("max-keys", String(size)), ("prefix", configuration.key(prefix)),
     ]
     if let token { request.query.append(("continuation-token", token)) }
     request.largestAnswer = 16 << 20
-    let response = try await send(request)
+    request.patience = patience
+    let response = try await answer(request)
     guard response.status == 200, S3Refusal(response.body) == nil else {
       let error = error(response, "the objects at \(traits.location) could not be listed", for: .list)
       guard error.code == .notFound else { throw error }
       throw StoreError(.noTarget, error.message, hint: "Create the bucket first, and check its name and endpoint.")
     }
     do { return try S3ListingPage(response.body) } catch { throw unreadable(error, prefix) }
+  }
+
+  /// - Throws: where it took too long, with the way out. No second time then: it would take as long, and come to the
+  ///   same.
+  private func answer(_ request: Request) async throws(StoreError) -> HTTPResponse {
+    do throws(StoreError) {
+      return try await send(request)
+    } catch {
+      guard let patience = request.patience, (error.cause as? Stall)?.time == patience else { throw error }
+      throw StoreError(
+        .unavailable, "the objects at \(traits.location) could not be listed: \(error.message)",
+        hint: LongestListing.wayPastMarkers)
+    }
   }
 
   /// Alibaba says it with 400. Cloudflare says the same of a lock that it does not know: conditions have no part in that.
@@ -274,11 +295,13 @@ extension S3Store {
   }
 
   func unreadable(_ refusal: XMLRefusal, _ prefix: String) -> StoreError {
-    StoreError(
+    let otherwise =
+      refusal == .endless
+      ? LongestListing.wayPastMarkers : "Check that the endpoint is that of an S3 server with ListObjectsV2."
+    return StoreError(
       .badAnswer, "the listing of \(traits.location) was refused: \(refusal.reason)",
-      hint: refusal == .tooManyResources
-        ? LongestListing.wayOut(prefix)
-        : "Check that the endpoint is that of an S3 server with ListObjectsV2.",
-      retry: refusal == .tooManyResources ? .never : .once)
+      hint: refusal == .tooManyResources ? LongestListing.wayOut(prefix) : otherwise,
+      // What took so many pages takes as many the next time.
+      retry: [.tooManyResources, .endless].contains(refusal) ? .never : .once)
   }
 }
