@@ -127,6 +127,8 @@ import Testing
       let hint = try #require(error.hint)
       #expect(hint.contains("`sealift forget`, then `sealift prune`") && hint.contains("quota"), "\(hint)")
     }
+    // Only a bucket may keep what was deleted.
+    #expect(full.map { $0.hint?.contains("lifecycle rule") } == [true, true, false, false])
     let large = [
       bucket.error(response(413, "<html>"), "x", for: .write),
       bucket.error(response(400, Self.refusal("EntityTooLarge")), "x", for: .write),

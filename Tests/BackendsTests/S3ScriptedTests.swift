@@ -524,7 +524,7 @@ import Testing
     let response = HTTPResponse(status: 403, headers: [], body: Array(body.utf8))
     let error = S3Errors(configuration: configuration, now: 0).error(response, "x", for: right)
     #expect(error.code == code && error.retry == .never)
-    #expect((error.hint == StoreError.makeRoom) == needsRoom)
+    #expect((error.hint == S3Errors.makeRoom) == needsRoom)
   }
 
   /// Amazon shows all that was signed: with a long session token that is long.

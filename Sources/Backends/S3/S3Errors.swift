@@ -220,7 +220,13 @@ struct S3Errors {
     return right == .write && words.contains("quota is reached") ? full : nil
   }
 
-  private static let full = StoreError(.full, "there is no room for it", hint: StoreError.makeRoom)
+  /// The way out of a bucket without room: where it keeps versions, what is deleted goes on to take its room.
+  static let makeRoom =
+    "`sealift forget`, then `sealift prune` free space, unless the bucket keeps older versions (Backblaze's do, and"
+    + " every bucket with Object Lock): there only a lifecycle rule for noncurrent versions does. Both store small"
+    + " records first: raise the quota, or free a few MiB there by other means, for as long as that takes."
+
+  private static let full = StoreError(.full, "there is no room for it", hint: makeRoom)
 
   private static let noTraffic = StoreError(
     .full, "the account's traffic limit is used up",
