@@ -107,6 +107,26 @@ import Testing
     }
   }
 
+  /// As Amazon says it of a bucket with SSE-KMS.
+  @Test func `a right or a key that the bucket's encryption needs is told as such`() throws {
+    let errors = S3Errors(
+      configuration: S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket"), now: 0)
+    func error(_ status: Int, _ code: String, _ message: String, _ right: AccessRight) -> StoreError {
+      let body = "<Error><Code>\(code)</Code><Message>\(message)</Message></Error>"
+      return errors.error(HTTPResponse(status: status, headers: [], body: Array(body.utf8)), "x", for: right)
+    }
+    let words = "User: arn:aws:iam::1:user/ali is not authorized to perform: kms:GenerateDataKey on resource: key/1"
+    for right in [AccessRight.read, .write] {
+      let refused = error(403, "AccessDenied", words, right)
+      #expect(refused.code == .forbidden && refused.retry == .never)
+      #expect(refused.hint?.contains("kms:GenerateDataKey and kms:Decrypt") == true)
+      #expect(refused.hint?.contains("s3:") == false)
+    }
+    let disabled = error(400, "KMS.DisabledException", "key/1 is disabled.", .read)
+    #expect(disabled.message.contains("the key that the bucket encrypts with cannot be used"))
+    #expect(disabled.hint?.contains("cancel its deletion") == true)
+  }
+
   // MARK: room
 
   @Test func `a full target is told how to get room, and one that takes no large body what to change`() throws {

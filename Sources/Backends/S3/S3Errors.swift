@@ -108,9 +108,13 @@ struct S3Errors {
     case "NoSuchKey": return StoreError(.notFound, "there is no such object")
     // Storj's, of an account that has had its share; elsewhere a server says so that is busy.
     case "BandwidthLimitExceeded" where response.status == 403: return Self.noTraffic
-    case "SlowDown", "TooManyRequests", "Throttling", "ThrottlingException", "RequestLimitExceeded",
-      "BandwidthLimitExceeded":
-      return StoreError(.throttled, "the server wants fewer requests", retry: later(response))
+    case "SlowDown", "TooManyRequests", "RequestLimitExceeded", "BandwidthLimitExceeded": return tooMany(response)
+    // What manages the bucket's key has words of its own: "KMS.ThrottlingException".
+    case _ where code.contains("Throttling"): return tooMany(response)
+    case "KMS.DisabledException", "KMS.KMSInvalidStateException", "KMS.NotFoundException":
+      return StoreError(
+        .forbidden, "the key that the bucket encrypts with cannot be used",
+        hint: "Enable it, or cancel its deletion: without it, what it has encrypted cannot be read again.")
     case "InternalError", "ServiceUnavailable", "OperationAborted", "RequestTimeout", "ConditionalRequestConflict":
       return StoreError(.unavailable, "the server could not do it now", retry: later(response))
     case "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody", "InvalidDigest":
@@ -196,8 +200,13 @@ struct S3Errors {
     }
   }
 
+  private func tooMany(_ response: HTTPResponse) -> StoreError {
+    StoreError(.throttled, "the server wants fewer requests", retry: later(response))
+  }
+
   private func forbidden(_ right: AccessRight, _ refusal: S3Refusal?) -> StoreError {
     if let limit = Self.limit(refusal, right) { return limit }
+    if refusal?.message.contains("kms:") == true { return Self.noKey }
     let hint =
       switch right {
       case .list: "Give this key the right to list the bucket (s3:ListBucket)."
@@ -212,6 +221,11 @@ struct S3Errors {
       }
     return StoreError(.forbidden, "the server does not allow it", hint: hint)
   }
+
+  /// Amazon names the action that it missed: who may use the bucket need not be allowed to use its key.
+  private static let noKey = StoreError(
+    .forbidden, "the server does not allow it",
+    hint: "Give this key the rights kms:GenerateDataKey and kms:Decrypt of the KMS key that the bucket encrypts with.")
 
   /// Garage and Backblaze refuse what goes beyond a limit as they refuse what is not allowed: only the words differ.
   private static func limit(_ refusal: S3Refusal?, _ right: AccessRight) -> StoreError? {
