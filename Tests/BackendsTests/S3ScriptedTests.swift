@@ -444,6 +444,8 @@ import Testing
     (400, "KMS.NotFoundException", .forbidden, false), (400, "KMS.ThrottlingException", .throttled, true),
     (400, "ThrottlingException", .throttled, true),
     (400, "AuthorizationHeaderMalformed", .unauthenticated, false), (501, "NotImplemented", .unsupported, false),
+    (400, "IllegalLocationConstraintException", .unauthenticated, false),
+    (400, "InvalidRegionName", .unauthenticated, false),
     (401, "", .unauthenticated, false), (429, "", .throttled, true), (502, "", .unavailable, true),
     (503, "", .throttled, true), (504, "<html>", .unavailable, true), (400, "Unheard", .badAnswer, false),
     (403, "<html>", .unavailable, false), (403, "", .forbidden, false), (407, "<html>", .unavailable, false),
@@ -547,6 +549,8 @@ import Testing
     #expect(
       errors.error(HTTPResponse(status: 400, headers: [], body: Array(wrongRegion.utf8)), "x", for: .list).hint
         == "Set the target's region to eu-central-1.")
+    let unnamed = HTTPResponse(status: 400, headers: [], body: Array(Self.refusal("InvalidRegionName").utf8))
+    #expect(errors.error(unnamed, "x", for: .list).hint?.contains("`auto` at Cloudflare") == true)
     let skewed = HTTPResponse(
       status: 403, headers: [("date", "Sun, 06 Nov 1994 09:49:37 GMT")],
       body: Array(Self.refusal("RequestTimeTooSkewed").utf8))

@@ -98,7 +98,9 @@ struct S3Errors {
         .unauthenticated, "the session token is not valid any more",
         hint: "Get new temporary credentials, and renew \(source.sessionToken) and both keys with them.")
     case _ where S3Refusal.skews.contains(code): return skew(response)
-    case "AuthorizationHeaderMalformed": return wrongRegion(refusal)
+    // Amazon's newer regions say the second, Cloudflare the third.
+    case "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "InvalidRegionName":
+      return wrongRegion(refusal)
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden": return forbidden(right, refusal)
     case _ where S3Refusal.keptByRules.contains(code):
       return StoreError(
@@ -276,8 +278,12 @@ struct S3Errors {
     let expected = refusal?.region.map { $0.quotable }
     return StoreError(
       .unauthenticated, "the region \(configuration.region) is not the bucket's",
-      hint: expected.map { "Set the target's region to \($0)." } ?? "Check the target's region.")
+      hint: expected.map { "Set the target's region to \($0)." } ?? Self.findRegion)
   }
+
+  private static let findRegion =
+    "Set the target's region to the bucket's (`auto` at Cloudflare); AWS_REGION and the profile's region count where"
+    + " the target names none."
 
   private func redirected(_ refusal: S3Refusal?, _ response: HTTPResponse) -> StoreError {
     let region = (response.header("x-amz-bucket-region") ?? refusal?.region).map { "region \($0.quotable)" }
