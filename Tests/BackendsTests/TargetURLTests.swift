@@ -36,6 +36,8 @@ import Testing
     #expect(plain.place(of: "k").path == "/k")
     let chinese = Target.S3Location(bucket: "bucket", prefix: "").configuration(region: "cn-north-1")
     #expect(chinese.endpoint.text == "https://s3.cn-north-1.amazonaws.com.cn")
+    let sovereign = Target.S3Location(bucket: "bucket", prefix: "").configuration(region: "eusc-de-east-1")
+    #expect(sovereign.endpoint.text == "https://s3.eusc-de-east-1.amazonaws.eu")
     var own = Target.S3Location(bucket: "bucket", prefix: "")
     own.endpoint = try WebAddress("https://host/base")
     let configuration = own.configuration(region: nil)

@@ -51,9 +51,10 @@ package struct WebAddress: Sendable, Hashable {
     (self.scheme, self.host, self.port, self.path) = (scheme, host, port, path)
   }
 
-  /// Amazon's S3 in that region. Those in China are a cloud of their own.
+  /// Amazon's S3 in that region. Those in China are a cloud of their own, and so is the European Sovereign Cloud.
   init(amazonRegion region: String) {
-    let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+    let domain =
+      region.hasPrefix("cn-") ? "amazonaws.com.cn" : region.hasPrefix("eusc-") ? "amazonaws.eu" : "amazonaws.com"
     self.init(scheme: .https, host: "s3.\(region).\(domain)", port: nil, path: "")
   }
 
