@@ -117,6 +117,7 @@ import Testing
   @Test(
     arguments: [
       (403, "AccessDenied", "one", nil), (409, "ObjectLockedByBucketPolicy", "one", nil),
+      (409, "FileImmutable", "one", nil), (409, "FileImmutable", "two", .forbidden),
       (403, "AccessDenied", "two", .forbidden), (403, "AccessDenied", "longer", .forbidden),
       (403, "AccessDenied", nil, .forbidden), (403, "SignatureDoesNotMatch", "one", .unauthenticated),
     ] as [(Int, String, String?, StoreError.Code?)])
@@ -430,6 +431,7 @@ import Testing
     (403, "SecondLevelDomainForbidden", .unsupported, false),
     (403, "AccessDenied", .forbidden, false), (404, "NoSuchBucket", .noTarget, false),
     (403, "ObjectLockedByBucketPolicy", .forbidden, false), (409, "ObjectLockedByBucketPolicy", .forbidden, false),
+    (409, "FileImmutable", .forbidden, false),
     (404, "NoSuchKey", .notFound, false), (503, "SlowDown", .throttled, true),
     (500, "InternalError", .unavailable, true),
     (400, "RequestTimeout", .unavailable, true), (403, "QuotaExceeded", .full, false), (507, "", .full, false),

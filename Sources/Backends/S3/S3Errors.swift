@@ -17,9 +17,10 @@ struct S3Refusal: Sendable {
   /// What servers say of a signature whose time is not theirs.
   static let skews: Set<String> = ["RequestTimeTooSkewed", "RequestExpired", "ExpiredRequest"]
 
-  /// What servers say of an object that a rule of its whole bucket keeps. Cloudflare's has status 409 or 403.
+  /// What servers say of an object that a rule of its whole bucket keeps. Cloudflare's has status 409 or 403, Alibaba's
+  /// 409.
   static let keptByRules: Set<String> = [
-    "ObjectLockedByBucketPolicy", "RetentionPolicyNotMet", "ObjectUnderActiveHold",
+    "ObjectLockedByBucketPolicy", "RetentionPolicyNotMet", "ObjectUnderActiveHold", "FileImmutable",
   ]
 
   /// Whether other credentials may be taken where these were not. Of temporary ones some servers forget the key, too.
