@@ -4,7 +4,7 @@
 /// minute (see `Outage`). Everything else gets its tries.
 ///
 /// Pauses grow exponentially with full jitter (a random part of the pause, from nothing to all of it), so that
-/// many clients that failed together do not come back together. A time named by the server is kept.
+/// many clients that failed together do not come back together. A time named by the server is kept, within bounds.
 package struct RetryingStore: ObjectStore {
   package struct Policy: Sendable {
     /// How often a request is made in all, at least once, where nothing is to be waited for.
@@ -15,7 +15,8 @@ package struct RetryingStore: ObjectStore {
     /// The longest first pause; each next one may be twice as long.
     package var firstPause = Duration.milliseconds(300)
     package var longestPause = Duration.seconds(30)
-    /// A server that asks for more patience than this gets its error passed on.
+    /// How long one request goes on in all where the server names the times: it may do so again and again. `patience`,
+    /// where that is longer and the store has answered. A server that asks for more gets its error passed on.
     package var longestServerPause = Duration.seconds(300)
 
     package init() {}
@@ -85,6 +86,8 @@ package struct RetryingStore: ObjectStore {
     var isDoubted = false
     /// When it failed for the first time.
     var began: Duration?
+    /// The store has answered, so it is waited for.
+    var isAwaited = false
   }
 
   private func persist<Answer>(_ request: () async throws(StoreError) -> Answer) async throws(StoreError) -> Answer {
@@ -115,7 +118,15 @@ package struct RetryingStore: ObjectStore {
     for _ in 1..<trouble.failures where ceiling < policy.longestPause { ceiling *= 2 }
     let jittered = min(ceiling, policy.longestPause) * random()
     guard let named else { return jittered }
-    return named <= policy.longestServerPause ? max(named, .zero) + jittered : nil
+    return mayWait(for: named, trouble) ? max(named, .zero) + jittered : nil
+  }
+
+  private func mayWait(for named: Duration, _ trouble: Trouble) -> Bool {
+    let waited = trouble.began.map { clock.now() - $0 } ?? .zero
+    let most = trouble.isAwaited ? max(policy.longestServerPause, policy.patience) : policy.longestServerPause
+    if waited + named <= most { return true }
+    if trouble.isAwaited, waited > .zero { outage.giveUp(at: clock.now()) }
+    return false
   }
 
   private func mayGoOn(after error: StoreError, _ trouble: inout Trouble) -> Bool {
@@ -129,6 +140,7 @@ package struct RetryingStore: ObjectStore {
     trouble.began = own
     // Noted in any case: the time runs from the first failure, not from the last of the tries.
     let common = outage.failed(at: now)
+    trouble.isAwaited = common != nil
     if trouble.failures < policy.tries { return true }
     guard let common else { return false }
     // Who fails alone while others succeed has no outage before it, and does not go on for ever either.

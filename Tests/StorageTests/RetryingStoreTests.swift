@@ -82,6 +82,38 @@ import Testing
     #expect(clock.waits.isEmpty)
   }
 
+  /// `status` would have stood for half an hour.
+  @Test func `a server that names a time again and again is not waited for each time`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.list, .failure(StoreError(.throttled, "later", retry: .later(after: .seconds(300)))), times: 2)
+    await #expect(throws: StoreError.self) { _ = try await retrying(faulty).list(prefix: "") }
+    #expect(faulty.count(.list) == 2)
+    #expect(clock.waits == [.seconds(301)])
+  }
+
+  @Test(arguments: [false, true])
+  func `a store that has answered may name a longer time, within the patience`(hasAnswered: Bool) async throws {
+    let faulty = FaultyStore(memory)
+    memory.content = [name: [1]]
+    faulty.plan(.get, .failure(StoreError(.throttled, "later", retry: .later(after: .seconds(301)))))
+    let store = retrying(faulty)
+    if hasAnswered { _ = try await store.head(name) }
+    let answer = try? await store.get(name, range: nil)
+    let waits: [Duration] = hasAnswered ? [.seconds(302)] : []
+    #expect(answer == (hasAnswered ? [1] : nil) && clock.waits == waits)
+  }
+
+  @Test func `one that names times beyond the patience is not waited for again`() async throws {
+    let faulty = FaultyStore(memory)
+    memory.content = [name: [1]]
+    let store = retrying(faulty)
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(StoreError(.throttled, "later", retry: .later(after: .seconds(600)))), times: 3)
+    for _ in 0..<2 { await #expect(throws: StoreError.self) { _ = try await store.get(name, range: nil) } }
+    #expect(faulty.count(.get) == 3)
+    #expect(clock.waits == [.seconds(601)])
+  }
+
   @Test func `an answer that was lost does not make a conditional put fail`() async throws {
     let faulty = FaultyStore(memory)
     faulty.plan(.put, .lostAnswer(busy))
