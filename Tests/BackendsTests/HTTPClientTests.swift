@@ -310,6 +310,23 @@ import Testing
     Fault.credentials.met(2, "proxy or netrc file")
   }
 
+  /// Over https its answer is none of the server's: libcurl takes it for a connection that failed.
+  @Test func `a proxy that opens no tunnel is told as such, and not asked again`() async {
+    await #expect(processExitsWith: .success) { () async throws -> Void in
+      unsetenv("no_proxy")
+      for (status, words) in [(407, "asks for a user"), (403, "lets nothing through to backup.example")] {
+        let proxy = ScriptedServer { _ in .status(status) }
+        setenv("https_proxy", "http://127.0.0.1:\(proxy.port)", 1)
+        let error = await storeError {
+          _ = try await HTTPClient().send(HTTPRequest("GET", "https://backup.example/x"))
+        }
+        guard proxy.requests.map(\.method) == ["CONNECT"] else { exit(2) }
+        guard error?.code == .unavailable, error?.retry == .never else { exit(3) }
+        guard error?.message.contains(words) == true, error?.hint != nil else { exit(4) }
+      }
+    }
+  }
+
   /// Its clean-up would run beside the thread of a client that just ends.
   @Test func `OpenSSL under libcurl stays until the process is gone`() async {
     await #expect(processExitsWith: .success) {

@@ -27,6 +27,20 @@ extension StoreError {
   private static let missingAuthorities =
     "Give this system its list of authorities (Debian: apt-get install ca-certificates), or the target a caFile."
 
+  /// What a proxy answers to whoever wants a tunnel through it, as over https: to libcurl a connection that failed.
+  /// - Returns: `nil` when there was no such answer, or another one may come the next time.
+  static func tunnel(_ status: Int, authority: Substring) -> StoreError? {
+    switch status {
+    case 407: proxyLogin
+    case 403:
+      StoreError(
+        .unavailable, "the proxy on the way lets nothing through to \(authority)",
+        hint: "Ask whoever runs the proxy to allow it; or name the host in no_proxy, where it can be had without.",
+        retry: .never)
+    default: nil
+    }
+  }
+
   /// The one table from libcurl's codes to meanings: there was no answer, and this is why.
   /// - Parameters:
   ///   - detail: libcurl's own words; they name hosts and ports, never headers or passwords, but for a proxy that it

@@ -68,6 +68,9 @@ final class CurlTransfer: @unchecked Sendable {
         StoreError(.badAnswer, "the answer of \(request.authority) is longer than \(request.largestAnswer) bytes"))
     }
     guard code == CURLE_OK || hasWanted else {
+      var tunnel = 0
+      sl_get_long(handle, CURLINFO_HTTP_CONNECTCODE, &tunnel)
+      if let refused = StoreError.tunnel(tunnel, authority: request.authority) { return .failure(refused) }
       let words = String(cString: detail)
       return .failure(.transport(code, detail: words, authority: request.authority, caFile: settings.caFile))
     }
