@@ -190,6 +190,17 @@ import Testing
     }
   }
 
+  /// What was signed is the host and the path that we asked for.
+  @Test func `a signature that does not match may be a proxy's doing, before a server of one's own`() throws {
+    for (endpoint, mayBeProxy) in [("https://s3.us-east-1.amazonaws.com", false), ("https://s3.example", true)] {
+      let configuration = S3Configuration(endpoint: try WebAddress(endpoint), bucket: "bucket")
+      let response = HTTPResponse(status: 403, headers: [], body: Array(Self.refusal("SignatureDoesNotMatch").utf8))
+      let error = S3Errors(configuration: configuration, now: 0).error(response, "x", for: .list)
+      #expect(error.hint?.contains("secretKeyFile") == true)
+      #expect(error.hint?.contains("must pass the Host header") == mayBeProxy)
+    }
+  }
+
   @Test func `a login without a user or a password is told as such`() throws {
     let address = try WebAddress("https://host/dav")
     let response = HTTPResponse(status: 401, headers: [], body: [], offered: .basic)

@@ -89,7 +89,7 @@ struct S3Errors {
     case "SignatureDoesNotMatch":
       return StoreError(
         .unauthenticated, "the secret key does not fit the access key",
-        hint: "Check \(source.secretKey) for missing or added characters.")
+        hint: "Check \(source.secretKey) for missing or added characters.\(isAmazons ? "" : Self.orProxy)")
     case "InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException":
       return StoreError(
         .unauthenticated, "the access key is not known",
@@ -158,6 +158,12 @@ struct S3Errors {
     default: return nil
     }
   }
+
+  /// Nothing stands before it that anybody here has set up.
+  private var isAmazons: Bool { configuration.endpoint == WebAddress(amazonRegion: configuration.region) }
+
+  private static let orProxy =
+    " If they are right: a proxy before the server must pass the Host header and the path on unchanged."
 
   /// What Amazon says of a bucket with a default retention, whatever the target is set to.
   private func asksForChecksum(_ refusal: S3Refusal?) -> Bool {
