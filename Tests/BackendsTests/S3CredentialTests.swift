@@ -69,6 +69,22 @@ import Testing
     #expect(found.credentials.source == .profile("default", file: "/config"))
   }
 
+  /// A token that is left over in the other file made good keys bad.
+  @Test func `keys and token come from one file, a region from either`() throws {
+    let keys = "aws_access_key_id = A\naws_secret_access_key = S\n"
+    let others = "aws_access_key_id = B\naws_secret_access_key = T\naws_session_token = old\nregion = r\n"
+    let places = ["HOME": "/h", "AWS_CONFIG_FILE": "/config"]
+    let both = try find(places, files: ["/h/.aws/credentials": "[default]\n\(keys)", "/config": "[default]\n\(others)"])
+    #expect(both.credentials.accessKey == "A" && both.credentials.secretKey == "S")
+    #expect(both.credentials.sessionToken == nil && both.region == "r")
+    let leftOver = "[default]\naws_session_token = old\nregion = q\n"
+    let second = try find(places, files: ["/h/.aws/credentials": leftOver, "/config": "[default]\n\(others)"])
+    #expect(second.credentials.accessKey == "B" && second.credentials.sessionToken == "old" && second.region == "q")
+    let third = try find(places, files: ["/h/.aws/credentials": leftOver, "/config": "[default]\n\(keys)"])
+    #expect(third.credentials.accessKey == "A" && third.credentials.sessionToken == nil)
+    #expect(third.credentials.source == .profile("default", file: "/config"))
+  }
+
   /// It goes before the variables, so whoever sets those changes nothing.
   @Test func `a profile that was named and is not there is told without the variables`() throws {
     let error = #expect(throws: StoreError.self) {

@@ -85,8 +85,9 @@ package enum S3CredentialSearch {
     let configPath = variable("AWS_CONFIG_FILE") ?? "\(home)/.aws/config"
     let secrets = try section(name, of: credentialsPath, readFile) ?? [:]
     let settings = try section(name == "default" ? name : "profile \(name)", of: configPath, readFile) ?? [:]
-    let all = settings.merging(secrets) { _, secret in secret }
-    guard let key = all["aws_access_key_id"], let secret = all["aws_secret_access_key"] else {
+    // All of one file: a token is good for no other keys than those that it was given with.
+    let (keys, file) = secrets["aws_access_key_id"] == nil ? (settings, configPath) : (secrets, credentialsPath)
+    guard let key = keys["aws_access_key_id"], let secret = keys["aws_secret_access_key"] else {
       guard profile == nil else {
         // The variables are not looked at then, so no word of them.
         throw StoreError(
@@ -99,10 +100,9 @@ package enum S3CredentialSearch {
         .unauthenticated, "no S3 credentials were found: no variables, and no keys for profile \(name)",
         hint: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or put a profile \(name) into \(credentialsPath).")
     }
-    let file = secrets["aws_secret_access_key"] == nil ? configPath : credentialsPath
     let credentials = S3Credentials(
-      accessKey: key, secretKey: secret, sessionToken: all["aws_session_token"], source: .profile(name, file: file))
-    return Found(credentials: credentials, region: environmentRegion ?? all["region"])
+      accessKey: key, secretKey: secret, sessionToken: keys["aws_session_token"], source: .profile(name, file: file))
+    return Found(credentials: credentials, region: environmentRegion ?? secrets["region"] ?? settings["region"])
   }
 
   private static func section(
