@@ -56,6 +56,21 @@ import Testing
     #expect(quiet.status == 0 && quiet.error.isEmpty, "\(quiet.error)")
   }
 
+  /// A timer's run does not have the variable of the shell.
+  @Test func `a repository that the variable opens, and not its target's own key, is told of`() async throws {
+    let home = try Home()
+    try home.program.write("correct horse\n", to: "passphrase")
+    let made = try await home.program.shell(#"SEALIFT_PASSPHRASE_FILE=passphrase "$0" --config config.json init"#)
+    #expect(made.status == 0, "\(made.error)")
+    #expect(made.error.contains("made with SEALIFT_PASSPHRASE_FILE, not with 'targets.disk.keyFile'"), "\(made.error)")
+    #expect(try await home("list").status == 12)
+    // What is named on the line is meant.
+    let other = try Home()
+    let meant = try await other.program.shell(
+      #"SEALIFT_PASSPHRASE_FILE=passphrase "$0" --config config.json --key-file key init"#)
+    #expect(meant.status == 0 && !meant.error.contains("SEALIFT_PASSPHRASE_FILE"), "\(meant.error)")
+  }
+
   @Test func `what stands in the way of the folder is told before the secret is asked for`() async throws {
     let home = try Home()
     func file(_ name: String) -> String { home.program.file(name) }

@@ -37,6 +37,9 @@ struct Init: SealiftCommand {
           session.terminal.notice(
             "without this \(Self.kind(of: secret ?? target.unlock)) nobody can read what is pushed there; "
               + "`sealift key recovery` prints a second key")
+          if let remark = Self.remark(onKeyOf: target, session.options) {
+            session.terminal.notice(remark)
+          }
         }
         return outcome
       }
@@ -53,6 +56,23 @@ struct Init: SealiftCommand {
     case .keyFile?: "key file"
     case .recoveryKeyFile?: "recovery key"
     default: "passphrase"
+    }
+  }
+
+  /// A variable stays in the shell that it was set in, and is not there in a timer's run: that one would be refused.
+  private static func remark(onKeyOf target: TargetSettings, _ options: GlobalOptions) -> String? {
+    guard SecretSource.of(options) == nil, let variable = SecretSource.ofEnvironment, let own = target.unlock,
+      own != variable
+    else { return nil }
+    return "made with SEALIFT_PASSPHRASE_FILE, not with 'targets.\(target.name).\(key(of: own))', which is what a run "
+      + "without that variable tries; `sealift --target \(target.name) key add` adds it"
+  }
+
+  private static func key(of secret: SecretSource) -> String {
+    switch secret {
+    case .keyFile: "keyFile"
+    case .command: "passphraseCommand"
+    default: "passphraseFile"
     }
   }
 

@@ -71,14 +71,17 @@ actor Keyholder {
 
 extension SecretSource {
   /// The source that options or environment give for every target of this run.
-  static func forAll(_ options: GlobalOptions) -> SecretSource? {
+  static func forAll(_ options: GlobalOptions) -> SecretSource? { of(options) ?? ofEnvironment }
+
+  static func of(_ options: GlobalOptions) -> SecretSource? {
     if let number = options.passphraseFd {
       SecretFile.hide(number)
       return .descriptor(number)
     }
     if let path = options.passphraseFile { return .file(path) }
     if let path = options.keyFile { return .keyFile(path) }
-    if let path = options.recoveryKeyFile { return .recoveryKeyFile(path) }
-    return Environment.filled("SEALIFT_PASSPHRASE_FILE").map(SecretSource.file)
+    return options.recoveryKeyFile.map(SecretSource.recoveryKeyFile)
   }
+
+  static var ofEnvironment: SecretSource? { Environment.filled("SEALIFT_PASSPHRASE_FILE").map(SecretSource.file) }
 }
