@@ -66,10 +66,33 @@ private enum Jq {
   @Test func `nothing is due in an hour that one night of the year does not have`() throws {
     let text = try document()
     let timers = text.matches(of: #/\nOnCalendar=[^\n]* (\d\d):\d\d:\d\d([^\n]*)/#)
-    let jobs = text.matches(of: #/\n\d+ +(\d+) +\* +\* +[*\d] +root +[^ ]+sealift-run /#)
-    #expect(timers.count == 2 && jobs.count == 2)
+    let jobs = text.matches(of: #/\n\d+ +(\d+) +[*\d] +\* +[*\d] +root +[^ ]+sealift-run /#)
+    #expect(timers.count == 2 && jobs.count == 3)
     let hours = timers.filter { $0.output.2 != " UTC" }.map { $0.output.1 } + jobs.map { $0.output.1 }
     #expect(hours.allSatisfy { Int($0) ?? 0 > 3 }, "\(hours)")
+  }
+
+  private func block(_ beginning: String) throws -> String {
+    let text = try document()
+    let start = try #require(text.firstRange(of: beginning))
+    let end = try #require(text[start.upperBound...].firstRange(of: "\n```"))
+    return text[start.lowerBound..<end.lowerBound] + "\n"
+  }
+
+  @Test func `each month has a service and a timer too, made of those of the week`() async throws {
+    let program = try Program()
+    try program.write(try block("[Unit]\nDescription=Restore the newest versions"), to: "sealift-weekly.service")
+    try program.write(try block("[Unit]\nDescription=Sealift, every week"), to: "sealift-weekly.timer")
+    let ending = try await program.shell(try block("sed -e 's/^Description="))
+    #expect(ending.status == 0, "\(ending.error)")
+    let service = String(decoding: try fileBytes(program.file("sealift-monthly.service")), as: UTF8.self)
+    #expect(service.contains("\nExecStart=/usr/local/sbin/sealift-run doctor\n") && !service.contains("Restore"))
+    #expect(service.contains("\nOnFailure=sealift-failed@%n.service\n"))
+    let timer = String(decoding: try fileBytes(program.file("sealift-monthly.timer")), as: UTF8.self)
+    let hour = try #require(timer.firstMatch(of: #/\nOnCalendar=\*-\*-01 (\d\d):00:00\n/#)?.output.1)
+    #expect(Int(hour) ?? 0 > 3 && timer.contains("every month"))
+    #expect(try document().contains("sealift-monthly.timer\nsystemctl start"))
+    #expect(try document().contains(#/\n0 +\d+ 1 \* \* +root +[^ ]+sealift-run "-q doctor"/#))
   }
 
   /// The lines that ask for the age of each database, with something else in the place of `sealift status --json`.
