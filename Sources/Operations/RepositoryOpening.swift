@@ -134,7 +134,7 @@ extension UnlockSecret {
       guard bytes.count >= 32 else {
         throw OperationError(
           .usage, code: "keyFileTooShort", "the key file has only \(bytes.count) bytes",
-          hint: "A key file holds at least 32 random bytes: `head -c 32 /dev/urandom > FILE` makes one.")
+          hint: "A key file holds at least 32 random bytes: `(umask 077; head -c 32 /dev/urandom > FILE)` makes one.")
       }
       return .keyFile(bytes)
     case .recoveryKey(let text):

@@ -152,7 +152,7 @@ package enum KeySlot {
       guard content.count >= 32 else {
         throw SealError(
           .malformed, "the key file has only \(content.count) bytes",
-          hint: "A key file holds at least 32 random bytes: `head -c 32 /dev/urandom > FILE` makes one.")
+          hint: "A key file holds at least 32 random bytes: `(umask 077; head -c 32 /dev/urandom > FILE)` makes one.")
       }
       derived = Digest.sha256(of: content).bytes
     case .recoveryKey(let bytes):
