@@ -19,12 +19,20 @@ import Testing
     return found
   }
 
-  /// What the document says, in its table of codes.
-  private static func documented() throws -> Set<String> {
+  /// The rows of the document's table of codes.
+  private static func rows() throws -> [Substring] {
     let text = try SourceTree.text("Docs/Json.md")
     let section = try #require(text.firstMatch(of: #/### Codes\n(?s:(.*?))\n## /#)).output.1
-    let rows = section.split(separator: "\n").filter { $0.hasPrefix("| ") }
-    return Set(rows.flatMap { $0.matches(of: #/`([A-Za-z]+)`/#).map { String($0.output.1) } })
+    return section.split(separator: "\n").filter { $0.hasPrefix("| ") }
+  }
+
+  private static func codes(in row: Substring) -> Set<String> {
+    Set(row.matches(of: #/`([A-Za-z]+)`/#).map { String($0.output.1) })
+  }
+
+  /// What the document says, in its table of codes.
+  private static func documented() throws -> Set<String> {
+    try rows().reduce(into: Set<String>()) { $0.formUnion(codes(in: $1)) }
       .subtracting(["code", "copy", "repair", "doctor", "check", "status", "list", "prune"])
   }
 
@@ -33,5 +41,31 @@ import Testing
     #expect(codes.count > 120)
     #expect(codes.subtracting(documented).sorted() == [])
     #expect(documented.subtracting(codes).sorted() == [])
+  }
+
+  /// Which status a kind of error ends with; the one of a signal is no row's own.
+  private static let statuses = [
+    "failed": "1", "usage": "2", "partlyDone": "3", "noRepository": "10", "pushInProgress": "11", "wrongKey": "12",
+    "verificationFailed": "13", "noSuchVersion": "14", "sourceUnreadable": "15",
+  ]
+
+  @Test func `a code stands in the row of each status that it is given with`() throws {
+    var documented: [Substring: Set<String>] = [:]
+    for row in try Self.rows() {
+      guard let status = row.prefixMatch(of: #/\| (\d+) \|/#)?.output.1 else { continue }
+      documented[status, default: []].formUnion(Self.codes(in: row))
+    }
+    var count = 0
+    for path in try SourceTree.files(below: "Sources", suffix: ".swift") {
+      let text = SourceText(try SourceTree.text(path)).lines.joined(separator: "\n")
+      for given in text.matches(of: #/\(\s*\.(\w+), code: ([^,\n]*"[A-Za-z]+"[^,\n]*)/#) {
+        guard let status = Self.statuses[String(given.output.1)] else { continue }
+        for code in given.output.2.matches(of: #/"([A-Za-z]+)"/#).map({ String($0.output.1) }) {
+          #expect(documented[Substring(status)]?.contains(code) == true, "\(path) ends with \(status) by \(code)")
+          count += 1
+        }
+      }
+    }
+    #expect(count > 120)
   }
 }
