@@ -143,36 +143,36 @@ def in_bytes(size):
     return int(size[:-1]) << {"K": 10, "M": 20, "G": 30}[size[-1]] if size[-1] in "KMG" else int(size)
 
 
-def megabytes(value):
-    """Bytes as people read them: three digits, in a unit that suits."""
+def megabytes(value, more=0):
+    """Bytes as people read them: three digits, and as many more as are asked for, in a unit that suits."""
     if value is None:
         return "–"
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if value >= factor * 0.9995:
-            return f"{three(value / factor)} {unit}"
+            return f"{three(value / factor, more)} {unit}"
     return f"{value:.0f} B"
 
 
-def mebibytes(value):
-    return "–" if value is None else f"{value / (1 << 20):.0f} MiB"
+def mebibytes(value, more=0):
+    return "–" if value is None else f"{value / (1 << 20):.{more}f} MiB"
 
 
-def seconds(value):
+def seconds(value, more=0):
     if value is None:
         return "–"
-    return f"{value * 1000:.0f} ms" if value < 0.0995 else f"{three(value)} s"
+    return f"{value * 1000:.{more}f} ms" if value < 0.0995 else f"{three(value, more)} s"
 
 
 def plural(count, name):
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
 
 
-def three(value):
-    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
+def three(value, more=0):
+    return f"{value:.{more + (0 if value >= 99.5 else 1 if value >= 9.95 else 2)}f}"
 
 
-def as_ratio(value):
+def as_ratio(value, more=0):
     """0.013 → 1/77, 0.83 → 0.83 ×."""
     if value is None:
         return "–"
-    return f"1/{1 / value:.1f}".removesuffix(".0") if 0 < value < 0.145 else f"{value:.2f} ×"
+    return f"1/{1 / value:.{1 + more}f}".removesuffix(".0") if 0 < value < 0.145 else f"{value:.{2 + more}f} ×"

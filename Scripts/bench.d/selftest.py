@@ -8,7 +8,7 @@ import contextlib, importlib.util, io, json, os, re, shutil, socket, sqlite3, sy
 from unittest import mock
 
 import bench, bounds, databases, kinds, measure, readme, report, targets
-from figures import Figures
+from figures import Figures, mebibytes, megabytes, seconds
 from results import Results, is_ours
 from room import Room, Wire
 from studies import levels, matrix
@@ -283,6 +283,22 @@ def of_verdicts(_):
     )
 
 
+def of_narrow_verdicts(_):
+    """What misses its limit by little is not shown as its limit."""
+    missed, met = (targets.at_most("", 1.0, value) for value in (1.0004, 1.0))
+    cases = {
+        "a ratio": (missed.measured, "1.0004 ×"),
+        "one that is met": (met.measured, "1.00 ×"),
+        "a part": (targets.at_most("", 1 / 7, 1 / 6.98).measured, "1/6.98"),
+        "at least": (targets.at_least("", 0.6, 0.5996).measured, "0.5996 ×"),
+        "bytes": (targets.at_most("", 64 << 10, 65537, show=megabytes).measured, "65.537 kB"),
+        "memory": (targets.at_most("", 96 << 20, (96 << 20) + 40000, show=mebibytes).measured, "96.04 MiB"),
+        "time": (targets.at_most("", 1.5, 1.5006, show=seconds).measured, "1.501 s"),
+    }
+    wrong = {name: found for name, (found, wanted) in cases.items() if found != wanted}
+    return check(f"figures that are shown as their limits {wrong}", 0, len(wrong), 0)
+
+
 def cells_of_all(run=1):
     """One cell of everything that is measured, made up, with so little or so much that no target is met."""
     size = {"oltp": ["64M", "1G"], "events": ["64M"], "mail": ["64M"], "blobs": ["64M"]}
@@ -403,7 +419,7 @@ def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
         tests = [of_figures, of_series, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores]
-        tests += [of_verdicts, of_report, of_readme, of_comparison, of_databases]
+        tests += [of_verdicts, of_narrow_verdicts, of_report, of_readme, of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]
         results = [test(folder) for test in tests]

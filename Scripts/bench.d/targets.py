@@ -54,11 +54,20 @@ def rows(figures):
 
 def at_most(what, limit, value, show=as_ratio, note="", **more):
     verdict = None if value is None else value <= limit
-    return Row(what, f"≤ {show(limit)}", show(value) + note, verdict, **more)
+    return Row(what, f"≤ {show(limit)}", apart(limit, value, verdict, show) + note, verdict, **more)
 
 
 def at_least(what, limit, value, **more):
-    return Row(what, f"≥ {as_ratio(limit)}", as_ratio(value), None if value is None else value >= limit, **more)
+    verdict = None if value is None else value >= limit
+    return Row(what, f"≥ {as_ratio(limit)}", apart(limit, value, verdict), verdict, **more)
+
+
+def apart(limit, value, verdict, show=as_ratio):
+    """The value, with as many digits as tell it from a limit that it does not meet."""
+    digits = 0
+    while verdict is False and digits < 9 and show(value, digits) == show(limit, digits):
+        digits += 1
+    return show(value, digits)
 
 
 def ratio(figures, title, limit, kind, size, one, other, what, metric):
