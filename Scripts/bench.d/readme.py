@@ -11,6 +11,8 @@ from tables import FLOORS, table
 from targets import CHANGES, ENOUGH
 
 PUSHED = {"oltp": "orders with eight indexes", "blobs": "random blobs"}
+CALLED = {"oltp": "orders", "blobs": "random files", "mail": "mail with full-text search", "events": "events of devices"}
+"""A reader does not know the names that the cells give to kinds of data."""
 
 
 def write(figures, path):
@@ -65,8 +67,13 @@ def on_few_runs(found):
 def slower(ours):
     """Names the kinds for which some push took longer than restic's."""
     worst = {kind: max(values) for kind, values in ours.items() if max(values) > 1}
-    told = [f"{kind} (up to {worst[kind]:.2f})" for kind in sorted(worst, key=worst.get, reverse=True)]
-    return f": longer than restic with {' and '.join(told)}" if told else ""
+    told = [f"{CALLED[kind]} (up to {worst[kind]:.2f})" for kind in sorted(worst, key=worst.get, reverse=True)]
+    return f": longer than restic with {listed(told)}" if told else ""
+
+
+def listed(words):
+    """["a", "b", "c"] → a, b and c."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def floors_against_restic(figures):

@@ -372,7 +372,8 @@ def of_readme(folder):
         readme.write(Figures([cell for run in range(1, count + 1) for cell in cells_of_all(run)]), path)
         with open(path) as file:
             found.append(file.read().removeprefix(before))
-    said = r"to 64 MiB [^<>]* costs 210 MB\. A push takes 10\.00 to 10\.00 [^<>]* take 1\.00 to 1\.00 [^<>]*"
+    said = r"to 64 MiB [^<>]* costs 210 MB\. A push takes 10\.00 to 10\.00 [^<>]*"
+    said += r" restic with orders \(up to 10\.00\), [^<>]* and random files \([^<>]* take 1\.00 to 1\.00 [^<>]*"
     said += r" \(orders; first push and 1 % updates\)\."
     said += r"<!-- bench: end --> c <!-- bench: levels -->\n[^<>]* at least 5 runs on made up, 2 cores\):\n\n"
     said += r"\| level \| 0 \| \*\*1\*\* \|[^<>]* random blobs: CPU \| 10\.0 s \|[^<>]*<!-- bench: end --> e"
