@@ -41,6 +41,8 @@ package struct PruneRepository: Sendable {
       package var resting = 0
       /// Of what waits, what has waited for a newer version for a week: where nobody pushes any more, for ever.
       package var waitsForVersion = Amount(objects: 0, bytes: 0)
+      /// Packs that nothing needs, and that stay because they are younger than `minAge`.
+      package var young = Amount(objects: 0, bytes: 0)
     }
 
     package struct Amount: Sendable, Equatable {
@@ -176,7 +178,7 @@ extension PruneRepository.Outcome.Chain {
       database: pruned.database, host: pruned.host, chain: pruned.chain.hex, condemned: .init(pruned.condemned),
       freed: .init(pruned.freed), waiting: .init(pruned.waiting), retained: .init(pruned.retained),
       retainedBecause: pruned.retainedBecause?.message, resting: pruned.resting,
-      waitsForVersion: .init(pruned.waitsForVersion))
+      waitsForVersion: .init(pruned.waitsForVersion), young: .init(pruned.young))
   }
 }
 

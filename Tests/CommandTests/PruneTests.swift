@@ -15,6 +15,7 @@ import Testing
       var database: String
       var freed: Amount
       var waiting: Amount
+      var young: Amount
     }
     struct Target: Decodable {
       var target: String
@@ -43,12 +44,17 @@ import Testing
     #expect(try await home.must("prune") == "disk: app of web-1: nothing to delete\n")
     let name = try litter(home)
     // It is young.
-    #expect(try await home.must("prune", "app") == "disk: app of web-1: nothing to delete\n")
+    let young = try await home("prune", "app")
+    #expect(young.status == 0 && young.output == "disk: app of web-1: nothing to delete\n")
+    #expect(young.error.contains("packs of 'app' younger than 24h that stay for now (--min-age): 5 B\n"))
     let said = try await home.must("prune", "--min-age", "0s", "--dry-run")
     #expect(said == "disk: app of web-1: would free 1 object, 5 B\n")
     let document = try decoded(Document.self, try await home.must("prune", "-n", "--min-age", "0s", "--json"))
     #expect(document.dryRun && document.targets[0].runs == "one" && document.targets[0].target == "disk")
     #expect(document.targets[0].chains[0].freed == .init(objects: 1, bytes: 5))
+    #expect(document.targets[0].chains[0].young == .init(objects: 0, bytes: 0))
+    let left = try decoded(Document.self, try await home.must("prune", "-n", "--json"))
+    #expect(left.targets[0].chains[0].young == .init(objects: 1, bytes: 5))
     #expect(home.program.exists(name) && home.program.files(below: "target/gone").isEmpty)
 
     let two = try await home.must("prune", "--min-age", "0s", "--two-runs")

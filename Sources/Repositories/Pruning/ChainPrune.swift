@@ -37,6 +37,7 @@ struct ChainPrune {
 
     var outcome = PrunedChain(first)
     outcome.waitsForVersion = .init(waitingForVersion(in: first, at: firstBegan))
+    outcome.young = .init(young(in: first))
     noteSeen(first.condemned.map(\.name.digest), in: first)
     let own = try await condemn(candidates)
     noteSeen(own, in: first)
@@ -75,6 +76,15 @@ struct ChainPrune {
       !condemned.contains(name) && !view.live.packs.contains(name) && !described.contains(name) && isOld(info)
     }
     return manifests + (view.live.newestIsSafe ? packs.values.sorted { $0.name < $1.name } : [])
+  }
+
+  /// Packs that nothing needs, and that no record names because of their age.
+  private func young(in view: ChainView) -> [ObjectInfo] {
+    let condemned = allCondemned(in: view)
+    let young = view.packs.filter { name, info in
+      !isOld(info) && !view.live.packs.contains(name) && !condemned.contains(name)
+    }
+    return Array(young.values)
   }
 
   private func isOld(_ info: ObjectInfo) -> Bool {
@@ -235,6 +245,7 @@ struct ChainPrune {
     var outcome = PrunedChain(view)
     outcome.condemned = .init(candidates)
     outcome.waitsForVersion = .init(waitingForVersion(in: view, at: began))
+    outcome.young = .init(young(in: view))
     let all = unwanted(in: view, allCondemned(in: view))
     let ripe = ripe(in: view, at: began)
     let now = all.filter { $0.isAmong(ripe) } + (policy.twoRuns ? [] : candidates)

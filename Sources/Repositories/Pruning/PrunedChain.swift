@@ -38,6 +38,8 @@ package struct PrunedChain: Sendable {
   package var waiting = Tally()
   /// Of those, what waits for a newer version alone, and has for a week: where none is pushed any more it waits for ever.
   package var waitsForVersion = Tally()
+  /// Packs that nothing needs, and that are too young to go: a push that runs may be about to refer to them.
+  package var young = Tally()
   /// Kept by the target: these credentials may not delete, or a lock holds them.
   package var retained = Tally()
   /// What the target said to the first of those.

@@ -91,6 +91,11 @@ struct PruneCommand: SealiftCommand {
           "\(pruning.target): forgotten versions of '\(chain.database)' that stay for now (--forgotten-for): \(chain.resting)"
         )
       }
+      if chain.young.objects > 0 {
+        terminal.notice(
+          "\(pruning.target): packs of '\(chain.database)' younger than \(minAge) that stay for now (--min-age): "
+            + ByteCount.text(chain.young.bytes))
+      }
       if let reason = chain.retainedBecause { terminal.notice("\(pruning.target): \(reason)") }
     }
     let leftovers = pruning.outcome.leftovers

@@ -111,6 +111,9 @@ import Testing
       }
     }
     let hour: UInt64 = 3_600_000
+    let young = try await home.prune(at: store(stored: now - 3599), minAge: hour, dryRun: true).young
+    #expect(young.objects == 1 && young.bytes > 0)
+    #expect(try await home.prune(at: store(stored: now - 3600), minAge: hour, dryRun: true).young.objects == 0)
     #expect(try await home.prune(at: store(stored: now - 3599), minAge: hour, dryRun: true).freed.objects == 1)
     // A server whose clock is ahead only delays.
     #expect(try await home.prune(at: store(stored: now + 9999), minAge: hour, dryRun: true).freed.objects == 1)
@@ -120,7 +123,8 @@ import Testing
     #expect(try await home.prune(at: store(stored: Int.max), minAge: hour, dryRun: true).freed.objects == 2)
     #expect(try await home.prune(at: store(stored: now - 3600), minAge: hour, dryRun: true).freed.objects == 2)
     #expect(try await home.prune(at: store(stored: nil), minAge: hour, dryRun: true).freed.objects == 2)
-    #expect(try await home.prune(at: store(stored: now - 3599), minAge: hour).freed.objects == 1)
+    let left = try await home.prune(at: store(stored: now - 3599), minAge: hour)
+    #expect(left.freed.objects == 1 && left.young == young)
     #expect(home.count(below: "packs/") == 2)
     #expect(try await home.prune(at: store(stored: now - 3600), minAge: hour).freed.objects == 1)
     try await home.expectAllSafe()
