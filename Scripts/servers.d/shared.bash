@@ -29,15 +29,16 @@ launch() {
     launch "$here/processes.bash" "$name" "$folder/pids" "$@" < /dev/null >> "$folder/log/$name" 2>&1 &
 }
 
-# wait_until WHAT COMMAND…: tries the command for a minute; gives up at once when one of our processes has died.
+# wait_until WHAT COMMAND…: tries the command for ten minutes, as compilers may have the machine; gives up at once when one
+# of our processes has died.
 wait_until() {
-  local what=$1 deadline=$((SECONDS + 60)) pid started name
+  local what=$1 deadline=$((SECONDS + 600)) pid started name
   shift
   until "$@" > "$folder/log/waiting" 2>&1; do
     while read -r pid name started; do
       [ -n "$started" ] && [ "$(start_time "$pid")" = "$started" ] || give_up "$name ended before $what"
     done < "$folder/pids"
-    [ $SECONDS -lt $deadline ] || give_up "waited 60 s in vain until $what"
+    [ $SECONDS -lt $deadline ] || give_up "waited 600 s in vain until $what"
     sleep 0.1
   done
 }
