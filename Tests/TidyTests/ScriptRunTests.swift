@@ -70,6 +70,31 @@ import Testing
     #expect((access(scratch.file("usr/sbin/policy-rc.d"), F_OK) == 0) == !isOurs)
   }
 
+  @Test func `a mirror that fails for a moment is asked again, with new lists`() async throws {
+    let ended = try await bash(
+      """
+      export SEALIFT_SYSTEM=$2
+      mkdir -p "$2/usr/sbin" "$2/run/lock"
+      swift() { :; }
+      id() { echo 0; }
+      sleep() { :; }
+      systemctl() { :; }
+      dpkg-query() { [ ! -e "$SEALIFT_SYSTEM/installed" ] || echo installed; }
+      apt-get() {
+        echo "called: $1 $3"
+        echo >> "$SEALIFT_SYSTEM/calls"
+        case $(wc -l < "$SEALIFT_SYSTEM/calls") in 1 | 3) return 100 ;; esac
+        [ "$1" = update ] || : > "$SEALIFT_SYSTEM/installed"
+      }
+      export -f swift id sleep systemctl dpkg-query apt-get
+      exec "$1/Scripts/install-packages" build
+      """)
+    #expect(ended.isSuccess, "\(ended.error)")
+    let called = ended.output.split(separator: "\n").filter { $0.hasPrefix("called: ") }
+    let (lists, packages) = ("called: update --error-on=any", "called: install -q")
+    #expect(called.map { String($0) } == [lists, lists, packages, lists, packages], "\(ended.output)")
+  }
+
   // MARK: Scripts/callgrind
 
   @Test(arguments: [("6.3.1", nil, 1), ("6.4", nil, 0), ("6.4", "true", 1)] as [(String, String?, Int32)])
