@@ -200,9 +200,23 @@ import Testing
 
   @Test func `side files that appear in someone else's folder are reported`() async throws {
     let desk = try desk(.walClosed, folder: 0o777)
-    // Never left alone for two seconds: it cannot be read without locks.
-    let touching = try Child(["sh", "-c", #"while touch "$0"; do sleep 0.2; done"#, desk.source])
+    // Never left alone for two seconds: it cannot be read without locks. Dated ahead, it is young also while the child has to
+    // wait for its turn.
+    let touched = desk.scratch.file("touched")
+    let touching = try Child.python(
+      """
+      import os, sys, time
+      def touch():
+        ahead = time.time() + 1.9
+        os.utime(sys.argv[1], (ahead, ahead))
+      touch()
+      open(sys.argv[2], "w").close()
+      while True:
+        time.sleep(0.02)
+        touch()
+      """, desk.source, touched)
     defer { touching.signal(SIGKILL) }
+    try #require(try await eventually { access(touched, F_OK) == 0 })
     await #expect(processExitsWith: .success) { [source = desk.source as String, spool = desk.spool as String] in
       dropPrivileges()
       let snapshot = try await takeSnapshot(SnapshotRequest(source: source, spoolFolder: spool))
