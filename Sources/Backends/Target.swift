@@ -76,13 +76,16 @@ extension Target {
     }
   }
 
-  /// As `store`; but a folder that is missing is told by the first request, as a server tells it.
+  /// As `store`; but a folder that is missing, or does not answer now, is told by the first request, as a server tells it.
   package func storeThereOrNot(_ access: StoreAccess) throws(StoreError) -> any ObjectStore {
     do throws(StoreError) {
       return try store(access)
     } catch {
-      guard case .folder(let path) = self, error.code == .noTarget else { throw error }
-      return AbsentFolder(path: path, error)
+      guard case .folder(let path) = self else { throw error }
+      if error.code == .noTarget { return AbsentFolder(path: path, error) }
+      // A share whose server starts anew: whoever tries requests again tries this one.
+      guard error.retry != .never else { throw error }
+      return LateFolder(path: path, create: access.create)
     }
   }
 

@@ -81,6 +81,43 @@ import Testing
     #expect(throws: StoreError.self) { _ = try FolderStore(path: file) }
   }
 
+  @Test(arguments: [ENODEV, ENXIO, ENOMEDIUM])
+  func `a place whose disk is not plugged in is no target`(_ number: Int32) async {
+    await #expect(processExitsWith: .success) { [root = root as String, number = number as Int32] in
+      guard FailingCalls.fail(.openFolder, with: number) else { fatalError("this kernel takes no filters") }
+      let absent = try Target.folder(path: root).storeThereOrNot(StoreAccess(now: { 0 }))
+      let error = await #expect(throws: StoreError.self) { try await absent.list(prefix: "") }
+      #expect(error?.code == .noTarget && error?.hint?.contains("mounted") == true)
+      #expect(absent is AbsentFolder)
+    }
+  }
+
+  /// A share whose server starts anew; here the process may open nothing for a while.
+  @Test func `a folder that does not answer when it is opened is tried again`() async throws {
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: false)
+    await #expect(processExitsWith: .success) { [root = root as String] in
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      let (soft, hard) = (limit.rlim_cur, limit.rlim_max)
+      limit.rlim_cur = 0
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      let late = try Target.folder(path: root).storeThereOrNot(StoreAccess(now: { 0 }))
+      let error = await #expect(throws: StoreError.self) { try await late.list(prefix: "") }
+      #expect(error?.code == .unavailable && error?.retry == .later(after: nil))
+      let clock = StoreClock(now: { .zero }) { _ in
+        var usual = rlimit(rlim_cur: soft, rlim_max: hard)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual)
+      }
+      let listed = try await RetryingStore(late, clock: clock, random: { 0.5 }).list(prefix: "")
+      #expect(listed.map(\.name.text) == ["packs/chain/one"])
+      // Opened once for all: what takes its place is another one.
+      try FileManager.default.moveItem(atPath: root, toPath: root + ".disk")
+      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+      let other = await #expect(throws: StoreError.self) { try await late.list(prefix: "") }
+      #expect(other?.code == .noTarget)
+    }
+  }
+
   @Test func `what cannot be made durable is not stored`() async throws {
     await #expect(processExitsWith: .success) { [root = root as String] in
       let store = try FolderStore(path: root)

@@ -25,6 +25,11 @@ struct OpenFolder: ~Copyable {
       throw StoreError(
         .noTarget, "there is no folder \(path)",
         hint: "Check that the disk is mounted; `sealift init` makes the folder of a new target.")
+    // As of a place that mounts by itself, where the disk is not plugged in.
+    case let number where [ENODEV, ENXIO, ENOMEDIUM].contains(number):
+      throw StoreError(
+        .noTarget, "there is no disk behind \(path): \(String(cString: strerror(number)).lowercased())",
+        hint: "Check that the disk is plugged in and mounted.")
     case ENOTDIR:
       throw StoreError(.noTarget, "\(path) is not a folder", hint: "Name a folder; each repository has one of its own.")
     case let number: throw .system(number, "\(path) could not be opened")
