@@ -76,7 +76,8 @@ extension Target {
     }
   }
 
-  /// As `store`; but a folder that is missing, or does not answer now, is told by the first request, as a server tells it.
+  /// As `store`; but a folder that is missing, or does not answer now, is told by the first request, as a server tells
+  /// it.
   package func storeThereOrNot(_ access: StoreAccess) throws(StoreError) -> any ObjectStore {
     do throws(StoreError) {
       return try store(access)

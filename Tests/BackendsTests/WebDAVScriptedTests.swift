@@ -82,6 +82,70 @@ import Testing
     }
   }
 
+  /// What Cyrus, and nginx with an older dav-ext, say of what is not there.
+  private static func absence(_ href: String, _ isOfItself: Bool, status: Int = 404) -> Reply {
+    let own = "<D:status>HTTP/1.1 \(status) Status</D:status>"
+    let told = isOfItself ? own : "<D:propstat><D:prop></D:prop>\(own)</D:propstat>"
+    return .status(207, [:], multistatus("<D:response><D:href>\(href)</D:href>\(told)</D:response>"))
+  }
+
+  @Test(arguments: [true, false])
+  func `absence may be said in a multistatus`(_ isOfItself: Bool) async throws {
+    let isMade = Locked(false)
+    try await withServer { request in
+      if request.method == "MKCOL" {
+        isMade.withLock { $0 = true }
+        return .status(201)
+      }
+      guard request.target == "/dav%20files/", isMade.withLock({ $0 }) else {
+        return Self.absence(request.target, isOfItself)
+      }
+      return .status(207, [:], Self.multistatus(Self.root))
+    } _: { server in
+      let never = try store(server)
+      #expect(await storeError { _ = try await never.list(prefix: "") }?.code == .noTarget)
+      var configuration = WebDAVConfiguration(address: try WebAddress("http://127.0.0.1:\(server.port)/dav%20files"))
+      configuration.create = true
+      let store = WebDAVStore(configuration, now: { 0 })
+      #expect(try await store.list(prefix: "packs/").isEmpty)
+      #expect(try await store.head(name) == nil)
+      #expect(server.requests.filter { $0.method == "MKCOL" }.map(\.target) == ["/dav%20files/"])
+    }
+  }
+
+  /// An error must never pass for absence.
+  @Test func `what a multistatus says of another resource, of a property or for a while is no absence`() async throws {
+    let named = Self.response("/dav%20files/packs/one", size: 3).replacing("200 OK", with: "404 Not Found")
+    let answers: [(Reply, StoreError.Code)] = [
+      (Self.absence("/dav%20files/packs/two", true), .badAnswer),
+      (Self.absence("/dav%20files/packs/one/%ff", true), .badAnswer),
+      (Self.absence("/dav%20files/packs/one", true, status: 403), .badAnswer),
+      (Self.absence("/dav%20files/packs/one", false, status: 403), .badAnswer),
+      (Self.absence("/dav%20files/packs/one", false, status: 425), .unavailable),
+      (.status(207, [:], Self.multistatus(named)), .badAnswer),
+    ]
+    for (answer, code) in answers {
+      try await withServer { request in
+        request.target == "/dav%20files/" ? .status(207, [:], Self.multistatus(Self.root)) : answer
+      } _: { server in
+        let store = try store(server)
+        #expect(await storeError { _ = try await store.head(name) }?.code == code)
+      }
+    }
+  }
+
+  @Test(arguments: [("/remote.php/webdav/backup", true), ("/remote.php/dav/files/ali/backup", false)])
+  func `a path that Nextcloud gives up is told as that`(_ path: String, _ isOld: Bool) async throws {
+    try await withServer { _ in
+      .status(207, [:], "<?xml version=\"1.0\"?><d:multistatus xmlns:d=\"DAV:\">")
+    } _: { server in
+      let address = try WebAddress("http://127.0.0.1:\(server.port)\(path)")
+      let store = WebDAVStore(WebDAVConfiguration(address: address), now: { 0 })
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .badAnswer && error?.hint?.contains("/remote.php/dav/files/USER") == isOld)
+    }
+  }
+
   /// IIS gives nothing whose name has no extension, and lists it all the same.
   @Test func `what is listed and not given cannot be read, and is not missing`() async throws {
     try await withServer(Self.server { _ in .status(404) }) { server in

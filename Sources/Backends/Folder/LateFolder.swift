@@ -1,7 +1,7 @@
 package import Storage
 
-/// The folder of a target that did not answer when it was to be opened, as a store: every request opens it, until one has.
-/// So it is asked again as often as a server that is away for a moment.
+/// The folder of a target that did not answer when it was to be opened, as a store: every request opens it, until one
+/// has. So it is asked again as often as a server that is away for a moment.
 package struct LateFolder: ObjectStore {
   package let traits: StoreTraits
   private let path: String

@@ -14,6 +14,14 @@ struct Multistatus: Sendable {
     var isUnfinished = false
     /// Of the resource itself, when the server gives one: "HTTP/1.1 404 Not Found".
     var status: String?
+    /// Whether every group of properties is said not to be found, and names none; `nil` where there is no group.
+    var isBare: Bool?
+
+    /// There is no such resource: said of itself (Cyrus), or of no property of it (nginx with an older dav-ext).
+    var isAbsent: Bool {
+      guard let status else { return isBare == true }
+      return status.contains(" 404") || status.contains(" 410")
+    }
   }
 
   var resources: [Resource]
@@ -40,6 +48,9 @@ struct Multistatus: Sendable {
     /// Properties count only when their own status says that they were found.
     private var pending = Resource()
     private var pendingIsFound = true
+    /// Their status says that they were not found.
+    private var pendingIsMissing = false
+    private var pendingIsEmpty = true
     private let mostResources: Int
 
     init(mostResources: Int) { self.mostResources = mostResources }
@@ -50,9 +61,10 @@ struct Multistatus: Sendable {
       open.append(local)
       switch open {
       case ["response"]: resources.append(Resource())
-      case ["response", "propstat"]: (pending, pendingIsFound) = (Resource(), true)
+      case ["response", "propstat"]:
+        (pending, pendingIsFound, pendingIsMissing, pendingIsEmpty) = (Resource(), true, false, true)
       case ["response", "propstat", "prop", "resourcetype", "collection"]: pending.isCollection = true
-      default: break
+      default: if open.count == 4, open[2] == "prop" { pendingIsEmpty = false }
       }
     }
 
@@ -64,10 +76,13 @@ struct Multistatus: Sendable {
       case ["response", "status"]: resources[last].status = text.trimmed
       case ["response", "propstat", "status"]:
         pendingIsFound = text.contains(" 200")
+        pendingIsMissing = text.contains(" 404")
         if text.contains(" 425") { resources[last].isUnfinished = true }
       case ["response", "propstat", "prop", "getcontentlength"]: pending.size = text.trimmed
       case ["response", "propstat", "prop", "getlastmodified"]: pending.modified = text.trimmed
-      case ["response", "propstat"] where pendingIsFound:
+      case ["response", "propstat"]:
+        resources[last].isBare = resources[last].isBare != false && pendingIsMissing && pendingIsEmpty
+        guard pendingIsFound else { break }
         resources[last].isCollection = resources[last].isCollection || pending.isCollection
         resources[last].size = resources[last].size ?? pending.size
         resources[last].modified = resources[last].modified ?? pending.modified

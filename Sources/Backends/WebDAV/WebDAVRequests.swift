@@ -127,7 +127,17 @@ struct WebDAVRequests: Sendable {
     let answer: Multistatus
     do { answer = try Multistatus(response.body) } catch { throw refused(error, path) }
     guard !answer.resources.contains(where: \.isUnfinished) else { throw unfinished(path) }
-    return answer
+    return saysAbsent(answer, path) ? nil : answer
+  }
+
+  /// Whether all of an answer is that there is no such resource: some servers say so in a multistatus. Of a child, or
+  /// beside others, it is an error like any other.
+  private func saysAbsent(_ answer: Multistatus, _ path: String) -> Bool {
+    guard answer.resources.count == 1, let only = answer.resources.first, only.isAbsent else { return false }
+    let address = configuration.address
+    let asked = try? CollectionListing.place(of: "\(address.path)/\(path)", at: address).path
+    let told = try? CollectionListing.place(of: only.href, at: address)
+    return told.map { !$0.isForeign && $0.path == asked } ?? false
   }
 
   private func look(at path: String, depth: Int) async throws(StoreError) -> HTTPResponse {
@@ -162,10 +172,17 @@ struct WebDAVRequests: Sendable {
   func refused(_ refusal: XMLRefusal, _ path: String) -> StoreError {
     StoreError(
       .badAnswer, "what the server tells of \(location(path)) was refused: \(refusal.reason)",
-      hint: refusal == .tooManyResources
-        ? Self.wayOutOfTooMany : "Check that the target's URL is one of WebDAV, and what stands between.",
+      hint: refusal == .tooManyResources ? Self.wayOutOfTooMany : wayOutOfNonsense,
       // So many are as many the next time.
       retry: refusal == .tooManyResources ? .never : .once)
+  }
+
+  private var wayOutOfNonsense: String {
+    guard configuration.address.path.contains("/remote.php/webdav") else {
+      return "Check that the target's URL is one of WebDAV, and what stands between."
+    }
+    return "Nextcloud has another path: write /remote.php/dav/files/USER in the place of /remote.php/webdav in the"
+      + " target's URL, with the name of the user."
   }
 
   /// The first page must not pass for the whole listing: what is not in it would count as lost, or as never stored.
