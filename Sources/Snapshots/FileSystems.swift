@@ -20,7 +20,7 @@ package enum FileSystemKind: Sendable, Hashable {
   /// What cannot be found out counts as local: it is for remarks and refusals, never a reason to trust.
   package static func of(path: String) -> FileSystemKind {
     let real = realPath(path) ?? realPath(folder(of: path.hasPrefix("/") ? path : "./\(path)")) ?? path
-    return FileSystemKind(MountTable(parsing: wholeText(of: "/proc/self/mountinfo")).mount(holding: real))
+    return FileSystemKind(MountTable.current.mount(holding: real))
   }
 
   /// Whether something is mounted right at a path, absolute, so that it cannot get another name. A link is no such place.
@@ -29,7 +29,7 @@ package enum FileSystemKind: Sendable, Hashable {
     guard let name = steps.last else { return true }
     guard let parent = realPath("/" + steps.dropLast().joined(separator: "/")) else { return false }
     let real = parent == "/" ? "/\(name)" : "\(parent)/\(name)"
-    return MountTable(parsing: wholeText(of: "/proc/self/mountinfo")).mount(holding: real)?.point == real
+    return MountTable.current.mount(holding: real)?.point == real
   }
 
   /// - Parameter mount: what the list of mounts says of the place; nil where there is none, as on other systems than Linux.
@@ -56,12 +56,6 @@ package enum FileSystemKind: Sendable, Hashable {
     if mount.type.hasPrefix("fuse.") { return String(mount.type.dropFirst(5)) }
     return mount.source.hasPrefix("http://") || mount.source.hasPrefix("https://") ? "davfs" : nil
   }
-
-  /// What keeps everything on this machine: the kernel itself keeps the locks then.
-  private static let localFuse: Set<String> = [
-    "fuse-overlayfs", "gocryptfs", "encfs", "cryfs", "bindfs", "mergerfs", "ntfs-3g", "exfat",
-    "squashfuse",
-  ]
 
   /// Disks and memory of one machine. A type that is not here may be anybody's: vendors of clusters and of virtual machines
   /// have types of their own.
@@ -92,7 +86,7 @@ package enum FileSystemKind: Sendable, Hashable {
     case .smb: "locks of other machines may not be seen here, nor ours there, and a -wal works on one machine only"
     case .shared: "locks do not reach the host, where others may write"
     case .fuse(let subtype):
-      subtype.map(Self.localFuse.contains) == true
+      subtype.map(MountTable.localFuse.contains) == true
         ? nil : "its locks hold on this machine at most: whoever writes at the other end does not see them"
     case .cluster: "other machines may write to it, and a -wal works on one machine only"
     }
@@ -105,24 +99,8 @@ package enum FileSystemKind: Sendable, Hashable {
     switch self {
     case .local(let type): type.map(Self.ownDisks.contains) == true
     case .overlay: true
-    case .fuse(let subtype): subtype.map(Self.localFuse.contains) == true
+    case .fuse(let subtype): subtype.map(MountTable.localFuse.contains) == true
     case .nfs, .smb, .shared, .cluster: false
     }
   }
-}
-
-/// All of a file whose size the system does not say beforehand, as below `/proc`; empty when it cannot be read.
-private func wholeText(of path: String) -> String {
-  let file = open(path, O_RDONLY | O_CLOEXEC)
-  guard file >= 0 else { return "" }
-  defer { close(file) }
-  var bytes: [UInt8] = []
-  var part = [UInt8](repeating: 0, count: 1 << 14)
-  while bytes.count < 1 << 24 {
-    let got = read(file, &part, part.count)
-    if got < 0, errno == EINTR { continue }
-    guard got > 0 else { break }
-    bytes += part[..<got]
-  }
-  return String(decoding: bytes, as: UTF8.self)
 }

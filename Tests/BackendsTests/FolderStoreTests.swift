@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Platform
 import Storage
 import TestKit
 import Testing
@@ -269,6 +270,37 @@ import Testing
     #expect((error.hint?.contains("`sealift repair`") == true) == (code == .unreadable))
   }
 
+  private static func mount(_ type: String) -> MountTable.Mount? {
+    MountTable(parsing: "22 1 0:40 / / rw - \(type) nas:/export rw").mounts.first
+  }
+
+  /// NFS that is mounted softly, SMB and sshfs say EIO when their server does not answer.
+  @Test(arguments: ["nfs", "nfs4", "cifs", "smb3", "fuse", "fuse.sshfs", "fuse.rclone"])
+  func `of a mount EIO may say that its server does not answer`(_ type: String) throws {
+    let mount = try #require(Self.mount(type))
+    let folder = StoreError.system(EIO, "packs could not be opened").said(by: mount)
+    #expect(folder.code == .unavailable && folder.retry == .later(after: nil))
+    #expect(folder.message.hasPrefix("packs could not be opened: ") && folder.hint?.contains(type) == true)
+    // Its disk may have lost one object, which must not keep anybody from the others.
+    let object = StoreError.content(EIO, "packs/x could not be read").said(by: mount)
+    #expect(object.code == .unreadable && object.retry == .later(after: nil))
+    #expect(object.hint?.contains(type) == true && object.hint?.contains("`sealift repair`") == true)
+    for number in [EUCLEAN, EBADMSG, ENOSPC] {
+      #expect(StoreError.content(number, "packs/x could not be read").said(by: mount).retry == .never)
+    }
+  }
+
+  @Test(arguments: ["ext4", "btrfs", "overlay", "fuseblk", "fuse.mergerfs", "fuse.gocryptfs"])
+  func `of a disk EIO says that it is broken`(_ type: String) throws {
+    let disk: MountTable.Mount? = try #require(Self.mount(type))
+    for mount in [disk, nil] {
+      let folder = StoreError.system(EIO, "packs could not be opened").said(by: mount)
+      #expect(folder.code == .fileSystem && folder.retry == .never && folder.hint == nil)
+      let object = StoreError.content(EIO, "packs/x could not be read").said(by: mount)
+      #expect(object.code == .unreadable && object.retry == .never)
+    }
+  }
+
   @Test func `an object in a bad sector is listed, and cannot be read`() async throws {
     await #expect(processExitsWith: .success) { [root = root as String] in
       let store = try FolderStore(path: root)
@@ -277,8 +309,13 @@ import Testing
       guard FailingCalls.fail(.read, with: EIO) else { fatalError("this kernel takes no filters") }
       for range in [nil, 0..<1] {
         let error = await #expect(throws: StoreError.self) { try await store.get(name, range: range) }
-        #expect(error?.code == .unreadable)
+        #expect(error?.code == .unreadable && error?.retry == .never)
       }
+      var mounted = store
+      mounted.mount = { FolderStoreTests.mount("nfs4") }
+      let share = mounted
+      let error = await #expect(throws: StoreError.self) { try await share.get(name, range: nil) }
+      #expect(error?.code == .unreadable && error?.retry == .later(after: nil))
       let listed = try await store.list(prefix: "packs/")
       #expect(listed.map(\.name) == [name])
     }

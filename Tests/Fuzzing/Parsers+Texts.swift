@@ -1,3 +1,5 @@
+import Platform
+
 @testable import Backends
 @testable import Repositories
 @testable import Sealing

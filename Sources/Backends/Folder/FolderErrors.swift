@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Storage
 
 extension StoreError {
@@ -16,6 +17,7 @@ extension StoreError {
     case ESTALE, EAGAIN, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNABORTED, ECONNRESET,
       EREMOTEIO, EMFILE, ENFILE:
       return StoreError(.unavailable, message, retry: .later(after: nil))
+    case EIO: return StoreError(.fileSystem, message, cause: InputOutputFailure())
     default: return StoreError(.fileSystem, message)
     }
   }
@@ -26,7 +28,22 @@ extension StoreError {
     guard [EIO, EUCLEAN, EBADMSG].contains(number) else { return error }
     return StoreError(
       .unreadable, error.message,
-      hint: "The disk or the file system of the target has lost it. `sealift repair` writes anew what it can.")
+      hint: "The disk or the file system of the target has lost it. `sealift repair` writes anew what it can.",
+      cause: error.cause)
+  }
+
+  /// What it means in this mount: NFS, SMB and programs as sshfs say EIO also of a server that did not answer.
+  func said(by mount: MountTable.Mount?) -> StoreError {
+    guard cause is InputOutputFailure, let mount, mount.isBehindNetwork else { return self }
+    let hint = "It is a mount (\(mount.type)): look whether its server answers."
+    guard code == .unreadable else {
+      return StoreError(.unavailable, message, hint: hint, retry: .later(after: nil), cause: cause)
+    }
+    // The folder was opened for it a moment ago, so the server's disk may as well have lost this one object: it is tried
+    // again, and not waited for as an outage is.
+    return StoreError(
+      .unreadable, message, hint: "\(hint) Else its disk has lost it: `sealift repair` writes anew what it can.",
+      retry: .later(after: nil), cause: cause)
   }
 
   static func planted(_ refusal: String) -> StoreError {
@@ -39,6 +56,11 @@ extension StoreError {
       .badAnswer, "\(path) is a symbolic link, and those are not followed inside a target folder",
       hint: "Put the real folder or file in its place; to keep everything elsewhere, link the target folder itself.")
   }
+}
+
+/// EIO, which says nothing of where it failed.
+struct InputOutputFailure: Error, CustomStringConvertible {
+  var description: String { "the system says EIO" }
 }
 
 extension AccessRight {

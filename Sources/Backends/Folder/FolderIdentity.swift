@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Storage
 
 /// Tells a target's folder from another one that has its path later. Where a disk was unmounted, or the program behind a
@@ -19,6 +20,12 @@ final class FolderIdentity: Sendable {
     self.path = path
     let own = try folder.identity()
     state = Locked(State(device: own.device, inode: own.inode, names: try Self.names(in: folder)))
+  }
+
+  /// What it lies in.
+  var mount: MountTable.Mount? {
+    let device = state.withLock { $0.device }
+    return MountTable.current.mount(ofDevice: UInt64(device))
   }
 
   /// An object was put there, below this name.

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 package import Storage
 
 /// Objects as files below a folder: a disk, a mounted share. The reference among the stores.
@@ -9,6 +10,8 @@ package struct FolderStore: ObjectStore {
   package let traits: StoreTraits
   private let root: String
   private let identity: FolderIdentity
+  /// What the folder lies in now. Tests have it elsewhere.
+  var mount: @Sendable () -> MountTable.Mount?
   /// Folders whose own names are known to be durable.
   private let durable = Locked<Set<String>>([])
   /// Folders that were missing and made by this value: when the last object in one is deleted, it goes too.
@@ -22,13 +25,20 @@ package struct FolderStore: ObjectStore {
   package init(path: String, create: Bool = false) throws(StoreError) {
     root = path
     traits = Self.traits(of: path)
-    if create { try Self.make(path) }
-    identity = try FolderIdentity(of: try OpenFolder.target(path), at: path)
+    do throws(StoreError) {
+      if create { try Self.make(path) }
+      let identity = try FolderIdentity(of: try OpenFolder.target(path), at: path)
+      self.identity = identity
+      mount = { identity.mount }
+    } catch {
+      // Nothing of it may be asked for now.
+      throw error.said(by: MountTable.current.mount(holding: path))
+    }
     if let refusal = PlantedEntry.refusal(on: path) { throw .planted(refusal) }
   }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
-    try await onOwnThread { () throws(StoreError) in
+    try await attempt { () throws(StoreError) in
       // Each time that it is taken away somebody else has got on.
       for _ in 1...100 {
         do throws(StoreError) {
@@ -43,7 +53,7 @@ package struct FolderStore: ObjectStore {
   }
 
   package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
-    try await onOwnThread { () throws(StoreError) in
+    try await attempt { () throws(StoreError) in
       guard let folder = try find(name.parents), let file = try OpenFile.reading(name.lastComponent, in: folder) else {
         throw StoreError(.notFound, "there is no \(name) in \(root)")
       }
@@ -56,7 +66,7 @@ package struct FolderStore: ObjectStore {
   }
 
   package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? {
-    try await onOwnThread { () throws(StoreError) in
+    try await attempt { () throws(StoreError) in
       guard let folder = try find(name.parents), let entry = try folder.entry(name.lastComponent) else { return nil }
       if entry.isLink { throw .symbolicLink(name.text) }
       return entry.isFile ? ObjectInfo(name: name, size: entry.size) : nil
@@ -64,7 +74,7 @@ package struct FolderStore: ObjectStore {
   }
 
   package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
-    try await onOwnThread { () throws(StoreError) in
+    try await attempt { () throws(StoreError) in
       let parents = prefix.split(separator: "/", omittingEmptySubsequences: false).dropLast()
       // A prefix that no object name can begin with: nothing is there, and nothing outside is looked at.
       guard parents.isEmpty || ObjectName(parents.joined(separator: "/")) != nil else { return [] }
@@ -76,7 +86,7 @@ package struct FolderStore: ObjectStore {
   }
 
   package func delete(_ name: ObjectName) async throws(StoreError) {
-    try await onOwnThread { () throws(StoreError) in
+    try await attempt { () throws(StoreError) in
       guard let folder = try find(name.parents) else { return }
       let outcome = unlinkat(folder.descriptor, String(name.lastComponent), 0)
       let number = outcome == 0 ? 0 : errno
@@ -93,6 +103,13 @@ package struct FolderStore: ObjectStore {
 }
 
 extension FolderStore {
+  /// Makes a request, on a thread of its own.
+  private func attempt<Answer: Sendable>(
+    _ request: @escaping @Sendable () throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
+    do { return try await onOwnThread(request) } catch { throw error.said(by: mount()) }
+  }
+
   private func place(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) throws(StoreError) {
     let top = try top()
     let temporaries = try reach(["tmp"], from: top)
