@@ -647,6 +647,52 @@ import Testing
     }
   }
 
+  /// A proxy before it may answer OPTIONS by itself.
+  @Test func `a server that asks for a password later gets it then`() async throws {
+    try await withServer { request in
+      if request.method == "OPTIONS" { return .status(401) }
+      let asksBasic = ["WWW-Authenticate": "Basic realm=\"x\""]
+      guard request.headers["authorization"] != nil else { return .status(401, asksBasic) }
+      return Self.server { _ in .status(201) }(request)
+    } _: { server in
+      try await store(server, user: "ali").put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false)
+      let shown = server.requests.map { $0.headers["authorization"] != nil }
+      #expect(shown.prefix(3) == [false, false, true] && !shown.dropFirst(3).contains(false))
+    }
+  }
+
+  @Test(arguments: ["Bearer realm=\"x\"", "Negotiate", nil])
+  func `a server that asks for another login never sees the password, and calls none wrong`(
+    _ scheme: String?
+  ) async throws {
+    try await withServer { _ in
+      .status(401, scheme.map { ["WWW-Authenticate": $0] } ?? [:])
+    } _: { server in
+      let store = try store(server, user: "ali")
+      for work in [
+        { _ = try await store.list(prefix: "") }, { try await store.put(ObjectBody([1]), at: name, ifAbsent: false) },
+      ] as [() async throws -> Void] {
+        let error = await storeError(work)
+        #expect(error?.code == .unauthenticated && error?.retry == .never)
+        #expect(error?.message.contains("neither a password (Basic) nor Digest") == true)
+        #expect(error?.message.contains("wrong") == false && error?.hint?.contains("app password") == true)
+      }
+      #expect(server.requests.allSatisfy { $0.headers["authorization"] == nil })
+    }
+    Fault.credentials.met("login")
+  }
+
+  /// As a server does that counts failed logins.
+  @Test func `a password is wrong where a server has asked for it, whatever it says later`() async throws {
+    try await withServer { request in
+      .status(401, request.headers["authorization"] == nil ? ["WWW-Authenticate": "Basic realm=\"x\""] : [:])
+    } _: { server in
+      let store = try store(server, user: "ali")
+      let error = await storeError { _ = try await store.list(prefix: "") }
+      #expect(error?.code == .unauthenticated && error?.message.contains("wrong") == true)
+    }
+  }
+
   @Test func `the password is sent to nobody who does not ask, and never in the clear over a network`() async throws {
     let asksBasic = ["WWW-Authenticate": "Basic realm=\"x\""]
     // Loopback: may be sent, once it was asked for.

@@ -39,8 +39,8 @@ extension StoreError {
     guard code == .unreadable else {
       return StoreError(.unavailable, message, hint: hint, retry: .later(after: nil), cause: cause)
     }
-    // The folder was opened for it a moment ago, so the server's disk may as well have lost this one object: it is tried
-    // again, and not waited for as an outage is.
+    // The folder was opened for it a moment ago, so the server's disk may as well have lost this one object: it is
+    // tried again, and not waited for as an outage is.
     return StoreError(
       .unreadable, message, hint: "\(hint) Else its disk has lost it: `sealift repair` writes anew what it can.",
       retry: .later(after: nil), cause: cause)

@@ -5,6 +5,8 @@ struct WebDAVErrors {
   var configuration: WebDAVConfiguration
   /// Seconds since 1970 UTC.
   var now: Int
+  /// The server has asked for a password before, in a way that we know.
+  var hasOfferedLogin = false
 
   /// - Parameters:
   ///   - what: what was to be done: "packs/x could not be stored".
@@ -66,6 +68,12 @@ struct WebDAVErrors {
         hint:
           "Use webdavs://; or let the server ask for Digest; or set \"allowPlainPassword\": true for the target, in the configuration."
       )
+    }
+    guard hasOfferedLogin || !response.offered.isEmpty else {
+      return StoreError(
+        .unauthenticated, "the server takes neither a password (Basic) nor Digest",
+        hint: "Let it take Basic, with an app password where it has those; what asks for a login before it must let the"
+          + " path of WebDAV by.")
     }
     return StoreError(
       .unauthenticated, "user or password is wrong", hint: "Check the target's user and password.")

@@ -70,7 +70,7 @@ struct WebDAVRequests: Sendable {
     var request = request
     request.login = try await login()
     let response = try await client.send(request)
-    if request.login != nil, !response.offered.isEmpty { learn(from: response) }
+    if request.login != nil { learn(from: response) }
     return response
   }
 
@@ -166,7 +166,9 @@ struct WebDAVRequests: Sendable {
     + "`sealift --target file:///path prune NAME --one-run` (`Docs/Stores.md`)."
 
   func error(_ response: HTTPResponse, _ what: String, for right: AccessRight) -> StoreError {
-    WebDAVErrors(configuration: configuration, now: now()).error(response, what, for: right)
+    let hasOffered = logins.withLock { $0.best } != nil
+    return WebDAVErrors(configuration: configuration, now: now(), hasOfferedLogin: hasOffered)
+      .error(response, what, for: right)
   }
 
   func refused(_ refusal: XMLRefusal, _ path: String) -> StoreError {
@@ -225,8 +227,10 @@ struct WebDAVRequests: Sendable {
     return try find()
   }
 
-  /// Takes the best way in of those that the server offers, once.
+  /// Takes the best way in of those that the server offers, once. Who offers none gets no password; what is asked next
+  /// may be answered otherwise.
   private func learn(from response: HTTPResponse) {
+    guard !response.offered.isEmpty else { return }
     let best: HTTPLogin.Schemes =
       response.offered.contains(.digest) || !configuration.schemes.contains(.basic) ? .digest : .basic
     logins.withLock { $0.best = $0.best ?? best }
