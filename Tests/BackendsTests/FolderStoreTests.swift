@@ -251,6 +251,8 @@ import Testing
 
   @Test(arguments: [
     (ENOSPC, StoreError.Code.full), (EDQUOT, .full), (EROFS, .forbidden), (EIO, .fileSystem), (ESTALE, .unavailable),
+    (EHOSTDOWN, .unavailable), (EBUSY, .unavailable), (ETXTBSY, .unavailable), (EINTR, .unavailable),
+    (EKEYEXPIRED, .unavailable),
   ])
   func `what the system says gets its meaning`(_ number: Int32, _ code: StoreError.Code) {
     let error = StoreError.system(number, "packs/x could not be written")

@@ -15,7 +15,10 @@ extension StoreError {
     case EACCES, EPERM, EROFS: return StoreError(.forbidden, message, hint: right.ofFolder)
     case ENOENT: return StoreError(.notFound, message)
     case ESTALE, EAGAIN, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNABORTED, ECONNRESET,
-      EREMOTEIO, EMFILE, ENFILE:
+      EREMOTEIO, EMFILE, ENFILE, EINTR, EKEYEXPIRED:
+      return StoreError(.unavailable, message, retry: .later(after: nil))
+    // On SMB, while a virus scanner holds what was just written.
+    case EBUSY, ETXTBSY:
       return StoreError(.unavailable, message, retry: .later(after: nil))
     case EIO: return StoreError(.fileSystem, message, cause: InputOutputFailure())
     default: return StoreError(.fileSystem, message)
