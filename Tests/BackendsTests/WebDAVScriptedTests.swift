@@ -457,12 +457,26 @@ import Testing
     }
   }
 
-  @Test(arguments: [(200, true), (202, true), (204, false)])
-  func `a deletion that is only promised is looked after`(_ status: Int, _ isDoubted: Bool) async throws {
+  @Test(arguments: [(200, true), (202, true), (404, true), (410, true), (204, false)])
+  func `a deletion that is only promised, or denied, is looked after`(_ status: Int, _ isDoubted: Bool) async throws {
     try await withServer(Self.server(size: 2) { _ in .status(status) }) { server in
       let store = try store(server)
       let error = await storeError { try await store.delete(name) }
       #expect(error?.code == (isDoubted ? .badAnswer : nil))
+    }
+  }
+
+  @Test func `what somebody else deleted meanwhile is gone`() async throws {
+    let isGone = Locked(false)
+    let replies = Self.server { request in
+      isGone.withLock { $0 = true }
+      return .status(404)
+    }
+    try await withServer { request in
+      request.target.hasSuffix("/packs/one") && isGone.withLock({ $0 }) ? .status(404) : replies(request)
+    } _: { server in
+      try await store(server).delete(name)
+      #expect(server.requests.contains { $0.method == "DELETE" })
     }
   }
 

@@ -92,9 +92,9 @@ package struct WebDAVStore: ObjectStore {
     guard try await head(name) != nil else { return }
     let response = try await requests.send("DELETE", name.text)
     switch response.status {
-    case 204, 404, 410: return
-    // It will be done later, or a portal answered that knows nothing of the object.
-    case 200, 202: try await demandGone(name)
+    case 204: return
+    // It will be done later, or a proxy or a portal answered that knows nothing of the object.
+    case 200, 202, 404, 410: try await demandGone(name)
     default: throw requests.error(response, "\(name) could not be deleted at \(traits.location)", for: .delete)
     }
   }
