@@ -457,6 +457,23 @@ import Testing
     }
   }
 
+  /// As a virus scanner does that takes it for a virus.
+  @Test(arguments: ["/tmp/", "/packs/one"])
+  func `what is taken and not kept is told as that`(_ place: String) async throws {
+    let replies = Self.server { _ in .status(201) }
+    try await withServer { request in
+      let isAsked = request.method == "PROPFIND" && !request.target.hasSuffix("/")
+      return isAsked && request.target.contains(place) ? .status(404) : replies(request)
+    } _: { server in
+      let store = RetryingStore(try store(server), clock: ManualClock().storeClock, random: { 1 })
+      let error = await storeError { try await store.put(ObjectBody([1, 2, 3]), at: name, ifAbsent: false) }
+      #expect(error?.code == .badAnswer && error?.hint?.contains("virus scanner") == true)
+      #expect(error?.message.hasPrefix("packs/one was taken") == true)
+      #expect(error?.message.hasSuffix("is not there") == true)
+      #expect(server.requests.filter { $0.method == "PUT" }.count == RetryingStore.Policy().tries)
+    }
+  }
+
   @Test(arguments: [(200, true), (202, true), (404, true), (410, true), (204, false)])
   func `a deletion that is only promised, or denied, is looked after`(_ status: Int, _ isDoubted: Bool) async throws {
     try await withServer(Self.server(size: 2) { _ in .status(status) }) { server in

@@ -114,7 +114,7 @@ extension WebDAVStore {
     default: throw requests.error(response, "\(name) could not be stored at \(traits.location)", for: .write)
     }
     guard let temporaryName = ObjectName(temporary),
-      try await finishedSize(of: temporaryName) == body.bytes.count
+      try await finishedSize(of: temporaryName, for: name) == body.bytes.count
     else {
       throw StoreError(
         .unavailable, "\(name) did not arrive whole at \(traits.location)", retry: .later(after: nil))
@@ -151,9 +151,21 @@ extension WebDAVStore {
     _ = try await requests.send("DELETE", temporary)
   }
 
-  /// Of what was just stored, once the server is done with it; `nil` when it is not there.
-  private func finishedSize(of name: ObjectName) async throws(StoreError) -> Int? {
-    try await Unfinished.outwait(on: clock) { () async throws(StoreError) in try await head(name)?.size }
+  /// Of what was just stored, once the server is done with it.
+  /// - Parameter object: what it is to be, where it has another name.
+  /// - Throws: `.badAnswer` when it is not there.
+  private func finishedSize(of name: ObjectName, for object: ObjectName? = nil) async throws(StoreError) -> Int {
+    let size = try await Unfinished.outwait(on: clock) { () async throws(StoreError) in try await head(name)?.size }
+    guard let size else { throw takenAway(object ?? name) }
+    return size
+  }
+
+  /// No outage to be waited for: the next upload is taken away most likely, too.
+  private func takenAway(_ name: ObjectName) -> StoreError {
+    StoreError(
+      .badAnswer, "\(name) was taken at \(traits.location), and is not there",
+      hint: "Look at what checks uploads on the server: a virus scanner, a quarantine, a rule that moves files.",
+      retry: .later(after: nil))
   }
 
   /// Nextcloud and ownCloud say so of a body that was cut on its way, which is worth another try. A request that a
