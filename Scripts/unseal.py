@@ -47,6 +47,10 @@ class Failure(Exception):
         self.kind, self.message, self.code = kind, message, self.CODES.get(kind, 1)
 
 
+class Refused(Failure):
+    """An object is authentic, and of a later format or against the rules: whoever sealed it had the key."""
+
+
 class Unreadable(Failure):
     """An object is there, and the disk does not give its bytes."""
 
@@ -274,9 +278,15 @@ class Sealed:
         self = cls(keys, name, data[:96], len(data), int.from_bytes(data[-4:], "big"), lambda at, n: data[at:at + n])
         must(hmac.compare_digest(self.commitment, data[96:128]), f"the commitment of {name} does not fit",
              "wrong key" if kind == KEYRING else "damaged")
-        must(not any(data[64:96]), f"the header of {name} has bytes that should be zero")
         self.epoch = epoch
-        return self.open_directory()
+        try:
+            must(not any(data[64:96]), f"the header of {name} has bytes that should be zero")
+            return self.open_directory()
+        except Failure as failure:
+            # Between header and directory anybody can add bytes.
+            if failure.kind == "unsupported" or failure.kind == "malformed" and self.directory_at == 128:
+                raise Refused(failure.kind, failure.message) from failure
+            raise
 
     def open_frame(self, i, final, at, sealed_length, plaintext_length, codec, frame_id):
         """§4.2: reads, authenticates and decrypts; does not decompress."""
@@ -718,25 +728,28 @@ class Repository(Folder):
                     failures[name] = failure
 
     def newest(self, folder, kind):
-        """Of keyrings or configurations the one that counts: authentic, of the highest number, of the greater name."""
+        """Of keyrings or configurations the one that counts: authentic, of the highest number, of the greater name. Where
+        that one must not be read nothing older takes its place."""
         failures, whole, before = {}, set(), len(self.problems)
         found = [(int(name.split("-")[0]), name, sealed)
                  for name, sealed in self.authentic(folder, kind, r"[1-9][0-9]{0,11}-", failures, whole)]
-        if not found:
+        counting = found + [(int(name.split("-")[0]), name, failure) for name, failure in failures.items()
+                            if isinstance(failure, Refused)]
+        if not counting:
             unreadable = (failure for failure in failures.values() if isinstance(failure, Unreadable))
             raise next(unreadable, Failure("damaged", f"{folder}/ has nothing that was sent whole"))
-        unread = self.unread_keyrings(failures, found, whole) if kind == KEYRING else []
-        newest = max(found + unread, key=lambda item: item[:2])[2]
+        unread = self.unread_keyrings(failures, counting, whole) if kind == KEYRING else []
+        newest = max(counting + unread, key=lambda item: item[:2])[2]
         if isinstance(newest, Failure):
             raise newest
         if sum(sealed.name == newest.name for *_, sealed in found) > 1:
             self.ease(lambda problem: False, before)  # of what counts there are two copies
         return newest
 
-    def unread_keyrings(self, failures, found, whole):
+    def unread_keyrings(self, failures, counting, whole):
         """§5: those that cannot be read, each as the copy that stands in for it, or as its failure where there is none: an
         older one in its place would bring back keys that were retired."""
-        copies = {sealed.name: sealed for *_, sealed in found}
+        copies = {name[-64:]: item for _, name, item in counting}
         strange = whole - copies.keys()
         return [(int(name.split("-")[0]), name, copies.get(name[-64:], failure)) for name, failure in failures.items()
                 if isinstance(failure, Unreadable) and name[-64:] not in strange]

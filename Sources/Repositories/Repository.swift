@@ -175,17 +175,14 @@ package struct Repository: Sendable {
     var problem: (any Error)?
     for name in NumberedName.newestFirst(names) {
       guard let bytes = try await readKeyring(name, among: names, at: store) else { continue }
-      let meta: [UInt8]
       do throws(SealError) {
-        meta = try Keyring.meta(of: bytes, name: name.digest, master: master, repository: repository)
+        return (try Keyring.open(bytes, name: name.digest, master: master, repository: repository), name)
       } catch {
-        problem = error
-        if Digest.sha256(of: bytes) == name.digest { strange[name] = error }
-        continue
-      }
-      do throws(SealError) {
-        return (try Keyring(decoding: meta), name)
-      } catch {
+        guard OpenedObject.isAuthentic(bytes, despite: error) else {
+          problem = error
+          if Digest.sha256(of: bytes) == name.digest { strange[name] = error }
+          continue
+        }
         guard error.code == .unsupported else {
           throw RepositoryError.malformed("keyring", below: Layout.keyrings, error)
         }
@@ -222,18 +219,16 @@ package struct Repository: Sendable {
     var unread: StoreError?
     for name in NumberedName.newestFirst(names) {
       guard let bytes = try await store.present(name.objectName, &unread) else { continue }
-      let object: OpenedObject
       do throws(SealError) {
-        object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
-      } catch {
-        // Anybody can write that a format is newer: it counts where nothing else can be read.
-        if error.code == .unsupported { problem = error }
-        continue
-      }
-      do throws(SealError) {
+        let object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
         _ = try RepositoryConfiguration(decoding: object.directory.meta)
         return
       } catch {
+        guard OpenedObject.isAuthentic(bytes, despite: error) else {
+          // Anybody can write that a format is newer: it counts where nothing else can be read.
+          if error.code == .unsupported { problem = error }
+          continue
+        }
         guard error.code == .unsupported else {
           throw RepositoryError.malformed("configuration", below: Layout.configurations, error)
         }

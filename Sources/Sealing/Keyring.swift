@@ -113,25 +113,18 @@ package struct Keyring: Sendable {
     return try builder.finish(meta: encode(), epoch: 0, kindKey: Self.kindKey(master, repository))
   }
 
-  /// - Throws: `.wrongKey` when the master key is another one; `.damaged` and its kin.
+  /// - Throws: `.wrongKey` when the master key is another one; `.damaged` and its kin; `.unsupported` and `.malformed` also
+  ///   where it is authentic (`OpenedObject.isAuthentic`).
   package static func open(
     _ bytes: [UInt8], name: Digest?, master: MasterKey, repository: RepositoryID
   ) throws(SealError) -> Keyring {
-    try Keyring(decoding: meta(of: bytes, name: name, master: master, repository: repository))
-  }
-
-  /// What an authentic keyring holds, which may be more than this program understands.
-  /// - Throws: as `open`.
-  package static func meta(
-    of bytes: [UInt8], name: Digest?, master: MasterKey, repository: RepositoryID
-  ) throws(SealError) -> [UInt8] {
     if let name, Digest.sha256(of: bytes) != name {
       throw SealError(.damaged, "the keyring is not what its name says: it was damaged or replaced")
     }
     let object = try OpenedObject.open(bytes, kind: .keyring, repository: repository, wrongKey: .wrongKey) { _ in
       kindKey(master, repository)
     }
-    return object.directory.meta
+    return try Keyring(decoding: object.directory.meta)
   }
 
   private static func kindKey(_ master: MasterKey, _ repository: RepositoryID) -> [UInt8] {

@@ -50,6 +50,18 @@ package struct OpenedObject: Sendable {
   /// says so before any key is used.
   package static func hasKnownHeader(_ bytes: [UInt8]) -> Bool { (try? Header.decode(bytes[...])) != nil }
 
+  /// Whether whoever sealed an object had the key though it cannot be opened, where that object is nothing but header and
+  /// directory. A header of a later format anybody can write, and between the two anybody can add bytes.
+  package static func isAuthentic(_ bytes: [UInt8], despite error: SealError) -> Bool {
+    switch error.code {
+    case .unsupported: return hasKnownHeader(bytes)
+    case .malformed:
+      guard (Limits.objectMinimum...Limits.object).contains(bytes.count) else { return false }
+      return (try? directoryFrame(of: bytes))?.lowerBound == Header.length
+    default: return false
+    }
+  }
+
   /// Where the directory frame lies, by the length in the last four bytes.
   private static func directoryFrame(of bytes: [UInt8]) throws(SealError) -> Range<Int> {
     let end = bytes.count - 4

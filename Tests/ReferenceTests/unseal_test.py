@@ -799,6 +799,30 @@ class Hostile(Scratch):
                 names += set(os.listdir(folder)) - before
             self.assertEqual(run(self.root, *self.key, "list")[0], int(names[1] > names[0]))
 
+    def test_an_older_keyring_or_configuration_takes_no_authentic_ones_place(self):
+        def plant(kind, data):
+            folder = "keyring" if kind == maker.KEYRING else "config"
+            self.forge.numbered(folder, 9, data)
+            return os.path.join(self.root, folder, f"9-{len(data)}-{maker.sha(data).hex()}")
+        for kind, folder in ((maker.KEYRING, "keyring"), (maker.CONFIGURATION, "config")):
+            genuine = read(next(p for p in self.files if f"/{folder}/" in p))
+            own = {"keyring": lambda: self.forge.keyring(9), "config": lambda: self.forge.configuration(9)}[folder]
+            cases = ((lambda d: b"\1" + d[1:], 1, "unsupported"), (lambda d: d + b"\0\1", 13, "padding"))
+            for bend, code, text in cases:
+                seal = self.forge.seal
+                self.forge.seal = lambda kind, meta: seal(kind, meta=meta, bend_directory=bend)
+                own()
+                self.forge.seal = seal
+                found, _, err = run(self.root, *self.key, "list")
+                self.assertEqual((found, text in err), (code, True), err)
+                planted = next(n for n in os.listdir(os.path.join(self.root, folder)) if n.startswith("9-"))
+                os.remove(os.path.join(self.root, folder, planted))
+            # Needs no key: it must not lock anybody out.
+            for bent in (genuine[:8] + b"\2" + genuine[9:], genuine[:128] + b"\0" + genuine[128:]):
+                path = plant(kind, bent)
+                self.assertIsNotNone(self.listed(self.chain.versions[-1]))
+                os.remove(path)
+
     def test_a_tombstone_forgets_at_its_end_only_the_version_that_it_names(self):
         before = self.chain.versions[-1]
         last = self.chain.push([maker.database_member(self.page(97))])

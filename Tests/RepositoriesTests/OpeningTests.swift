@@ -78,6 +78,59 @@ import Testing
     }
   }
 
+  /// A directory sealed with the right key.
+  /// - Parameter gap: bytes before it, which anybody can add who has no key.
+  private func sealed(_ directory: [UInt8], _ kind: ObjectKind, in home: Home, gap: Int = 0) throws -> [UInt8] {
+    let keys = home.repository.keys
+    let slot = try #require(home.store.content[home.repository.slot.objectName])
+    let master = try KeySlot.open(slot, secret: Home.secret, repository: keys.repository)
+    let isKeyring = kind == .keyring
+    let epoch = isKeyring ? 0 : keys.keyring.currentEpoch
+    let kindKey =
+      try isKeyring
+      ? hkdf(master.bytes, salt: keys.repository.bytes, info: Array("sealift keyring".utf8), count: 32)
+      : keys.kindKey(kind, epoch: epoch)
+    let header = Header(kind: kind, epoch: epoch, repository: keys.repository, salt: home.noise(32, seed: 1))
+    let objectKeys = ObjectKeys(header: header, kindKey: kindKey)
+    var bytes = header.encodedForKeys + objectKeys.commitment + [UInt8](repeating: 0, count: gap)
+    try objectKeys.cipher().seal(
+      directory, nonce: objectKeys.nonce(ObjectKeys.directoryIndex, final: true),
+      additional: ObjectKeys.directoryAdditionalData(plaintextLength: directory.count), into: &bytes)
+    var end = ByteWriter()
+    end.write(UInt32(directory.count + AuthenticatedCipher.tagLength))
+    return bytes + end.bytes
+  }
+
+  @Test(arguments: [ObjectKind.keyring, .configuration])
+  func `a directory of tomorrow, or one against the rules, is not passed over`(kind: ObjectKind) async throws {
+    let home = try await Home()
+    let isKeyring = kind == .keyring
+    let prefix = isKeyring ? Layout.keyrings : Layout.configurations
+    let meta = isKeyring ? home.repository.keys.keyring.encode() : RepositoryConfiguration(createdAt: 1).encode()
+    let known = Directory.encode(basePacks: [], frames: [], meta: meta) + [UInt8](repeating: 0, count: 4096)
+    var (tomorrow, wrong) = (known, known)
+    tomorrow[0] = 1
+    wrong[wrong.count - 1] = 1
+    let cases: [([UInt8], Int, RepositoryError.Code?)] = [
+      (known, 0, nil), (tomorrow, 0, .unsupported), (wrong, 0, .damaged), (known, 1, nil),
+    ]
+    for (directory, gap, code) in cases {
+      let bytes = try sealed(directory, kind, in: home, gap: gap)
+      let name = NumberedName(prefix: prefix, number: 9, length: bytes.count, digest: .sha256(of: bytes))
+      let store = MemoryStore()
+      store.content = home.store.content
+      store.content[name.objectName] = bytes
+      guard let code else {
+        #expect(try await Repository.open(at: store, with: Home.secret).id == home.repository.id)
+        continue
+      }
+      let error = await #expect(throws: RepositoryError.self) {
+        try await Repository.open(at: store, with: Home.secret)
+      }
+      #expect(error?.code == code)
+    }
+  }
+
   @Test func `a key that another machine's repair stores again meanwhile is removed all the same`() async throws {
     let home = try await Home()
     let key = SlotSecret.keyFile([UInt8](repeating: 5, count: 32))
