@@ -48,6 +48,8 @@ package struct ListVersions: Sendable {
     package var store: StoreFacts?
     /// What of its companions is not in it.
     package var capture: CaptureFacts?
+    /// Of all members but the first.
+    package var companionBytes: Int { members.dropFirst().map(\.size).clampedSum }
   }
 
   package var world: World

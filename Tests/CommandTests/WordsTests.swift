@@ -1,3 +1,4 @@
+import Sealing
 import TestKit
 import Testing
 
@@ -72,6 +73,20 @@ import Testing
       pageSize: 4096,
       pages: 3, method: "vacuum", bytesNew: 999_999_999, sequence: 12, tags: tags, note: "", damaged: true,
       notCheckable: false, sha256: "00", formatVersion: 0)
+  }
+
+  /// What a manifest says was sealed by a key holder, who may say anything.
+  @Test func `numbers that are too large to be added are shown all the same`() {
+    let store = Remarks.Store(
+      uuid: "0", type: "SQLite", hasHistory: false, supportFolder: "", identifiers: [], hashes: [], references: .max,
+      missing: 0, orphaned: .max, missingNames: [], orphanedNames: [])
+    let member = ListVersions.Detail.Member(kind: "file", path: "f", size: .max)
+    let detail = ListVersions.Detail(
+      summary: version("0123456789abcdef"), revision: 0, packs: 1, bytesDecoded: 0, bytesFetched: 0,
+      members: Array(repeating: member, count: 12), store: StoreFacts(store))
+    let facts = Show.facts(detail)
+    #expect(facts.contains { $0.0 == "external" && $0.1.hasPrefix("\(Int.max) references") })
+    #expect(facts.contains { $0.0 == "members" && $0.1.hasSuffix("and 1 more, 8192.0 PiB in all") })
   }
 
   @Test func `the table of versions fits a terminal, whatever is in it`() {

@@ -61,7 +61,7 @@ struct CopiedVersion {
     draft.lateCapture = { remarks.capture }
     draft.origin = remarks.origin ?? .init(repository: origin.repository.id, version: found.facts.id)
     draft.demand = { members in try Self.demand(members, core) }
-    let total = core.members.reduce(0) { $0 + Int($1.file?.length ?? 0) }
+    let total = core.members.map { Int($0.file?.length ?? 0) }.clampedSum
     // A copy whose manifest was on its way when the last run was cut has just come to be there.
     let isThere = session.newest?.core?.time == core.time
     let result = try await session.push(draft, skipEqual: isThere, dryRun: false) { done in

@@ -187,7 +187,10 @@ struct ContentCheck {
 
   /// What the manifest says that restoring costs, and how much that may be. Small versions may cost anything.
   private static func costliness(of walk: VersionWalk) -> String? {
-    let (cost, body) = (walk.cost, walk.manifest.body)
+    var cost = walk.cost
+    let body = walk.manifest.body
+    // Three times the length that a manifest states may be more than can be counted.
+    cost.length = min(cost.length, .max / 3)
     if body.bytesDecoded != UInt64(cost.decoded) || body.bytesFetched != UInt64(cost.fetched) {
       return
         "restoring it decodes \(cost.decoded) and fetches \(cost.fetched) bytes, not \(body.bytesDecoded) and \(body.bytesFetched) as it says"

@@ -39,7 +39,6 @@ struct Show: SealiftCommand {
       !version.isDatabase
       ? "none: not a database" : version.damaged ? "damaged" : version.notCheckable ? "not checkable here" : "ok"
     let units = version.isDatabase ? "pages" : "blocks"
-    let companions = detail.members.dropFirst()
     let fork = version.fork.map { "\($0)" } ?? ""
     return [
       ("version", version.id), ("head", version.head), ("database", version.database), ("host", version.host),
@@ -52,7 +51,7 @@ struct Show: SealiftCommand {
       ("pinned", version.pinned ? "yes" : ""), ("forgotten", version.forgotten ? "yes, until a prune" : ""),
       ("previous", detail.previous ?? ""), ("copy of", detail.copiedFrom ?? ""), ("revision", "\(detail.revision)"),
       ("stored", "\(Count.text(detail.packs, "pack")); a restore fetches \(ByteCount.text(detail.bytesFetched))"),
-      ("members", members(companions)),
+      ("members", members(detail)),
     ] + (detail.capture?.events ?? []).map { ($0.what, names($0.paths, of: $0.count)) } + store(detail.store)
   }
 
@@ -62,11 +61,11 @@ struct Show: SealiftCommand {
     return tables.count > 20 ? "\(shown) and \(tables.count - 20) more" : shown
   }
 
-  private static func members(_ companions: ArraySlice<ListVersions.Detail.Member>) -> String {
+  private static func members(_ detail: ListVersions.Detail) -> String {
+    let companions = detail.members.dropFirst()
     let shown = companions.prefix(10).map { "\($0.path) (\(ByteCount.text($0.size)))" }.joined(separator: ", ")
     guard companions.count > 10 else { return shown }
-    let bytes = companions.reduce(0) { $0 + $1.size }
-    return "\(shown) and \(companions.count - 10) more, \(ByteCount.text(bytes)) in all"
+    return "\(shown) and \(companions.count - 10) more, \(ByteCount.text(detail.companionBytes)) in all"
   }
 
   /// What a Core Data store is to its application.
@@ -78,7 +77,7 @@ struct Show: SealiftCommand {
       ("store", "Core Data, \(store.uuid)\(store.type.isEmpty ? "" : ", \(store.type)")"),
       ("model", store.identifiers.filter { !$0.isEmpty }.joined(separator: ", ")),
       ("entities", store.hashes.map { "\($0.entity) \($0.hash)" }.joined(separator: ", ")),
-      ("external", store.references + store.orphaned > 0 ? external : ""),
+      ("external", store.references > 0 || store.orphaned > 0 ? external : ""),
       ("missing", names(store.missingNames, of: store.missing)),
       ("orphaned", names(store.orphanedNames, of: store.orphaned)),
       ("history", store.hasHistory ? "persistent history is kept" : ""),
