@@ -60,6 +60,24 @@ package struct ManifestBody: Sendable, Equatable {
     self.remarks = remarks
   }
 
+  /// What 16 bits count: tags, and bytes of each and of the note.
+  static let mostTags = Int(UInt16.max)
+  static let longestText = Int(UInt16.max)
+
+  package static func holds(_ text: String) -> Bool { text.utf8.count <= longestText }
+
+  /// Those of a version's tags that a body holds: annotations may add more, and longer ones.
+  package static func held(_ tags: [String]) -> [String] { Array(tags.filter(holds).prefix(mostTags)) }
+
+  /// Asked before `encode`, which would cut texts.
+  /// - Throws: `.malformed`.
+  package func demandFittingTexts() throws(SealError) {
+    guard Self.held(tags).count == tags.count, Self.holds(note) else {
+      throw SealError(.malformed, "a version has more or longer tags, or a longer note, than a manifest holds")
+    }
+  }
+
+  /// - Precondition: the texts fit (`demandFittingTexts`).
   package func encode() -> [UInt8] {
     var writer = ByteWriter()
     writer.write([0, state.rawValue])

@@ -178,6 +178,23 @@ import Testing
     }
   }
 
+  /// An annotation is as long as an object may be.
+  @Test func `words that a manifest does not hold are told, and the rest is copied`() async throws {
+    let road = try await Road()
+    _ = try await history(road, versions: 1)
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let newest = try #require(try await lookup.histories().first?.versions.last)
+    let long = String(repeating: "l", count: 65_536)
+    try await lookup.repository.annotate(
+      newest, [.init(.addTag, long), .init(.addTag, "kept"), .init(.note, long)], now: road.world.now(),
+      state: lookup.state)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let outcome = try await copy(road, to: other)
+    let copied = try #require(outcome.copied.first)
+    #expect(outcome.failures.isEmpty && copied.version.tags == ["nightly", "kept"] && copied.version.note.isEmpty)
+    #expect(road.notices.said.withLock { $0 }.filter { $0.contains("left out of its copy") }.count == 2)
+  }
+
   @Test func `a newest copy whose packs are gone does not count as there`() async throws {
     let road = try await Road()
     _ = try await history(road, versions: 2, rows: 2000)

@@ -142,6 +142,22 @@ import Testing
     #expect(failure { _ = try ManifestBody(decoding: body(state: .partial, core: []).encode()) } == .malformed)
   }
 
+  @Test func `A body holds tags and a note that 16 bits can count, and no more`() {
+    let long = String(repeating: "t", count: 65_535)
+    let many = Array(repeating: "", count: 65_535)
+    let right: [([String], String)] = [(many, ""), ([long], long)]
+    for (tags, note) in right {
+      #expect(failure { try body(tags: tags, note: note).demandFittingTexts() } == nil)
+      #expect(ManifestBody.held(tags) == tags)
+    }
+    let wrong: [([String], String)] = [(many + [""], ""), ([long + "t"], ""), ([], long + "t")]
+    for (tags, note) in wrong {
+      #expect(failure { try body(tags: tags, note: note).demandFittingTexts() } == .malformed)
+    }
+    #expect(ManifestBody.held(["a", long + "t", "b"]) == ["a", "b"])
+    #expect(ManifestBody.held([long + "t"] + many + ["b"]) == many)
+  }
+
   @Test func `Maps and pack numbers that cannot be are refused`() {
     let here = Location(pack: 0, frame: 0, unit: 0)
     let wrong: [[ManifestBody.MapRoot]] = [
@@ -315,10 +331,10 @@ import Testing
 
   private func body(
     state: ManifestBody.State = .complete, core: [UInt8] = Samples.core.encode(), next: UInt32 = 4,
-    maps: [ManifestBody.MapRoot] = Samples.body.maps
+    maps: [ManifestBody.MapRoot] = Samples.body.maps, tags: [String] = [], note: String = ""
   ) -> ManifestBody {
     ManifestBody(
       state: state, chain: Fixed.chain, sequence: 42, revision: 0, core: core, bytesDecoded: 0, bytesFetched: 0,
-      newBytes: 0, nextPackNumber: next, tags: [], note: "", packTable: Samples.body.packTable, maps: maps)
+      newBytes: 0, nextPackNumber: next, tags: tags, note: note, packTable: Samples.body.packTable, maps: maps)
   }
 }

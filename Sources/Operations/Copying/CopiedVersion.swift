@@ -48,10 +48,11 @@ struct CopiedVersion {
     let snapshot = try snapshot(image, core)
     for problem in session.problems { world.reporter.notice("\(destination.name): \(problem.message)") }
     let next = session.next
+    let (tags, note) = fittingWords()
     var draft = VersionDraft(
       chain: lane.chain, sequence: next.sequence, previous: next.previous, time: core.time, host: core.host,
       database: core.database, method: core.method, flags: core.flags, members: [source(core.members[0], image)],
-      tags: summary.tags, note: summary.note, compressionLevel: compressionLevel)
+      tags: tags, note: note, compressionLevel: compressionLevel)
     let plan = snapshot.flatMap { bases?.plan(for: $0) } ?? .withoutBases
     draft.deltas = plan
     let remarks = manifest.body.remarks
@@ -76,6 +77,22 @@ struct CopiedVersion {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     return copy
+  }
+
+  /// The tags and the note as far as a manifest holds them: annotations may say more (`Docs/Format.md` §8.3).
+  private func fittingWords() -> (tags: [String], note: String) {
+    let tags = ManifestBody.held(summary.tags)
+    let isNoteHeld = ManifestBody.holds(summary.note)
+    let id = summary.id.prefix(12)
+    let lost = summary.tags.count - tags.count
+    if lost > 0 {
+      world.reporter.notice(
+        "tags of version \(id) are left out of its copy, \(lost) in all: a manifest holds no more, or none as long")
+    }
+    if !isNoteHeld {
+      world.reporter.notice("the note of version \(id) is left out of its copy: a manifest holds none as long")
+    }
+    return (tags, isNoteHeld ? summary.note : "")
   }
 
   private func session(_ chain: ChainID, of destination: CopyDestination) async throws -> PushSession {

@@ -10,6 +10,7 @@ extension VersionWriter {
     var builder = ObjectBuilder(
       kind: .manifest, keys: repository.keys, basePacks: basePacks.names, random: repository.random)
     for frame in frames { builder.add(frame) }
+    try body.demandFittingTexts()
     let sealed = try builder.finish(meta: body.encode())
     let name = VersionName(
       chain: body.chain, sequence: body.sequence, revision: body.revision, length: sealed.bytes.count,
