@@ -366,6 +366,22 @@ import Testing
     #expect(own.words == ["tag", "note", "a page", "drill", "drill"] && own.isPinned && !own.isForgotten)
   }
 
+  @Test func `a drill's word that is no result leaves the one before it`() async throws {
+    let chain = try await Chain(of: 1)
+    let (repository, version) = (chain.home.repository, chain.facts[0])
+    let odd: [Annotation.Item] = [.init(kind: .drill, bytes: [2]), .init(kind: .drill, bytes: [])]
+    func drill(after items: [Annotation.Item], at time: UInt64) async throws -> DrillResult? {
+      try await repository.annotate(version, items, now: time)
+      let said = try await repository.annotations(of: version.chain, state: nil)
+      #expect(said.lastDrill(among: chain.facts, now: time)?.result == said.drill(of: version))
+      return said.drill(of: version)
+    }
+    let failed = DrillResult(passed: false, time: 2, text: "no rows")
+    #expect(try await drill(after: odd, at: 1) == nil)
+    #expect(try await drill(after: [failed.item], at: 2) == failed)
+    #expect(try await drill(after: odd, at: 3) == failed)
+  }
+
   @Test func `a clock that went back does not unsay a later word`() async throws {
     let chain = try await Chain(of: 1)
     let (repository, version) = (chain.home.repository, chain.facts[0])

@@ -67,7 +67,9 @@ package struct Annotations: Sendable {
   package func drill(of version: VersionFacts) -> DrillResult? { drill(of: version.subject) }
 
   private func drill(of version: Subject) -> DrillResult? {
-    last(.drill, of: version).flatMap { DrillResult($0.item, time: $0.time) }
+    // One that is no result says nothing, and takes nothing back.
+    let result = said[version]?.last { DrillResult($0.item, time: $0.time) != nil }
+    return result.flatMap { DrillResult($0.item, time: $0.time) }
   }
 
   /// What the last drill of any version came to, also of one that is gone: what was said stays. What was said by a clock
