@@ -333,6 +333,16 @@ class Hostile(Scratch):
         self.assertEqual(self.outcome(), 2)
         self.assertEqual(run(self.root, *self.key, "check")[0], 0)
 
+    def test_a_length_that_no_object_has_makes_a_name_nobodys(self):
+        chain, count = self.chain.id.hex(), len(self.versions) + 1
+        for start in (f"versions/{chain}/{count:012}-0000-", "keyring/9-", "config/9-", f"tomb/{chain}/", f"notes/{chain}/"):
+            path = os.path.join(self.root, f"{start}{(1 << 26) + 1}-{'a' * 64}")
+            write(path, b"")
+            os.truncate(path, (1 << 26) + 1)
+            code, _, err = run(self.root, *self.key, "list")
+            self.assertEqual((code, os.path.basename(path) in err), (0, False), err)
+        self.assertEqual(run(self.root, *self.key, "check")[0], 0)
+
     def test_flips_and_cuts_of_every_file(self):
         dice, refused = random.Random(7), 0
         for path in self.files:
