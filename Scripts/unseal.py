@@ -306,7 +306,7 @@ class Sealed:
                                     self.directory_length - 16, 0, bytes(32))
         field = Reader(plaintext, f"the directory of {self.name}").version()
         bases = [field.take(32) for _ in range(field.u16())]
-        self.frames, at = [], 128
+        self.frames, self.depths, at = [], [], 128
         count = field.u32()
         must(28 * count <= len(plaintext) - field.at, f"the directory of {self.name} counts more frames than it holds")
         for index in range(count):
@@ -347,7 +347,25 @@ class Sealed:
                 runs.append((None if base == 0xFFFF else bases[base], frame, first, units))
             must(runs, f"{what} is a delta without a base")
             must(len({run[:2] for run in runs}) <= 64, f"{what} has more than 64 base frames")
+        self.depths.append(self.own_depth(what, kind, lengths, runs))
         return Frame(index, at, sealed, codec, kind, lengths, sum(lengths), frame_id, runs)
+
+    def own_depth(self, what, kind, lengths, runs):
+        """§4.4: the depth of a frame as far as this object tells; what lies in other packs is checked with them."""
+        for base, number, first, count in runs:
+            if base is None:
+                check_base(what, kind, lengths, self.frames[number], first, count)
+        depth = max((1 + (self.depths[number] if base is None else 0) for base, number, *_ in runs), default=0)
+        must(depth <= 8, f"{what} needs more than 8 deltas")
+        must(kind != PAGE or lengths[0] * sum(run[3] for run in runs) <= 1_048_576, f"{what} has more than 1 MiB of bases")
+        return depth
+
+
+def check_base(what, kind, lengths, base, first, count):
+    """§4.4: that a run names units of a frame that those of another may rest on."""
+    must(first + count <= len(base.lengths), f"{what} has a base that does not exist")
+    must(base.type == kind and (kind != PAGE or base.lengths[0] == lengths[0]),
+         f"{what} has a base of another type or page size")
 
 
 PAGE_SIZES = [512 << k for k in range(8)]
@@ -1031,6 +1049,9 @@ class Manifest:
         field.end()
         self.stored = [member for member in self.members if member.type in (IMAGE, FILE)]
         must(len(self.maps) == len(self.stored), "the manifest does not have one map for each member with content")
+        for member, (depth, root) in zip(self.stored, self.maps):
+            must(depth == least_depth(member.units) and (depth or root == (0, 0, 0)),
+                 "a map has another depth than its member needs")
 
     def read_core(self, field):
         """§6.1"""
@@ -1089,6 +1110,14 @@ class Manifest:
         return self
 
 
+def least_depth(units):
+    """§7.2: of a map that holds so many units."""
+    depth = 1 if units else 0
+    while depth and units > 1024 * 256 ** (depth - 1):
+        depth += 1
+    return depth
+
+
 def read_member(field):
     kind, path, mode, modified = field.u8(), field.str16(), field.u32(), field.u64()
     must(1 <= kind <= 4, f"a member is of type {kind}", "unsupported")
@@ -1131,7 +1160,10 @@ def pack_entry(field):
     must(field.take(3) == bytes([FORMAT, 1, 0]), "a pack has a version, AEAD or KEM that this reader does not know", "unsupported")
     must(field.u8() == 0, "a pack entry has a byte that should be zero")
     must(SMALLEST <= entry[2] <= GREATEST and 27 <= entry[3] <= entry[2] - 132, "a pack entry has an impossible length")
-    return Entry(*entry, field.u32(), field.take(32))
+    must(1 <= entry[0] <= 0xFFFFFFFD, "a pack entry has an impossible number")
+    epoch = field.u32()
+    must(epoch >= 1, "a pack entry has epoch 0")
+    return Entry(*entry, epoch, field.take(32))
 
 
 class Version:
@@ -1148,7 +1180,8 @@ class Version:
         self.by_name = {entry.name: entry for entry, *_ in manifest.leaves if entry}
         self.table = {}
         self.table = self.read_table()
-        self.by_name.update({entry.name: entry for entry in self.table.values()})
+        self.bases = {entry.name: entry for entry in self.table.values()}
+        self.by_name.update(self.bases)
 
     def read_table(self):
         table, last = {}, 0
@@ -1182,7 +1215,6 @@ class Version:
     def pack(self, name):
         """A pack by its name, through its entry: header and other frames are not needed."""
         if name not in self.packs:
-            must(name in self.by_name, f"the base pack {name.hex()} is not in the pack table")
             entry = self.by_name[name]
             path = self.path(entry)
 
@@ -1204,7 +1236,11 @@ class Version:
         return sealed.frames[index]
 
     def base(self, sealed, run):
-        return sealed if run[0] is None else self.pack(run[0])
+        """§7.3: a pack of the table; one that only leaf references name holds nothing but parts of it."""
+        if run[0] is None:
+            return sealed
+        must(run[0] in self.bases, f"the base pack {run[0].hex()} is not in the pack table")
+        return self.pack(run[0])
 
     def depth(self, sealed, index, above=0):
         """§4.4: how many deltas lie below each other, refused above 8."""
@@ -1226,9 +1262,7 @@ class Version:
         frame = self.frame(sealed, index)
         for base, number, first, count in frame.runs:
             other = self.frame(self.base(sealed, (base,)), number)
-            must(first + count <= len(other.lengths), f"frame {index} of {sealed.name} has a base that does not exist")
-            must(other.type == frame.type and (frame.type != PAGE or other.lengths[0] == frame.lengths[0]),
-                 f"frame {index} of {sealed.name} has a base of another type or page size")
+            check_base(f"frame {index} of {sealed.name}", frame.type, frame.lengths, other, first, count)
         sizes = (sum(self.frame(self.base(sealed, r), r[1]).lengths[r[2]:r[2] + r[3]]) for r in frame.runs)
         must(sum(sizes) <= 1_048_576, f"frame {index} of {sealed.name} has more than 1 MiB of bases")
         prefix = b"".join(self.units(self.base(sealed, r), *r[1:]) for r in frame.runs)
@@ -1259,10 +1293,6 @@ class Version:
 
     def pieces(self, member, depth, root):
         """§7.1, §7.2: where the units of a member lie, in order."""
-        least = 0 if member.units == 0 else 1
-        while least and member.units > 1024 * 256 ** (least - 1):
-            least += 1
-        must(depth == least and (depth or root == (0, 0, 0)), "a map has another depth than its member needs")
         return list(self.walk(root, depth - 1, 0, member.units)) if depth else []
 
     def walk(self, place, level, start, end):

@@ -630,7 +630,8 @@ class Hostile(Scratch):
                  ("not in the pack table", 1, lambda n: n[:3] + b"\xff\xff\xff\xfe" + n[7:]),
                  ("has a place", 1, lambda n: n[:3] + b"\xff\xff\xff\xff" + n[7:11] + b"\0\1" + n[13:]),
                  ("has no frame", 1, lambda n: n[:7] + b"\0\0\1\0" + n[11:]),
-                 ("not ascending", 3, lambda n: n[:3] + bytes(4) + n[7:]),
+                 ("impossible number", 3, lambda n: n[:3] + bytes(4) + n[7:]),
+                 ("epoch 0", 3, lambda n: n[:51] + bytes(4) + n[55:]),
                  ("not ascending", 3, lambda n: n[:3] + b"\0\0\xff\xff" + n[7:]),
                  ("impossible length", 3, lambda n: n[:43] + b"\xff" + n[44:]),
                  ("AEAD", 3, lambda n: n[:48] + b"\2" + n[49:]),
@@ -775,6 +776,57 @@ class Hostile(Scratch):
         os.remove(below)
         self.assertEqual(self.listed(version)["revision"], 1)
         self.refused("damaged", "is missing", version)
+
+    def test_a_revision_whose_body_is_against_the_rules_does_not_count(self):
+        nodes, table = self.chain.map_nodes, self.chain.pack_table
+
+        def deeper(places, node):
+            depth, root = nodes(places, node)
+            return depth + 1, root
+
+        def somewhere(places, node):
+            depth, root = nodes(places, node)
+            return depth, root if depth else maker.Place(1, 0, 0)
+
+        def unnumbered(in_pack):
+            return [leaf[:1] + bytes(4) + leaf[5:] for leaf in table(in_pack)[0]], []
+
+        def without_epoch(in_pack):
+            return [leaf[:49] + bytes(4) + leaf[53:] for leaf in table(in_pack)[0]], []
+
+        empty = {"type": 2, "path": "empty", "mode": 0o600, "modified": 0, "content": b""}
+        cases = (("map_nodes", deeper, "another depth"), ("map_nodes", somewhere, "another depth"),
+                 ("pack_table", unnumbered, "impossible number"), ("pack_table", without_epoch, "epoch 0"))
+        for tag, (name, bent, text) in enumerate(cases, 160):
+            members = [maker.database_member(self.page(tag)), empty]
+            version = self.chain.push(members)
+            setattr(self.chain, name, bent)
+            version = self.chain.push(members, nodes_in_pack=True, revision_of=version)
+            delattr(self.chain, name)
+            with self.subTest(text, tag=tag):
+                self.assertEqual((version["revision"], self.listed(version)["revision"]), (1, 0))
+                self.assertIn(text, run(self.root, *self.key, "list")[2])
+
+    def test_a_pack_with_one_frame_on_bases_that_cannot_be_its_own_is_refused_whole(self):
+        page, other = self.page(170), self.page(171)
+        bad = [([(None, 0, 0, 2)], "base that does not exist"), ([(None, 1, 0, 1)], "another type or page size")]
+        for number, (runs, text) in enumerate(bad):
+            frames = [maker.Frame(1, [page]), maker.Frame(2, [b"block"]), maker.Frame(1, [other], 2, runs, page),
+                      maker.Frame(1, [self.page(172 + number)])]
+            self.refused("malformed", text, self.push_frames(frames))
+
+    def test_a_pack_that_holds_parts_of_the_table_alone_is_no_base(self):
+        chain, base, page = self.chain, self.page(180), self.page(181)
+
+        def leaf(number):
+            return maker.Frame(3, [maker.u8(3) + maker.u16(1) + chain.entries[number]])
+        first, _ = chain.pack([maker.Frame(1, [self.page(182)])])
+        holder, _ = chain.pack([leaf(first), maker.Frame(1, [base])])
+        delta, _ = chain.pack([maker.Frame(1, [page], 2, [(chain.names[holder], 1, 0, 1)], base)])
+        other, _ = chain.pack([leaf(delta)])
+        references = [maker.u8(1) + chain.entries.pop(n) + maker.u32(0) + maker.u16(0) for n in (holder, other)]
+        chain.table_leaf, chain.pack_table = (None, None, holder), lambda in_pack: (references, [])
+        self.refused("malformed", "is not in the pack table", chain.push([maker.database_member(page)]))
 
     def test_of_equal_revisions_the_greater_digest_comes_first(self):
         chain = self.chain

@@ -52,8 +52,8 @@ class Vector:
         sealed = unseal.Sealed.whole(keys, KINDS[self.kind], self.bytes)
         version = unseal.Version.__new__(unseal.Version)
         version.keys, version.decoded, version.depths, version.fingerprints = keys, OrderedDict(), {}, {}
-        version.by_name = {}
         version.packs = {unseal.sha256(b): unseal.Sealed.whole(keys, unseal.PACK, b) for b in self.bases}
+        version.bases = version.packs
         content = b"".join(version.decode(sealed, frame.index) for frame in sealed.frames)
         if self.kind == "manifest":
             body = unseal.Reader(sealed.meta[2:], "the body")
