@@ -1431,6 +1431,7 @@ def extract(version, members, maps, folder):
         make_folders(folder, os.path.dirname(member.path), made)
         with refusing_two_names(member.path):
             os.symlink(member.target, os.path.join(folder, member.path))
+        give_time(member, os.path.join(folder, member.path))
     for member in sorted(folders, key=lambda m: -m.path.count("/")):
         finish(member, os.path.join(folder, member.path))
 
@@ -1456,8 +1457,13 @@ def refusing_two_names(path):
 def finish(member, path):
     """Permission bits (never set-user-id and the like) and time of modification."""
     os.chmod(path, member.mode & 0o777)
-    with contextlib.suppress(OverflowError, OSError):
-        os.utime(path, ns=(member.modified * 1_000_000,) * 2)
+    give_time(member, path)
+
+
+def give_time(member, path):
+    """It is no loss where a file system keeps none, or a system none of links."""
+    with contextlib.suppress(OverflowError, OSError, NotImplementedError):
+        os.utime(path, ns=(member.modified * 1_000_000,) * 2, follow_symlinks=member.type != LINK)
 
 
 # ------------------------------------------------------------------------------------------------ Command line

@@ -38,11 +38,14 @@ import Testing
     """
 
   @Test(arguments: [1, 65_536, 700_001])
-  func `the exact bytes and the mode come back`(_ size: Int) async throws {
+  func `the exact bytes, the mode and the time come back`(_ size: Int) async throws {
     let road = try await Road()
     var random = SeededRandom(UInt64(size))
     let content = random.bytes(size)
     let database = try exported(road, content)
+    let moment = timespec(tv_sec: 1_600_000_000, tv_nsec: 123_000_000)
+    var times = [moment, moment]
+    #expect(utimensat(AT_FDCWD, database.path, &times, 0) == 0)
     let outcome = try await road.push(database)
     #expect(outcome.failures.isEmpty && outcome.damage == nil)
     let version = try #require(outcome.pushed.first).version
@@ -51,6 +54,9 @@ import Testing
     let restored = try await pull(road, version)
     #expect(try fileBytes(restored) == content)
     #expect(mode(of: restored) == 0o640)
+    var status = stat()
+    #expect(lstat(restored, &status) == 0)
+    #expect(status.st_mtim.tv_sec == moment.tv_sec && status.st_mtim.tv_nsec == moment.tv_nsec)
     #expect(try #require(await ListVersions(road.world).run(at: road.target).versions.last).method == "file")
     let detail = try await ListVersions(road.world).show(.latest(database: "app"), at: road.target)
     #expect(detail.members.map(\.kind) == ["file"] && detail.members.map(\.path) == ["export.db"])

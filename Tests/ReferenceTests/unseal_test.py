@@ -140,6 +140,7 @@ class Reading(Scratch):
             first = version["members"][0]
             mode = 0o600 if first["type"] == 1 else first["mode"]
             self.assertEqual(stat.S_IMODE(os.stat(out).st_mode), mode)
+            self.assertEqual(os.stat(out).st_mtime_ns == first["modified"] * 1_000_000, first["type"] == 2)
             self.check_companions(out + ".companions", version["members"][1:])
             self.assertEqual(f"companions are in {out}.companions" in err, len(version["members"]) > 1, err)
             if any(member["path"] == ".app_SUPPORT" for member in version["members"]):
@@ -155,11 +156,11 @@ class Reading(Scratch):
         for member in members:
             path = os.path.join(folder, member["path"])
             facts = os.lstat(path)
+            self.assertEqual(facts.st_mtime_ns, member["modified"] * 1_000_000)
             if member["type"] == 4:
                 self.assertEqual(os.readlink(path), member["target"])
                 continue
             self.assertEqual(stat.S_IMODE(facts.st_mode), member["mode"])
-            self.assertEqual(facts.st_mtime_ns, member["modified"] * 1_000_000)
             self.assertEqual(stat.S_ISDIR(facts.st_mode), member["type"] == 3)
             if member["type"] == 2:
                 self.assertEqual(digest(path), member["sha256"])

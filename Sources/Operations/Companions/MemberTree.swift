@@ -293,7 +293,8 @@ final class MemberTree: Sendable {
     }
   }
 
-  private static func times(_ member: Core.Member) -> [timespec] {
+  /// Of access and of modification.
+  static func times(_ member: Core.Member) -> [timespec] {
     let seconds = min(member.modified / 1000, 0x3_FFFF_FFFF)
     let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(member.modified % 1000) * 1_000_000)
     return [time, time]

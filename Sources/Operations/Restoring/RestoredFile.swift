@@ -1,6 +1,7 @@
 import Glibc
 import Platform
 import Repositories
+import Sealing
 import Storage
 
 /// A file that is being restored: a private temporary beside its destination, which gets its name only when it is
@@ -18,6 +19,8 @@ final class RestoredFile: MemberDestination {
   private let folder: String
   private let hasName = Locked(false)
   private let hasBegun = Locked(false)
+  /// Whose time it gets with its name: nothing is written behind that.
+  private let original = Locked<Core.Member?>(nil)
 
   /// What file systems say that know no locks.
   static let knowsNoLocks = [ENOLCK, EOPNOTSUPP, ENOSYS]
@@ -147,9 +150,19 @@ final class RestoredFile: MemberDestination {
     guard problem == 0 else { throw Self.failure("cannot read \(temporaryPath)", problem) }
   }
 
-  /// Permission bits for what is private until then.
-  func setMode(_ mode: UInt32) throws {
-    guard fchmod(descriptor, mode & 0o777) == 0 else { throw Self.failure("cannot set the mode of \(path)", errno) }
+  /// Permission bits for what is private until then. The time of modification comes with the name.
+  func setMode(of member: Core.Member) throws {
+    guard fchmod(descriptor, mode_t(member.mode & 0o777)) == 0 else {
+      throw Self.failure("cannot set the mode of \(path)", errno)
+    }
+    original.withLock { $0 = member }
+  }
+
+  /// That is no loss where a file system keeps none.
+  private func giveTime() {
+    guard let member = original.withLock({ $0 }) else { return }
+    var times = MemberTree.times(member)
+    futimens(descriptor, &times)
   }
 
   func synchronize() throws {
@@ -165,6 +178,7 @@ final class RestoredFile: MemberDestination {
     try Self.refuseIfPresent(path)
     try endFetching()
     try synchronize()
+    giveTime()
     try Self.refuseIfPresent(path)
     if link(temporaryPath, path) == 0 || (errno == EEXIST && isNamed) {
       unlink(temporaryPath)

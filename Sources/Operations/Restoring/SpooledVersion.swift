@@ -66,7 +66,7 @@ extension Pull {
       throw RepositoryError(.damaged, "the version has no content")
     }
     // An image belongs to SQLite and whoever restores it; a file comes back as it was.
-    if content.unitType == .block { try file.setMode(reader.core.members[0].mode) }
+    if content.unitType == .block { try file.setMode(of: reader.core.members[0]) }
     async let durable: Void = onOwnThread { _ in try file.synchronize() }
     let checked =
       content.unitType == .page
