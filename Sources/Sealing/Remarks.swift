@@ -56,7 +56,7 @@ package struct Remarks: Sendable, Equatable {
 
 extension Remarks {
   /// What earlier versions had of a companion is not in this one, all of it (`Docs/Format.md` §6.4, type 4: both not there
-  /// and vanished, be it that nothing of it can be read), or none of the external files that a Core Data store refers to.
+  /// and vanished, be it that no file of it can be read), or none of the external files that a Core Data store refers to.
   /// A file that vanished while a folder was read is none of it.
   package var lacksCompanions: Bool {
     if let store, store.missing > 0, store.missing == store.references { return true }

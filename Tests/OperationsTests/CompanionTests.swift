@@ -596,20 +596,39 @@ import Testing
     }
   }
 
+  /// What may be wrong with a disk.
+  enum Trouble: Sendable {
+    case gone
+    /// Nobody can look at it.
+    case barred
+    /// Its names are there, and no file can be read.
+    case namesOnly
+  }
+
   /// Each night a push without the disk, or with one that answers with errors: the versions of before must not go one by
   /// one.
-  @Test(arguments: [("att", false), ("att", true), ("file", true)])
+  @Test(arguments: [
+    ("att", Trouble.gone), ("att", Trouble.barred), ("file", Trouble.barred), ("att", Trouble.namesOnly),
+    ("file", Trouble.namesOnly),
+  ])
   func `versions that lack their companions do not take the place of the last one that has them`(
-    companion: String, answersWithErrors: Bool
+    companion: String, trouble: Trouble
   ) async throws {
     let road = try await Road()
     let source = try source(road, Companion(companion))
-    try write(road, companion == "att" ? "att/a" : companion)
+    try write(road, companion == "att" ? "att/inner/a" : companion)
+    // What a link says can still be read then.
+    if companion == "att" { symlink("inner/a", road.scratch.file("att/link")) }
+    let isBack = Locked(true)
     let first = try #require(try await road.push(source).pushed.first).version
     func push(_ count: Int) async throws {
       for _ in 0..<count {
         try await road.change(source.path)
-        #expect(try await road.push(source).failures.isEmpty)
+        let outcome = try await self.push(road, source) { push in
+          guard trouble == .namesOnly else { return }
+          push.companionHooks.failing = { _ in isBack.withLock { $0 } ? 0 : EIO }
+        }
+        #expect(outcome.failures.isEmpty)
       }
     }
     func plan() async throws -> RetentionPlan {
@@ -621,9 +640,10 @@ import Testing
     func lacking() async throws -> [Bool?] {
       try await ListVersions(road.world).run(at: road.target).versions.map(\.lacksCompanions)
     }
-    rename(road.scratch.file(companion), road.scratch.file("unmounted"))
+    isBack.withLock { $0 = false }
+    if trouble != .namesOnly { rename(road.scratch.file(companion), road.scratch.file("unmounted")) }
     // Root may read everything; but nobody can look at a name that is too long.
-    if answersWithErrors { symlink(String(repeating: "x", count: 300), road.scratch.file(companion)) }
+    if trouble == .barred { symlink(String(repeating: "x", count: 300), road.scratch.file(companion)) }
     try await push(3)
     #expect(first.lacksCompanions == false)
     #expect(try await lacking() == [false, true, true, true])
@@ -639,10 +659,22 @@ import Testing
       let refusals = try await ForgetVersions(road.world).plan(named, at: road.target).refusals
       #expect(refusals.map(\.code) == ["newestVersion"] && refusals[0].message.contains("companions"))
     }
-    if answersWithErrors { unlink(road.scratch.file(companion)) }
-    rename(road.scratch.file("unmounted"), road.scratch.file(companion))
+    isBack.withLock { $0 = true }
+    if trouble == .barred { unlink(road.scratch.file(companion)) }
+    if trouble != .namesOnly { rename(road.scratch.file("unmounted"), road.scratch.file(companion)) }
     try await push(1)
     #expect(try await plan().decisions.map(\.stays) == [false, false, false, true, true])
+  }
+
+  @Test func `one file that cannot be read beside others is no loss of its companions`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    for name in ["a", "b"] { try write(road, "att/\(name)") }
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    let outcome = try await push(road, source) { $0.companionHooks.failing = { $0 == "att/a" ? EIO : 0 } }
+    #expect(outcome.shortfalls.map(\.code) == ["companionUnreadable"])
+    let pushed = try #require(outcome.pushed.first)
+    #expect(!pushed.unchanged && pushed.version.lacksCompanions == false)
   }
 
   @Test func `one file that vanishes from a folder in use is no loss of its companions`() {

@@ -122,6 +122,23 @@ import Testing
     #expect(again.shortfalls.map(\.code) == ["externalDataMissing"])
   }
 
+  /// A disk that is dying, or whose server lets nobody in any more, may still tell the names.
+  @Test(arguments: [1, 2]) func `external files that are listed and cannot be read are missing`(
+    failing: Int
+  ) async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    #expect(try await road.push(database(store)).shortfalls.isEmpty)
+    let lost = Array(store.files.keys.sorted().prefix(failing))
+    var push = Push(road.world)
+    push.companionHooks.failing = { path in lost.contains { path.hasSuffix("/\($0)") } ? EIO : 0 }
+    let outcome = try await push.run(Push.Request(database: database(store), targets: [road.target]))
+    let pushed = try #require(outcome.pushed.first)
+    #expect(pushed.beside?.store?.missing == failing && pushed.beside?.store?.missingNames.sorted() == lost)
+    #expect(pushed.version.lacksCompanions == (failing == 2))
+    #expect(Set(outcome.shortfalls.map(\.code)) == ["externalDataMissing", "companionUnreadable"])
+  }
+
   @Test func `versions without external files that are gone for good let earlier ones go`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)

@@ -54,7 +54,7 @@ extension CompanionCapture {
     }
     if let store = try await members(with: snapshot).store, store.missing > 0 {
       notices.append(
-        "'\(database.name)': \(store.missing) of \(store.references) external files that its rows refer to are not there: \(Self.names(store.missingNames, of: Int(store.missing)))"
+        "'\(database.name)': \(store.missing) of \(store.references) external files that its rows refer to are not in the version: \(Self.names(store.missingNames, of: Int(store.missing)))"
       )
     }
     return notices
@@ -76,7 +76,7 @@ extension CompanionCapture {
       shortfalls.append(
         OperationError(
           .partlyDone, code: "externalDataMissing",
-          "pushing '\(database.name)' to \(target): \(store.missing) of \(store.references) external files that its rows refer to are not there, and not in the version",
+          "pushing '\(database.name)' to \(target): \(store.missing) of \(store.references) external files that its rows refer to are not there or cannot be read, and are not in the version",
           hint: store.missing == store.references
             ? "Is the disk mounted? \"externalData\": false leaves external files out, if all are gone for good."
             : "Is the disk mounted? If they are gone for good, nothing need be done: the next push tells only of more.")
@@ -129,7 +129,7 @@ extension CompanionCapture {
   }
 
   /// What a version says of its capture: of a companion that earlier versions have and that is gone, both that it is missing
-  /// and that it vanished; likewise of one that has no files any more, or of which nothing can be read. So the next version
+  /// and that it vanished; likewise of one that has no files any more, or of which no file can be read. So the next version
   /// knows of it too, and it is told until it is back or not asked for any more. One of the files that are known to have been
   /// in it vanished as well: that tells it from one that was empty anyway.
   nonisolated func remarks(after newest: StoredManifest?) -> Remarks.Capture {
@@ -159,15 +159,16 @@ extension CompanionCapture {
     }.map(\.path)
   }
 
-  /// Companions that are asked for, had files in earlier versions, and of which nothing can be read now: a disk that answers
-  /// with errors is as good as one that is not mounted.
+  /// Companions that are asked for, had files in earlier versions, and of which no file can be read now: a disk that answers
+  /// with errors is as good as one that is not mounted, also where it still tells the names. Asked when all was read.
   private nonisolated func barred(since newest: StoredManifest?) -> [String] {
     let unreadable = events.all.filter { $0.event == .unreadable }.map(\.path)
-    let holding = events.holding.withLock { $0 }
+    let (listed, unread) = (events.files.withLock { $0 }, events.unread)
     let earlier = newest?.core?.members.dropFirst() ?? []
     return database.companions.map(\.memberPath).filter { path in
-      guard !holding.contains(MemberPath.key(path)),
-        unreadable.contains(where: { MemberPath.isSameOrAbove(path, $0) })
+      let files = listed[MemberPath.key(path)] ?? []
+      guard unreadable.contains(where: { MemberPath.isSameOrAbove(path, $0) }),
+        files.allSatisfy({ unread.contains(MemberPath.key($0)) })
       else { return false }
       return Self.isTold(path, by: newest)
         || earlier.contains { $0.file != nil && MemberPath.isSameOrAbove(path, $0.path) }

@@ -57,7 +57,7 @@ final class CapturedFile: CompanionFile {
 
   func read(_ range: Range<Int>) throws -> [UInt8] {
     hooks.reading(path)
-    var problem: Int32 = 0
+    var problem = hooks.failing(path)
     let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
       while count < range.count, problem == 0 {
         let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count..<range.count])
@@ -95,10 +95,15 @@ final class CaptureEvents: Sendable {
   /// Companions that are asked for and are folders with nothing in them, and when something was in them last, in milliseconds
   /// since 1970.
   let empty = Locked<[(path: String, modified: UInt64)]>([])
-  /// Keys of companions in which anything but folders was listed.
-  let holding = Locked<Set<[UInt8]>>([])
+  /// By the keys of companions: paths of the files that were listed in them. Links tell nothing of a disk: what they say
+  /// is remembered when no file can be opened any more.
+  let files = Locked<[[UInt8]: [String]]>([:])
   func note(_ event: Remarks.Capture.Event, _ path: String) { entries.withLock { $0.append(.init(event, path)) } }
   var all: [Remarks.Capture.Entry] { entries.withLock { $0 } }
+  /// Keys of what could not be read when its turn came, or not even be listed.
+  var unread: Set<[UInt8]> {
+    Set(all.filter { $0.event == .unreadable || $0.event == .vanished }.map { MemberPath.key($0.path) })
+  }
 }
 
 /// Called at moments of a capture, with paths inside the version; for tests that let others interfere.
@@ -108,6 +113,8 @@ package struct CompanionHooks: Sendable {
   /// A file was opened to be sealed, and is about to be read; some part of it is about to be read.
   package var opened: @Sendable (String) -> Void = { _ in }
   package var reading: @Sendable (String) -> Void = { _ in }
+  /// What reading a file fails with, as of a disk that is dying; 0: it does not.
+  package var failing: @Sendable (String) -> Int32 = { _ in 0 }
   /// All is listed, and held, before the snapshot.
   package var listed: @Sendable () -> Void = {}
   /// The clock of files' times.

@@ -13,7 +13,9 @@ actor CompanionCapture {
   /// What is known when the snapshot is finished.
   struct Captured: Sendable {
     var sources: [CompanionSource] = []
-    var store: Remarks.Store?
+    var found: FoundStore?
+    /// As far as is known by now: whether its files can be read shows when they are.
+    var store: Remarks.Store? { found?.remarks }
     /// Of what is in: files, and their bytes as listed; those of a Core Data store among them.
     var files = 0
     var bytes = 0
@@ -172,10 +174,11 @@ actor CompanionCapture {
       entry.kind == .folder && roots[entry.root].isAsked && !filled.contains(entry.root)
     }
     events.empty.withLock { $0 = empty.map { ($0.entry.path, $0.entry.status.modifiedMilliseconds) } }
-    let holding = Set(
-      entries.filter { $0.entry.kind != .folder && MemberPath.isAbove(roots[$0.entry.root].memberPath, $0.entry.path) }
-        .map { MemberPath.key(roots[$0.entry.root].memberPath) })
-    events.holding.withLock { $0 = holding }
+    let files = entries.map(\.entry).filter { entry in
+      entry.kind == .file && MemberPath.isAbove(roots[entry.root].memberPath, entry.path)
+    }
+    let listed = Dictionary(grouping: files) { MemberPath.key(roots[$0.root].memberPath) }
+    events.files.withLock { $0 = listed.mapValues { $0.map(\.path) } }
     var all = Captured()
     let neighbours = SideFileNeighbour.Finder(entries, roots)
     for (entry, file) in entries {
@@ -186,8 +189,8 @@ actor CompanionCapture {
     }
     if case .coreData(let facts) = store {
       let support = entries.first { roots[$0.entry.root].isSupport }.map { roots[$0.entry.root].memberPath }
-      all.store = Remarks.Store(
-        facts, support: support, isLookedFor: database.externalData || support != nil, entries.map(\.entry))
+      all.found = FoundStore(
+        facts, support: support, isLookedFor: database.externalData || support != nil, entries.map(\.entry), events)
     }
     all.digest = Self.digest(of: after, database)
     all.isSettled = !joined.keepsEarlier && after.age(at: hooks.now()) >= 2_000_000_000

@@ -17,6 +17,38 @@ enum SupportFolder {
   }
 }
 
+/// A store, and what was listed beside it. A file that was listed and cannot be read is as good as none.
+struct FoundStore: Sendable {
+  private let store: CoreDataStore
+  private let support: String?
+  private let isLookedFor: Bool
+  /// The folder of external files, and what is in it.
+  private let listed: [CompanionEntry]
+  private let events: CaptureEvents
+
+  /// - Parameters:
+  ///   - support: the member that is the folder of external files, if there is one.
+  ///   - isLookedFor: false where nobody wants to know what became of those files.
+  ///   - entries: of all companions.
+  ///   - events: of what is read.
+  init(
+    _ store: CoreDataStore, support: String?, isLookedFor: Bool, _ entries: [CompanionEntry], _ events: CaptureEvents
+  ) {
+    self.store = store
+    self.support = support
+    self.isLookedFor = isLookedFor
+    self.events = events
+    listed = entries.filter { entry in support.map { MemberPath.isSameOrAbove($0, entry.path) } ?? false }
+  }
+
+  /// What is known by now.
+  var remarks: Remarks.Store {
+    let unread = events.unread
+    let entries = listed.filter { $0.kind != .file || !unread.contains(MemberPath.key($0.path)) }
+    return Remarks.Store(store, support: support, isLookedFor: isLookedFor, entries)
+  }
+}
+
 extension Remarks.Store {
   /// What whoever restores a store should know.
   var caution: String? {
@@ -28,8 +60,8 @@ extension Remarks.Store {
   /// - Parameters:
   ///   - support: the member that is the folder of external files, if there is one.
   ///   - isLookedFor: false where nobody wants to know what became of those files.
-  ///   - entries: of all companions.
-  init(_ store: CoreDataStore, support: String?, isLookedFor: Bool, _ entries: [CompanionEntry]) {
+  ///   - entries: that folder, and what of it can be read.
+  fileprivate init(_ store: CoreDataStore, support: String?, isLookedFor: Bool, _ entries: [CompanionEntry]) {
     let folder = support.map { "\($0)/\(SupportFolder.externalData)" }
     var files: Set<ExternalRecord> = []
     if let folder {
