@@ -1081,7 +1081,7 @@ import Testing
       making: road.scratch.file("tree"),
       makeFolder: { parent, name in
         // Its answer was lost.
-        _ = mkdirat(parent, name, 0o700)
+        if name != "tree" { _ = mkdirat(parent, name, 0o700) }
         return mkdirat(parent, name, 0o700) == 0 ? 0 : errno
       })
     try await tree.fill(from: reader, finishing: true, onProgress: { _ in })
@@ -1346,5 +1346,34 @@ import Testing
     #expect(tree.shownMode == StagedCompanions.mode)
     try #require(chmod(tree.path, 0o755) == 0)
     #expect(tree.shownMode == 0o755)
+  }
+
+  /// As exFAT and SMB show one owner of everything, and as NFS takes root for nobody.
+  @Test(.enabled(if: geteuid() == 0)) func `a folder is ours where it shows whom a file of ours shows`() throws {
+    let scratch = try Scratch()
+    let stranger: uid_t = 54_321
+    func make(_ ownerOfOurs: (FolderHandle) -> uid_t?) throws -> MemberTree {
+      try MemberTree(
+        making: scratch.file("tree"), ownerOfOurs: ownerOfOurs,
+        makeFolder: { parent, name in
+          mkdirat(parent, name, 0o700) == 0 && fchownat(parent, name, stranger, stranger, 0) == 0 ? 0 : errno
+        })
+    }
+    // Where owners are told apart, somebody has put it there.
+    let error = #expect(throws: OperationError.self) { try make(MemberTree.ownerOfOurs(in:)) }
+    #expect(error?.message.contains("shows another owner than this user: 54321") == true, "\(error as Any)")
+    #expect(try names(in: scratch.path) == [])
+    let tree = try make { _ in stranger }
+    #expect(tree.shownOwner == stranger && tree.shownMode == StagedCompanions.mode)
+    let folder = try #require(tree.home.folder("tree"))
+    #expect(MemberTree.ownerOfOurs(in: folder) == 0)
+    #expect(try names(in: tree.path) == [])
+
+    let left = scratch.file(".out.db.sealift-members-1-2")
+    try #require(mkdir(left, 0o700) == 0 && chown(left, stranger, stranger) == 0)
+    for (owner, isThere) in [(geteuid(), true), (stranger, false)] {
+      StagedCompanions.sweep(beside: scratch.file("out.db"), owner: owner)
+      #expect((access(left, F_OK) == 0) == isThere, "\(owner)")
+    }
   }
 }

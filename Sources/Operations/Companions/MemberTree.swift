@@ -34,17 +34,27 @@ final class MemberTree: Sendable {
   /// - Parameters:
   ///   - owners: whose the members are to be; `nil`: ours.
   ///   - syncing: injected by tests.
+  ///   - ownerOfOurs: what shows as the owner of what we make in a folder; injected by tests.
   ///   - makeFolder: injected by tests.
   init(
     making path: String, _ owners: MemberOwners? = nil, syncing: Syncing = Syncing(),
+    ownerOfOurs: (FolderHandle) -> uid_t? = MemberTree.ownerOfOurs(in:),
     makeFolder: @escaping MakeFolder = { mkdirat($0, $1, 0o700) == 0 ? 0 : errno }
   ) throws {
     let (folder, name) = (RestoredFile.folder(of: path), RestoredFile.name(of: path))
-    guard let home = FolderHandle(path: folder), mkdirat(home.descriptor, name, 0o700) == 0 else {
-      throw OperationError.fileSystem("cannot make \(path)", errno)
+    guard let home = FolderHandle(path: folder) else { throw OperationError.fileSystem("cannot make \(path)", errno) }
+    let problem = makeFolder(home.descriptor, name)
+    guard problem == 0 else { throw OperationError.fileSystem("cannot make \(path)", problem) }
+    guard let root = home.folder(name), let owner = root.ownStatus()?.st_uid else {
+      let problem = errno
+      unlinkat(home.descriptor, name, AT_REMOVEDIR)
+      throw OperationError.fileSystem("cannot open \(path)", problem)
     }
-    guard let root = home.folder(name), root.ownStatus()?.st_uid == geteuid() else {
-      throw OperationError.fileSystem("cannot open \(path)", errno)
+    guard owner == geteuid() || owner == ownerOfOurs(root) else {
+      unlinkat(home.descriptor, name, AT_REMOVEDIR)
+      throw OperationError(
+        .failed, code: "fileSystem", "\(path), which was made just now, shows another owner than this user: \(owner)",
+        hint: "Run as that user, or restore to another file system.")
     }
     self.path = path
     self.home = home
@@ -59,6 +69,20 @@ final class MemberTree: Sendable {
       unlinkat(home.descriptor, name, AT_REMOVEDIR)
       throw OperationError.fileSystem("cannot make \(path) private", problem)
     }
+  }
+
+  /// Some file systems show one owner of all that is in them, and servers of files take root for somebody else. Where owners
+  /// are told apart, a file that we make is ours, whoever has put the folder there.
+  static func ownerOfOurs(in folder: FolderHandle) -> uid_t? {
+    let name = "owner"
+    let descriptor = openat(folder.descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return nil }
+    defer {
+      close(descriptor)
+      unlinkat(folder.descriptor, name, 0)
+    }
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? status.st_uid : nil
   }
 
   /// Puts all members but the first, the database, in place, and proves them.
@@ -112,6 +136,7 @@ final class MemberTree: Sendable {
 
   /// What shows of its mode. Some file systems show of all folders what they were mounted with.
   var shownMode: mode_t? { root.ownStatus().map { $0.st_mode & 0o777 } }
+  var shownOwner: uid_t? { root.ownStatus()?.st_uid }
 
   /// Nobody has taken its name away, or given it to something else.
   var isNamed: Bool {

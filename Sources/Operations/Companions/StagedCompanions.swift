@@ -46,7 +46,9 @@ final class StagedCompanions: Sendable {
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
     tree = try Self.makeTree(in: RestoredFile.folder(of: path), prefix, owners, syncing)
     // Only one that we have made tells what this file system shows of those that a killed run has left.
-    if let shown = tree.shownMode, shown != Self.mode { Self.sweep(beside: path, shown: shown) }
+    if let mode = tree.shownMode, let owner = tree.shownOwner, (mode, owner) != (Self.mode, geteuid()) {
+      Self.sweep(beside: path, shown: mode, owner: owner)
+    }
     self.owners = owners
     tops = Self.tops(of: members.map(\.path))
     let support = reader.manifest.body.remarks.store?.supportFolder ?? ""
@@ -173,9 +175,9 @@ final class StagedCompanions: Sendable {
   func discard() { tree.remove() }
 
   /// Removes what restores that were killed left beside a file.
-  /// - Parameter shown: see `isOurs`.
-  static func sweep(beside path: String, shown: mode_t = StagedCompanions.mode) {
-    sweep(RestoredFile.folder(of: path), prefix(MemberPath.components(path).last ?? ""), shown)
+  /// - Parameters: see `isOurs`.
+  static func sweep(beside path: String, shown: mode_t = StagedCompanions.mode, owner: uid_t = geteuid()) {
+    sweep(RestoredFile.folder(of: path), prefix(MemberPath.components(path).last ?? ""), shown, owner)
   }
 
   /// As folders of ours are made.
@@ -183,10 +185,10 @@ final class StagedCompanions: Sendable {
 
   private static func prefix(_ name: String) -> String { ".\(shortName(name)).sealift-members-" }
 
-  private static func sweep(_ folder: String, _ prefix: String, _ shown: mode_t) {
+  private static func sweep(_ folder: String, _ prefix: String, _ shown: mode_t, _ owner: uid_t) {
     guard let handle = FolderHandle(path: folder), let found = handle.names() else { return }
     for name in found.names where name.utf8.starts(with: prefix.utf8) {
-      guard let leftover = handle.folder(name), isOurs(leftover, in: handle, shown: shown),
+      guard let leftover = handle.folder(name), isOurs(leftover, in: handle, shown: shown, owner: owner),
         flock(leftover.descriptor, LOCK_EX | LOCK_NB) == 0
       else { continue }
       MemberTree.remove(leftover, named: name, in: handle)
@@ -195,9 +197,11 @@ final class StagedCompanions: Sendable {
 
   /// Whoever else may write in a folder can give such a name to anything there: it has to be as private as we make them.
   /// Where only we may, some file systems show other modes than they were given.
-  /// - Parameter shown: what shows of one that we have made there: no more can be said of any.
-  static func isOurs(_ leftover: FolderHandle, in folder: FolderHandle, shown: mode_t) -> Bool {
-    guard let own = leftover.ownStatus(), let around = folder.ownStatus(), own.st_uid == geteuid() else { return false }
+  /// - Parameters:
+  ///   - shown: what shows of one that we have made there: no more can be said of any.
+  ///   - owner: whose that one shows to be.
+  private static func isOurs(_ leftover: FolderHandle, in folder: FolderHandle, shown: mode_t, owner: uid_t) -> Bool {
+    guard let own = leftover.ownStatus(), let around = folder.ownStatus(), own.st_uid == owner else { return false }
     let isAlone = [0, geteuid()].contains(around.st_uid) && around.st_mode & 0o022 == 0
     return isAlone || own.st_mode & 0o777 == shown
   }
