@@ -130,8 +130,17 @@ import Testing
     let new = "\(home.road.scratch.file("way"))/new.db"
     let error = await home.refusal(.new) { $0.place = .file(new) }
     #expect(error?.code == "plantedLink", "\(error as Any)")
+    func previews() async throws -> [RestorePreview] {
+      let (target, newest) = (home.road.target, VersionSelector.latest(database: "app"))
+      return [
+        try await home.restore.preview(newest, from: target, Restore.Request(place: .file(new))),
+        try await Pull(home.road.world).preview(newest, from: target, to: new),
+      ]
+    }
+    #expect(try await previews().map(\.refusal?.code) == ["plantedLink", "plantedLink"])
     #expect(try home.dump(home.path) == home.now && names(in: room) == [])
     for own in [home.path, room] { try #require(chown(own, Self.stranger, Self.stranger) == 0) }
+    #expect(try await previews().map(\.refusal?.code) == [nil, nil])
     _ = try await home.run(.replace) { $0.place = .file(linked) }
     _ = try await home.run(.new) { $0.place = .file(new) }
     #expect(try home.dump(home.path) == home.pushed && home.dump(new) == home.pushed)

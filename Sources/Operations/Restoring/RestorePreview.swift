@@ -136,6 +136,7 @@ package struct RestorePreview: Sendable {
     (free, needed, regained, spoolDoubt) = (known, room.most, room.regained, room.spoolDoubt)
     note {
       guard known != nil else { throw RestoredFile.noFolder(folder) }
+      try RestoredFile.demandOwnWay(to: folder)
       try RestoredFile.demandWritable(folder)
       try room.demand()
     }

@@ -41,11 +41,7 @@ final class RestoredFile: MemberDestination {
     guard stat(folder, &place) == 0 else {
       throw errno == ENOENT ? Self.noFolder(folder) : Self.failure("cannot open \(folder)", errno)
     }
-    if let refusal = PlantedEntry.refusal(on: folder) ?? ForeignLink.refusal(on: folder) {
-      throw OperationError(
-        .usage, code: "plantedLink", refusal,
-        hint: "It leads where that user wants: name the folder that is meant.")
-    }
+    try Self.demandOwnWay(to: folder)
     let known = kin.map(Self.name) ?? name
     let leftover = try Self.sweep(folder, leftoversOf: known, but: note)
     let temporary = try leftover ?? Self.makeTemporary(in: folder, known)
@@ -90,6 +86,19 @@ final class RestoredFile: MemberDestination {
   static func noFolder(_ folder: String) -> OperationError {
     OperationError(
       .usage, code: "noFolder", "there is no folder \(folder)", hint: "Make the folder first, or check the path.")
+  }
+
+  /// What other users have put on the way to a folder that is there, in words; `nil` when that is nothing.
+  static func refusal(onWayTo folder: String) -> String? {
+    PlantedEntry.refusal(on: folder) ?? ForeignLink.refusal(on: folder)
+  }
+
+  /// - Throws: `.usage`, code `plantedLink`.
+  static func demandOwnWay(to folder: String) throws {
+    guard let refusal = refusal(onWayTo: folder) else { return }
+    throw OperationError(
+      .usage, code: "plantedLink", refusal,
+      hint: "It leads where that user wants: name the folder that is meant.")
   }
 
   /// - Throws: `.failed` for a folder that this user, or everybody, may not write in.
