@@ -117,6 +117,22 @@ import Testing
     }
   }
 
+  /// On the same disk it only gets another name.
+  @Test func `a copy is kept by a link of another user where it leads to what is that user's`() throws {
+    let scratch = try Scratch()
+    let (copy, room) = (scratch.file("copy"), scratch.file("room"))
+    try writeFile(copy, [1])
+    try #require(mkdir(room, 0o755) == 0)
+    try link(scratch.file("way"), to: room)
+    let new = "\(scratch.file("way"))/new"
+    let error = #expect(throws: OperationError.self) { try KeptCopy.move(copy, to: new) }
+    #expect(error?.code == "plantedLink", "\(error as Any)")
+    #expect(try names(in: room) == [] && fileBytes(copy) == [1])
+    try #require(chown(room, Self.stranger, Self.stranger) == 0)
+    try KeptCopy.move(copy, to: new)
+    #expect(try names(in: room) == ["new"])
+  }
+
   @Test func `a restore goes by a link of another user where it leads to what is that user's`() async throws {
     let home = try await RestoreRoad(wal: false)
     let (linked, room) = (home.road.scratch.file("linked.db"), home.road.scratch.file("room"))
