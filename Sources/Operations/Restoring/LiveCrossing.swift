@@ -33,7 +33,7 @@ final class LiveCrossing: Sendable {
   ///   - hasMoved: called when the new files are in their places.
   func cross(_ time: String, hasMoved: () throws -> Void) throws {
     // Somebody may have come while the rows were written.
-    try beside.demandNobody()
+    try beside.demandNobodyCame()
     let time = beside.freeTime(time)
     let aside = beside.aside(at: time)
     // Also where nothing stood in the way: whoever is killed now leaves new files with old rows.

@@ -19,6 +19,8 @@ final class RestoreBeside: Sendable {
   let leavesOut: Bool
   private let staged: StagedCompanions?
   private let done = Locked(Done())
+  /// Of a live restore: what stands in its way, as it was gone through last.
+  private let standing = Locked<StandingCompanions?>(nil)
 
   /// Fetches.
   /// - Throws: before anything of it is fetched, for what stands in the way and is not to be replaced.
@@ -63,7 +65,19 @@ final class RestoreBeside: Sendable {
   /// - Throws: `.failed` where somebody has a database open that is about to be moved aside.
   func demandNobody() throws {
     guard mode != .new, let staged else { return }
-    try DatabaseUse.demandNobody(at: CompanionsPlace(staged, beside: path, layout).standing)
+    let found = CompanionsPlace(staged, beside: path, layout).standing
+    if mode == .live { standing.withLock { $0 = found } }
+    try DatabaseUse.demandNobody(at: found)
+  }
+
+  /// The same once more, of what was found then: applications wait for the database's lock by now, and to go through a
+  /// million files would take longer than they do.
+  func demandNobodyCame() throws {
+    let known = standing.withLock { standing in
+      standing?.renew()
+      return standing
+    }
+    if let known { try DatabaseUse.demandNobody(at: known) }
   }
 
   /// Puts it where it belongs, or nothing of it.

@@ -3,19 +3,28 @@ import Repositories
 
 /// What stands where companions are to come, and would be moved aside under whoever has it open. Whether a file is a
 /// database is asked only of what somebody has open: there may be very many.
-struct StandingCompanions {
+struct StandingCompanions: Sendable {
   /// All regular files, by their real paths.
   private(set) var files: [String: FileIdentity] = [:]
   /// Those that are known to be databases: the version has one in that place, or SQLite keeps something beside them.
   private(set) var databases: Set<String> = []
   private var tops: [(member: String, place: String, real: String)] = []
-  private let isDatabase: (_ member: String) -> Bool
+  private let isDatabase: @Sendable (_ member: String) -> Bool
 
   /// - Parameter isDatabase: whether a member of the version is one, as far as that is known yet.
-  init(at places: [CompanionsPlace.Place], isDatabase: @escaping (_ member: String) -> Bool = { _ in false }) {
+  init(
+    at places: [CompanionsPlace.Place], isDatabase: @escaping @Sendable (_ member: String) -> Bool = { _ in false }
+  ) {
     self.isDatabase = isDatabase
     for place in places {
       if let member = place.member { look(at: place.path, of: member) }
+    }
+  }
+
+  /// Looks again at the databases that are known, and at what is beside them by now; at nothing else.
+  mutating func renew() {
+    for path in databases.flatMap({ database in ([""] + SideFiles.endings).map { database + $0 } }) {
+      files[path] = FileIdentity(at: path)
     }
   }
 

@@ -188,6 +188,13 @@ import Testing
     #expect(files.filter { standing.isOfDatabase($0, heldHere: []) } == Array(files.prefix(4)))
     #expect(files.filter { standing.isOfDatabase($0, heldHere: Set(files)) } == [files[0], files[1], files[3]])
     #expect(standing.place(of: files[3]) == scratch.file("data"))
+
+    for name in ["new", "other", "beside-journal"] { try writeFile(scratch.file("data/\(name)"), [1]) }
+    try #require(rename(scratch.file("data/other"), scratch.file("data/beside")) == 0)
+    var later = standing
+    later.renew()
+    #expect(later.files.keys.sorted() == (files + ["\(real)/beside-journal"]).sorted())
+    #expect(later.files[files[0]] == FileIdentity(at: files[0]) && later.files[files[0]] != standing.files[files[0]])
   }
 
   @Test func `what is mapped is found among many files`() throws {
@@ -234,6 +241,24 @@ import Testing
     close(held.withLock { $0 })
     #expect(error?.code == "databaseInUse")
     #expect(try fileBytes(home.library) == home.before["library.db"] && !home.exists("keys"))
+  }
+
+  /// Applications wait for it, and there may be a million files.
+  @Test func `what stands there is not gone through while the database is locked`() async throws {
+    let home = try await Home()
+    let keys = home.road.scratch.file("keys")
+    try FileManager.default.createDirectory(atPath: keys, withIntermediateDirectories: true)
+    try writeFile("\(keys)/old", [1])
+    let held = Locked<Int32>(-1)
+    let outcome = try await home.run(.live) { restore in
+      restore.onLive = { moment in
+        guard moment == .writing, held.withLock({ $0 }) < 0 else { return }
+        for name in ["new", "new-wal"] { try writeFile("\(keys)/\(name)", [1]) }
+        held.withLock { $0 = open("\(keys)/new", O_RDONLY | O_CLOEXEC) }
+      }
+    }
+    #expect(held.withLock { close($0) } == 0)
+    #expect(outcome.moved.contains { $0.from == keys })
   }
 
   private struct Stop: Error {}
