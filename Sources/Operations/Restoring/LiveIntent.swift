@@ -26,6 +26,8 @@ struct LiveIntent {
   private var isUnknown: Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { return false }
+    // No restore has left a folder or a link there, and nobody removes a folder as a note is removed.
+    guard status.st_mode & S_IFMT == S_IFREG else { return false }
     do {
       _ = try read()
       return false
