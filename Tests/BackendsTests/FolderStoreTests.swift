@@ -294,8 +294,8 @@ import Testing
 
   @Test(arguments: ["ext4", "btrfs", "overlay", "fuseblk", "fuse.mergerfs", "fuse.gocryptfs"])
   func `of a disk EIO says that it is broken`(_ type: String) throws {
-    let disk: MountTable.Mount? = try #require(Self.mount(type))
-    for mount in [disk, nil] {
+    let disk = try #require(Self.mount(type))
+    for mount in [disk as MountTable.Mount?, nil] {
       let folder = StoreError.system(EIO, "packs could not be opened").said(by: mount)
       #expect(folder.code == .fileSystem && folder.retry == .never && folder.hint == nil)
       let object = StoreError.content(EIO, "packs/x could not be read").said(by: mount)

@@ -74,7 +74,8 @@ import Testing
     let keys = "aws_access_key_id = A\naws_secret_access_key = S\n"
     let others = "aws_access_key_id = B\naws_secret_access_key = T\naws_session_token = old\nregion = r\n"
     let places = ["HOME": "/h", "AWS_CONFIG_FILE": "/config"]
-    let both = try find(places, files: ["/h/.aws/credentials": "[default]\n\(keys)", "/config": "[default]\n\(others)"])
+    let both = try find(
+      places, files: ["/h/.aws/credentials": "[default]\n\(keys)", "/config": "[default]\n\(others)"])
     #expect(both.credentials.accessKey == "A" && both.credentials.secretKey == "S")
     #expect(both.credentials.sessionToken == nil && both.region == "r")
     let leftOver = "[default]\naws_session_token = old\nregion = q\n"

@@ -56,11 +56,12 @@ import Testing
   }
 
   /// By the numbers that `stat` gives.
-  @Test(arguments: [
-    (0xfe00, "ext4", false), (40, "nfs4", true), (41, "fuse.sshfs", true), (42, "fuse", true),
-    (0x811, "fuseblk", false), (46, "cifs", true), (47, "xfs", false), (51, "fuse.gocryptfs", false),
-    (52, "smb3", true), (60, nil, false), (0x10_0028, nil, false),
-  ] as [(UInt64, String?, Bool)])
+  @Test(
+    arguments: [
+      (0xfe00, "ext4", false), (40, "nfs4", true), (41, "fuse.sshfs", true), (42, "fuse", true),
+      (0x811, "fuseblk", false), (46, "cifs", true), (47, "xfs", false), (51, "fuse.gocryptfs", false),
+      (52, "smb3", true), (60, nil, false), (0x10_0028, nil, false),
+    ] as [(UInt64, String?, Bool)])
   func `a device is in a mount, which is a network's or not`(_ device: UInt64, _ type: String?, _ isFar: Bool) {
     let mount = Self.mounts.mount(ofDevice: device)
     #expect(mount?.type == type && (mount?.isBehindNetwork ?? false) == isFar)

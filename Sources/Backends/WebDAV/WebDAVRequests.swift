@@ -10,7 +10,7 @@ struct WebDAVRequests: Sendable {
   var longestListing = 256 << 20
   /// Until the first byte of a collection's entries: some servers ask their database for each of thousands before they
   /// say anything.
-  var listingPatience = Duration.seconds(15 * 60)
+  var listingPatience = LongestListing.patience
 
   /// Seconds since 1970 UTC.
   let now: @Sendable () -> Int
