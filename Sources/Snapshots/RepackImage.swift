@@ -3,7 +3,7 @@ import CSQLite
 /// Writes a repacked copy of a private, finished image into an empty file of ours.
 /// - Parameter isWAL: what the copy says of its journal mode; nil: what the image says.
 /// - Throws: `.cancelled`; `.reservedBytes`; `.sqlite` where the image needs collations or functions of its application,
-///   or where rows would get other numbers.
+///   or where rows would get other numbers or be left out.
 package func repackImage(at path: String, into copy: String, isWAL: Bool?) async throws {
   try await onOwnThread { stop in
     let watch = Watch(stop, busyTimeout: .seconds(1))
@@ -16,9 +16,12 @@ package func repackImage(at path: String, into copy: String, isWAL: Bool?) async
       do {
         let connection = try openImage(path, watch, knowingChecks: true)
         if let reason = try renumbering(by: connection) { throw reason }
+        if let loss = try connection.lossByVacuum() { throw losing(loss) }
+        let entries = try StoredEntries(connection)
         // Made durable by its owner when it is whole.
         try connection.execute("PRAGMA synchronous=OFF")
         try connection.execute("VACUUM INTO ?", copy)
+        if let loss = try entries.loss(in: StoredEntries(openImage(copy, watch))) { throw losing(loss) }
       }
       try Image(copy).restoreJournalMode(isWAL: isWAL ?? wasWAL)
     } catch let failure as SQLiteFailure {
@@ -45,6 +48,13 @@ private func renumbering(by connection: Connection) throws(SQLiteFailure) -> Sna
   return SnapshotError(
     .sqlite, "the database cannot be repacked, rows would get other numbers (rowids): \(reason)",
     hint: "Restore it as it is, without --vacuum: SQLite's own VACUUM would number its rows anew as well.")
+}
+
+/// See VacuumedSchema.swift.
+private func losing(_ loss: String) -> SnapshotError {
+  SnapshotError(
+    .sqlite, "the database cannot be repacked: \(loss)",
+    hint: "Restore it as it is, without --vacuum: SQLite's own VACUUM would lose it as well.")
 }
 
 /// Makes a private image say that it is read through a -wal, or through a rollback journal. Its name is of no matter.

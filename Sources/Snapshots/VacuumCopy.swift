@@ -8,7 +8,7 @@ import Platform
 /// and nothing is sorted. `query_only` cannot be set (it makes the statement fail).
 /// - Parameter expecting: called before the first page is written with about how many there will be.
 /// - Throws: `SQLiteFailure` as SQLite put it, or `SnapshotError`. `SQLITE_ERROR` also where rows would get other
-///   numbers, see RowNumbers.swift.
+///   numbers, see RowNumbers.swift, or be left out, see VacuumedSchema.swift.
 func copyByVacuum(
   _ source: Source, into image: String, _ request: SnapshotRequest, _ transaction: ReadTransaction, _ watch: Watch,
   expecting: (Int) -> Void
@@ -17,14 +17,21 @@ func copyByVacuum(
     // The connection writes nothing but the copy, which need not survive a power cut: no syncs.
     try connection.execute("PRAGMA synchronous=OFF")
     connection.limitCache()
+    if let loss = try connection.lossByVacuum() { throw SQLiteFailure(code: SQLITE_ERROR, message: loss) }
+    let entries = try StoredEntries(connection)
     // A damaged header may count more free pages than there are pages.
     let pages = max(1, try connection.integer("PRAGMA page_count") - connection.integer("PRAGMA freelist_count"))
     try demandVacuumable(pages)
     try demandSpace(pages * connection.integer("PRAGMA page_size") + spaceToSpare, in: request.spoolFolder)
     expecting(pages)
-    transaction.begins()
-    defer { transaction.ends() }
-    try connection.execute("VACUUM INTO ?", image)
+    do {
+      transaction.begins()
+      defer { transaction.ends() }
+      try connection.execute("VACUUM INTO ?", image)
+    }
+    if let loss = try entries.loss(in: StoredEntries(openImage(image, watch))) {
+      throw SQLiteFailure(code: SQLITE_ERROR, message: loss)
+    }
   }
   try source.demandHeededIndexes()
   guard try source.connection.schemaSays("check") else {
