@@ -6,12 +6,18 @@ import CSQLite
 extension SQLiteFailure {
   /// An application may also have built its SQLite with more columns than ours.
   private static let laterWords = ["syntax error", "unrecognized token", "unknown table option", "too many columns"]
+  /// So may functions have got more forms (`iif` of two arguments, 3.48), STRICT tables more types, and limits been raised.
+  /// What SQLite says of pages and names ("invalid rootpage", "orphan index") is none of these: that is damage.
+  private static let laterForms = [
+    "wrong number of arguments to function ", "too many arguments on function ", "unknown datatype for ",
+    "too many terms in ", "parser stack overflow", "Expression tree is too large",
+  ]
 
   /// An entry of the schema cannot be parsed: it is damaged, or of a later SQLite.
   var isOfUnparsedSchema: Bool {
     // malformed database schema (latest) - near "ORDER": syntax error
     primary == SQLITE_CORRUPT && message.hasPrefix("malformed database schema (")
-      && Self.laterWords.contains { message.contains($0) }
+      && (Self.laterWords + Self.laterForms).contains { message.contains($0) }
   }
 }
 

@@ -105,12 +105,17 @@ import Testing
     #expect(try fileBytes(snapshot.path) == fileBytes(desk.source))
   }
 
-  /// In words that no SQLite knows yet.
-  private static let laterEntries = [
+  /// In words and forms that no SQLite knows yet.
+  private static let laterEntries: [String] = [
     "CREATE VIEW later AS SELECT name FROM people FROBNICATE BY name",
     "CREATE TRIGGER later AFTER INSERT ON people UNLESS 1 BEGIN SELECT 1; END",
     "CREATE TABLE later(a) FROBNICATED",
     "CREATE TABLE later(\((1...2001).map { "c\($0)" }.joined(separator: ", ")))",
+    "CREATE INDEX later ON people(length(name, 1))",
+    "CREATE TABLE later(a FUTURE) STRICT",
+    "CREATE TABLE later(a, b AS (json_array(\(Array(repeating: "a", count: 2000).joined(separator: ", ")))))",
+    "CREATE VIEW later AS SELECT \(Array(repeating: "1", count: 1200).joined(separator: " + "))",
+    "CREATE VIEW later AS \(Array(repeating: "SELECT 1", count: 600).joined(separator: " UNION ALL "))",
   ]
 
   @Test(arguments: SnapshotMethod.allCases, laterEntries)
@@ -121,7 +126,10 @@ import Testing
     let people = try rootPage(of: "people", in: desk.source)
     let kind = entry.split(separator: " ")[1]
     let database = try TestDatabase(desk.source)
-    let beginning = ["VIEW": "AS SELECT 1", "TRIGGER": "AFTER INSERT ON people BEGIN SELECT 1; END", "TABLE": "(a)"]
+    let beginning = [
+      "VIEW": "AS SELECT 1", "TRIGGER": "AFTER INSERT ON people BEGIN SELECT 1; END", "TABLE": "(a)",
+      "INDEX": "ON people(name)",
+    ]
     try database.run("CREATE \(kind) later \(beginning[String(kind)] ?? "")")
     try database.run("PRAGMA writable_schema=1; UPDATE sqlite_schema SET sql = '\(entry)' WHERE name = 'later'")
     database.close()
@@ -139,6 +147,21 @@ import Testing
 
     try damage(desk.source, at: (people - 1) * 4096, [0xff, 0xff, 0xff, 0xff])
     #expect(try await desk.take(method).check?.isDamaged == true)
+  }
+
+  @Test func `what SQLite says of the pages and names of a schema is damage`() {
+    func isUnparsed(_ reason: String) -> Bool {
+      SQLiteFailure(code: SQLITE_CORRUPT, message: "malformed database schema (t) - \(reason)").isOfUnparsedSchema
+    }
+    for reason in ["wrong number of arguments to function iif()", "parser stack overflow"] {
+      #expect(isUnparsed(reason))
+    }
+    for reason in [
+      "invalid rootpage", "orphan index", "corrupt database", "no such table: main.t", "index i already exists",
+      "there is already another table or index with this name: t",
+    ] {
+      #expect(!isUnparsed(reason))
+    }
   }
 
   /// As an application writes them whose SQLite knows forms of JSON that ours does not.
