@@ -119,7 +119,7 @@ private final class TableCopyRun {
         .table, "the version holds text in \(attached), and \(request.database) in \(own): SQLite does not mix them",
         hint: "Restore the whole version beside it, and copy the table with its application.")
     }
-    try connection.execute("ATTACH ? AS \(TableSchema.version)", immutableURI(request.image))
+    try connection.attachVersion(request.image)
     connection.limitCache(of: TableSchema.version)
   }
 
@@ -264,6 +264,20 @@ private final class TableCopyRun {
 extension Connection {
   fileprivate static func encoding(of image: String, _ watch: Watch) throws(SQLiteFailure) -> String {
     try openImage(image, watch).rows("PRAGMA encoding", limit: 1).first ?? ""
+  }
+
+  /// Reads its schema as well: what ours cannot parse of that is no fault of the database that is open already.
+  fileprivate func attachVersion(_ image: String) throws {
+    do throws(SQLiteFailure) {
+      try execute("ATTACH ? AS \(TableSchema.version)", immutableURI(image))
+    } catch {
+      guard error.isOfUnparsedSchema else { throw error }
+      throw SnapshotError(
+        .table,
+        "the schema of the version may be of a later SQLite than ours (\(CheckOutcome.release)): \(error.message)",
+        hint: "Nothing was changed. Restore the whole version beside it, and copy the rows with its application.",
+        cause: error)
+    }
   }
 
   func hasTable(_ name: String, in schema: String) throws(SQLiteFailure) -> Bool {

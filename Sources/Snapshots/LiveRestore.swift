@@ -233,10 +233,22 @@ extension Connection {
     try trustSchema()
     try demand(sqlite3_wal_autocheckpoint(handle, 0))
     try execute("PRAGMA mmap_size=0")
+    try passOverUnparsedSchema()
     // FULL leaves it to luck whether a journal that was removed stays removed when the power goes: what was said to be
     // restored would be rolled back, and after the file was cut to its new length, into nothing that SQLite can read.
     try execute("PRAGMA synchronous=EXTRA")
     limitCache()
+  }
+
+  /// Its pages are replaced, whatever they say, but most pragmas read the schema first: an entry that ours cannot parse, of a
+  /// later SQLite, is no reason to refuse.
+  private func passOverUnparsedSchema() throws(SQLiteFailure) {
+    do throws(SQLiteFailure) {
+      _ = try rows("SELECT 1 FROM sqlite_schema", limit: 1)
+    } catch {
+      guard error.isOfUnparsedSchema else { throw error }
+      try execute("PRAGMA writable_schema=1")
+    }
   }
 }
 

@@ -157,6 +157,10 @@ extension SQLiteFailure {
       var refusal = ForeignFormat.laterSQLite.refusal(of: path)
       refusal.cause = self
       return refusal
+    case _ where isOfUnparsedSchema:
+      return error(
+        .sqlite, "the schema of \(path) may be of a later SQLite than ours (\(CheckOutcome.release)): \(message)",
+        "Bring SQLite here to the release that its application has.")
     case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _):
       return error(
         .damaged, "\(path) is damaged so badly that SQLite cannot read it (\(message))",
