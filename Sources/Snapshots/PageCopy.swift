@@ -21,7 +21,9 @@ func copyByPages(
   // Reads page 1 and nothing else: a schema that cannot be parsed is copied like any other page.
   _ = try connection.integer("PRAGMA schema_version")
   capture.end()
+  transaction.lookForWriters()
   defer {
+    transaction.lookForWriters()
     try? connection.execute("COMMIT")
     transaction.ends()
   }
@@ -29,6 +31,7 @@ func copyByPages(
   let steps = CopySteps(pages: request.pagesPerStep)
   func demandProgress(_ done: Int, of total: Int) throws {
     try watch.check()
+    transaction.lookForWriters()
     try transaction.demandModestWal()
     if steps.ends(at: done, of: total) { try stepDone(done, total, capture.header) }
   }

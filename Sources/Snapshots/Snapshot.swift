@@ -116,6 +116,8 @@ package struct Snapshot: Sendable {
   /// settled, there is nothing newer to copy.
   package var source: SourceSignature
   package var freePagesZeroed: Int
+  /// Somebody wrote to the database while SQLite's lock on it was held, twice: the copy may be of two moments.
+  package var lockWasPassed = false
 
   /// In bytes.
   package var length: Int { pageSize * pageCount }

@@ -11,7 +11,9 @@ package func takeSnapshot(
   _ request: SnapshotRequest, progress: @escaping @Sendable (SnapshotProgress) throws -> Void = { _ in }
 ) async throws -> Snapshot {
   try await onOwnThread { stop in
-    try patiently { try SnapshotRun(request, Watch(stop, busyTimeout: request.busyTimeout), progress).take() }
+    try patiently {
+      try onceMore { try SnapshotRun(request, Watch(stop, busyTimeout: request.busyTimeout), progress).take() }
+    }
   }
 }
 
@@ -25,6 +27,14 @@ private func patiently(_ take: () throws -> Snapshot) throws -> Snapshot {
       usleep(50_000)
     }
   }
+  return try take()
+}
+
+/// Who wrote in spite of SQLite's lock may be gone by now: what may be of two moments is copied again, once.
+private func onceMore(_ take: () throws -> Snapshot) throws -> Snapshot {
+  let snapshot = try take()
+  guard snapshot.lockWasPassed else { return snapshot }
+  removeImage(snapshot.path)
   return try take()
 }
 
@@ -73,6 +83,7 @@ private final class SnapshotRun {
       snapshot.sourceCheck = look?.outcome
       snapshot.fallbackIsPassing = copy.fallbackIsPassing
       snapshot.schemaMark = mark
+      snapshot.lockWasPassed = copy.transaction.lockWasPassed
       // Complete: from here on nobody can stop it.
       try? progress(report(.checking, finished.pageCount, finished.pageCount))
       return snapshot
@@ -118,7 +129,7 @@ private final class SnapshotRun {
   private func makeCopy(of source: Source) throws -> Copy {
     let path = source.path
     look = nil
-    let transaction = ReadTransaction(of: path, maxWalGrowth: request.maxWalGrowth)
+    let transaction = transaction(copying: source)
     watch.afterLockWait = { transaction.begins() }
     var copy = Copy(
       method: request.method, damage: source.damage, transaction: transaction, signature: source.signature,
@@ -146,6 +157,12 @@ private final class SnapshotRun {
     return copy
   }
 
+  private func transaction(copying source: Source) -> ReadTransaction {
+    // Where a file is another machine's as well, its times may come late; that the locks there are doubtful is said anyhow.
+    let isGuarded = source.blocksWriters && FileSystemKind.of(path: source.path).reason == nil
+    return ReadTransaction(of: source.path, maxWalGrowth: request.maxWalGrowth, looksForWriters: isGuarded)
+  }
+
   private func copyPages(of source: Source, _ transaction: ReadTransaction) throws -> DatabaseHeader? {
     try refusing(source.path, into: request.spoolFolder) {
       try copyByPages(source, into: image, request, transaction, watch) { done, total, header in
@@ -159,7 +176,7 @@ private final class SnapshotRun {
   /// the vacuumed copy stays, and says so: no backup at all would be worse.
   private func takeDamaged(_ source: Source, _ damage: String, instead copy: inout Copy) throws {
     let vacuumed = image
-    let transaction = ReadTransaction(of: source.path, maxWalGrowth: request.maxWalGrowth)
+    let transaction = transaction(copying: source)
     watch.afterLockWait = { transaction.begins() }
     image = Self.newImage(in: request.spoolFolder)
     copy.damage = damage

@@ -25,8 +25,16 @@ func copyByVacuum(
     try demandSpace(pages * connection.integer("PRAGMA page_size") + spaceToSpare, in: request.spoolFolder)
     expecting(pages)
     do {
+      let others = watch.whileWorking
+      watch.whileWorking = {
+        if connection.isReading { transaction.lookForWriters() }
+        try others()
+      }
       transaction.begins()
-      defer { transaction.ends() }
+      defer {
+        transaction.ends()
+        watch.whileWorking = others
+      }
       try connection.execute("VACUUM INTO ?", image)
     }
     if let loss = try entries.loss(in: StoredEntries(openImage(image, watch))) {

@@ -10,6 +10,21 @@ import Testing
 
 /// What a push does to several targets, to an unchanged database, and when things fail.
 @Suite struct PushTests {
+  @Test func `a copy that may be of two moments is pushed, and told`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 5))
+    var push = Push(road.world)
+    push.take = { [take = push.take] in
+      var snapshot = try await take($0, $1)
+      snapshot.lockWasPassed = true
+      return snapshot
+    }
+    let outcome = try await push.run(Push.Request(database: database, targets: [road.target]))
+    #expect(outcome.pushed.count == 1 && outcome.shortfalls.map(\.code) == ["lockPassed"])
+    #expect(outcome.shortfalls.first?.kind == .partlyDone)
+    #expect(outcome.shortfalls.first?.message.contains("two moments") == true)
+  }
+
   @Test func `an unchanged database costs no key and no request`() async throws {
     let road = try await Road()
     let source = try road.database(rows: 50)

@@ -58,6 +58,16 @@ extension Push {
         + "moments when it is written to from elsewhere; push from the machine that has the disk.")
   }
 
+  /// What is to be told of a copy beside which somebody wrote who goes by no lock; nil where nobody was seen.
+  func shortfall(of snapshot: Snapshot, _ database: DatabaseSource) -> OperationError? {
+    guard snapshot.lockWasPassed else { return nil }
+    return OperationError(
+      .partlyDone, code: "lockPassed",
+      "'\(database.name)' was written to while SQLite's lock was held: the copy may be of two moments",
+      hint: "Some program passes over the locks (nolock=1, a VFS like unix-none): let it use them, or push while it is "
+        + "stopped.")
+  }
+
   /// Takes a file, as `takeFile` does.
   package typealias TakeFile =
     @Sendable (_ request: FileRequest, _ progress: @escaping @Sendable (SnapshotProgress) throws -> Void)

@@ -47,7 +47,7 @@ package struct Push: Sendable {
     /// Set when the database failed its own check: it was pushed all the same, flagged; exit status 13.
     package var damage: OperationError?
     /// Companions that should be in a version and are not: the version is safe, and not all of it. Or files that the push of
-    /// another user's database left beside it. Exit status 3.
+    /// another user's database left beside it, or a copy that may be of two moments. Exit status 3.
     package var shortfalls: [OperationError] = []
     /// What ended it when something was safe already, or had failed; the targets that come later were not tried.
     package var interruption: OperationError?
@@ -225,6 +225,7 @@ package struct Push: Sendable {
       // When every target failed, nobody waits for a check that still runs.
       let everyFailed = outcome.failures.count - failedBefore == targets.count
       let snapshot = try await copy.finished()
+      if let mixed = shortfall(of: snapshot, request.database) { outcome.shortfalls.append(mixed) }
       if let check = everyFailed ? snapshot.check : try await copy.outcome() {
         outcome.damage = conclude(
           snapshot, check, of: request.database, isPushed: !everyFailed && !request.dryRun, dryRun: request.dryRun)
