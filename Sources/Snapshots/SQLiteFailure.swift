@@ -136,11 +136,13 @@ extension SQLiteFailure {
       }
       return error(
         .hotJournal, "\(path) was left in the middle of a transaction by a writer that died",
-        "Let its application open it once, or allow recovery with --allow-recovery, which rolls that transaction back.")
+        "Let its application open it once, or allow recovery with --allow-recovery, which rolls that transaction back."
+      ).heedingReadOnlyMount(of: path)
     case (_, ExtendedCode.readOnlyDirectory):
       return error(
         .readOnlyFolder, "\(path) is in WAL mode, and SQLite may not make its -wal and -shm files in this folder",
-        "Run as the user who owns the database, or try again when its application has it open.")
+        "Run as the user who owns the database, or try again when its application has it open."
+      ).heedingReadOnlyMount(of: path)
     case _ where isOfLongPath(path):
       return tooLong(path, .unreadable, "Move it, or mount it, to where its path is shorter; a link will not do.")
     case (SQLITE_CANTOPEN, _), (SQLITE_PERM, _), (SQLITE_AUTH, _), (SQLITE_READONLY, _):

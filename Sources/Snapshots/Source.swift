@@ -117,7 +117,8 @@ private func recover(_ path: String, _ watch: Watch) throws {
       throw SnapshotError(
         .hotJournal,
         "\(path) was left in the middle of a transaction by a writer that died, and this user may not roll it back",
-        hint: "Run as the user who owns the database, or let its application open it once.")
+        hint: "Run as the user who owns the database, or let its application open it once."
+      ).heedingReadOnlyMount(of: path)
     }
     _ = try connection.integer("PRAGMA schema_version")
   }
@@ -128,7 +129,8 @@ private func recover(_ path: String, _ watch: Watch) throws {
 private func demandNoWriter(_ path: String, _ watch: Watch, _ failure: SQLiteFailure? = nil) throws {
   let refusal = SnapshotError(
     .readOnlyFolder, "\(path) is in use, and SQLite may not make the files it needs in this folder",
-    hint: "Run as the user who owns the database.", cause: failure)
+    hint: "Run as the user who owns the database.", cause: failure
+  ).heedingReadOnlyMount(of: path)
   for _ in 0..<30 {
     try watch.check()
     let signature = try SourceSignature.read(path)

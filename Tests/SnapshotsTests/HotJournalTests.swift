@@ -80,6 +80,15 @@ import Testing
     #expect(outcome.tables.map(\.rows) == [0] && access(desk.source + "-journal", F_OK) != 0)
   }
 
+  @Test func `on a file system that is mounted read-only nobody can help where it is`() {
+    let error = SnapshotError(.hotJournal, "/srv/app.db was left behind", hint: "Allow recovery.")
+    let told = error.heedingReadOnlyMount(of: "/srv/app.db", isReadOnly: true)
+    #expect(told.code == .hotJournal && told.message == "\(error.message); its file system is mounted read-only")
+    #expect(told.hint?.hasPrefix("Copy it with its -wal or -journal into a folder that can be written") == true)
+    let other = error.heedingReadOnlyMount(of: "/srv/app.db", isReadOnly: false)
+    #expect(other.message == error.message && other.hint == error.hint)
+  }
+
   @Test(arguments: [SampleDatabase.walWithContent, .walWithoutShm, .walWithStaleShm])
   func `recovery is for journals: a -wal is neither checkpointed nor removed`(_ kind: SampleDatabase) async throws {
     let desk = try Desk()
