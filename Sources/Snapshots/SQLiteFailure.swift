@@ -154,7 +154,8 @@ extension SQLiteFailure {
       return error(
         .busy, "\(path) stayed locked by another process",
         "Try again when no long transaction is running, or wait longer: with a larger busyTimeout of that database in "
-          + "the configuration.")
+          + "the configuration. An application that locks its database for itself as long as it runs (browsers, "
+          + "locking_mode=EXCLUSIVE) has to be closed first.")
     case (SQLITE_NOTADB, _) where (try? identify(path))?.kind == FileKind.foreign(.laterSQLite):
       var refusal = ForeignFormat.laterSQLite.refusal(of: path)
       refusal.cause = self

@@ -116,6 +116,7 @@ import Testing
     let began = ContinuousClock.now
     let error = try await desk.refusal(impatient)
     #expect(error?.code == .busy && error?.hint?.contains("busyTimeout") == true)
+    #expect(error?.hint?.contains("locking_mode=EXCLUSIVE") == true)
     #expect(ContinuousClock.now - began > .milliseconds(200))
 
     var patient = desk.request(method)
