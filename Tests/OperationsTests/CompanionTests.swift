@@ -671,10 +671,39 @@ import Testing
     let source = try source(road, Companion("att"))
     for name in ["a", "b"] { try write(road, "att/\(name)") }
     #expect(try await road.push(source).shortfalls.isEmpty)
+    // Else it may be known as pushed before anything is read.
+    try await road.change(source.path)
     let outcome = try await push(road, source) { $0.companionHooks.failing = { $0 == "att/a" ? EIO : 0 } }
     #expect(outcome.shortfalls.map(\.code) == ["companionUnreadable"])
     let pushed = try #require(outcome.pushed.first)
     #expect(!pushed.unchanged && pushed.version.lacksCompanions == false)
+  }
+
+  /// A disk may answer with an error once, and then no more.
+  @Test func `what could not be read for one target is no loss at the next one`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    try write(road, "att/a")
+    let mirror = TargetAccess(name: "mirror", store: MemoryStore(), unlock: road.target.unlock)
+    _ = try await Initialize(road.world).run(at: mirror, ifMissing: false)
+    let request = Push.Request(database: source, targets: [road.target, mirror])
+    #expect(try await Push(road.world).run(request).shortfalls.isEmpty)
+    try await road.change(source.path)
+    let fails = Locked(true)
+    var push = Push(road.world)
+    push.companionHooks.failing = { _ in
+      fails.withLock { fails -> Int32 in
+        defer { fails = false }
+        return fails ? EIO : 0
+      }
+    }
+    let outcome = try await push.run(request)
+    #expect(outcome.pushed.map(\.version.lacksCompanions) == [true, false])
+    #expect(outcome.pushed.map { $0.beside?.capture.events.isEmpty } == [false, true])
+    // It is told all the same.
+    #expect(outcome.shortfalls.map(\.code) == ["companionUnreadable"])
+    let said = road.notices.said.withLock { $0 }
+    #expect(said.contains { $0.contains("1 file could not be read") && $0.contains("att/a") })
   }
 
   @Test func `one file that vanishes from a folder in use is no loss of its companions`() {

@@ -129,6 +129,8 @@ import Testing
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
     #expect(try await road.push(database(store)).shortfalls.isEmpty)
+    // Else it may be known as pushed before anything is read.
+    try SQLite.run("INSERT INTO Z_MODELCACHE VALUES (x'01')", on: store.path)
     let lost = Array(store.files.keys.sorted().prefix(failing))
     var push = Push(road.world)
     push.companionHooks.failing = { path in lost.contains { path.hasSuffix("/\($0)") } ? EIO : 0 }
@@ -137,6 +139,25 @@ import Testing
     #expect(pushed.beside?.store?.missing == failing && pushed.beside?.store?.missingNames.sorted() == lost)
     #expect(pushed.version.lacksCompanions == (failing == 2))
     #expect(Set(outcome.shortfalls.map(\.code)) == ["externalDataMissing", "companionUnreadable"])
+  }
+
+  @Test func `external files that could not be read for one target are missing there alone, and told`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    let mirror = TargetAccess(name: "mirror", store: MemoryStore(), unlock: road.target.unlock)
+    _ = try await Initialize(road.world).run(at: mirror, ifMissing: false)
+    let fails = Locked(true)
+    var push = Push(road.world)
+    push.companionHooks.failing = { _ in
+      fails.withLock { fails -> Int32 in
+        defer { fails = false }
+        return fails ? EIO : 0
+      }
+    }
+    let outcome = try await push.run(Push.Request(database: database(store), targets: [road.target, mirror]))
+    #expect(outcome.pushed.map { $0.beside?.store?.missing } == [1, 0])
+    let said = road.notices.said.withLock { $0 }
+    #expect(said.contains { $0.contains("1 of 2 external files that its rows refer to are not in the version") })
   }
 
   @Test func `versions without external files that are gone for good let earlier ones go`() async throws {

@@ -45,14 +45,14 @@ extension Push {
 }
 
 extension CompanionCapture {
-  /// What a person should see of it.
+  /// What a person should see of it, whichever target's version lacks it.
   func notices(with snapshot: Snapshot) async throws -> [String] {
-    let capture = Remarks.Capture(events.all)
+    let capture = Remarks.Capture(events.ofEveryTarget)
     var notices = Remarks.Capture.Event.allCases.compactMap { event -> String? in
       guard let count = capture.counts[event] else { return nil }
       return "'\(database.name)': \(Self.words(event, Int(count))): \(Self.names(capture.paths(event), of: Int(count)))"
     }
-    if let store = try await members(with: snapshot).store, store.missing > 0 {
+    if let store = try await members(with: snapshot).found?.remarksForAnyTarget, store.missing > 0 {
       notices.append(
         "'\(database.name)': \(store.missing) of \(store.references) external files that its rows refer to are not in the version: \(Self.names(store.missingNames, of: Int(store.missing)))"
       )

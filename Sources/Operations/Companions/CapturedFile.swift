@@ -91,18 +91,42 @@ final class CapturedFile: CompanionFile {
 
 /// What happens to companions while they are captured, from any task.
 final class CaptureEvents: Sendable {
-  private let entries = Locked<[Remarks.Capture.Entry]>([])
+  /// What is listed is listed once; what is read is read for each target anew, and a disk that failed once may answer then.
+  private struct Entries {
+    var listed: [Remarks.Capture.Entry] = []
+    var read: [Remarks.Capture.Entry] = []
+    var readBefore: [Remarks.Capture.Entry] = []
+  }
+
+  private let entries = Locked(Entries())
   /// Companions that are asked for and are folders with nothing in them, and when something was in them last, in milliseconds
   /// since 1970.
   let empty = Locked<[(path: String, modified: UInt64)]>([])
   /// By the keys of companions: paths of the files that were listed in them. Links tell nothing of a disk: what they say
   /// is remembered when no file can be opened any more.
   let files = Locked<[[UInt8]: [String]]>([:])
-  func note(_ event: Remarks.Capture.Event, _ path: String) { entries.withLock { $0.append(.init(event, path)) } }
-  var all: [Remarks.Capture.Entry] { entries.withLock { $0 } }
+
+  /// Of a file while it is read.
+  func note(_ event: Remarks.Capture.Event, _ path: String) { entries.withLock { $0.read.append(.init(event, path)) } }
+  func noteListed(_ events: [Remarks.Capture.Entry]) { entries.withLock { $0.listed += events } }
+
+  /// From here on all is read for another target.
+  func beginTarget() {
+    entries.withLock { entries in
+      entries.readBefore += entries.read
+      entries.read = []
+    }
+  }
+
+  /// For the target that is read for.
+  var all: [Remarks.Capture.Entry] { entries.withLock { $0.listed + $0.read } }
+  var ofEveryTarget: [Remarks.Capture.Entry] { entries.withLock { $0.listed + $0.readBefore + $0.read } }
   /// Keys of what could not be read when its turn came, or not even be listed.
-  var unread: Set<[UInt8]> {
-    Set(all.filter { $0.event == .unreadable || $0.event == .vanished }.map { MemberPath.key($0.path) })
+  var unread: Set<[UInt8]> { Self.unread(all) }
+  var unreadForAnyTarget: Set<[UInt8]> { Self.unread(ofEveryTarget) }
+
+  private static func unread(_ entries: [Remarks.Capture.Entry]) -> Set<[UInt8]> {
+    Set(entries.filter { $0.event == .unreadable || $0.event == .vanished }.map { MemberPath.key($0.path) })
   }
 }
 

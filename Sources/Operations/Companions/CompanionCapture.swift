@@ -166,7 +166,7 @@ actor CompanionCapture {
       entries.removeAll { roots[$0.entry.root].isSupport && !roots[$0.entry.root].isAsked }
       noted.removeAll { isInSupportOnly($0.path) }
     }
-    for event in noted { events.note(event.event, event.path) }
+    events.noteListed(noted)
     try Self.demandFitting(entries.map(\.entry), mostBytes: mostBytes)
 
     let filled = Set(entries.filter { $0.entry.path != roots[$0.entry.root].memberPath }.map(\.entry.root))

@@ -41,9 +41,12 @@ struct FoundStore: Sendable {
     listed = entries.filter { entry in support.map { MemberPath.isSameOrAbove($0, entry.path) } ?? false }
   }
 
-  /// What is known by now.
-  var remarks: Remarks.Store {
-    let unread = events.unread
+  /// What is known by now, of the target that is read for.
+  var remarks: Remarks.Store { known(without: events.unread) }
+  /// Without what could not be read for one target or another.
+  var remarksForAnyTarget: Remarks.Store { known(without: events.unreadForAnyTarget) }
+
+  private func known(without unread: Set<[UInt8]>) -> Remarks.Store {
     let entries = listed.filter { $0.kind != .file || !unread.contains(MemberPath.key($0.path)) }
     return Remarks.Store(store, support: support, isLookedFor: isLookedFor, entries)
   }

@@ -240,6 +240,7 @@ package struct Push: Sendable {
     _ copy: PushCopy, _ capture: CompanionCapture, for target: TargetAccess, _ repository: Repository,
     _ deltas: DeltaPlan, _ request: Request, _ host: String, _ outcome: inout Outcome
   ) async throws -> (Pushed, PushSession.Result) {
+    capture.events.beginTarget()
     let snapshot = copy.begun
     let database = request.database
     let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
