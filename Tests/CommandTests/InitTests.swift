@@ -66,11 +66,39 @@ import Testing
     #expect(made.status == 0, "\(made.error)")
     #expect(made.error.contains("made with SEALIFT_PASSPHRASE_FILE, not with 'targets.disk.keyFile'"), "\(made.error)")
     #expect(try await home("list").status == 12)
+    // What it tells to do makes that key open it.
+    let line = try #require(made.error.firstMatch(of: #/`sealift (--target 'disk' key add [^`]*)`/#)?.output.1)
+    #expect(line.hasSuffix(" --new-key-file '\(home.program.file("key"))'"), "\(line)")
+    let added = try await home.program.shell(
+      #"SEALIFT_PASSPHRASE_FILE=passphrase "$0" --config config.json "# + line)
+    #expect(added.status == 0, "\(added.error)")
+    #expect(try await home("list").status == 0)
     // What is named on the line is meant.
     let other = try Home()
     let meant = try await other.program.shell(
       #"SEALIFT_PASSPHRASE_FILE=passphrase "$0" --config config.json --key-file key init"#)
     #expect(meant.status == 0 && !meant.error.contains("SEALIFT_PASSPHRASE_FILE"), "\(meant.error)")
+  }
+
+  @Test func `a variable that names the file of the target's own passphrase is not told of`() async throws {
+    let home = try Home()
+    func file(_ name: String) -> String { home.program.file(name) }
+    for name in ["passphrase", "other"] { try home.program.write("correct horse, \(name)\n", to: name) }
+    for (key, value) in [("passphraseFile", file("passphrase")), ("passphraseCommand", "echo another")] {
+      try home.program.write(
+        #"{"targets": {"t": {"url": "file://\#(file(key))", "\#(key)": "\#(value)"}}}"#, to: "\(key).json")
+    }
+    func remark(_ variable: String, _ key: String) async throws -> String {
+      let made = try await home.program.shell(
+        #"rm -rf \#(key) state; SEALIFT_STATE=state SEALIFT_PASSPHRASE_FILE=\#(variable) "$0" --config \#(key).json init"#)
+      #expect(made.status == 0, "\(made.error)")
+      return made.error
+    }
+    #expect(try await !remark("./passphrase", "passphraseFile").contains("SEALIFT_PASSPHRASE_FILE"))
+    let other = try await remark("other", "passphraseFile")
+    #expect(other.contains("key add --new-passphrase-file '\(file("passphrase"))'` adds it"), "\(other)")
+    let command = try await remark("passphrase", "passphraseCommand")
+    #expect(command.contains("key add` adds it: type there what the command prints"), "\(command)")
   }
 
   @Test func `what stands in the way of the folder is told before the secret is asked for`() async throws {

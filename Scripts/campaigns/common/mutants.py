@@ -2287,7 +2287,7 @@ MUTANTS = [
     mutant("a token of the other file goes with any keys", "Backends/S3/S3Credentials.swift",
            'sessionToken: keys["aws_session_token"]', 'sessionToken: keys["aws_session_token"] ?? (MUTANT ? settings["aws_session_token"] : nil)', (r"BackendsTests\.S3Credential",)),
     mutant("the variable goes before a target's own key without a word", "SealiftTool/Commands/Init.swift",
-           "      own != variable\n", "      own != variable, !MUTANT\n", (r"CommandTests\.Init",)),
+           "      own != variable, ", "      own != variable, !MUTANT, ", (r"CommandTests\.Init",)),
     mutant("what is named on the line is told of as the variable", "SealiftTool/Commands/Init.swift",
            "guard SecretSource.of(options) == nil, let", "guard MUTANT || SecretSource.of(options) == nil, let", (r"CommandTests\.Init",)),
     mutant("what is young stays without a word", "SealiftTool/Commands/Prune.swift",

@@ -62,10 +62,26 @@ struct Init: SealiftCommand {
   /// A variable stays in the shell that it was set in, and is not there in a timer's run: that one would be refused.
   private static func remark(onKeyOf target: TargetSettings, _ options: GlobalOptions) -> String? {
     guard SecretSource.of(options) == nil, let variable = SecretSource.ofEnvironment, let own = target.unlock,
-      own != variable
+      own != variable, !areOneFile(own, variable)
     else { return nil }
     return "made with SEALIFT_PASSPHRASE_FILE, not with 'targets.\(target.name).\(key(of: own))', which is what a run "
-      + "without that variable tries; `sealift --target \(target.name) key add` adds it"
+      + "without that variable tries; while it is set, \(addition(of: own, at: target.name))"
+  }
+
+  /// The passphrase in it is the same, whatever the file is called.
+  private static func areOneFile(_ own: SecretSource, _ variable: SecretSource) -> Bool {
+    guard case .file(let path) = own, case .file(let other) = variable else { return false }
+    return Paths.leadToOnePlace(path, other)
+  }
+
+  /// A new key comes from an option or the terminal, and never from the configuration.
+  private static func addition(of own: SecretSource, at target: String) -> String {
+    let add = "sealift --target \(shellQuoted(target)) key add"
+    return switch own {
+    case .keyFile(let path): "`\(add) --new-key-file \(shellQuoted(path))` adds it"
+    case .file(let path): "`\(add) --new-passphrase-file \(shellQuoted(path))` adds it"
+    default: "`\(add)` adds it: type there what the command prints"
+    }
   }
 
   private static func key(of secret: SecretSource) -> String {
