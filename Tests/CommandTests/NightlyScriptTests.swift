@@ -91,7 +91,7 @@ private enum Jq {
     let timer = String(decoding: try fileBytes(program.file("sealift-monthly.timer")), as: UTF8.self)
     let hour = try #require(timer.firstMatch(of: #/\nOnCalendar=\*-\*-01 (\d\d):00:00\n/#)?.output.1)
     #expect(Int(hour) ?? 0 > 3 && timer.contains("every month"))
-    #expect(try document().contains("sealift-monthly.timer\nsystemctl start"))
+    #expect(try document().contains(#/\nsystemctl enable --now sealift-monthly\.timer +[#]/#))
     #expect(try document().contains(#/\n0 +\d+ 1 \* \* +root +[^ ]+sealift-run "-q doctor"/#))
   }
 
