@@ -88,6 +88,8 @@ package struct RetryingStore: ObjectStore {
     var began: Duration?
     /// The store has answered, so it is waited for.
     var isAwaited = false
+    /// What it was waited for times that the server named.
+    var named = Duration.zero
   }
 
   private func persist<Answer>(_ request: () async throws(StoreError) -> Answer) async throws(StoreError) -> Answer {
@@ -118,15 +120,19 @@ package struct RetryingStore: ObjectStore {
     for _ in 1..<trouble.failures where ceiling < policy.longestPause { ceiling *= 2 }
     let jittered = min(ceiling, policy.longestPause) * random()
     guard let named else { return jittered }
-    return mayWait(for: named, trouble) ? max(named, .zero) + jittered : nil
+    let wanted = max(named, .zero)
+    return mayWait(for: wanted, &trouble) ? wanted + jittered : nil
   }
 
-  private func mayWait(for named: Duration, _ trouble: Trouble) -> Bool {
-    let waited = trouble.began.map { clock.now() - $0 } ?? .zero
+  /// How long the request itself is under way is no part of it: a large object takes its time, each time.
+  private func mayWait(for wanted: Duration, _ trouble: inout Trouble) -> Bool {
     let most = trouble.isAwaited ? max(policy.longestServerPause, policy.patience) : policy.longestServerPause
-    if waited + named <= most { return true }
-    if trouble.isAwaited, waited > .zero { outage.giveUp(at: clock.now()) }
-    return false
+    guard trouble.named + wanted <= most else {
+      if trouble.isAwaited, trouble.named > .zero { outage.giveUp(at: clock.now()) }
+      return false
+    }
+    trouble.named += wanted
+    return true
   }
 
   private func mayGoOn(after error: StoreError, _ trouble: inout Trouble) -> Bool {

@@ -114,6 +114,29 @@ import Testing
     #expect(clock.waits == [.seconds(601)])
   }
 
+  /// A large object on a slow line.
+  @Test func `how long a request is under way is no part of the times that a server names`() async throws {
+    let faulty = FaultyStore(memory)
+    faulty.plan(.put, .failure(StoreError(.throttled, "later", retry: .later(after: .seconds(1)))), times: 2)
+    let store = retrying(SlowStore(base: faulty, clock: clock))
+    try await store.put(ObjectBody([7]), at: name, ifAbsent: false)
+    #expect(memory.content == [name: [7]])
+    #expect(faulty.count(.put) == 3 && clock.waits == [.seconds(2), .seconds(3)])
+  }
+
+  @Test func `one that was not waited for as long as it named may still be waited for`() async throws {
+    let faulty = FaultyStore(memory)
+    memory.content = [name: [1]]
+    let store = retrying(faulty)
+    _ = try await store.head(name)
+    faulty.plan(.get, .failure(busy))
+    faulty.plan(.get, .failure(StoreError(.throttled, "later", retry: .later(after: .seconds(1200)))))
+    await #expect(throws: StoreError.self) { _ = try await store.get(name, range: nil) }
+    faulty.plan(.get, .failure(StoreError(.throttled, "later", retry: .later(after: .seconds(301)))))
+    #expect(try await store.get(name, range: nil) == [1])
+    #expect(clock.waits == [.seconds(1), .seconds(302)])
+  }
+
   @Test func `an answer that was lost does not make a conditional put fail`() async throws {
     let faulty = FaultyStore(memory)
     faulty.plan(.put, .lostAnswer(busy))
@@ -148,4 +171,21 @@ import Testing
     #expect(error?.code == .cancelled)
     #expect(faulty.count(.get) == 1)
   }
+}
+
+/// Takes its time over each upload.
+private struct SlowStore: ObjectStore {
+  let base: FaultyStore
+  let clock: ManualClock
+  var traits: StoreTraits { base.traits }
+
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    clock.advance(by: .seconds(1000))
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] { [] }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { nil }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { [] }
+  func delete(_ name: ObjectName) async throws(StoreError) {}
 }
