@@ -84,9 +84,10 @@ extension Target {
     } catch {
       guard case .folder(let path) = self else { throw error }
       if error.code == .noTarget { return AbsentFolder(path: path, error) }
-      // A share whose server starts anew: whoever tries requests again tries this one.
-      guard error.retry != .never else { throw error }
-      return LateFolder(path: path, create: access.create)
+      // A share whose server starts anew: whoever tries requests again tries this one. Who wants folders made is to
+      // look first: the mount may be away by then, and they would be made below it.
+      guard error.retry != .never, !access.create else { throw error }
+      return LateFolder(path: path)
     }
   }
 

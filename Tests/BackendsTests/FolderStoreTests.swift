@@ -119,6 +119,34 @@ import Testing
     }
   }
 
+  /// What lies at the path then is what the mount had hidden.
+  @Test func `a folder that is late is not looked for below its mount`() async throws {
+    let point = Locked(root)
+    let late = LateFolder(path: root) { _ in
+      MountTable(parsing: "22 1 0:40 / \(point.withLock { $0 }) rw - nfs4 nas:/export rw").mounts.first
+    }
+    point.withLock { $0 = "/" }
+    let work = { try await late.put(ObjectBody([1]), at: name, ifAbsent: false) }
+    let error = await storeError(work)
+    #expect(error?.code == .unavailable && error?.retry == .later(after: nil))
+    #expect(error?.message.contains("what was mounted at \(root)") == true)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
+    point.withLock { $0 = root }
+    try await work()
+    #expect(try await late.list(prefix: "").map(\.name) == [name])
+  }
+
+  @Test func `a folder that does not answer is not made later`() async {
+    await #expect(processExitsWith: .success) { [root = root as String] in
+      guard FailingCalls.fail(.openFolder, with: ESTALE) else { fatalError("this kernel takes no filters") }
+      var access = StoreAccess(now: { 0 })
+      access.create = true
+      let making = access
+      let error = #expect(throws: StoreError.self) { _ = try Target.folder(path: root).storeThereOrNot(making) }
+      #expect(error?.code == .unavailable)
+    }
+  }
+
   @Test func `what cannot be made durable is not stored`() async throws {
     await #expect(processExitsWith: .success) { [root = root as String] in
       let store = try FolderStore(path: root)
@@ -290,6 +318,15 @@ import Testing
     for number in [EUCLEAN, EBADMSG, ENOSPC] {
       #expect(StoreError.content(number, "packs/x could not be read").said(by: mount).retry == .never)
     }
+  }
+
+  @Test func `the list of mounts is read where the system says EIO alone`() {
+    func mount() -> MountTable.Mount? {
+      Issue.record("it was read")
+      return nil
+    }
+    #expect(StoreError.system(ESTALE, "packs could not be opened").said(by: mount()).code == .unavailable)
+    #expect(StoreError.content(EUCLEAN, "packs/x could not be read").said(by: mount()).code == .unreadable)
   }
 
   @Test(arguments: ["ext4", "btrfs", "overlay", "fuseblk", "fuse.mergerfs", "fuse.gocryptfs"])

@@ -36,8 +36,9 @@ extension StoreError {
   }
 
   /// What it means in this mount: NFS, SMB and programs as sshfs say EIO also of a server that did not answer.
-  func said(by mount: MountTable.Mount?) -> StoreError {
-    guard cause is InputOutputFailure, let mount, mount.isBehindNetwork else { return self }
+  /// - Parameter findMount: asked only then, as it reads the list of all mounts.
+  func said(by findMount: @autoclosure () -> MountTable.Mount?) -> StoreError {
+    guard cause is InputOutputFailure, let mount = findMount(), mount.isBehindNetwork else { return self }
     let hint = "It is a mount (\(mount.type)): look whether its server answers."
     guard code == .unreadable else {
       return StoreError(.unavailable, message, hint: hint, retry: .later(after: nil), cause: cause)

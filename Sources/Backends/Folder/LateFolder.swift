@@ -1,17 +1,26 @@
+import Platform
 package import Storage
 
 /// The folder of a target that did not answer when it was to be opened, as a store: every request opens it, until one
-/// has. So it is asked again as often as a server that is away for a moment.
+/// has. So it is asked again as often as a server that is away for a moment. Where the mount went away meanwhile, the
+/// folder below it is not the target.
 package struct LateFolder: ObjectStore {
   package let traits: StoreTraits
   private let path: String
-  private let create: Bool
+  /// What a path lies in now: the system's own list, no server is asked.
+  private let mount: @Sendable (String) -> MountTable.Mount?
+  /// Where that was mounted when it did not answer; `nil` where the system does not tell.
+  private let point: String?
   private let opened = Locked<FolderStore?>(nil)
 
-  init(path: String, create: Bool) {
+  /// - Parameter mount: tests have it elsewhere.
+  init(
+    path: String, mount: @escaping @Sendable (String) -> MountTable.Mount? = { MountTable.current.mount(holding: $0) }
+  ) {
     traits = FolderStore.traits(of: path)
     self.path = path
-    self.create = create
+    self.mount = mount
+    point = mount(path)?.point
   }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
@@ -33,13 +42,22 @@ package struct LateFolder: ObjectStore {
   /// One for all requests: it knows the folder again, and what it made there.
   private func folder() async throws(StoreError) -> FolderStore {
     if let folder = opened.withLock({ $0 }) { return folder }
-    let folder = try await onOwnThread { [path, create] () throws(StoreError) in
-      try FolderStore(path: path, create: create)
+    let folder = try await onOwnThread { () throws(StoreError) in
+      try demandMounted()
+      return try FolderStore(path: path)
     }
     return opened.withLock { opened in
       let first = opened ?? folder
       opened = first
       return first
     }
+  }
+
+  /// One that came on top of it, as an automatic mount does, is nearer to the folder, and fine.
+  private func demandMounted() throws(StoreError) {
+    guard let point, (mount(path)?.point ?? "").utf8.count < point.utf8.count else { return }
+    throw StoreError(
+      .unavailable, "what was mounted at \(point) is not any more, and \(path) lies in it",
+      hint: "Check that the disk is mounted.", retry: .later(after: nil))
   }
 }
