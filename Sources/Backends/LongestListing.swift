@@ -12,6 +12,9 @@ enum LongestListing {
     + " through all of them. Give the bucket a lifecycle rule that removes noncurrent versions and expired delete"
     + " markers (`Docs/Stores.md`), and try again when it has run, mostly within a day or two."
 
+  /// What helps where nothing came in that time.
+  static let wayPastSilence = "\(wayPastMarkers) Where it keeps none, look whether the server hangs."
+
   /// What still helps where more lies below a prefix (`Docs/Format.md` §5).
   static func wayOut(_ prefix: String) -> String {
     switch prefix {

@@ -306,6 +306,24 @@ import Testing
     #expect(error == .endless && pages == 22)
   }
 
+  /// Each page may be minutes in the making.
+  @Test func `a listing that has no news for an hour is ended`() throws {
+    let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket", prefix: "some/where")
+    let time = ManualClock()
+    var listing = S3Listing(configuration, prefix: "", clock: time.storeClock)
+    var page = try S3ListingPage(Array(Self.listing([], next: "x", truncated: "true").utf8))
+    for number in 1...9 {
+      time.advance(by: .seconds(600))
+      page.next = "t\(number)"
+      // News halfway.
+      page.objects = number == 5 ? [(key: configuration.key("a"), size: 1, stored: nil)] : []
+      try listing.add(page)
+    }
+    time.advance(by: .seconds(1201))
+    page.next = "t10"
+    #expect(throws: XMLRefusal.endless) { try listing.add(page) }
+  }
+
   @Test func `a listing of nothing but keys of others comes to an end, too`() throws {
     let configuration = S3Configuration(endpoint: try WebAddress("http://host"), bucket: "bucket", prefix: "some/where")
     var listing = S3Listing(configuration, prefix: "", mostPages: 500)

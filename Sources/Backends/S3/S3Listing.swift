@@ -69,12 +69,18 @@ struct S3Listing {
   /// Pages in a row without a new object after which a listing is taken for endless. A server may well have many:
   /// each deletion in a bucket that keeps versions leaves a marker, and a page may have nothing else.
   private let mostPagesWithoutNews: Int
+  /// The same in time: each page may be minutes in the making.
+  private let longestWithoutNews = Duration.seconds(60 * 60)
+  private let clock: StoreClock
+  private var lastNews: Duration
 
   /// - Parameter prefix: of names, without the target's own prefix.
   init(
     _ configuration: S3Configuration, prefix: String, mostPages: Int = 50_000,
-    mostPagesWithoutNews: Int = 5_000, mostObjects: Int = LongestListing.objects
+    mostPagesWithoutNews: Int = 5_000, mostObjects: Int = LongestListing.objects, clock: StoreClock = .system
   ) {
+    self.clock = clock
+    lastNews = clock.now()
     self.mostPages = mostPages
     self.mostPagesWithoutNews = mostPagesWithoutNews
     self.mostObjects = mostObjects
@@ -100,10 +106,15 @@ struct S3Listing {
       }
     }
     guard found.count <= mostObjects else { throw .tooManyResources }
-    pagesWithoutNews = found.count > before || hasForeign ? 0 : pagesWithoutNews + 1
+    let now = clock.now()
+    let hasNews = found.count > before || hasForeign
+    pagesWithoutNews = hasNews ? 0 : pagesWithoutNews + 1
+    if hasNews { lastNews = now }
     guard let token = page.next else { return }
     guard tokens.insert(token).inserted else { throw XMLRefusal("it goes round in a circle") }
     pages += 1
-    guard pagesWithoutNews <= mostPagesWithoutNews, pages < mostPages else { throw .endless }
+    guard pagesWithoutNews <= mostPagesWithoutNews, pages < mostPages, now - lastNews <= longestWithoutNews else {
+      throw .endless
+    }
   }
 }

@@ -118,11 +118,15 @@ package struct S3Store: ObjectStore {
   }
 
   package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    try await list(prefix: prefix, patience: listingPatience)
+  }
+
+  /// - Parameter patience: as of `HTTPRequest`; `nil` where it is about a single object.
+  private func list(prefix: String, patience: Duration?) async throws(StoreError) -> [ObjectInfo] {
     var listing = S3Listing(configuration, prefix: prefix)
     var token: String?
     repeat {
-      let page = try await page(
-        prefix: prefix, token: token, size: configuration.pageSize, patience: listingPatience)
+      let page = try await page(prefix: prefix, token: token, size: configuration.pageSize, patience: patience)
       do { try listing.add(page) } catch { throw unreadable(error, prefix) }
       token = page.next
     } while token != nil
@@ -163,8 +167,8 @@ extension S3Store {
     do { return try S3ListingPage(response.body) } catch { throw unreadable(error, prefix) }
   }
 
-  /// - Throws: where it took too long, with the way out. No second time then: it would take as long, and come to the
-  ///   same.
+  /// - Throws: where it took too long, with the way out. Once more and no longer: a server that hung may be well again;
+  ///   one with much to look through would take as long each time.
   private func answer(_ request: Request) async throws(StoreError) -> HTTPResponse {
     do throws(StoreError) {
       return try await send(request)
@@ -172,7 +176,7 @@ extension S3Store {
       guard let patience = request.patience, (error.cause as? Stall)?.time == patience else { throw error }
       throw StoreError(
         .unavailable, "the objects at \(traits.location) could not be listed: \(error.message)",
-        hint: LongestListing.wayPastMarkers)
+        hint: LongestListing.wayPastSilence, retry: .once)
     }
   }
 
@@ -205,7 +209,7 @@ extension S3Store {
   /// - Returns: the object, or nothing; `nil` when that may not be asked either.
   private func listed(_ name: ObjectName) async throws(StoreError) -> [ObjectInfo]? {
     do throws(StoreError) {
-      return try await list(prefix: name.text).filter { $0.name == name }
+      return try await list(prefix: name.text, patience: nil).filter { $0.name == name }
     } catch  where error.code == .forbidden {
       return nil
     }
