@@ -46,6 +46,9 @@ struct HTTPResponse: Sendable {
   /// - Parameter name: in lower case.
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
+  /// It says of some ways to log in, known to us or not, that it takes them.
+  var namesLogins: Bool { header("www-authenticate") != nil }
+
   /// A `Link` header leads on (RFC 8288): what came is not all that there is.
   var hasNextPage: Bool { headers.contains { $0.name == "link" && Self.leadsOn($0.value) } }
 

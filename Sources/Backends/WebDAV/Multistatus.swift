@@ -17,11 +17,8 @@ struct Multistatus: Sendable {
     /// Whether every group of properties is said not to be found, and names none; `nil` where there is no group.
     var isBare: Bool?
 
-    /// There is no such resource: said of itself (Cyrus), or of no property of it (nginx with an older dav-ext).
-    var isAbsent: Bool {
-      guard let status else { return isBare == true }
-      return status.contains(" 404") || status.contains(" 410")
-    }
+    /// There is no such resource: said of itself (Cyrus).
+    var isAbsent: Bool { status.map { $0.contains(" 404") || $0.contains(" 410") } ?? false }
   }
 
   var resources: [Resource]

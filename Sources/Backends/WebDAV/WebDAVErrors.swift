@@ -69,7 +69,7 @@ struct WebDAVErrors {
           "Use webdavs://; or let the server ask for Digest; or set \"allowPlainPassword\": true for the target, in the configuration."
       )
     }
-    guard hasOfferedLogin || !response.offered.isEmpty else {
+    guard hasOfferedLogin || !response.offered.isEmpty || !response.namesLogins else {
       return StoreError(
         .unauthenticated, "the server takes neither a password (Basic) nor Digest",
         hint: "Let it take Basic, with an app password where it has those; what asks for a login before it must let the"

@@ -70,7 +70,7 @@ struct WebDAVRequests: Sendable {
     var request = request
     request.login = try await login()
     let response = try await client.send(request)
-    if request.login != nil { learn(from: response) }
+    if request.login != nil, !response.offered.isEmpty { learn(from: response) }
     return response
   }
 
@@ -127,16 +127,17 @@ struct WebDAVRequests: Sendable {
     let answer: Multistatus
     do { answer = try Multistatus(response.body) } catch { throw refused(error, path) }
     guard !answer.resources.contains(where: \.isUnfinished) else { throw unfinished(path) }
-    return saysAbsent(answer, path) ? nil : answer
+    // Of a child, or beside others, a status of its own is an error like any other.
+    guard let only = answer.resources.first, answer.resources.count == 1, isOf(path, only) else { return answer }
+    if only.isAbsent { return nil }
+    if only.isBare == true { throw oldModule(path) }
+    return answer
   }
 
-  /// Whether all of an answer is that there is no such resource: some servers say so in a multistatus. Of a child, or
-  /// beside others, it is an error like any other.
-  private func saysAbsent(_ answer: Multistatus, _ path: String) -> Bool {
-    guard answer.resources.count == 1, let only = answer.resources.first, only.isAbsent else { return false }
+  private func isOf(_ path: String, _ resource: Multistatus.Resource) -> Bool {
     let address = configuration.address
     let asked = try? CollectionListing.place(of: "\(address.path)/\(path)", at: address).path
-    let told = try? CollectionListing.place(of: only.href, at: address)
+    let told = try? CollectionListing.place(of: resource.href, at: address)
     return told.map { !$0.isForeign && $0.path == asked } ?? false
   }
 
@@ -195,6 +196,17 @@ struct WebDAVRequests: Sendable {
         + " get the whole folder with the provider's own program, and read it as file:///path.")
   }
 
+  /// A 404 of no property at all is that module's word for whatever it cannot look at; of a folder that it cannot read
+  /// it says nothing, and gives what it has. That must pass neither for absence nor for a whole listing.
+  private func oldModule(_ path: String) -> StoreError {
+    StoreError(
+      .unsupported,
+      "\(location(path)) could not be looked at: the server's nginx has an old WebDAV module (dav-ext), whose listings"
+        + " may be short",
+      hint: "Update the server's nginx-dav-ext-module, or use another kind of target: a listing that is short could"
+        + " lose versions.")
+  }
+
   private func unfinished(_ path: String) -> StoreError {
     StoreError(
       .unavailable, "the server is not done with what was stored at \(location(path)) (425 Too Early)",
@@ -227,10 +239,10 @@ struct WebDAVRequests: Sendable {
     return try find()
   }
 
-  /// Takes the best way in of those that the server offers, once. Who offers none gets no password; what is asked next
-  /// may be answered otherwise.
+  /// Takes the best way in of those that the server offers, once. Who names others only gets no password; what is asked
+  /// next may be answered otherwise. Who names none at all may well take one.
   private func learn(from response: HTTPResponse) {
-    guard !response.offered.isEmpty else { return }
+    guard !response.offered.isEmpty || !response.namesLogins else { return }
     let best: HTTPLogin.Schemes =
       response.offered.contains(.digest) || !configuration.schemes.contains(.basic) ? .digest : .basic
     logins.withLock { $0.best = $0.best ?? best }
