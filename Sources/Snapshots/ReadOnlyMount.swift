@@ -1,16 +1,27 @@
 import Platform
 
 // On a file system that is mounted read-only, such as a snapshot of ZFS or btrfs, nobody can make the files that SQLite
-// needs, or roll a transaction back, whoever it is.
+// needs, or roll a transaction back, whoever it is. So it is in a container whose volume is mounted read-only, but
+// there others may write to the database elsewhere, and a copy by other means would be of two moments.
 
 extension SnapshotError {
   /// The same, with the way out there, of a database that cannot be read as it stands.
-  /// - Parameter isReadOnly: how the file system of `path` is mounted; for tests.
-  package func heedingReadOnlyMount(of path: String, isReadOnly: Bool? = nil) -> SnapshotError {
+  /// - Parameters:
+  ///   - isAtRest: whether nobody is known to write to it.
+  ///   - isReadOnly: how the file system of `path` is mounted; for tests.
+  package func heedingReadOnlyMount(
+    of path: String, isAtRest: Bool = true, isReadOnly: Bool? = nil
+  ) -> SnapshotError {
     guard isReadOnly ?? isMountedReadOnly(path) else { return self }
     var error = self
     error.message += "; its file system is mounted read-only"
-    error.hint = "Copy it with its -wal or -journal into a folder that can be written, and push that copy."
+    let elsewhere =
+      "Where its applications write to it elsewhere (a container's volume that is mounted read-only), mount it "
+      + "writable here, or let the application open it once."
+    let still =
+      " Where it is a snapshot that nobody writes to, copy it with its -wal or -journal into a folder that can be "
+      + "written, and push that copy."
+    error.hint = isAtRest ? elsewhere + still : elsewhere
     return error
   }
 }

@@ -127,18 +127,20 @@ private func recover(_ path: String, _ watch: Watch) throws {
 /// The rule for reading without locks: SQLite can make no files in the folder, or none is there (the caller knows), there is
 /// no journal and no -wal with content, and nothing was touched for two seconds. Waits for those.
 private func demandNoWriter(_ path: String, _ watch: Watch, _ failure: SQLiteFailure? = nil) throws {
-  let refusal = SnapshotError(
-    .readOnlyFolder, "\(path) is in use, and SQLite may not make the files it needs in this folder",
-    hint: "Run as the user who owns the database.", cause: failure
-  ).heedingReadOnlyMount(of: path)
+  func refusal(isAtRest: Bool) -> SnapshotError {
+    SnapshotError(
+      .readOnlyFolder, "\(path) is in use, and SQLite may not make the files it needs in this folder",
+      hint: "Run as the user who owns the database.", cause: failure
+    ).heedingReadOnlyMount(of: path, isAtRest: isAtRest)
+  }
   for _ in 0..<30 {
     try watch.check()
     let signature = try SourceSignature.read(path)
-    guard !exists(path + "-journal"), signature.wal == nil else { throw refusal }
+    guard !exists(path + "-journal"), signature.wal == nil else { throw refusal(isAtRest: signature.isSettled) }
     if signature.isSettled { return }
     usleep(100_000)
   }
-  throw refusal
+  throw refusal(isAtRest: false)
 }
 
 /// SQLite would make a -wal and a -shm here and leave them, as this user's: the owner of the database could not open it any

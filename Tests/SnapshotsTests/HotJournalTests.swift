@@ -84,7 +84,10 @@ import Testing
     let error = SnapshotError(.hotJournal, "/srv/app.db was left behind", hint: "Allow recovery.")
     let told = error.heedingReadOnlyMount(of: "/srv/app.db", isReadOnly: true)
     #expect(told.code == .hotJournal && told.message == "\(error.message); its file system is mounted read-only")
-    #expect(told.hint?.hasPrefix("Copy it with its -wal or -journal into a folder that can be written") == true)
+    #expect(told.hint?.hasPrefix("Where its applications write to it elsewhere (a container's volume") == true)
+    #expect(told.hint?.contains("nobody writes to, copy it with its -wal or -journal into a folder") == true)
+    let busy = error.heedingReadOnlyMount(of: "/srv/app.db", isAtRest: false, isReadOnly: true)
+    #expect(busy.hint?.hasSuffix("mount it writable here, or let the application open it once.") == true)
     let other = error.heedingReadOnlyMount(of: "/srv/app.db", isReadOnly: false)
     #expect(other.message == error.message && other.hint == error.hint)
   }
