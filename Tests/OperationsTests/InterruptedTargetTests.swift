@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Snapshots
 import Storage
 import TestKit
 import Testing
@@ -56,6 +57,19 @@ import Testing
     let outcome = try await push(road.target, try await interrupting())
     #expect(outcome.interruption != nil && outcome.pushed.first?.version.damaged == true)
     #expect(outcome.damage?.code == "sourceDamaged")
+  }
+
+  @Test func `a writer that passed over the lock is told`() async throws {
+    var push = Push(road.world)
+    push.take = { [take = push.take] in
+      var snapshot = try await take($0, $1)
+      snapshot.lockWasPassed = true
+      return snapshot
+    }
+    let request = Push.Request(database: database, targets: [road.target, try await interrupting()])
+    let outcome = try await Task { [push] in try await push.run(request) }.value
+    #expect(outcome.interruption != nil && outcome.pushed.count == 1)
+    #expect(outcome.shortfalls.map(\.code) == ["lockPassed"])
   }
 
   @Test func `a target that failed before is told`() async throws {

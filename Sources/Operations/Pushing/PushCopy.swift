@@ -256,7 +256,9 @@ extension Push {
     _ outcome: inout Outcome, interrupting copy: PushCopy, _ first: PushSession.Result?, _ bases: BaseFolder?,
     _ deltas: DeltaPlan, _ request: Request
   ) async {
-    guard let first, let snapshot = try? await copy.finished(), let check = try? await copy.outcome() else { return }
+    guard let first, let snapshot = try? await copy.finished() else { return }
+    if let mixed = shortfall(of: snapshot, request.database) { outcome.shortfalls.append(mixed) }
+    guard let check = try? await copy.outcome() else { return }
     outcome.damage = conclude(snapshot, check, of: request.database, isPushed: !request.dryRun, dryRun: request.dryRun)
     if outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
   }
