@@ -43,7 +43,8 @@ extension Snapshot {
       return Snapshot(
         path: copy.path, in: spool, pageSize: copy.pageSize, pageCount: copy.pageCount, method: Method(copy.method),
         fallback: copy.fallback, check: copy.check, takenAt: copy.takenAt,
-        longestWriterStall: copy.longestWriterStall, source: file.path)
+        longestWriterStall: copy.longestWriterStall, lockWasPassed: copy.lockWasPassed,
+        source: file.path)
     } catch {
       throw told(error)
     }

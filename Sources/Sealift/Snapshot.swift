@@ -35,6 +35,11 @@ public final class Snapshot: Sendable {
   /// meanwhile, the copy may be of two moments. `nil` where they can.
   public let lockDoubt: String?
 
+  /// Somebody wrote to the database in spite of SQLite's lock (`nolock=1`, a VFS like `unix-none`), also while it was
+  /// copied once more for that: the copy may be of two moments. Seen of files in the rollback modes; `false` for
+  /// connections.
+  public let lockWasPassed: Bool
+
   private let place: Locked<Place>
 
   private enum Place {
@@ -99,7 +104,8 @@ public final class Snapshot: Sendable {
 
   init(
     path: String, in spool: Spool, pageSize: Int, pageCount: Int, method: Method, fallback: String?,
-    check: CheckOutcome?, takenAt: Int64, longestWriterStall: Duration?, source: String?
+    check: CheckOutcome?, takenAt: Int64, longestWriterStall: Duration?, lockWasPassed: Bool = false,
+    source: String?
   ) {
     place = Locked(.spooled(path, spool))
     self.pageSize = pageSize
@@ -109,6 +115,7 @@ public final class Snapshot: Sendable {
     self.check = check.map(Check.init)
     self.takenAt = Date(milliseconds: takenAt)
     self.longestWriterStall = longestWriterStall
+    self.lockWasPassed = lockWasPassed
     lockDoubt = source.flatMap { FileSystemKind.of(path: $0).reason }
   }
 }

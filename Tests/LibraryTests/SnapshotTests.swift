@@ -2,6 +2,7 @@ import CSQLite
 import FoundationEssentials
 import Glibc
 import Sealift
+import Storage
 import TestKit
 import Testing
 
@@ -17,13 +18,34 @@ import Testing
     #expect(try words(path) == [["t:old", "i:60"]])
     #expect(copy?.method == method)
     #expect(copy?.check == .ok)
-    #expect(copy?.lockDoubt == nil)
+    #expect(copy?.lockDoubt == nil && copy?.lockWasPassed == false)
     #expect(try fileBytes(path).count == (copy?.pageCount ?? 0) * (copy?.pageSize ?? 0))
     #expect(mode(of: path) == 0o600)
     #expect(try bench.copiesLeft().count == 1)
     copy = nil
     #expect(try bench.copiesLeft().isEmpty)
     #expect(access(path, F_OK) != 0)
+  }
+
+  @Test func `a copy beside which somebody writes in spite of the lock says so`() async throws {
+    try bench.makeDatabase()
+    let last = Locked(0)
+    let copy = try await Snapshot.take(
+      of: .file(bench.database), method: .pages, pagesPerStep: 10, in: bench.folder
+    ) { [path = bench.database] progress in
+      guard progress.pagesDone > 0 else { return }
+      // The first step of the copy, and of the one that is made once more.
+      let isFirst = last.withLock { last in
+        defer { last = progress.pagesDone }
+        return last == 0 || progress.pagesDone < last
+      }
+      guard isFirst else { return }
+      var handle: OpaquePointer?
+      defer { sqlite3_close_v2(handle) }
+      #expect(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, "unix-none") == SQLITE_OK)
+      #expect(sqlite3_exec(handle, "INSERT INTO t(body) VALUES(randomblob(20000))", nil, nil, nil) == SQLITE_OK)
+    }
+    #expect(copy.lockWasPassed)
   }
 
   /// What a damaged database calls free may be in use: only a check tells.
