@@ -31,7 +31,15 @@ extension Source {
     transaction.begins()
     defer { transaction.ends() }
     do {
-      return try check(connection, by: "quick_check", own).sparingLaterSchemas
+      if transaction.looksForWriters { try holdStill() }
+      defer { connection.rollBack() }
+      transaction.lookForWriters()
+      let outcome = Result { try check(connection, by: "quick_check", own).sparingLaterSchemas }
+      transaction.lookForWriters()
+      guard !transaction.lockWasPassed || own.refusal != nil else {
+        return .notCheckable("it was written to in spite of SQLite's lock while it was checked")
+      }
+      return try outcome.get()
     } catch {
       if let growth { return .notCheckable(growth.message) }
       if let refusal = own.refusal { throw refusal }

@@ -117,9 +117,6 @@ final class Connection {
     if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
   }
 
-  /// A transaction has its lock on the file.
-  var isReading: Bool { sqlite3_txn_state(handle, "main") != SQLITE_TXN_NONE }
-
   /// The file has lost its name, or its name now stands for another one.
   var hasMoved: Bool {
     var moved: Int32 = 0

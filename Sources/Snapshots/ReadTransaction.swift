@@ -15,7 +15,8 @@ final class ReadTransaction {
   /// Somebody wrote to the database although SQLite's lock on it was held.
   private(set) var lockWasPassed = false
   private let database: String
-  private let looksForWriters: Bool
+  /// The lock keeps out who wants to write.
+  let looksForWriters: Bool
   /// The file under that lock.
   private var underLock: Written?
 

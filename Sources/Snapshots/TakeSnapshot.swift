@@ -83,7 +83,7 @@ private final class SnapshotRun {
       snapshot.sourceCheck = look?.outcome
       snapshot.fallbackIsPassing = copy.fallbackIsPassing
       snapshot.schemaMark = mark
-      snapshot.lockWasPassed = copy.transaction.lockWasPassed
+      snapshot.lockWasPassed = copy.transaction.lockWasPassed || look?.transaction.lockWasPassed == true
       // Complete: from here on nobody can stop it.
       try? progress(report(.checking, finished.pageCount, finished.pageCount))
       return snapshot
@@ -235,7 +235,7 @@ private final class SnapshotRun {
   private func damageLeftBehind(in source: Source, beside copy: Copy) throws -> String? {
     guard request.checksSource else { return nil }
     if source.growsInSight, !request.check { try tellComplete(copy, of: source) }
-    let transaction = ReadTransaction(of: source.path, maxWalGrowth: request.maxWalGrowth)
+    let transaction = transaction(copying: source)
     let outcome = try source.checkItself(transaction, watch) { [self] in
       try occasionally { try progress(report(.checking, 0, nil)) }
     }

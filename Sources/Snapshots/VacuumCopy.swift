@@ -13,7 +13,8 @@ func copyByVacuum(
   _ source: Source, into image: String, _ request: SnapshotRequest, _ transaction: ReadTransaction, _ watch: Watch,
   expecting: (Int) -> Void
 ) throws {
-  func vacuum(by connection: Connection) throws {
+  /// - Parameter isHeld: our own read is held around it, and has begun the transaction.
+  func vacuum(by connection: Connection, isHeld: Bool = false) throws {
     // The connection writes nothing but the copy, which need not survive a power cut: no syncs.
     try connection.execute("PRAGMA synchronous=OFF")
     connection.limitCache()
@@ -25,25 +26,42 @@ func copyByVacuum(
     try demandSpace(pages * connection.integer("PRAGMA page_size") + spaceToSpare, in: request.spoolFolder)
     expecting(pages)
     do {
-      let others = watch.whileWorking
-      watch.whileWorking = {
-        if connection.isReading { transaction.lookForWriters() }
-        try others()
-      }
-      transaction.begins()
-      defer {
-        transaction.ends()
-        watch.whileWorking = others
-      }
+      if !isHeld { transaction.begins() }
+      defer { if !isHeld { transaction.ends() } }
       try connection.execute("VACUUM INTO ?", image)
     }
     if let loss = try entries.loss(in: StoredEntries(openImage(image, watch))) {
       throw SQLiteFailure(code: SQLITE_ERROR, message: loss)
     }
   }
+  /// Vacuums by `another` connection while our own read is held: so the lock is had for certain before the first row
+  /// and behind the last one. From inside the statement SQLite does not call us at all for a table of few rows.
+  /// - Returns: false where it could not be done.
+  func vacuumHeld(by another: () throws -> Connection?) throws -> Bool {
+    for _ in 0..<5 {
+      transaction.begins()
+      try source.holdStill()
+      do {
+        transaction.lookForWriters()
+        defer {
+          transaction.lookForWriters()
+          source.connection.rollBack()
+          transaction.ends()
+        }
+        guard let other = try another() else { return false }
+        try vacuum(by: other, isHeld: true)
+        return true
+      } catch let failure as SQLiteFailure where failure.primary == SQLITE_BUSY && watch.refusal == nil {
+        // A writer in this process waits for our read, or died just now: it goes first.
+        usleep(50_000)
+      }
+    }
+    return false
+  }
   try source.demandHeededIndexes()
   guard try source.connection.schemaSays("check") else {
-    try vacuum(by: source.connection)
+    let isDone = try transaction.looksForWriters && vacuumHeld { source.anotherConnection(watch) }
+    if !isDone { try vacuum(by: source.connection) }
     // The schema was read anew for it, and somebody may have changed that since we asked.
     try source.demandHeededIndexes()
     guard try !openImage(image, watch).schemaSays("check") else {
@@ -51,18 +69,10 @@ func copyByVacuum(
     }
     return
   }
-  for _ in 0..<5 {
-    try source.holdStill()
-    do {
-      defer { source.connection.rollBack() }
-      return try vacuum(by: source.connectionThatKnowsChecks(watch))
-    } catch let failure as SQLiteFailure where failure.primary == SQLITE_BUSY && watch.refusal == nil {
-      // A writer in this process waits for our read, or died just now: it goes first.
-      usleep(50_000)
-    }
+  guard try vacuumHeld(by: { try source.connectionThatKnowsChecks(watch) }) else {
+    throw SQLiteFailure(
+      renumbering: "it has CHECK constraints, and this process itself keeps it busy", isPassing: true)
   }
-  throw SQLiteFailure(
-    renumbering: "it has CHECK constraints, and this process itself keeps it busy", isPassing: true)
 }
 
 /// The new file gets no more pages than SQLite gives any by itself: 2^30 - 1 before 3.45. It would say after hours that the
@@ -95,7 +105,7 @@ extension Source {
   }
 
   /// Begins a read transaction: while it lasts nobody's journal can be rolled back, and no -wal recovered.
-  fileprivate func holdStill() throws(SQLiteFailure) {
+  func holdStill() throws(SQLiteFailure) {
     do throws(SQLiteFailure) {
       try connection.execute("BEGIN")
       _ = try connection.rows("SELECT 1 FROM sqlite_schema", limit: 1)
@@ -103,6 +113,15 @@ extension Source {
       connection.rollBack()
       throw error
     }
+  }
+
+  /// Another connection to vacuum by while our own read is held. It waits for nobody: only who waits for our read is in
+  /// its way.
+  /// - Returns: nil where none is to be had, or another file has the name by now.
+  fileprivate func anotherConnection(_ watch: Watch) -> Connection? {
+    guard let other = try? Connection(reading: path, watch) else { return nil }
+    sqlite3_busy_handler(other.handle, nil, nil)
+    return connection.hasMoved ? nil : other
   }
 
   /// Another connection to vacuum by where the schema says CHECK, while our own read is held: one that could write, and

@@ -1,18 +1,20 @@
 import CSQLite
-import Snapshots
 import Storage
 import TestKit
 import Testing
 
+@testable import Snapshots
+
 /// Writers that go by no lock: in rollback mode they can change a database while it is copied.
 @Suite struct PassedLockTests {
-  private func desk() throws -> Desk {
+  private func desk(rows: Int = 12_000) throws -> Desk {
     let desk = try Desk()
     let database = try TestDatabase(desk.source)
     try database.run(
       """
       CREATE TABLE added(b); CREATE TABLE t(b);
-      WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000) INSERT INTO t SELECT randomblob(400) FROM n
+      WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+        INSERT INTO t SELECT randomblob(400) FROM n
       """)
     database.close()
     return desk
@@ -52,6 +54,42 @@ import Testing
     guard commits == 1 else { return }
     #expect(snapshot.check == .ok && snapshot.method == method)
     #expect(try TestDatabase(snapshot.path).number("SELECT count(*) FROM added") == 1)
+  }
+
+  /// Of so few rows SQLite tells nothing while it vacuums.
+  @Test(arguments: ["", ", CHECK(b <> 1)"])
+  func `a commit beside the vacuum of a few rows is seen`(_ constraint: String) throws {
+    let desk = try desk(rows: 3)
+    try SQLite.run("CREATE TABLE c(b\(constraint))", on: desk.source)
+    let (watch, request) = (Watch(StopSignal(), busyTimeout: .seconds(1)), desk.request(.vacuum))
+    let source = try Source.open(desk.source, request, watch)
+    for isCommitting in [false, true] {
+      let transaction = ReadTransaction(of: desk.source, maxWalGrowth: nil, looksForWriters: true)
+      let image = "\(desk.spool)/\(isCommitting).sqlite"
+      try makeImageFile(image)
+      try copyByVacuum(source, into: image, request, transaction, watch) { _ in
+        if isCommitting { #expect(Self.writeWithoutLocks(desk.source) == SQLITE_OK) }
+      }
+      #expect(transaction.lockWasPassed == isCommitting)
+    }
+  }
+
+  @Test func `a check of the source beside such a commit does not count, and is told`() async throws {
+    let desk = try desk()
+    var request = desk.request(.vacuum)
+    request.checksSource = true
+    // So that the first report of that check is not held back.
+    request.pagesPerStep = 100
+    let commits = Locked(0)
+    let snapshot = try await takeSnapshot(request) { [source = desk.source] progress in
+      // The check of the copy knows how many pages there are.
+      guard progress.stage == .checking, progress.pagesTotal == nil else { return }
+      #expect(Self.writeWithoutLocks(source) == SQLITE_OK)
+      commits.withLock { $0 += 1 }
+    }
+    #expect(commits.withLock { $0 } >= 2 && snapshot.lockWasPassed && snapshot.method == .vacuum)
+    #expect(
+      snapshot.sourceCheck == .notCheckable("it was written to in spite of SQLite's lock while it was checked"))
   }
 
   @Test(arguments: SnapshotMethod.allCases)
