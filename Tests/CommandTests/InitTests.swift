@@ -90,7 +90,8 @@ import Testing
     }
     func remark(_ variable: String, _ key: String) async throws -> String {
       let made = try await home.program.shell(
-        #"rm -rf \#(key) state; SEALIFT_STATE=state SEALIFT_PASSPHRASE_FILE=\#(variable) "$0" --config \#(key).json init"#)
+        #"rm -rf \#(key) state; SEALIFT_STATE=state SEALIFT_PASSPHRASE_FILE=\#(variable) "$0" --config \#(key).json init"#
+      )
       #expect(made.status == 0, "\(made.error)")
       return made.error
     }
