@@ -876,13 +876,7 @@ class Repository(Folder):
         tombstones = []
         for name, sealed in self.authentic(f"tomb/{chain}", TOMBSTONE, ""):
             with self.noting(f"tomb/{chain}/{name}", chain):
-                field = Reader(sealed.meta, "the tombstone").version()
-                must(field.take(16).hex() == chain, "the tombstone is another chain's")
-                field.u64()
-                found = [(field.u64(), field.u64(), field.take(32), field.take(32)) for _ in range(field.u32())]
-                field.end()
-                must(all(1 <= r[0] <= r[1] for r in found), "the tombstone has an impossible range")
-                must(all(a[1] + 1 < b[0] for a, b in zip(found, found[1:])), "the tombstone's ranges are not ascending")
+                found = tombstone_body(sealed.meta, chain)
                 genuine = [r for r in found if self.genuine(chain, sealed.epoch, r[1], r[3])]
                 tombstones.append((name.split("-")[1], genuine))
         return tombstones
@@ -891,15 +885,9 @@ class Repository(Folder):
         notes = []
         for name, sealed in self.authentic(f"notes/{chain}", ANNOTATION, ""):
             with self.noting(f"notes/{chain}/{name}", chain, harmless="unsupported"):
-                field = Reader(sealed.meta, "the annotation").version()
-                must(field.take(16).hex() == chain, "the annotation is another chain's")
-                sequence, core_hash, time = field.u64(), field.take(32), field.u64()
-                must(sequence >= 1, "the annotation is said of version 0")
-                entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
-                field.end()
+                sequence, core_hash, time, entries = annotation_body(sealed.meta, chain)
                 must(self.genuine(chain, sealed.epoch, sequence, core_hash), "it is beyond the keyring's cut")
-                must(all(1 <= kind <= 8 for kind, _ in entries), "the annotation has another type", "unsupported")
-                texts = [(kind, utf8(text, "the annotation") if kind <= 3 else text) for kind, text in entries]
+                texts = annotation_texts(entries)
                 notes.append((time, name.split("-")[1], versions.get((sequence, core_hash)), texts))
         for _, _, version, texts in sorted((n for n in notes if n[2]), key=lambda n: n[:2]):
             for kind, text in texts:
@@ -912,6 +900,46 @@ class Repository(Folder):
             yield
         except Failure as failure:
             self.problem(f"{what}: {failure}", chain, grave=failure.kind != harmless)
+
+
+def condemned_body(meta, chain):
+    """§8.1: names of packs and manifests"""
+    field = Reader(meta, "the condemned record").version()
+    must(field.take(16).hex() == chain, "the condemned record is another chain's")
+    field.u64()
+    named = [(field.u8(), field.take(32)) for _ in range(field.u32())]
+    must(all(kind == 1 for kind, _ in named), "the condemned record has another type", "unsupported")
+    field.end()
+    return [name for _, name in named]
+
+
+def tombstone_body(meta, chain):
+    """§8.2: ranges (first, last, previous core hash of first, core hash of last)"""
+    field = Reader(meta, "the tombstone").version()
+    must(field.take(16).hex() == chain, "the tombstone is another chain's")
+    field.u64()
+    found = [(field.u64(), field.u64(), field.take(32), field.take(32)) for _ in range(field.u32())]
+    field.end()
+    must(all(1 <= r[0] <= r[1] for r in found), "the tombstone has an impossible range")
+    must(all(a[1] + 1 < b[0] for a, b in zip(found, found[1:])), "the tombstone's ranges are not ascending")
+    return found
+
+
+def annotation_body(meta, chain):
+    """§8.3: (sequence, core hash, time, entries)"""
+    field = Reader(meta, "the annotation").version()
+    must(field.take(16).hex() == chain, "the annotation is another chain's")
+    sequence, core_hash, time = field.u64(), field.take(32), field.u64()
+    must(sequence >= 1, "the annotation is said of version 0")
+    entries = [(field.u8(), field.take(field.u32())) for _ in range(field.u16())]
+    field.end()
+    return sequence, core_hash, time, entries
+
+
+def annotation_texts(entries):
+    """§8.3: the entries, those of types 1 to 3 as text"""
+    must(all(1 <= kind <= 8 for kind, _ in entries), "the annotation has another type", "unsupported")
+    return [(kind, utf8(text, "the annotation") if kind <= 3 else text) for kind, text in entries]
 
 
 def unknown(chain, sequence):
@@ -1144,7 +1172,7 @@ def read_member(field):
 
 # -------------------------------------------------------------------------------------- 7. Nodes and locations
 
-THE_MANIFEST, ZEROS = 0, 0xFFFFFFFF
+THE_MANIFEST, NOT_USED, ZEROS = 0, 0xFFFFFFFE, 0xFFFFFFFF
 Location = namedtuple("Location", "number frame unit")
 Entry = namedtuple("Entry", "number name length directory_length epoch salt")
 Piece = namedtuple("Piece", "start count number frame first")  # a member's units from start on: a frame's from first on
@@ -1164,6 +1192,40 @@ def pack_entry(field):
     epoch = field.u32()
     must(epoch >= 1, "a pack entry has epoch 0")
     return Entry(*entry, epoch, field.take(32))
+
+
+def map_leaf(field):
+    """§7.1: runs (pack number, frame, first unit, count)"""
+    runs = [(field.u32(), field.u32(), field.u16(), field.u16()) for _ in range(field.u16())]
+    for number, frame, first, count in runs:
+        must(count >= 1, "a map leaf covers another number of units")
+        must(number != NOT_USED, f"pack number {number} is not in the pack table")
+        must(number != ZEROS or frame == first == 0, "a run of zeros has a place")
+        must(number == ZEROS or first + count <= 65536, "a run of a map leaf has more units than a frame can have")
+    must(1 <= sum(run[3] for run in runs) <= 1024, "a map leaf covers another number of units")
+    field.end()
+    return runs
+
+
+def map_branch(field):
+    """§7.2: (level, locations of children)"""
+    level, children = field.u8(), [location(field) for _ in range(field.u16())]
+    must(1 <= level <= 3, "a map branch has another level than its place")
+    must(1 <= len(children) <= 256, "a map branch has another number of children")
+    must(all(child.number < NOT_USED for child in children), "a child of a map branch is not in the pack table")
+    field.end()
+    return level, children
+
+
+def table_leaf(field, last=0):
+    """§7.3: entries, of numbers above `last`"""
+    count = field.u16()
+    must(1 <= count <= 512, "a pack table leaf has no entries or more than 512")
+    entries = [pack_entry(field) for _ in range(count)]
+    numbers = [last] + [entry.number for entry in entries]
+    must(all(a < b for a, b in zip(numbers, numbers[1:])), "the pack table's numbers are not ascending")
+    field.end()
+    return entries
 
 
 class Version:
@@ -1187,13 +1249,10 @@ class Version:
         table, last = {}, 0
         for entry, frame, unit in self.manifest.leaves:
             field = self.node(self.pack(entry.name) if entry else self.manifest.sealed, frame, unit, 3)
-            count = field.u16()
-            must(1 <= count <= 512, "a pack table leaf has no entries or more than 512")
-            for _ in range(count):
-                entry = pack_entry(field)
-                must(last < entry.number < self.manifest.next_pack, "the pack table's numbers are not ascending")
-                table[entry.number], last = entry, entry.number
-            field.end()
+            entries = table_leaf(field, last)
+            table.update((entry.number, entry) for entry in entries)
+            last = entries[-1].number
+            must(last < self.manifest.next_pack, "the pack table's numbers are not ascending")
         must(len({entry.name for entry in table.values()}) == len(table), "the pack table names a pack twice")
         return table
 
@@ -1298,21 +1357,18 @@ class Version:
     def walk(self, place, level, start, end):
         field = self.node(self.object(place.number), place.frame, place.unit, 2 if level else 1)
         if level == 0:
-            for _ in range(field.u16()):
-                number, frame, first, count = field.u32(), field.u32(), field.u16(), field.u16()
-                must(1 <= count <= end - start, "a map leaf covers another number of units")
-                must(number != ZEROS or frame == first == 0, "a run of zeros has a place")
+            for number, frame, first, count in map_leaf(field):
+                must(count <= end - start, "a map leaf covers another number of units")
                 yield Piece(start, count, number, frame, first)
                 start += count
             must(start == end, "a map leaf covers another number of units")
         else:
-            must(field.u8() == level, "a map branch has another level than its place")
-            children, span = field.u16(), 1024 * 256 ** (level - 1)
-            must(children == -(-(end - start) // span) <= 256, "a map branch has another number of children")
-            for child in [location(field) for _ in range(children)]:
+            (found, children), span = map_branch(field), 1024 * 256 ** (level - 1)
+            must(found == level, "a map branch has another level than its place")
+            must(len(children) == -(-(end - start) // span), "a map branch has another number of children")
+            for child in children:
                 yield from self.walk(child, level - 1, start, min(start + span, end))
                 start += span
-        field.end()
 
     # ------------------------------------------------------------------------------- 9. Reading a version, in order
 
@@ -1639,12 +1695,7 @@ def command_check(repository, options):
     for chain in repository.names_left("gone", r"[0-9a-f]{32}", folders=True):
         for name, sealed in repository.authentic(f"gone/{chain}", CONDEMNED, ""):
             with repository.noting(f"gone/{chain}/{name}", chain):
-                field = Reader(sealed.meta, "the condemned record").version()
-                must(field.take(16).hex() == chain, "the condemned record is another chain's")
-                field.u64()
-                named = [(field.u8(), field.take(32)) for _ in range(field.u32())]
-                must(all(kind == 1 for kind, _ in named), "the condemned record has another type", "unsupported")
-                field.end()
+                condemned_body(sealed.meta, chain)
     failed += [problem.text for problem in repository.problems[before:] if problem.grave]
     print(f"{len(repository.versions)} versions and {packs} packs read, {len(failed)} problems")
     must(not failed, "; ".join(failed + unread), "damaged")
