@@ -45,6 +45,9 @@ extension VectorRecipes {
       vector(
         "object-directory-length", "a directory longer than the object", expect: "truncated",
         Array(honest.dropLast(4)) + [0, 0, 0x10, 0]),
+      vector(
+        "object-directory-short", "a directory below the least length", expect: "damaged",
+        Array(honest.dropLast(4)) + [0, 0, 0, 26]),
     ]
   }
 

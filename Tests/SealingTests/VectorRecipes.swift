@@ -5,6 +5,10 @@ import CZstd
 /// How each vector is made. Nothing here is random.
 enum VectorRecipes {
   static func all() throws -> [Vector] {
+    try objects() + bodies() + nodes()
+  }
+
+  private static func objects() throws -> [Vector] {
     try packs() + deltas() + cells() + manifests() + others() + slots() + headers() + directories() + frames()
   }
 
