@@ -689,14 +689,8 @@ import Testing
     let request = Push.Request(database: source, targets: [road.target, mirror])
     #expect(try await Push(road.world).run(request).shortfalls.isEmpty)
     try await road.change(source.path)
-    let fails = Locked(true)
     var push = Push(road.world)
-    push.companionHooks.failing = { _ in
-      fails.withLock { fails -> Int32 in
-        defer { fails = false }
-        return fails ? EIO : 0
-      }
-    }
+    push.companionHooks.failing = failingOnce()
     let outcome = try await push.run(request)
     #expect(outcome.pushed.map(\.version.lacksCompanions) == [true, false])
     #expect(outcome.pushed.map { $0.beside?.capture.events.isEmpty } == [false, true])

@@ -146,14 +146,8 @@ import Testing
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
     let mirror = TargetAccess(name: "mirror", store: MemoryStore(), unlock: road.target.unlock)
     _ = try await Initialize(road.world).run(at: mirror, ifMissing: false)
-    let fails = Locked(true)
     var push = Push(road.world)
-    push.companionHooks.failing = { _ in
-      fails.withLock { fails -> Int32 in
-        defer { fails = false }
-        return fails ? EIO : 0
-      }
-    }
+    push.companionHooks.failing = failingOnce()
     let outcome = try await push.run(Push.Request(database: database(store), targets: [road.target, mirror]))
     #expect(outcome.pushed.map { $0.beside?.store?.missing } == [1, 0])
     let said = road.notices.said.withLock { $0 }

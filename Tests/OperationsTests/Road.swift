@@ -78,3 +78,14 @@ func dump(_ path: String) async throws -> String {
 }
 
 struct DumpError: Error { let text: String }
+
+/// As `CompanionHooks.failing`: a disk that answers with an error the first time it is read, and then no more.
+func failingOnce() -> @Sendable (String) -> Int32 {
+  let fails = Locked(true)
+  return { _ in
+    fails.withLock { fails -> Int32 in
+      defer { fails = false }
+      return fails ? EIO : 0
+    }
+  }
+}

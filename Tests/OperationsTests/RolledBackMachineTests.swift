@@ -78,15 +78,7 @@ import Testing
     target.store = ShortStore(road.store, hiding: name)
     let before = road.store.content
     try await road.change(database.path)
-    let push = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
-    let pull = await #expect(throws: OperationError.self) {
-      try await Pull(road.world).run(
-        .latest(database: "app"), from: target, to: .file(road.scratch.file("out.db")))
-    }
-    var request = PruneRepository.Request()
-    (request.minAge, request.runs) = (0, .one)
-    let prune = try await PruneRepository(road.world).run(request, at: target)
-    for error in [push.failures.first?.error, pull, prune.problems.first] {
+    for error in try await errors(in: road.world, database, target) {
       #expect(error?.code == "conflict")
       #expect(error?.message.contains("version 2 is there and not listed") == true)
       #expect(error?.hint?.contains("mark.json") == false)
@@ -97,6 +89,21 @@ import Testing
     let gone = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
     #expect(gone.failures.map(\.error.code) == ["rolledBack"])
     #expect(gone.failures.first?.error.hint?.contains("try again a while later") == true)
+  }
+
+  /// What a push, a pull and a prune end with.
+  private func errors(
+    in world: World, _ database: DatabaseSource, _ target: TargetAccess
+  ) async throws -> [OperationError?] {
+    let push = try await Push(world).run(Push.Request(database: database, targets: [target]))
+    let scratch = try Scratch()
+    let pull = await #expect(throws: OperationError.self) {
+      try await Pull(world).run(.latest(database: "app"), from: target, to: .file(scratch.file("out.db")))
+    }
+    var request = PruneRepository.Request()
+    (request.minAge, request.runs) = (0, .one)
+    let prune = try await PruneRepository(world).run(request, at: target)
+    return [push.failures.first?.error, pull, prune.problems.first]
   }
 
   /// They stand at the place of their version, and there are some of every long push. A repair may have written the version
@@ -121,15 +128,7 @@ import Testing
     target.store = ShortStore(road.store, hiding: name)
     let before = road.store.content
     let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
-    let push = try await Push(shelf.world).run(Push.Request(database: database, targets: [target]))
-    let pull = await #expect(throws: OperationError.self) {
-      try await Pull(shelf.world).run(
-        .latest(database: "app"), from: target, to: .file(road.scratch.file("out.db")))
-    }
-    var request = PruneRepository.Request()
-    (request.minAge, request.runs) = (0, .one)
-    let prune = try await PruneRepository(shelf.world).run(request, at: target)
-    for error in [push.failures.first?.error, pull, prune.problems.first] {
+    for error in try await errors(in: shelf.world, database, target) {
       #expect(error?.code == "conflict")
       #expect(error?.message.contains("version 2 is there and not listed") == true, "\(error?.message ?? "")")
     }
