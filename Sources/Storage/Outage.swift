@@ -2,7 +2,8 @@
 ///
 /// A store that has answered is waited for: most likely its network or its server comes back, and all that was done until
 /// then would have to be done anew. One that never answered has a wrong address more likely than a bad hour. One that was
-/// waited for in vain is not waited for again, until a request that had failed comes through after all.
+/// waited for in vain is not waited for again, until a request that had failed comes through after all. And where all tries
+/// of a request were in vain, those that begin within the next while are made once: a run pushes hundreds of databases.
 package final class Outage: Sendable {
   private enum Standing {
     case unknown
@@ -14,6 +15,8 @@ package final class Outage: Sendable {
     var standing = Standing.unknown
     /// When the first request failed after the last one that succeeded.
     var began: Duration?
+    /// When a request last had all its tries in vain, with no success since.
+    var inVain: Duration?
     /// The most failures of one request that were told since then, and when a person heard last.
     var told = 0
     var lastTold = Duration.zero
@@ -35,6 +38,7 @@ package final class Outage: Sendable {
       case .answers: break
       }
       state.began = nil
+      state.inVain = nil
       state.told = 0
     }
   }
@@ -52,6 +56,14 @@ package final class Outage: Sendable {
 
   /// It was waited for in vain.
   func giveUp(at now: Duration) { state.withLock { $0.standing = .givenUp(at: now) } }
+
+  /// All tries of a request that was not waited for were in vain.
+  func triedInVain(at now: Duration) { state.withLock { $0.inVain = now } }
+
+  /// Whether tries were in vain so short a time ago that a request which begins now need not find it out anew.
+  func wasTriedInVain(within patience: Duration, at now: Duration) -> Bool {
+    state.withLock { state in state.inVain.map { now - $0 < patience } ?? false }
+  }
 
   /// Whether a person wants to hear of a failure: of the first ones of a request, but of one alone where several requests
   /// fail side by side, and then once a minute.

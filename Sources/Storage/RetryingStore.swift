@@ -7,7 +7,8 @@
 /// many clients that failed together do not come back together. A time named by the server is kept, within bounds.
 package struct RetryingStore: ObjectStore {
   package struct Policy: Sendable {
-    /// How often a request is made in all, at least once, where nothing is to be waited for.
+    /// How often a request is made in all, at least once, where nothing is to be waited for. Once, where within `patience`
+    /// before it another one had all its tries in vain.
     package var tries = 8
     /// How long a store that has answered is waited for, from the first failure after its last success; and how long a
     /// request is repeated at most while others succeed. The last pause and the last try may go beyond it.
@@ -79,6 +80,8 @@ package struct RetryingStore: ObjectStore {
 
   /// What one request has met until now.
   private struct Trouble {
+    /// How often it is made where the store is not waited for.
+    let tries: Int
     var failures = 0
     /// Answers that make no sense and may be better next time: no outage, however often they come.
     var oddities = 0
@@ -93,7 +96,8 @@ package struct RetryingStore: ObjectStore {
   }
 
   private func persist<Answer>(_ request: () async throws(StoreError) -> Answer) async throws(StoreError) -> Answer {
-    var trouble = Trouble()
+    let isHopeless = outage.wasTriedInVain(within: policy.patience, at: clock.now())
+    var trouble = Trouble(tries: isHopeless ? 1 : policy.tries)
     while true {
       do {
         let answer = try await request()
@@ -129,6 +133,7 @@ package struct RetryingStore: ObjectStore {
     let most = trouble.isAwaited ? max(policy.longestServerPause, policy.patience) : policy.longestServerPause
     guard trouble.named + wanted <= most else {
       if trouble.isAwaited, trouble.named > .zero { outage.giveUp(at: clock.now()) }
+      if !trouble.isAwaited, trouble.named > .zero { outage.triedInVain(at: clock.now()) }
       return false
     }
     trouble.named += wanted
@@ -147,8 +152,12 @@ package struct RetryingStore: ObjectStore {
     // Noted in any case: the time runs from the first failure, not from the last of the tries.
     let common = outage.failed(at: now)
     trouble.isAwaited = common != nil
-    if trouble.failures < policy.tries { return true }
-    guard let common else { return false }
+    if trouble.failures < trouble.tries { return true }
+    guard let common else {
+      // A single try says nothing new: after the patience one request has all its tries again.
+      if trouble.failures >= policy.tries { outage.triedInVain(at: now) }
+      return false
+    }
     // Who fails alone while others succeed has no outage before it, and does not go on for ever either.
     if now - min(own, common) < policy.patience { return true }
     outage.giveUp(at: now)

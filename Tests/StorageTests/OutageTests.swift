@@ -70,6 +70,7 @@ import Testing
     faulty.plan(.get, .failure(away), times: 5)
     #expect(await read(store) != nil)
     #expect(faulty.count(.get) == 25)
+    clock.advance(by: .seconds(60))
     faulty.plan(.get, .failure(away), times: 2)
     #expect(await read(store) == nil)
     faulty.plan(.get, .failure(away), times: 10)
@@ -93,6 +94,36 @@ import Testing
     faulty.plan(.get, .failure(away), times: 5)
     #expect(await read(impatient) != nil)
     #expect(faulty.count(.get) == 10 && faulty.unfiredFaults.isEmpty)
+  }
+
+  /// Hundreds of databases go to one dead target, and to others that are well.
+  @Test func `one that was tried in vain is asked once for a while, and then with all tries again`() async throws {
+    let outage = Outage()
+    // Each database has its own store.
+    for count in [5, 6, 7] {
+      faulty.plan(.get, .failure(away), times: count == 5 ? 5 : 1)
+      #expect(await read(store(outage: outage)) != nil)
+      #expect(faulty.count(.get) == count && clock.now == .seconds(12))
+    }
+    // The time runs from the last of the tries, whatever was asked since.
+    clock.advance(by: .seconds(60))
+    faulty.plan(.get, .failure(away), times: 5)
+    #expect(await read(store(outage: outage)) != nil)
+    #expect(faulty.count(.get) == 12)
+    // It is back, and then waited for.
+    #expect(await read(store(outage: outage)) == nil)
+    faulty.plan(.get, .failure(away), times: 10)
+    #expect(await read(store(outage: outage)) == nil)
+    #expect(faulty.unfiredFaults.isEmpty)
+  }
+
+  @Test func `a server that named times in vain is asked once for a while`() async throws {
+    let store = store(patience: .seconds(600))
+    faulty.plan(.get, .failure(StoreError(.throttled, "later", retry: .later(after: .seconds(200)))), times: 3)
+    for count in [2, 3] {
+      #expect(await read(store) != nil)
+      #expect(faulty.count(.get) == count && clock.now == .seconds(201))
+    }
   }
 
   @Test func `what makes no sense is not waited for`() async throws {
@@ -157,7 +188,7 @@ import Testing
     let told = Locked<[Int]>([])
     // All of it within one moment.
     let still = StoreClock(now: { .zero }, wait: { _ in await Task.yield() })
-    let store = store(clock: still) { retry in told.withLock { $0.append(retry.failures) } }
+    let store = store(patience: .zero, clock: still) { retry in told.withLock { $0.append(retry.failures) } }
     faulty.plan(.get, .failure(away), times: 30)
     let name = name
     await withTaskGroup(of: Void.self) { group in
