@@ -5,19 +5,21 @@ import Storage
 /// kept of it, and every pack is listed, of the right length, and no condemned record names it or the manifest. What the
 /// bytes in packs are worth only reading them tells.
 ///
-/// Listed anew when this is made: condemned records first, packs after them.
+/// Listed anew when this is made: condemned records first, packs after them. What versions share of their pack tables
+/// is read once, however many of them are looked at.
 package struct Completeness: Sendable {
   private let repository: Repository
-  private let state: StateFolder?
   private let presence: Presence
-  private let atTarget: Bool
+  private let tables: PackTables
+  private let verdicts: PackVerdicts
 
   /// - Parameter atTarget: read manifests there even where `state` has kept them. False where nothing goes because of it.
   package init(_ repository: Repository, chain: ChainID, state: StateFolder?, atTarget: Bool = true) async throws {
     self.repository = repository
-    self.state = state
-    self.atTarget = atTarget
-    presence = try await Presence(repository, chain: chain, state: state)
+    let presence = try await Presence(repository, chain: chain, state: state)
+    self.presence = presence
+    tables = PackTables(repository, state: state, atTarget: atTarget)
+    verdicts = PackVerdicts(tables, condemned: presence.condemned) { presence.size(of: $0) }
   }
 
   package enum Finding: Sendable {
@@ -30,10 +32,10 @@ package struct Completeness: Sendable {
 
   /// - Throws: only what says nothing of the version: a target that cannot be reached, a cancelled task.
   package func look(at version: VersionFacts) async throws -> Finding {
-    guard let packs = try await packs(of: version), presence.lists(packs) else {
+    guard let needs = try await needs(of: version, isThere: verdicts.isThere), verdicts.areMet(needs) else {
       return .incomplete
     }
-    return presence.holds(packs) && !presence.condemns(version.digest) ? .whole : .condemned
+    return verdicts.areSpared(needs) && !presence.condemns(version.digest) ? .whole : .condemned
   }
 
   /// The same of a version wherever it can be read: the best that any of its revisions is.
@@ -64,23 +66,28 @@ package struct Completeness: Sendable {
     guard !revisions.contains(where: { $0.revision > version.revision }) else { return false }
     let readable = [version] + history.revisions(below: version)
     for revision in readable {
-      guard let packs = try await packs(of: revision) else { continue }
-      guard try await hasLost(packs.filter { !presence.lists([$0]) }, of: version.chain) else { return false }
+      guard let needs = try await needs(of: revision, isThere: { _ in true }) else { continue }
+      let unlisted = tables.packs(of: needs).filter { !verdicts.isThere($0) }
+      guard try await hasLost(unlisted, of: version.chain) else { return false }
     }
     return true
   }
 
+  /// - Returns: `nil` when the manifest or a part of its pack table cannot be read, or the table makes no sense.
   /// - Throws: also `SealError` `.unsupported`: a version is not incomplete because a later program described it.
-  private func packs(of version: VersionFacts) async throws -> [PackEntry]? {
-    try await atTarget
-      ? repository.packs(atTargetOf: version, state: state)
-      : repository.packs(of: version, state: state, demandsKnownFormat: true)
+  private func needs(
+    of version: VersionFacts, isThere: (PackTables.Pack) -> Bool
+  ) async throws -> PackTables.Needs? {
+    let needs = try await repository.unlessLost(demandsKnownFormat: true) {
+      try await tables.needs(of: version.name, isThere: isThere)
+    }
+    return needs.flatMap { $0.isOrderly ? $0 : nil }
   }
 
-  private func hasLost(_ packs: [PackEntry], of chain: ChainID) async throws -> Bool {
+  private func hasLost(_ packs: [PackTables.Pack], of chain: ChainID) async throws -> Bool {
     for pack in packs {
       let held = try await repository.store.head(Layout.pack(pack.name, of: chain))
-      if held?.size != Int(pack.length) { return true }
+      if held?.size != pack.length { return true }
     }
     return false
   }
@@ -105,21 +112,9 @@ extension Repository {
   }
 
   /// Every pack that a version needs; `nil` when its manifest or its pack table cannot be read.
-  /// - Parameter demandsKnownFormat: throws when they are of a later format.
-  package func packs(
-    of version: VersionFacts, state: StateFolder?, demandsKnownFormat: Bool = false
-  ) async throws -> [PackEntry]? {
-    try await unlessLost(demandsKnownFormat: demandsKnownFormat) {
+  package func packs(of version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
+    try await unlessLost(demandsKnownFormat: false) {
       let manifest = try await readManifest(version.name, state: state)
-      return try await PackTable(of: manifest, repository: self, state: state).all
-    }
-  }
-
-  /// The same by the manifest that stands at the target: what a machine has kept restores nothing for others.
-  /// - Throws: also `SealError` `.unsupported`.
-  func packs(atTargetOf version: VersionFacts, state: StateFolder?) async throws -> [PackEntry]? {
-    try await unlessLost(demandsKnownFormat: true) {
-      let manifest = try await readManifest(version.name)
       return try await PackTable(of: manifest, repository: self, state: state).all
     }
   }
@@ -132,9 +127,10 @@ extension Repository {
   }
 
   /// What the target lost or spoilt is `nil`; that it cannot be reached is an error.
-  private func unlessLost(
-    demandsKnownFormat: Bool, _ read: () async throws -> [PackEntry]
-  ) async throws -> [PackEntry]? {
+  /// - Parameter demandsKnownFormat: throws when it is of a later format.
+  fileprivate func unlessLost<Found>(
+    demandsKnownFormat: Bool, _ read: () async throws -> Found
+  ) async throws -> Found? {
     do {
       return try await read()
     } catch let error as StoreError where !error.isLoss {

@@ -3,13 +3,16 @@ import Sealing
 /// Which packs of a chain are there and may be used: condemned records are listed first, packs after them
 /// (`Docs/Design.md`, "Write order"). The other way round, a prune could slip between.
 struct Presence: Sendable {
-  private let condemned: NameSet
+  let condemned: NameSet
   private let sizes: [Digest: Int]
 
   init(_ repository: Repository, chain: ChainID, state: StateFolder?) async throws {
     condemned = try await repository.condemnedNames(of: chain, state: state)
     sizes = try await repository.packSizes(of: chain)
   }
+
+  /// The length of a pack that is there.
+  func size(of name: Digest) -> Int? { sizes[name] }
 
   func holds(_ entry: PackEntry) -> Bool {
     !condemned.contains(entry.name) && sizes[entry.name] == Int(entry.length)

@@ -72,7 +72,7 @@ struct LiveSet: Sendable {
     var safe: UInt32?
     for facts in revisions.sorted(by: { $0.revision > $1.revision }) {
       if let safe, facts.revision < safe { break }
-      let needs = try await tables.needs(of: facts.name, listed: verdicts.listed)
+      let needs = try await tables.needs(of: facts.name, isThere: verdicts.isThere)
       kept.manifests.append(facts.digest)
       kept.needs.append(needs)
       guard verdicts.areMet(needs) else { continue }

@@ -65,6 +65,52 @@ import Testing
     #expect(chain.needs.allSatisfy { all.areMet($0) && short.areSpared($0) })
   }
 
+  /// Rules have every version looked at that stays, and those share nearly all of their tables.
+  @Test func `leaves that versions share are fetched once, however many are looked at`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let page = home.noise(4096, seed: 1)
+    let content = try await made.pack([made.raw([page])])
+    made.place(pack: 1, frame: 0, count: 1)
+    let holder = try await made.pack([made.raw([PackTableLeaf(entries: [content]).encode()], .node)])
+    let fetched = Locked(0)
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if name.text.hasPrefix("packs/") { fetched.withLock { $0 += 1 } }
+      })
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    let completeness = try await Completeness(repository, chain: home.chain, state: nil)
+    var first = 0
+    for sequence: UInt64 in 1...10 {
+      let manifest = try await made.manifest(
+        image: page, sequence: sequence, previous: sequence == 1 ? .zero : .sha256(of: [1]), tableIn: holder,
+        table: [content])
+      #expect(try await completeness.look(at: manifest.facts) == .whole)
+      if sequence == 1 { first = fetched.withLock { $0 } }
+    }
+    #expect(first > 0 && fetched.withLock { $0 } == first)
+  }
+
+  @Test func `a version whose pack table is out of order is not whole`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let page = home.noise(4096, seed: 1)
+    let first = try await made.pack([made.raw([page])])
+    let second = try await made.pack([made.raw([home.noise(4096, seed: 2)])])
+    let twin = PackEntry(
+      number: 2, name: first.name, length: first.length, directoryLength: first.directoryLength, version: first.version,
+      aead: first.aead, kem: first.kem, epoch: first.epoch, salt: first.salt)
+    made.place(pack: 1, frame: 0, count: 1)
+    let completeness = try await Completeness(home.repository, chain: home.chain, state: nil)
+    for (index, leaves) in [[[first], [second]], [[second], [first]], [[first], [twin]], [[first, twin]]].enumerated() {
+      let manifest = try await made.manifest(
+        image: page, sequence: UInt64(index + 1), previous: index == 0 ? .zero : .sha256(of: [1]), inLeaves: leaves)
+      #expect(try await completeness.look(at: manifest.facts) == (index == 0 ? .whole : .incomplete))
+    }
+  }
+
   /// Packs get their numbers while a look goes on.
   @Test func `what is read after the first judgement is judged as well`() async throws {
     let chain = try await Chain()
