@@ -83,6 +83,36 @@ import Testing
     }
   }
 
+  /// That of a version of a hundred thousand companions takes 125 MB when it is opened.
+  @Test func `long manifests are opened one by one`() async throws {
+    let home = try await Home(at: MemoryStore(concurrency: 8))
+    var manifests: [StoredManifest] = []
+    for seed: UInt64 in 1...4 { manifests.append(try await home.push(home.image(pages: 4, seed: seed)).manifest) }
+    let history = try await home.repository.history(of: try await home.repository.versionListing(of: home.chain))
+    var versions: [VersionFacts] = []
+    for manifest in manifests {
+      let long = VersionName(
+        chain: home.chain, sequence: manifest.name.sequence, revision: 0, length: Repository.manifestBytesAtOnce,
+        digest: manifest.name.digest)
+      home.store.content[long.objectName] = home.store.content[manifest.name.objectName]
+      let longer = StoredManifest(
+        name: long, object: manifest.object, body: manifest.body, core: manifest.core, id: manifest.id)
+      versions.append(longer.facts)
+    }
+    let store = ManifestsStore(home.store)
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    let infos = try await home.store.list(prefix: Layout.packs(of: home.chain))
+    let listed = Dictionary(infos.compactMap { info in Layout.packDigest(info.name).map { ($0, info) } }) { $1 }
+    let live = try await LiveSet(
+      versions, .nothing, of: .nothing, .none, condemned: NameSet([]), packs: listed,
+      tables: PackTables(repository, state: nil), atOnce: 8)
+    #expect(live.manifests.count == 4 && store.most == 1)
+    let completeness = try await Completeness(repository, chain: home.chain, state: nil)
+    #expect(try await completeness.look(at: versions, in: history) == [.whole, .whole, .whole, .whole])
+    #expect(store.most == 1)
+  }
+
   private func expectOneByOne(
     _ home: Home, _ prefix: String, _ read: @Sendable (Repository) async throws -> Void
   ) async throws {
@@ -266,6 +296,36 @@ private final class MeetingStore: ObjectStore {
       patience -= 1
     }
     if patience == 0 { flight.withLock { $0.isAlone = true } }
+    return try await base.get(name, range: range)
+  }
+
+  var traits: StoreTraits { base.traits }
+  func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
+    try await base.put(body, at: name, ifAbsent: ifAbsent)
+  }
+  func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
+  func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  func delete(_ name: ObjectName) async throws(StoreError) { try await base.delete(name) }
+}
+
+/// Counts the manifests that are on their way.
+private final class ManifestsStore: ObjectStore {
+  private let base: MemoryStore
+  private let flight = Locked((now: 0, most: 0))
+
+  init(_ base: MemoryStore) { self.base = base }
+
+  /// So many were on their way at the same time.
+  var most: Int { flight.withLock { $0.most } }
+
+  func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
+    guard name.text.hasPrefix(Layout.versions) else { return try await base.get(name, range: range) }
+    flight.withLock {
+      $0.now += 1
+      $0.most = max($0.most, $0.now)
+    }
+    defer { flight.withLock { $0.now -= 1 } }
+    try? await Task.sleep(for: .milliseconds(5))
     return try await base.get(name, range: range)
   }
 

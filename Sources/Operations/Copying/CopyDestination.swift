@@ -71,9 +71,7 @@ final class CopyDestination {
     let asked = versions.filter { facts in
       facts.digest == newest.digest || facts.version.map { wanted.contains(Identity($0)) } ?? false
     }
-    let found = try await bounded(asked, atOnce: repository.store.traits.concurrency) { facts in
-      try await completeness.look(at: facts, in: history)
-    }
+    let found = try await completeness.look(at: asked, in: history)
     let findings = Dictionary(zip(asked.map(\.digest), found)) { first, _ in first }
     for facts in versions {
       let finding = findings[facts.digest]

@@ -46,9 +46,7 @@ struct Soundness {
         if try await learnsMore(of: plan.newestWithCompanions) { continue }
         return plan
       }
-      let found = try await bounded(open, atOnce: repository.store.traits.concurrency) { [completeness, history] in
-        try await completeness.look(at: $0, in: history)
-      }
+      let found = try await completeness.look(at: open, in: history)
       for (fact, finding) in zip(open, found) {
         if finding == .incomplete { try await completeness.demandReadable(fact, in: history) }
         note(finding, of: fact)

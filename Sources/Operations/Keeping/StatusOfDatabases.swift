@@ -146,8 +146,10 @@ package struct StatusOfDatabases: Sendable {
   /// backup.
   private func flaws(of histories: [ChainHistory], _ lookup: VersionLookup) async throws -> [any Error] {
     let repository = lookup.repository
-    let flaws = try await bounded(histories, atOnce: repository.store.traits.concurrency) {
-      history -> (any Error)? in
+    let flaws = try await bounded(
+      histories, atOnce: repository.store.traits.concurrency, within: Repository.manifestBytesAtOnce,
+      of: { $0.newest?.length ?? 0 }
+    ) { history -> (any Error)? in
       guard let newest = history.newest else { return RepositoryError?.none }
       do {
         return try await repository.lastingFlaw(of: newest, in: history)

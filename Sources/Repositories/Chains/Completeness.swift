@@ -51,6 +51,13 @@ package struct Completeness: Sendable {
     return best
   }
 
+  /// The same of many, in their order.
+  package func look(at versions: [VersionFacts], in history: ChainHistory) async throws -> [Finding] {
+    try await bounded(
+      versions, atOnce: repository.store.traits.concurrency, within: Repository.manifestBytesAtOnce, of: { $0.length }
+    ) { version in try await self.look(at: version, in: history) }
+  }
+
   /// Some manifest of a version opens, as it stands at the target.
   /// - Throws: `.damaged` when none does: whoever has never seen the version cannot say what it is, and leaves the chain
   ///   alone.

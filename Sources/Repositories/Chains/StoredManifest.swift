@@ -38,6 +38,10 @@ extension Repository {
   /// version of a chain that is pushed to here, may be longer.
   static var largestKept: Int { 256 << 10 }
 
+  /// Manifests that are read at once have no more bytes than these together, and a longer one is read alone: opened,
+  /// each takes seven times its length.
+  package static var manifestBytesAtOnce: Int { Limits.object / 4 }
+
   /// Fetches and opens one manifest, from `state`'s cache where it is kept.
   /// - Parameters:
   ///   - keep: keep it there for the next time.

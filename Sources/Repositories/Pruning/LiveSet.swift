@@ -38,9 +38,11 @@ struct LiveSet: Sendable {
     self.resting = resting
     let partials = all.filter { !$0.isComplete && $0.sequence > newest }.map { [$0] }
     let verdicts = PackVerdicts(tables, listed: listed, condemned: condemned)
-    let kept = try await bounded(Array(standing.values) + partials, atOnce: atOnce) { revisions in
-      try await Self.kept(of: revisions, tables, verdicts, resting)
-    }
+    // The revisions of one version are read one after the other.
+    let kept = try await bounded(
+      Array(standing.values) + partials, atOnce: atOnce, within: Repository.manifestBytesAtOnce,
+      of: { $0.map(\.length).max() ?? 0 }
+    ) { revisions in try await Self.kept(of: revisions, tables, verdicts, resting) }
     for version in kept {
       manifests.formUnion(version.manifests)
       if version.sequence == newest, !version.isSafe { newestIsSafe = false }
