@@ -41,6 +41,34 @@ import Testing
     try await expectWrong(home, try await made.manifest(image: page, table: [second]))
   }
 
+  /// To follow every version takes hours, and that pack is known.
+  @Test func `who names a damaged pack has only versions followed that need something damaged`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let page = home.noise(4096, seed: 1)
+    let first = try await made.pack([made.raw([page])])
+    let second = try await made.pack([made.raw([home.noise(4096, seed: 2)])])
+    made.place(pack: 1, frame: 0, count: 1)
+    let good = try await made.manifest(image: page, table: [first])
+    let wrong = try await made.manifest(image: page, sequence: 2, previous: good.id, table: [second])
+    let state = try home.state
+    let cases: [(suspects: Set<Digest>, harmed: Set<Digest>)] = [
+      ([], [wrong.id]), ([first.name], [good.id]), ([second.name], [wrong.id]),
+    ]
+    for (suspects, harmed) in cases {
+      let report = try await RepositoryCheck(
+        home.repository, state: state, tables: state.path, subset: nil, suspects: suspects
+      ).run()
+      #expect(report.harmed == harmed)
+      #expect(report.harmed.union(report.whole) == [good.id, wrong.id])
+    }
+    home.store.content[Layout.pack(first.name, of: home.chain)] = nil
+    let report = try await RepositoryCheck(
+      home.repository, state: state, tables: state.path, subset: nil, suspects: [second.name]
+    ).run()
+    #expect(report.harmed == [good.id, wrong.id])
+  }
+
   @Test func `a map that covers less than its member`() async throws {
     let home = try await Home()
     let made = HandmadeVersion(home)

@@ -8,7 +8,8 @@ struct ContentCheck {
   /// In bytes, of the packs that are there.
   private var sizes: [Digest: Int]
   private let condemned: Set<Digest>
-  /// Packs that somebody says are damaged: they are not even looked at.
+  /// Packs that somebody says are damaged: they are not even looked at. Where there are some, versions that need
+  /// nothing damaged are taken for whole.
   private let suspects: Set<Digest>
   /// By place, manifests of which only a newer program can say whether they are the ones that count there.
   private let unjudged: [UInt64: [VersionName]]
@@ -146,12 +147,29 @@ struct ContentCheck {
       try Task.checkCancellation()
       let manifest = try held.open(in: spool, repository)
       guard let core = manifest.core else { continue }
+      let table = try PackTableLook(of: manifest, frames: frames, spool: spool, with: decoder)
+      guard mayBeHarmed(manifest, table) else {
+        judged.append(checked(held.facts))
+        continue
+      }
       var walk = VersionWalk(
         manifest, core, own: object, frames: frames, spool: spool, marks: marks,
         fingerprints: reading?.fingerprints, keys: repository.keys)
-      try walk.follow(try PackTableLook(of: manifest, frames: frames, spool: spool, with: decoder))
+      try walk.follow(table)
       judge(walk, held.facts, own: object)
     }
+  }
+
+  /// Whoever names a pack waits until the versions that need it are known, and to follow one takes a second: years of
+  /// hourly ones took hours before the first page was saved.
+  private func mayBeHarmed(_ manifest: StoredManifest, _ table: PackTableLook) -> Bool {
+    guard !suspects.isEmpty, table.lost.isEmpty, table.wrong == nil, !table.isLater else { return true }
+    return (table.entries + PackTableLook.holders(of: manifest)).contains { findings[$0.name] != nil }
+  }
+
+  private func checked(_ facts: VersionFacts, objects: [String] = [], later: [String] = []) -> CheckedVersion {
+    CheckedVersion(
+      chain: chain, sequence: facts.sequence, id: facts.id, facts: facts, objects: objects, later: later)
   }
 
   private mutating func judge(_ walk: VersionWalk, _ facts: VersionFacts, own: UInt32) {
@@ -173,9 +191,7 @@ struct ContentCheck {
       // What harms this revision need not harm the version.
       (objects, later) = ([], later + others.map(\.objectName.text))
     }
-    judged.append(
-      CheckedVersion(
-        chain: chain, sequence: facts.sequence, id: facts.id, facts: facts, objects: objects, later: later))
+    judged.append(checked(facts, objects: objects, later: later))
   }
 
   /// Whether nothing but its format keeps a pack from being read.
