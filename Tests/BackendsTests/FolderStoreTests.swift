@@ -136,6 +136,28 @@ import Testing
     #expect(try await late.list(prefix: "").map(\.name) == [name])
   }
 
+  /// It goes when nobody uses it, and comes when somebody opens the path, unless its server is still away.
+  @Test(arguments: [true, false])
+  func `a folder that is late is opened where its automatic mount went away, and nothing is put below`(
+    comes: Bool
+  ) async throws {
+    let (nas, above) = ("23 22 0:41 / \(root) rw - nfs4 nas:/export rw", "22 1 0:40 / / rw - autofs /etc/auto.net rw")
+    // As it was, before it is opened, and behind that.
+    let lines = Locked(comes ? [nas, above, nas] : [nas, above])
+    let late = LateFolder(path: root) { _ in
+      let line = lines.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+      return MountTable(parsing: line).mounts.first
+    }
+    let error = await storeError { try await late.put(ObjectBody([1]), at: name, ifAbsent: false) }
+    #expect(error?.code == (comes ? nil : StoreError.Code.unavailable))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root).isEmpty != comes)
+    guard !comes else { return }
+    // Nor is a folder missed that only lies in the mount.
+    try FileManager.default.removeItem(atPath: root)
+    let missed = await storeError { _ = try await late.list(prefix: "") }
+    #expect(missed?.code == .unavailable)
+  }
+
   @Test func `a folder that does not answer is not made later`() async {
     await #expect(processExitsWith: .success) { [root = root as String] in
       guard FailingCalls.fail(.openFolder, with: ESTALE) else { fatalError("this kernel takes no filters") }

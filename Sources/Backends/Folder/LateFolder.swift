@@ -42,14 +42,26 @@ package struct LateFolder: ObjectStore {
   /// One for all requests: it knows the folder again, and what it made there.
   private func folder() async throws(StoreError) -> FolderStore {
     if let folder = opened.withLock({ $0 }) { return folder }
-    let folder = try await onOwnThread { () throws(StoreError) in
-      try demandMounted()
-      return try FolderStore(path: path)
-    }
+    let folder = try await onOwnThread { () throws(StoreError) in try openMounted() }
     return opened.withLock { opened in
       let first = opened ?? folder
       opened = first
       return first
+    }
+  }
+
+  /// Where an automatic mount went away meanwhile, only opening the path brings it back: so it is looked for behind that.
+  /// To open the wrong folder changes nothing in it.
+  private func openMounted() throws(StoreError) -> FolderStore {
+    if mount(path)?.type != "autofs" { try demandMounted() }
+    do throws(StoreError) {
+      let folder = try FolderStore(path: path)
+      try demandMounted()
+      return folder
+    } catch {
+      // A mount that did not come says more than what is not there without it, and is asked for again.
+      try demandMounted()
+      throw error
     }
   }
 
