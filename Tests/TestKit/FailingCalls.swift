@@ -14,6 +14,8 @@ package enum FailingCalls {
     case read
     /// To open a folder for reading, as whoever makes the names in it durable does.
     case openFolder
+    /// To give an open file away.
+    case giveAway
 
     fileprivate var number: UInt32 {
       #if arch(x86_64)
@@ -25,6 +27,7 @@ package enum FailingCalls {
         case .link: 86
         case .read: 17
         case .openFolder: 257
+        case .giveAway: 93
         }
       #elseif arch(arm64)
         switch self {
@@ -36,6 +39,7 @@ package enum FailingCalls {
         case .link: 37
         case .read: 67
         case .openFolder: 56
+        case .giveAway: 55
         }
       #endif
     }

@@ -19,6 +19,8 @@ final class MemberOwners: Sendable {
   struct Losses: Sendable {
     var users = 0
     var groups = 0
+    /// Whom they belong to instead: on a server that takes root for nobody, not to whoever restores.
+    var shown: uid_t = 0
   }
 
   private let places: [CompanionsPlace.Place]
@@ -67,7 +69,9 @@ final class MemberOwners: Sendable {
       allowed = 0o707
       lost.withLock { $0.groups += 1 }
     }
-    if own.st_uid != owner.user, fchown(descriptor, owner.user, gid_t.max) != 0 { lost.withLock { $0.users += 1 } }
+    if own.st_uid != owner.user, fchown(descriptor, owner.user, gid_t.max) != 0 {
+      lost.withLock { ($0.users, $0.shown) = ($0.users + 1, own.st_uid) }
+    }
     return allowed
   }
 
@@ -90,7 +94,7 @@ final class MemberOwners: Sendable {
       lost.groups == 0 ? nil : "the group of \(lost.groups) companions could not be kept: group access was taken away",
       lost.users == 0
         ? nil
-        : "\(lost.users) companions belong to user \(geteuid()) now, and did not: run as root, or as their user, to keep the owner",
+        : "\(lost.users) companions belong to user \(lost.shown) now, and did not: \(FileLikeness.wayToKeepOwner)",
     ].compactMap { $0 }
   }
 }

@@ -48,10 +48,16 @@ struct FileLikeness {
       remarks.append("its attribute \(name) could not be kept: \(String(cString: strerror(errno)))")
     }
     if own.st_uid != owner, fchown(descriptor, owner, gid_t.max) != 0 {
-      remarks.append(
-        "it belongs to user \(own.st_uid) now, and did to \(owner): run as root, or as that user, to keep the owner")
+      remarks.append("it belongs to user \(own.st_uid) now, and did to \(owner): \(Self.wayToKeepOwner)")
     }
     return remarks
+  }
+
+  /// What to do where an owner could not be given.
+  static var wayToKeepOwner: String {
+    geteuid() == 0
+      ? "root may give nothing away there, as where a server takes root for nobody: restore as that user, or on the server"
+      : "run as root, or as that user, to keep the owner"
   }
 
   /// Also the one for what is made in it.

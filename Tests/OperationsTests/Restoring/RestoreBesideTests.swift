@@ -155,6 +155,24 @@ import Testing
     }
   }
 
+  /// As where a server of files takes root for nobody.
+  @Test(.enabled(if: geteuid() == 0))
+  func `where root cannot give a file away, its owner is told, and nobody is told to be root`() async {
+    await #expect(processExitsWith: .success) {
+      let path = "/tmp/sealift-test-owners-\(getpid())"
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+      unlink(path)
+      guard descriptor >= 0, fchown(descriptor, 65534, 65534) == 0 else { exit(9) }
+      guard FailingCalls.fail(.giveAway, with: EPERM) else { fatalError("this kernel takes no filters") }
+      let owners = MemberOwners(of: [("att", "/nowhere/att")], database: "/")
+      guard owners.give("att/a", descriptor) == 0o707, owners.remarks.count == 2 else { exit(7) }
+      let database = FileLikeness(of: "/")?.give(to: descriptor) ?? []
+      for told in [owners.remarks.last, database.last] {
+        guard let told, told.contains("to user 65534 now"), !told.contains("run as root") else { exit(8) }
+      }
+    }
+  }
+
   @Test func `a live restore that is given up leaves what comes with the old rows`() async throws {
     let home = try await Home()
     let writer = try TestDatabase(home.path)
