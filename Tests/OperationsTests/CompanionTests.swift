@@ -700,6 +700,28 @@ import Testing
     #expect(said.contains { $0.contains("1 file could not be read") && $0.contains("att/a") })
   }
 
+  @Test func `what could be read at another attempt is in the version, and nothing is lost`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"), Companion("big"))
+    try write(road, "att/a")
+    try road.writeDear("big", again: false)
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    try road.writeDear("big", again: true)
+    let attempts = Locked(0)
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.opened = { path in if path == "att/a" { attempts.withLock { $0 += 1 } } }
+      push.companionHooks.failing = failingOnce()
+    }
+    try #require(attempts.withLock { $0 } > 1)
+    #expect(outcome.failures.isEmpty && outcome.shortfalls.isEmpty, "\(outcome)")
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    #expect(outcome.pushed.first?.version.lacksCompanions == false)
+    #expect(try await members(road) == ["app.db", "att", "att/a", "big"])
+    let said = road.notices.said.withLock { $0 }
+    #expect(said.contains { $0.contains("1 file could not be read at first, and is in the version") }, "\(said)")
+    #expect(!said.contains { $0.contains("not in the version") }, "\(said)")
+  }
+
   @Test func `one file that vanishes from a folder in use is no loss of its companions`() {
     func lacks(_ entries: Remarks.Capture.Entry...) -> Bool {
       Remarks(capture: Remarks.Capture(entries)).lacksCompanions
@@ -851,6 +873,29 @@ import Testing
     let (now, restored) = (road.scratch.file("att/z.db"), road.scratch.file("out.db.companions/att/z.db"))
     let wanted = try await dump(now)
     #expect(try await dump(restored) == wanted)
+  }
+
+  @Test func `a -wal that could be read only with the database that changed meanwhile is in`() async throws {
+    let road = try await Road()
+    nonisolated(unsafe) let ledger = try ledger(road)
+    let source = try source(road, Companion("att"))
+    let fails = Locked(true)
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.failing = { path in
+        guard path == "att/z.db-wal" else { return 0 }
+        let isTurn = fails.withLock { fails in
+          defer { fails = false }
+          return fails
+        }
+        guard isTurn else { return 0 }
+        try? ledger.run("update b set v = v + 1; pragma wal_checkpoint(truncate); update a set v = v + 1")
+        return EIO
+      }
+    }
+    #expect(!fails.withLock { $0 } && outcome.shortfalls.isEmpty)
+    #expect(outcome.pushed.first?.beside?.capture.events.isEmpty == true)
+    #expect(try await members(road).contains("att/z.db-wal"))
+    try ledger.run("select 1")
   }
 
   @Test func `a database that is named by itself brings what was committed beside it`() async throws {

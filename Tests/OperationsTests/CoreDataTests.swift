@@ -154,6 +154,27 @@ import Testing
     #expect(said.contains { $0.contains("1 of 2 external files that its rows refer to are not in the version") })
   }
 
+  @Test func `external files that could be read at another attempt are there`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)
+    var source = database(store)
+    source.companions = [Companion("big")]
+    try road.writeDear("big", again: false)
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    try road.writeDear("big", again: true)
+    let attempts = Locked(0)
+    var push = Push(road.world)
+    push.companionHooks.opened = { path in if path == "big" { attempts.withLock { $0 += 1 } } }
+    push.companionHooks.failing = failingOnce()
+    let outcome = try await push.run(Push.Request(database: source, targets: [road.target]))
+    try #require(attempts.withLock { $0 } > 1)
+    let pushed = try #require(outcome.pushed.first)
+    #expect(outcome.shortfalls.isEmpty && pushed.beside?.store?.missing == 0)
+    let shown = try await ListVersions(road.world).show(.latest(database: nil), at: road.target)
+    #expect(shown.store?.missing == 0 && shown.capture?.events.isEmpty != false)
+    #expect(!road.notices.said.withLock { $0.contains { $0.contains("not in the version") } })
+  }
+
   @Test func `versions without external files that are gone for good let earlier ones go`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)

@@ -57,6 +57,14 @@ struct Road {
     try SQLite.run("update t set body = randomblob(900) where id = 7", on: path)
   }
 
+  /// A companion that makes a version too dear at its first attempt, when it is written again: most of its pack is needed
+  /// no more. Then all of what comes with the database is read anew.
+  func writeDear(_ name: String, again: Bool) throws {
+    var random = SeededRandom(5)
+    let first = random.bytes(7 << 20)
+    try writeFile(scratch.file(name), again ? Array(first.prefix(1 << 20)) + random.bytes(4 << 20) : first)
+  }
+
   func files(in folder: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
   }

@@ -52,6 +52,13 @@ extension CompanionCapture {
       guard let count = capture.counts[event] else { return nil }
       return "'\(database.name)': \(Self.words(event, Int(count))): \(Self.names(capture.paths(event), of: Int(count)))"
     }
+    let late = Remarks.Capture(events.readLate)
+    if let count = late.counts[.unreadable].map({ Int($0) }) {
+      let (files, are) = count == 1 ? ("1 file", "is") : ("\(count) files", "are")
+      notices.append(
+        "'\(database.name)': \(files) could not be read at first, and \(are) in the version as read again: \(Self.names(late.paths(.unreadable), of: count))"
+      )
+    }
     if let store = try await members(with: snapshot).found?.remarksForAnyTarget, store.missing > 0 {
       notices.append(
         "'\(database.name)': \(store.missing) of \(store.references) external files that its rows refer to are not in the version: \(Self.names(store.missingNames, of: Int(store.missing)))"

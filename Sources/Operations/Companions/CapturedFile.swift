@@ -91,11 +91,16 @@ final class CapturedFile: CompanionFile {
 
 /// What happens to companions while they are captured, from any task.
 final class CaptureEvents: Sendable {
-  /// What is listed is listed once; what is read is read for each target anew, and a disk that failed once may answer then.
+  /// What is listed is listed once; what is read is read anew for each target, for each attempt at its version, and with a
+  /// database that changed: a disk that failed once may answer then.
   private struct Entries {
     var listed: [Remarks.Capture.Entry] = []
-    var read: [Remarks.Capture.Entry] = []
+    /// By the keys of paths: of each file what the last reading said.
+    var ofFile: [[UInt8]: [Remarks.Capture.Entry]] = [:]
     var readBefore: [Remarks.Capture.Entry] = []
+    var takenBack: [Remarks.Capture.Entry] = []
+
+    var read: [Remarks.Capture.Entry] { Array(ofFile.values.joined()) }
   }
 
   private let entries = Locked(Entries())
@@ -106,15 +111,25 @@ final class CaptureEvents: Sendable {
   /// is remembered when no file can be opened any more.
   let files = Locked<[[UInt8]: [String]]>([:])
 
+  /// A file is about to be read, perhaps once more: what was said of it then is not what is in the version.
+  func beginReading(_ path: String) {
+    entries.withLock { entries in
+      guard !entries.ofFile.isEmpty, let said = entries.ofFile.removeValue(forKey: MemberPath.key(path)) else { return }
+      entries.takenBack += said
+    }
+  }
+
   /// Of a file while it is read.
-  func note(_ event: Remarks.Capture.Event, _ path: String) { entries.withLock { $0.read.append(.init(event, path)) } }
+  func note(_ event: Remarks.Capture.Event, _ path: String) {
+    entries.withLock { $0.ofFile[MemberPath.key(path), default: []].append(.init(event, path)) }
+  }
   func noteListed(_ events: [Remarks.Capture.Entry]) { entries.withLock { $0.listed += events } }
 
   /// From here on all is read for another target.
   func beginTarget() {
     entries.withLock { entries in
       entries.readBefore += entries.read
-      entries.read = []
+      entries.ofFile = [:]
     }
   }
 
@@ -124,6 +139,13 @@ final class CaptureEvents: Sendable {
   /// Keys of what could not be read when its turn came, or not even be listed.
   var unread: Set<[UInt8]> { Self.unread(all) }
   var unreadForAnyTarget: Set<[UInt8]> { Self.unread(ofEveryTarget) }
+  /// What could not be read at first, and is in the version of every target.
+  var readLate: [Remarks.Capture.Entry] {
+    let lost = unreadForAnyTarget
+    return entries.withLock { $0.takenBack }.filter { entry in
+      entry.event == .unreadable && !lost.contains(MemberPath.key(entry.path))
+    }
+  }
 
   private static func unread(_ entries: [Remarks.Capture.Entry]) -> Set<[UInt8]> {
     Set(entries.filter { $0.event == .unreadable || $0.event == .vanished }.map { MemberPath.key($0.path) })

@@ -249,6 +249,7 @@ actor CompanionCapture {
       let root = roots[entry.root]
       content = .file { [hooks, events] in
         let path = entry.path
+        events.beginReading(path)
         if let file { return try CapturedFile(file, path: path, hooks, events, beside: neighbour) }
         guard neighbour?.isOfHeldDatabase ?? true else {
           events.note(.vanished, path)
