@@ -197,6 +197,60 @@ import Testing
     #expect(try await refusals().isEmpty)
   }
 
+  // MARK: More than a version can hold
+
+  private func push(_ road: Road, _ source: DatabaseSource, mostBytes: Int) async throws -> Push.Outcome {
+    var push = Push(road.world)
+    push.companionHooks.mostBytes = mostBytes
+    return try await push.run(Push.Request(database: source, targets: [road.target]))
+  }
+
+  /// It was small enough yesterday.
+  @Test func `of a store with more external files than a version can hold the rows are pushed`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 3)
+    var source = database(store)
+    for _ in 1...2 {
+      let outcome = try await push(road, source, mostBytes: 100)
+      #expect(outcome.shortfalls.map(\.code) == ["externalDataTooMany"] && outcome.failures.isEmpty)
+      #expect(outcome.shortfalls.first?.hint?.contains("\"externalData\": false") == true)
+      let pushed = try #require(outcome.pushed.first)
+      #expect(pushed.version.lacksCompanions == true)
+      #expect(pushed.beside?.files == 0 && pushed.beside?.store?.missing == 3)
+    }
+    let members = try await ListVersions(road.world).show(.latest(database: nil), at: road.target).members
+    #expect(members.map(\.path) == ["Journal.sqlite"])
+    source.externalData = false
+    #expect(try await push(road, source, mostBytes: 100).shortfalls.isEmpty)
+  }
+
+  @Test(arguments: [1, 2]) func `it is said while few more external files fit, and not before`(
+    times: Int
+  ) async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 3)
+    let folders = [".Journal_SUPPORT", ".Journal_SUPPORT/_EXTERNAL_DATA"]
+    let said = (folders + store.files.keys.map { "\(folders[1])/\($0)" }).reduce(0) { $0 + $1.utf8.count + 160 }
+    let outcome = try await push(road, database(store), mostBytes: times * said)
+    #expect(outcome.shortfalls.isEmpty && outcome.pushed.first?.beside?.externalFiles == 3)
+    let notices = road.notices.said.withLock { $0 }
+    #expect(notices.contains { $0.contains("more than four fifths") && $0.contains("external files") } == (times == 1))
+  }
+
+  @Test func `a support folder that is asked for, and more than a version can hold, is refused at once`() async throws {
+    let road = try await Road()
+    let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 3)
+    var source = database(store)
+    source.companions = [Companion(".Journal_SUPPORT")]
+    let before = road.store.content.count
+    let error = await #expect(throws: OperationError.self) { [source] in
+      _ = try await push(road, source, mostBytes: 100)
+    }
+    #expect(error?.kind == .failed && error?.code == "tooManyCompanions")
+    #expect(error?.hint?.contains("\"externalData\": false") == true)
+    #expect(road.store.content.count == before)
+  }
+
   @Test func `of rows that are restored alone it is told what does not come along`() async throws {
     let road = try await Road()
     let store = try CoreDataSample(road.scratch.file("Journal.sqlite"), external: 2)

@@ -12,14 +12,20 @@ import Testing
     for number in 0..<files { try writeFile(scratch.file("\(folder)/\(number)"), [1]) }
   }
 
+  private func makeCapture(_ source: DatabaseSource, mostBytes: Int) throws -> CompanionCapture {
+    var hooks = CompanionHooks()
+    hooks.mostBytes = mostBytes
+    return try CompanionCapture(source, hooks)
+  }
+
   @Test func `more than a version can hold is refused before the snapshot`() async throws {
     let road = try await Road()
     var source = DatabaseSource(name: "app", path: try road.database(rows: 10))
     source.companions = [Companion("att")]
     try write(road.scratch, "att", files: 3)
     // The folder and three files.
-    try await CompanionCapture(source, CompanionHooks(), mostBytes: 4 * 160 + 18).hold()
-    let capture = try CompanionCapture(source, CompanionHooks(), mostBytes: 4 * 160 + 17)
+    try await makeCapture(source, mostBytes: 4 * 160 + 18).hold()
+    let capture = try makeCapture(source, mostBytes: 4 * 160 + 17)
     let error = await #expect(throws: OperationError.self) { try await capture.hold() }
     #expect(error?.kind == .failed && error?.code == "tooManyCompanions" && error?.hint != nil)
   }
@@ -32,8 +38,8 @@ import Testing
     try write(road.scratch, "att", files: 0)
     let target = String(repeating: "t", count: 1000)
     for number in 0..<3 { try #require(symlink(target, road.scratch.file("att/\(number)")) == 0) }
-    try await CompanionCapture(source, CompanionHooks(), mostBytes: 4 * 160 + 18 + 3000).hold()
-    let capture = try CompanionCapture(source, CompanionHooks(), mostBytes: 4 * 160 + 17 + 3000)
+    try await makeCapture(source, mostBytes: 4 * 160 + 18 + 3000).hold()
+    let capture = try makeCapture(source, mostBytes: 4 * 160 + 17 + 3000)
     let error = await #expect(throws: OperationError.self) { try await capture.hold() }
     #expect(error?.code == "tooManyCompanions")
   }
@@ -89,7 +95,7 @@ import Testing
     let road = try await Road()
     let source = DatabaseSource(name: "app", path: try road.database(rows: 10))
     try write(road.scratch, ".app_SUPPORT/_EXTERNAL_DATA", files: 3)
-    let capture = try CompanionCapture(source, CompanionHooks(), mostBytes: 100)
+    let capture = try makeCapture(source, mostBytes: 100)
     #expect(capture.digest != nil)
     try await capture.hold()
   }

@@ -52,6 +52,13 @@ extension CompanionCapture {
       guard let count = capture.counts[event] else { return nil }
       return "'\(database.name)': \(Self.words(event, Int(count))): \(Self.names(capture.paths(event), of: Int(count)))"
     }
+    let captured = try await members(with: snapshot)
+    if captured.isNearlyFull {
+      let then = captured.externalFiles > 0 && !asksForSupport ? "external files stay out" : "nothing is pushed"
+      notices.append(
+        "'\(database.name)': \(captured.sources.count) files and folders come with it, more than four fifths of what one version can hold; with more than it can hold, \(then)"
+      )
+    }
     let late = Remarks.Capture(events.readLate)
     if let count = late.counts[.unreadable].map({ Int($0) }) {
       let (files, are) = count == 1 ? ("1 file", "is") : ("\(count) files", "are")
@@ -59,7 +66,7 @@ extension CompanionCapture {
         "'\(database.name)': \(files) could not be read at first, and \(are) in the version as read again: \(Self.names(late.paths(.unreadable), of: count))"
       )
     }
-    if let store = try await members(with: snapshot).found?.remarksForAnyTarget, store.missing > 0 {
+    if let store = captured.found?.remarksForAnyTarget, store.missing > 0 {
       notices.append(
         "'\(database.name)': \(store.missing) of \(store.references) external files that its rows refer to are not in the version: \(Self.names(store.missingNames, of: Int(store.missing)))"
       )
@@ -79,7 +86,13 @@ extension CompanionCapture {
     let capture = Remarks.Capture(events.all)
     var shortfalls: [OperationError] = []
     let before = newest?.body.remarks.store?.missing
-    if let store, store.missing > 0, store.missing == store.references || store.missing > before ?? .max {
+    if let outgrown = events.outgrown.withLock({ $0 }) {
+      shortfalls.append(
+        OperationError(
+          .partlyDone, code: "externalDataTooMany",
+          "pushing '\(database.name)' to \(target): '\(outgrown.folder)' is not in the version: \(outgrown.why)",
+          hint: "The rows are. Keep the folder by other means; \"externalData\": false leaves it out without a word."))
+    } else if let store, store.missing > 0, store.missing == store.references || store.missing > before ?? .max {
       shortfalls.append(
         OperationError(
           .partlyDone, code: "externalDataMissing",

@@ -110,6 +110,8 @@ final class CaptureEvents: Sendable {
   /// By the keys of companions: paths of the files that were listed in them. Links tell nothing of a disk: what they say
   /// is remembered when no file can be opened any more.
   let files = Locked<[[UInt8]: [String]]>([:])
+  /// `nil` where all that should come along does.
+  let outgrown = Locked<CompanionCapture.Outgrown?>(nil)
 
   /// A file is about to be read, perhaps once more: what was said of it then is not what is in the version.
   func beginReading(_ path: String) {
@@ -167,6 +169,8 @@ package struct CompanionHooks: Sendable {
   package var now: @Sendable () -> Int64 = { FileStatus.now() }
   /// So many files are held open, at most.
   package var mostHeld: Int?
+  /// So much is said of all of them in a manifest, which is one object of at most 64 MiB.
+  package var mostBytes = 56 << 20
 
   package init() {}
 }

@@ -21,6 +21,8 @@ actor CompanionCapture {
     var bytes = 0
     var externalFiles = 0
     var externalBytes = 0
+    /// Not many more fit into one version.
+    var isNearlyFull = false
     /// The listing after the snapshot, and whether it proves anything: it is of what was captured, and had been left alone
     /// long enough.
     var digest: Digest?
@@ -36,6 +38,12 @@ actor CompanionCapture {
     }
   }
 
+  /// A support folder that is left out: no version can hold it.
+  struct Outgrown: Sendable {
+    let folder: String
+    let why: String
+  }
+
   nonisolated let database: DatabaseSource
   nonisolated let events = CaptureEvents()
   /// Companions that are left out, because another user leads root there to what is not theirs: paths inside the version, and
@@ -49,22 +57,19 @@ actor CompanionCapture {
   private var roots: [CompanionRoot]
   private let hooks: CompanionHooks
   private var before: CompanionListing
-  private let mostBytes: Int
   private var holder: HeldFiles?
   private var held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)] = [:]
   private var parents: [[UInt8]: FolderHandle] = [:]
   private var captured: (image: String, all: Captured)?
 
-  /// - Parameter mostBytes: a manifest says about 150 bytes of each member, and is one object of at most 64 MiB.
   /// - Throws: `CancellationError`.
-  init(_ database: DatabaseSource, _ hooks: CompanionHooks, mostBytes: Int = 56 << 20) throws {
+  init(_ database: DatabaseSource, _ hooks: CompanionHooks) throws {
     let real = realPath(database.path) ?? database.path
     let refused = Self.refused(of: database, at: real)
     let roots = Self.roots(of: database, at: real, but: refused.map(\.path))
     self.database = database
     refusals = Locked(refused)
     self.hooks = hooks
-    self.mostBytes = mostBytes
     self.roots = roots
     self.real = real
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
@@ -132,7 +137,8 @@ actor CompanionCapture {
     before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     // Whether a folder that nobody asked for comes along is known when the database was read; all else is said first.
     try Self.demandFitting(
-      before.entries.filter { roots[$0.root].isAsked || !roots[$0.root].isSupport }, mostBytes: mostBytes)
+      before.entries.filter { roots[$0.root].isAsked || !roots[$0.root].isSupport }, mostBytes: hooks.mostBytes,
+      askingForSupport: asksForSupport)
     let files = before.entries.filter { $0.kind == .file }
     let known = Set(files.map { MemberPath.key($0.path) })
     let holder = hooks.mostHeld.map { HeldFiles(for: files.count, most: $0) } ?? HeldFiles(for: files.count)
@@ -162,12 +168,14 @@ actor CompanionCapture {
     noted += refused.map { Remarks.Capture.Entry(.unreadable, $0.path) }
     var entries = joined.entries
     let store = try await coreDataStore(in: snapshot)
-    if case .other = store {
+    let outgrown = store.isOther ? nil : outgrown(entries.map(\.entry))
+    events.outgrown.withLock { $0 = outgrown }
+    if store.isOther || outgrown != nil {
       entries.removeAll { roots[$0.entry.root].isSupport && !roots[$0.entry.root].isAsked }
       noted.removeAll { isInSupportOnly($0.path) }
     }
     events.noteListed(noted)
-    try Self.demandFitting(entries.map(\.entry), mostBytes: mostBytes)
+    try Self.demandFitting(entries.map(\.entry), mostBytes: hooks.mostBytes, askingForSupport: asksForSupport)
 
     let filled = Set(entries.filter { $0.entry.path != roots[$0.entry.root].memberPath }.map(\.entry.root))
     let empty = entries.filter { entry, _ in
@@ -180,6 +188,7 @@ actor CompanionCapture {
     let listed = Dictionary(grouping: files) { MemberPath.key(roots[$0.root].memberPath) }
     events.files.withLock { $0 = listed.mapValues { $0.map(\.path) } }
     var all = Captured()
+    all.isNearlyFull = Self.isNearlyFull(entries.map(\.entry), mostBytes: hooks.mostBytes)
     let neighbours = SideFileNeighbour.Finder(entries, roots)
     for (entry, file) in entries {
       let neighbour = neighbours.neighbour(of: entry, isHeld: file != nil)
@@ -204,11 +213,28 @@ actor CompanionCapture {
     return over.contains(where: \.isSupport) && !over.contains(where: \.isAsked)
   }
 
+  /// The folder that nobody asked for, where no version can hold all. The rows are pushed without it then: a store that
+  /// grows must not be without any backup from one day to the next.
+  private func outgrown(_ entries: [CompanionEntry]) -> Outgrown? {
+    let support = roots.first { $0.isSupport && !$0.isAsked }?.memberPath
+    guard let support, entries.contains(where: { MemberPath.isSame($0.path, support) }) else { return nil }
+    do throws(OperationError) {
+      try Self.demandFitting(entries, mostBytes: hooks.mostBytes)
+      return nil
+    } catch {
+      return Outgrown(folder: support, why: error.message)
+    }
+  }
+
+  var asksForSupport: Bool { roots.contains { $0.isAsked && $0.isSupport } }
+
   private enum Store {
     case coreData(CoreDataStore)
     case other
     /// The image is too damaged to say.
     case unknown
+
+    var isOther: Bool { if case .other = self { true } else { false } }
   }
 
   private func coreDataStore(in snapshot: Snapshot) async throws -> Store {
@@ -222,19 +248,32 @@ actor CompanionCapture {
   /// Bytes of a file, at most: it has fewer than 2^32 blocks (`Docs/Format.md` §6.1).
   private static let mostLength = ((1 << 32) - 1) * 65_536
 
+  /// As the format has it; the paths of so many are more than a manifest holds.
+  private static let mostEntries = 1_000_000
+
+  /// More than four fifths of what one version can hold: somebody should hear of it while there is time.
+  private static func isNearlyFull(_ entries: [CompanionEntry], mostBytes: Int) -> Bool {
+    entries.count > mostEntries / 5 * 4 || entries.map(\.bytesInManifest).clampedSum > mostBytes / 5 * 4
+  }
+
+  /// - Parameter askingForSupport: a folder of external files, which would come without that, is asked for.
   /// - Throws: `.failed` for more than a version can hold, and for a file of that kind: nothing but a hole is as long, and
   ///   reading it takes days.
-  static func demandFitting(_ entries: [CompanionEntry], mostBytes: Int) throws {
+  static func demandFitting(
+    _ entries: [CompanionEntry], mostBytes: Int, askingForSupport: Bool = false
+  ) throws(OperationError) {
     if let file = entries.first(where: { $0.kind == .file && $0.status.size > mostLength }) {
       throw OperationError(
         .failed, code: "companionTooLong", "'\(file.path)' is \(file.status.size) bytes long: no version can hold that",
         hint: "Leave it out with \"exclude\", or name no companion that it is in.")
     }
     let bytes = entries.map(\.bytesInManifest).clampedSum
-    guard entries.count < 1_000_000, bytes <= mostBytes else {
+    guard entries.count < mostEntries, bytes <= mostBytes else {
       throw OperationError(
         .failed, code: "tooManyCompanions", "\(entries.count) files and folders are too many for one version",
-        hint: "Leave out what can be made again with \"exclude\", or keep many small files in an archive.")
+        hint: askingForSupport
+          ? "Take the folder of external files out of 'companions': with \"externalData\": false the rows are pushed alone."
+          : "Leave out what can be made again with \"exclude\", or keep many small files in an archive.")
     }
   }
 
