@@ -98,6 +98,26 @@ import Testing
     #expect(try await home.push().head.hasPrefix("5-"))
   }
 
+  @Test func `a version that a rule keeps and that lost packs stays, and ends forget with 13`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let first = try await home.push("--tag", "before-upgrade")
+    let packs = try home.program.files(below: "target/packs").map { ($0, try home.bytes("target/packs/\($0)")) }
+    home.change()
+    try await home.push("--rebuild-base")
+    for (pack, _) in packs { try removeFile(home.program.file("target/packs/\(pack)")) }
+    let quiet = try await home("-q", "forget", "app", "--keep-last", "1", "--keep-tag", "before-upgrade")
+    #expect(quiet.status == 13, "\(quiet.error)")
+    #expect(quiet.error.contains("\(first.id.prefix(12)) (tag 'before-upgrade')"), "\(quiet.error)")
+    let dry = try await home("forget", "app", "--keep-last", "1", "--keep-tag", "before-upgrade", "-n", "--json")
+    let plans = try decoded(Plans.self, dry.output)
+    #expect(dry.status == 13 && plans.failures.map(\.code) == ["incomplete"])
+    #expect(plans.chains.map { $0.decisions.map(\.stays) } == [[true, true]])
+    for (pack, bytes) in packs { try writeFile(home.program.file("target/packs/\(pack)"), bytes) }
+    try await home.must("forget", "app", "--keep-last", "1", "--keep-tag", "before-upgrade")
+    try await home.must("pull", first.id, "-o", home.program.file("first.db"))
+  }
+
   @Test func `a version whose manifest is gone is given up by word only`() async throws {
     struct Given: Decodable {
       struct Chain: Decodable {

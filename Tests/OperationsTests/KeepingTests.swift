@@ -118,8 +118,11 @@ import Testing
     let packs = try await shelf.ownPacks(of: versions[2], among: versions)
     let last = try await shelf.ownPacks(of: versions[3], among: versions)
     #expect(!packs.isEmpty && !last.isEmpty)
+    // As a prune does it: what it took does not come back.
+    try await shelf.condemn(packs.compactMap(Layout.packDigest))
     for pack in packs { shelf.road.store.content[pack] = nil }
     let plan = try await shelf.plan(RetentionRules(daily: 2))
+    #expect(plan.chains[0].problems.isEmpty)
     #expect(plan.chains[0].plan.going.map(\.version.sequence) == [1, 3])
     #expect(plan.chains[0].plan.decisions[2].reasons == ["incomplete, does not count"])
     // A pin keeps it, but then somebody has to look.
@@ -135,6 +138,54 @@ import Testing
     #expect(try await shelf.plan(forgetting: versions[1]).refusals.map(\.code) == ["newestVersion"])
     try await shelf.push(77, at: Shelf.monday + 9 * Shelf.day)
     #expect(try await shelf.carryOut(shelf.plan(RetentionRules(last: 1))) == [1, 2, 3, 4])
+  }
+
+  /// Somebody moved packs away by mistake, and puts them back when he hears of it.
+  @Test func `what a rule would keep stays when packs of it are gone that no prune took, and is told`() async throws {
+    let shelf = try await Shelf()
+    let first = try await shelf.push(9, at: Shelf.monday - Shelf.day, tags: ["before-upgrade"])
+    let versions = try await [first] + shelf.week(3)
+    let packs = try await shelf.ownPacks(of: first, among: versions)
+    let content = shelf.road.store.content
+    for pack in packs { shelf.road.store.content[pack] = nil }
+    let rules = RetentionRules(last: 1, tags: ["before-upgrade"])
+    let plan = try await shelf.plan(rules)
+    let chain = try #require(plan.chains.first)
+    #expect(plan.refusals.isEmpty && chain.plan.going.map(\.version.sequence) == [2, 3])
+    #expect(chain.plan.decisions[0].reasons == ["tag 'before-upgrade'", "packs are missing"])
+    #expect(chain.problems.map(\.code) == ["incomplete"] && chain.problems.map(\.kind) == [.verificationFailed])
+    let message = try #require(chain.problems.first?.message)
+    #expect(message.contains("\(first.id.hex.prefix(12)) (tag 'before-upgrade')"), "\(message)")
+    try await shelf.carryOut(plan)
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    let pruned = try await PruneRepository(shelf.world).run(request, at: shelf.road.target)
+    #expect(pruned.problems.map(\.code) == ["incomplete"])
+
+    for pack in packs { shelf.road.store.content[pack] = content[pack] }
+    #expect(try await shelf.listed() == [1, 4])
+    let path = shelf.road.scratch.file("first")
+    _ = try await Pull(shelf.world).run(.id(prefix: first.id.hex), from: shelf.road.target, to: .file(path))
+    var random = SeededRandom(9)
+    #expect(try fileBytes(path) == random.bytes(80_000))
+    #expect(try await shelf.plan(rules).chains.allSatisfy { $0.problems.isEmpty && $0.plan.going.isEmpty })
+    // Somebody has looked, and it could not be saved.
+    for pack in packs { shelf.road.store.content[pack] = nil }
+    try await shelf.annotate(first, Annotation.Item(.foundDamaged, "pack gone"))
+    let looked = try await shelf.plan(rules)
+    #expect(looked.chains.allSatisfy { $0.problems.isEmpty && $0.plan.going.map(\.version.sequence) == [1] })
+  }
+
+  @Test func `what no rule would keep goes when packs of it are gone`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    for version in versions[1...2] {
+      for pack in try await shelf.ownPacks(of: version, among: versions) { shelf.road.store.content[pack] = nil }
+    }
+    // Were both whole, the second would go.
+    let plan = try await shelf.plan(RetentionRules(last: 2))
+    #expect(plan.chains.map { $0.plan.going.map(\.version.sequence) } == [[2]])
+    #expect(plan.chains[0].plan.harmed.map(\.version.sequence) == [3] && plan.chains[0].problems.count == 1)
   }
 
   @Test func `what only a listing missed does not go`() async throws {

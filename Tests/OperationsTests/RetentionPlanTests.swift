@@ -189,6 +189,7 @@ import Testing
     if Int.random(in: 0..<4, using: &random) == 0 {
       let flaws: [RetentionPlan.Flaw] = [.damaged, .foundDamaged, .incomplete, .condemned]
       version.flaw = flaws.randomElement(using: &random)
+      version.mayComeBack = version.flaw == .incomplete && sequence.isMultiple(of: 2)
     }
     return version
   }
@@ -243,11 +244,16 @@ import Testing
     }
     if let last = rules.last { #expect(staying.isSuperset(of: sound.suffix(last).map(\.sequence))) }
 
-    // What is only condemned is not let go where it would stay if it were sound.
-    var trusting = versions
-    for index in trusting.indices where trusting[index].flaw == .condemned { trusting[index].flaw = nil }
-    let condemned = Set(versions.filter { $0.flaw == .condemned }.map(\.sequence))
-    #expect(stays(trusting, rules, now: now).intersection(condemned).isSubset(of: staying))
+    // What is only condemned, or may come back, is not let go where it would stay if it were sound.
+    let doubts: [(RetentionPlan.Version) -> Bool] = [{ $0.flaw == .condemned }, { $0.mayComeBack }]
+    for isInDoubt in doubts {
+      var trusting = versions
+      for index in trusting.indices where isInDoubt(trusting[index]) {
+        (trusting[index].flaw, trusting[index].mayComeBack) = (nil, false)
+      }
+      let doubted = Set(versions.filter(isInDoubt).map(\.sequence))
+      #expect(stays(trusting, rules, now: now).intersection(doubted).isSubset(of: staying))
+    }
 
     // More rules keep more.
     var more = rules

@@ -33,6 +33,8 @@ package struct ForgetVersions: Sendable {
     /// Was forgotten before this, and was not pruned yet.
     package let forgottenBefore: Int
     let going: [VersionFacts]
+    /// Of versions that a rule would keep and that lost packs: they stay, and the rest of the plan holds.
+    package internal(set) var problems: [OperationError] = []
   }
 
   package struct Plan: Sendable {
@@ -267,7 +269,30 @@ package struct ForgetVersions: Sendable {
     let going = Set(plan.going.map(\.version.id))
     return ChainPlan(
       database: history.database ?? "", host: history.host ?? "", versions: summaries, plan: plan,
-      forgottenBefore: history.versions.count - counting.count, going: counting.filter { going.contains($0.id.hex) })
+      forgottenBefore: history.versions.count - counting.count, going: counting.filter { going.contains($0.id.hex) },
+      problems: harm(plan, of: history, at: lookup.targetName).map { [$0] } ?? [])
+  }
+
+  private static let mostNamed = 5
+
+  /// Packs that were moved away come back; a version that was let go because of it does not.
+  private func harm(_ plan: RetentionPlan, of history: ChainHistory, at target: String) -> OperationError? {
+    let harmed = plan.harmed
+    guard let first = harmed.first?.version.id.prefix(12) else { return nil }
+    let named = harmed.prefix(Self.mostNamed).map { decision in
+      "\(decision.version.id.prefix(12)) (\(decision.wouldKeep.joined(separator: ", ")))"
+    }
+    let more = harmed.count > named.count ? ["\(harmed.count - named.count) more"] : []
+    let list = (named + more).joined(separator: ", ")
+    return OperationError(
+      .verificationFailed, code: "incomplete",
+      "\(target): of '\(history.database ?? "")' packs are missing that "
+        + (harmed.count == 1
+          ? "version \(list) needs: it stays, as a rule would keep it"
+          : "\(harmed.count) versions need: they stay, as rules would keep them: \(list)"),
+      hint:
+        "`sealift check` names the packs. Put back what somebody took away, or run `sealift repair`, which saves what can be had; `sealift forget \(first)` lets a version go."
+    )
   }
 
   /// Of a chain that two machines pushed to as one, all that came before may still go: nobody can ever push there again,

@@ -5,7 +5,8 @@
 /// with the database before, as where a disk is not mounted. Order in a chain is by sequence: clocks go back.
 package struct RetentionPlan: Sendable {
   /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
-  /// version stays where a rule would keep it: most likely it is whole.
+  /// version stays where a rule would keep it: most likely it is whole. So does one whose packs somebody took away, who
+  /// may put them back.
   package enum Flaw: String, Sendable {
     /// The database failed its own check when it was pushed.
     case damaged
@@ -29,6 +30,8 @@ package struct RetentionPlan: Sendable {
     package var lacksCompanions: Bool? = false
     /// `nil`: sound. What could not be checked at push is taken for sound.
     package var flaw: Flaw?
+    /// It is incomplete, and neither did a prune take what it lacks, nor has a repair or a drill said so.
+    package var mayComeBack = false
 
     package init(id: String, sequence: UInt64, time: UInt64) {
       self.id = id
@@ -42,6 +45,8 @@ package struct RetentionPlan: Sendable {
     package let stays: Bool
     /// In words: `newest`, `daily 2026-11-20`, `no rule keeps it`.
     package let reasons: [String]
+    /// The rules that would keep it if it were whole, where it stays for nothing else.
+    package let wouldKeep: [String]
   }
 
   /// Oldest first.
@@ -59,6 +64,8 @@ package struct RetentionPlan: Sendable {
 
   package var staying: [Decision] { decisions.filter(\.stays) }
   package var going: [Decision] { decisions.filter { !$0.stays } }
+  /// What stays though packs of it are missing, until somebody has looked.
+  package var harmed: [Decision] { decisions.filter { !$0.wouldKeep.isEmpty } }
 
   /// By rules.
   /// - Parameters:
@@ -70,12 +77,17 @@ package struct RetentionPlan: Sendable {
     let kept = Self.kept(sound, by: rules, now: now)
     let present = newestFirst.filter { $0.flaw == nil || $0.flaw == .condemned }
     let keptInDoubt = Self.kept(present, by: rules, now: now)
+    let returning = newestFirst.filter { $0.flaw == nil || $0.mayComeBack }
+    let keptIfWhole = Self.kept(returning, by: rules, now: now)
     self.init(newestFirst) { version in
       if version.flaw == .condemned, let reasons = keptInDoubt[version.sequence] {
-        return (true, reasons + ["in doubt: a prune named it"])
+        return (true, reasons + ["in doubt: a prune named it"], [])
       }
-      if let reasons = kept[version.sequence] { return (true, reasons) }
-      return (false, [version.flaw.map { "\($0.rawValue), does not count" } ?? "no rule keeps it"])
+      if version.mayComeBack, let reasons = keptIfWhole[version.sequence] {
+        return (true, reasons + ["packs are missing"], reasons)
+      }
+      if let reasons = kept[version.sequence] { return (true, reasons, []) }
+      return (false, [version.flaw.map { "\($0.rawValue), does not count" } ?? "no rule keeps it"], [])
     }
   }
 
@@ -84,23 +96,26 @@ package struct RetentionPlan: Sendable {
   package init(_ versions: [Version], forgetting named: Set<String>) {
     let newestFirst = versions.sorted { $0.sequence > $1.sequence }
     self.init(newestFirst) { version in
-      named.contains(version.id) ? (false, ["named"]) : (true, ["not named"])
+      named.contains(version.id) ? (false, ["named"], []) : (true, ["not named"], [])
     }
   }
 
-  private init(_ newestFirst: [Version], _ decide: (Version) -> (stays: Bool, reasons: [String])) {
+  private init(
+    _ newestFirst: [Version], _ decide: (Version) -> (stays: Bool, reasons: [String], wouldKeep: [String])
+  ) {
     let newestSound = newestFirst.first { $0.flaw == nil }
     let newestWithCompanions = newestFirst.first { $0.flaw == nil && $0.lacksCompanions != true }
     self.newestSound = newestSound
     self.newestWithCompanions = newestWithCompanions
     decisions = newestFirst.reversed().map { version in
-      var (stays, reasons) = decide(version)
+      var (stays, reasons, wouldKeep) = decide(version)
       let always = Self.always(version, newestSound, newestWithCompanions)
       if !always.isEmpty {
         reasons = always + (stays ? reasons : [])
         stays = true
+        wouldKeep = []
       }
-      return Decision(version: version, stays: stays, reasons: reasons)
+      return Decision(version: version, stays: stays, reasons: reasons, wouldKeep: wouldKeep)
     }
   }
 

@@ -49,7 +49,7 @@ struct Soundness {
       let found = try await completeness.look(at: open, in: history)
       for (fact, finding) in zip(open, found) {
         if finding == .incomplete { try await completeness.demandReadable(fact, in: history) }
-        note(finding, of: fact)
+        try await note(finding, of: fact)
       }
     }
   }
@@ -64,21 +64,27 @@ struct Soundness {
     return true
   }
 
-  private mutating func note(_ finding: Completeness.Finding, of fact: VersionFacts) {
+  private mutating func note(_ finding: Completeness.Finding, of fact: VersionFacts) async throws {
     seen.insert(fact.id.hex)
     guard let index = versions.firstIndex(where: { $0.sequence == fact.sequence }) else { return }
     switch finding {
     case .whole: break
     case .condemned: versions[index].flaw = versions[index].flaw ?? .condemned
-    case .incomplete: versions[index].flaw = .incomplete
+    case .incomplete:
+      // Where it is flawed already, somebody has looked and said so.
+      let isNews = versions[index].flaw == nil
+      let wasPruned = try await completeness.wasPruned(fact, in: history)
+      versions[index].flaw = .incomplete
+      versions[index].mayComeBack = isNews && !wasPruned
     }
   }
 
-  /// A version goes because it is not complete: not because a listing was late, or a repair was under way.
+  /// A version goes, or is told to have lost packs, because it is not complete: not because a listing was late, or a
+  /// repair was under way.
   /// - Throws: `.conflict` when one of them may be all there.
   func demandLosses(of plan: RetentionPlan) async throws {
-    for going in plan.going where going.version.flaw == .incomplete {
-      guard let fact = facts[going.version.id], try await !completeness.isLost(fact, in: history) else { continue }
+    for decision in plan.going + plan.harmed where decision.version.flaw == .incomplete {
+      guard let fact = facts[decision.version.id], try await !completeness.isLost(fact, in: history) else { continue }
       throw RepositoryError(
         .conflict,
         "version \(fact.id.hex.prefix(12)) seemed incomplete, and what was missing is there: a listing was late, or a repair is under way",
@@ -86,10 +92,12 @@ struct Soundness {
     }
   }
 
-  /// Whoever lets versions go relies on those that stay.
+  /// Whoever lets versions go relies on those that stay, but for those that take no other's place.
   /// - Throws: `.incomplete` when one of them is not all there.
   func demandCompleteness(of plan: RetentionPlan) throws {
-    guard let broken = plan.staying.last(where: { $0.version.flaw == .incomplete }) else { return }
+    guard let broken = plan.staying.last(where: { $0.version.flaw == .incomplete && $0.wouldKeep.isEmpty }) else {
+      return
+    }
     let id = broken.version.id.prefix(12)
     let isLast = plan.newestSound.map { broken.version.sequence > $0.sequence } ?? true
     throw RepositoryError(

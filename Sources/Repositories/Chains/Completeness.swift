@@ -80,6 +80,17 @@ package struct Completeness: Sendable {
     return true
   }
 
+  /// Whether what a version lacks that was found incomplete is gone for good: each of its revisions lacks a pack that a
+  /// record names. What no prune named somebody else took away, and may put back.
+  package func wasPruned(_ version: VersionFacts, in history: ChainHistory) async throws -> Bool {
+    for revision in [version] + history.revisions(below: version) {
+      guard let needs = try await needs(of: revision, isThere: { _ in true }) else { return false }
+      let gone = tables.packs(of: needs).filter { !verdicts.isThere($0) }
+      guard gone.contains(where: { presence.condemns($0.name) }) else { return false }
+    }
+    return true
+  }
+
   /// - Returns: `nil` when the manifest or a part of its pack table cannot be read, or the table makes no sense.
   /// - Throws: also `SealError` `.unsupported`: a version is not incomplete because a later program described it.
   private func needs(

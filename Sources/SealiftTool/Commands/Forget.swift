@@ -10,8 +10,9 @@ struct Forget: SealiftCommand {
       prune frees its room; until then `sealift unforget` takes it back.
 
       A version stays when any rule keeps it. Hours, days, weeks, months and years are those of UTC, counted where there \
-      is a version. The newest sound version always stays, and what is pinned. Damaged and incomplete versions count for \
-      no rule.
+      is a version. The newest sound version always stays, and what is pinned. Damaged and incomplete versions take no \
+      other's place. One that a rule would keep and whose packs somebody took away stays, and the exit status is 13: \
+      put them back, or run `sealift repair`.
 
       Without rules on the line, each database's own are used: "keep" in the configuration.
 

@@ -28,7 +28,7 @@ struct ForgetReport {
       return failed.add(error, at: target.name)
     }
     otherHosts.formUnion(plan.otherHosts)
-    for error in plan.refusals { add(error, at: target.name) }
+    for error in plan.refusals + plan.chains.flatMap(\.problems) { add(error, at: target.name) }
     if !terminal.manner.json {
       for chain in plan.chains {
         let lines = Self.lines(chain, at: target.name, within: terminal.manner.width)
