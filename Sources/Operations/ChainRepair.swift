@@ -15,6 +15,8 @@ struct ChainRepair {
   private let source: DatabaseSource?
   /// The annotations that were there before the check began.
   private let said: [ObjectInfo]
+  /// What the manifest that was seen last says of the version before its own: the target need not know it any more.
+  private var predecessor: (sequence: UInt64, id: Digest)?
 
   init(
     _ chain: CheckedChain, _ repository: Repository, _ target: TargetAccess, _ request: RepairRepository.Request,
@@ -34,7 +36,7 @@ struct ChainRepair {
     }
   }
 
-  func run(_ outcome: inout RepairRepository.Outcome) async throws {
+  mutating func run(_ outcome: inout RepairRepository.Outcome) async throws {
     let annotations = try await repository.annotations(of: chain.chain, state: state)
     let leaning = try await leaningOnDamage()
     if !chain.harmed.isEmpty || !leaning.isEmpty {
@@ -82,12 +84,13 @@ struct ChainRepair {
 
   /// Saves it if it can be.
   /// - Returns: whether it is saved; `nil` for a failure that is of this version alone, and told in the outcome.
-  private func save(
+  private mutating func save(
     _ version: CheckedVersion, _ images: LocalImages, _ outcome: inout RepairRepository.Outcome
   ) async throws -> Bool? {
+    let told = told(version)
     do {
       guard try await isSaved(version, images) else { return false }
-      outcome.saved.append(CheckRepository.Version(version, in: chain))
+      outcome.saved.append(told)
       return true
     } catch let error as RepositoryError where ![.locked, .stateFolder, .noSpace].contains(error.code) {
       // Somebody has forgotten it meanwhile, prunes were quicker each time, or it cannot be written as it was. The others
@@ -102,16 +105,16 @@ struct ChainRepair {
   }
 
   /// - Returns: whether it is lost.
-  private func repair(
+  private mutating func repair(
     _ version: CheckedVersion, _ images: LocalImages, _ annotations: Annotations,
     _ outcome: inout RepairRepository.Outcome
   ) async throws -> Bool {
+    let told = told(version)
     guard let isSaved = try await save(version, images, &outcome) else { return false }
     guard !isSaved else {
       if !request.dryRun { try await unflag(version, annotations) }
       return false
     }
-    let told = CheckRepository.Version(version, in: chain)
     if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
     guard !request.dryRun else { return true }
     // Wherever the database is: `forget` must not rest on this version any more, nor the next push.
@@ -140,11 +143,11 @@ struct ChainRepair {
   }
 
   /// Writes the version anew, when all of its content can be had.
-  private func isSaved(_ version: CheckedVersion, _ images: LocalImages) async throws -> Bool {
+  private mutating func isSaved(_ version: CheckedVersion, _ images: LocalImages) async throws -> Bool {
     let rewrite = VersionRewrite(repository, chain: chain.chain, state: state, tables: world.tables)
-    guard let manifest = try await manifest(of: version, rewrite), let file = manifest.core?.members.first?.file else {
-      return false
-    }
+    let found = try await manifest(of: version, rewrite)
+    predecessor = found?.core?.predecessor
+    guard let manifest = found, let file = manifest.core?.members.first?.file else { return false }
     let local = try images.pages(of: Int(file.unitSize), keys: repository.keys, tables: world.tables)
     return try await rewrite.run(manifest, from: local, dryRun: request.dryRun)
   }
@@ -153,7 +156,18 @@ struct ChainRepair {
     if let facts = version.facts { return try await repository.readManifest(facts.name, state: state) }
     let names = version.objects.compactMap { ObjectName($0).flatMap(VersionName.init) }
     return names.lazy.compactMap { rewrite.kept($0) }.first { $0.isComplete }
-      ?? rewrite.keptManifest(sequence: version.sequence, id: version.id)
+      ?? rewrite.keptManifest(sequence: version.sequence, id: id(of: version))
+  }
+
+  /// Of a version whose manifest is gone, what the one behind it says, which may be kept on this machine alone.
+  private func id(of version: CheckedVersion) -> Digest? {
+    version.id ?? predecessor.flatMap { $0.sequence == version.sequence ? $0.id : nil }
+  }
+
+  private func told(_ version: CheckedVersion) -> CheckRepository.Version {
+    var told = CheckRepository.Version(version, in: chain)
+    told.id = id(of: version)?.hex
+    return told
   }
 
   /// A fresh version, whole, that rests on nothing that is there.
@@ -168,5 +182,13 @@ struct ChainRepair {
     } catch let error as OperationError where error.kind != .cancelled {
       outcome.failures.append(error)
     }
+  }
+}
+
+extension Core {
+  /// Which version stands before it, as far as its push could say.
+  fileprivate var predecessor: (sequence: UInt64, id: Digest)? {
+    guard sequence > 1, previous != chain.unknown(at: sequence - 1) else { return nil }
+    return (sequence - 1, previous)
   }
 }

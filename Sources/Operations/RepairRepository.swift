@@ -73,7 +73,7 @@ package struct RepairRepository: Sendable {
       outcome.copies = copies.map(\.text)
     }
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
-      let repair = try ChainRepair(chain, repository, target, request, world, said: said)
+      var repair = try ChainRepair(chain, repository, target, request, world, said: said)
       do { try await repair.run(&outcome) } catch {
         let problem = OperationError(error, doing: target.name)
         guard problem.kind != .cancelled, !outcome.isUntouched || Self.isOfChain(error) else { throw error }

@@ -189,6 +189,24 @@ import Testing
     #expect(try await check(road).isSound)
   }
 
+  /// As of a target that was put back: which version stood at each place only the one behind it says, and that is kept here.
+  @Test func `manifests that the target lost one behind the other are had in one run`() async throws {
+    let (road, database, versions, dumps) = try await pushed()
+    for name in road.store.content.keys
+    where name.text.hasPrefix("versions/") && !name.text.contains("/000000000001-") {
+      road.store.content[name] = nil
+    }
+    var request = RepairRepository.Request(databases: [database])
+    for isDry in [true, false] {
+      request.dryRun = isDry
+      let repaired = try await RepairRepository(road.world).run(request, at: road.target)
+      #expect(repaired.isWhole && repaired.lost.isEmpty)
+      #expect(repaired.saved.map(\.id) == versions.dropFirst().reversed().map(\.id))
+    }
+    for (version, content) in zip(versions, dumps) { #expect(try await restores(version, road) == content) }
+    #expect(try await check(road).isSound)
+  }
+
   @Test func `a version that is forgotten while it is repaired stops nothing`() async throws {
     let (road, database, versions, dumps) = try await pushed()
     road.store.content[try largestPack(road)]?[5000] ^= 1

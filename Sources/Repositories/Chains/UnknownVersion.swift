@@ -3,7 +3,7 @@ package import Sealing
 extension ChainID {
   /// What a version continues whose machine could not say what stands before it: a manifest that cannot be read, of a
   /// version it has never seen. Whatever stands there, or comes back there, is continued by it (`Docs/Format.md` §6.2).
-  func unknown(at sequence: UInt64) -> Digest { .sha256(of: Array("unreadable \(hex) \(sequence)".utf8)) }
+  package func unknown(at sequence: UInt64) -> Digest { .sha256(of: Array("unreadable \(hex) \(sequence)".utf8)) }
 
   /// Whether the last version of a range was given up by somebody who could not say which it was: then the range covers
   /// whatever stands there, or comes back there (`Docs/Format.md` §8.2).
