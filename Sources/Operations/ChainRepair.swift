@@ -59,13 +59,13 @@ struct ChainRepair {
         try await push(source, &outcome)
       }
     }
-    guard !request.dryRun, request.packs.isEmpty else { return }
+    guard request.packs.isEmpty else { return }
     let listed = RecordListing.byChain(said)[chain.chain.hex] ?? .empty
     let before = try await repository.annotations(of: chain.chain, listed: listed, state: state)
     for version in chain.whole {
       // Somebody may have found it damaged after the check had read it: then that is what is known last.
       guard let facts = version.facts, annotations.damage(of: facts) == before.damage(of: facts) else { continue }
-      try await unflag(version, annotations)
+      if try await unflag(version, annotations) { outcome.cleared.append(told(version)) }
     }
   }
 
@@ -112,7 +112,7 @@ struct ChainRepair {
     let told = told(version)
     guard let isSaved = try await save(version, images, &outcome) else { return false }
     guard !isSaved else {
-      if !request.dryRun { try await unflag(version, annotations) }
+      _ = try await unflag(version, annotations)
       return false
     }
     if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
@@ -132,14 +132,15 @@ struct ChainRepair {
 
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
   /// bytes are those that were pushed says nothing of a database that failed a drill's check: only a drill takes that back.
-  private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
-    if let facts = version.facts, var doubted = try? DoubtedVersions(of: chain.chain, in: state) {
-      doubted.remove([facts.id])
-    }
-    guard let facts = version.facts, let damage = annotations.damage(of: facts), !DrillProof.isOfImage(damage)
-    else { return }
+  /// - Returns: whether there was something to take back.
+  private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws -> Bool {
+    guard let facts = version.facts else { return false }
+    if !request.dryRun, var doubted = try? DoubtedVersions(of: chain.chain, in: state) { doubted.remove([facts.id]) }
+    guard let damage = annotations.damage(of: facts), !DrillProof.isOfImage(damage) else { return false }
+    guard !request.dryRun else { return true }
     try await repository.annotate(
       facts, [.init(.foundDamaged)], now: annotations.time(for: facts, now: world.now()), state: state)
+    return true
   }
 
   /// Writes the version anew, when all of its content can be had.

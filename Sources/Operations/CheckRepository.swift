@@ -40,6 +40,8 @@ package struct CheckRepository: Sendable {
     package var objects: [String]
     /// The database failed its own check when it was pushed; `nil` when nothing says it any more.
     package var damaged: Bool?
+    /// What somebody found damaged of it before, and nobody took back.
+    package var foundDamaged: String?
   }
 
   package struct Outcome: Sendable {
@@ -66,6 +68,12 @@ package struct CheckRepository: Sendable {
     package var isJudged = true
 
     package init(target: String) { self.target = target }
+
+    /// Nothing that they need is missing any more, or known to be damaged: a repair takes back what was said of those
+    /// that are whole. What a drill found of the database itself only a drill takes back.
+    package var foundEarlier: [Version] {
+      whole.filter { version in version.foundDamaged.map { !DrillProof.isOfImage($0) } ?? false }
+    }
   }
 
   package var world: World
@@ -158,6 +166,6 @@ extension CheckRepository.Version {
     self.init(
       id: version.id?.hex, database: facts?.database ?? chain.database, host: facts?.host ?? chain.host,
       sequence: version.sequence, time: facts?.time, objects: version.isUnjudged ? version.later : version.objects,
-      damaged: facts?.flags.contains(.damaged))
+      damaged: facts?.flags.contains(.damaged), foundDamaged: version.id.flatMap { chain.foundDamaged[$0] })
   }
 }

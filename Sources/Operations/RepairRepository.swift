@@ -27,6 +27,8 @@ package struct RepairRepository: Sendable {
     /// Harmed versions that are whole again, and those that are not.
     package var saved: [CheckRepository.Version] = []
     package var lost: [CheckRepository.Version] = []
+    /// Whole versions that were found damaged before, which is taken back.
+    package var cleared: [CheckRepository.Version] = []
     /// Harmed versions of databases that are not on this machine, and were left as they are.
     package var elsewhere: [CheckRepository.Version] = []
     /// Damage that only people can mend: records, which nothing else repeats, and manifests above one that is whole.
@@ -39,7 +41,8 @@ package struct RepairRepository: Sendable {
 
     /// Nothing was written, and nothing decided.
     fileprivate var isUntouched: Bool {
-      copies.isEmpty && pushed.isEmpty && saved.isEmpty && lost.isEmpty && elsewhere.isEmpty && failures.isEmpty
+      copies.isEmpty && pushed.isEmpty && saved.isEmpty && lost.isEmpty && cleared.isEmpty && elsewhere.isEmpty
+        && failures.isEmpty
     }
 
     package var isWhole: Bool { lost.isEmpty && elsewhere.isEmpty && unmended.isEmpty && failures.isEmpty }

@@ -120,6 +120,25 @@ import Testing
     #expect(lines.count == 2 && !lines.contains { $0.contains("whole") }, "\(lines)")
   }
 
+  @Test func `a version that is whole and was found damaged earlier is told, with what takes that back`() {
+    var outcome = CheckRepository.Outcome(target: "t")
+    for number: UInt64 in 1...2 {
+      outcome.whole.append(
+        .init(
+          id: nil, database: "d", host: "h", sequence: number, time: nil, objects: [],
+          foundDamaged: number == 1 ? nil : "a pack"))
+    }
+    let line = "  1 of them was found damaged earlier: `sealift repair` takes that back where it is whole;"
+    #expect(CheckLines.lines(outcome).last?.hasPrefix(line) == true)
+    outcome.whole[0].foundDamaged = "what was restored is no sound database: a row"
+    #expect(CheckLines.lines(outcome).last?.hasPrefix(line) == true, "Only a drill takes that back.")
+    var repaired = RepairRepository.Outcome(target: "t", check: outcome)
+    repaired.cleared = [outcome.whole[1]]
+    #expect(Repair.lines(repaired).last == "  taken back  number 2 of 'd' is whole, and was found damaged earlier")
+    repaired.dryRun = true
+    #expect(Repair.lines(repaired).last?.hasPrefix("  would be taken back  number 2 of 'd'") == true)
+  }
+
   @Test func `where a version is harmed those that are whole are named`() async throws {
     let home = try Home()
     try await home.must("init")

@@ -340,8 +340,16 @@ import Testing
     let lost = try await RepairRepository(elsewhere).run(.init(databases: [database]), at: road.target).lost
     #expect(!lost.isEmpty)
     road.store.content[pack] = bytes
+    let found = try await check(road, .structure)
+    #expect(found.isSound && Set(found.foundEarlier.map(\.id)) == Set(lost.map(\.id)))
+    var request = RepairRepository.Request(databases: [database])
+    request.dryRun = true
+    let content = road.store.content
+    let told = try await RepairRepository(elsewhere).run(request, at: road.target)
+    #expect(told.isWhole && Set(told.cleared.map(\.id)) == Set(lost.map(\.id)) && road.store.content == content)
     let again = try await RepairRepository(elsewhere).run(.init(databases: [database]), at: road.target)
-    #expect(again.isWhole && again.lost.isEmpty)
+    #expect(again.isWhole && again.lost.isEmpty && again.cleared.map(\.id) == told.cleared.map(\.id))
+    #expect(try await check(road, .structure).foundEarlier.isEmpty)
     let list = try await ListVersions(elsewhere).run(at: road.target).versions
     #expect(list.count == versions.count + 1 && list.allSatisfy { $0.foundDamaged == nil })
   }

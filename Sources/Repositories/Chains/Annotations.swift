@@ -177,7 +177,8 @@ extension Repository {
     return genuine(decoded, of: chain)
   }
 
-  private func genuine(
+  /// Those of them that count.
+  func genuine(
     _ read: [(name: RecordName, annotation: Annotation, epoch: UInt32)], of chain: ChainID
   ) -> Annotations {
     Annotations(

@@ -38,6 +38,8 @@ package struct CheckedChain: Sendable {
   package var isContested = false
   /// Every version that counts, harmed, whole or neither, oldest first.
   package var versions: [CheckedVersion] = []
+  /// Of those that can be read, what was found damaged before, and nobody took back: by id.
+  package private(set) var foundDamaged: [Digest: String] = [:]
   /// Versions that were forgotten and wait for a prune; they are not looked at.
   package var forgotten = 0
   /// Packs that the versions need, and those of them that were read whole.
@@ -53,6 +55,10 @@ package struct CheckedChain: Sendable {
   package var damagedPacks: [Digest] = []
 
   init(_ chain: ChainID) { self.chain = chain }
+
+  mutating func note(_ said: Annotations) {
+    for facts in versions.compactMap(\.facts) { foundDamaged[facts.id] = said.damage(of: facts) }
+  }
 
   package var harmed: [CheckedVersion] { versions.filter(\.isHarmed) }
   package var whole: [CheckedVersion] { versions.filter(\.isWhole) }

@@ -9,6 +9,10 @@ struct RecordsLook {
   private(set) var findings: [CheckFinding] = []
   /// Packs, and manifests, that are about to be deleted.
   private(set) var condemned: Set<Digest> = []
+  /// Annotations that say that a version was found damaged, or whole again.
+  private(set) var damage: [Said] = []
+
+  typealias Said = (name: RecordName, annotation: Annotation, epoch: UInt32)
 
   init(_ repository: Repository, of chain: ChainID) async throws {
     self.repository = repository
@@ -41,36 +45,41 @@ struct RecordsLook {
     for look in looks {
       if let finding = look.finding { findings.append(finding) }
       condemned.formUnion(look.condemned)
+      if let said = look.damage { damage.append(said) }
     }
   }
 
-  private typealias Look = (finding: CheckFinding?, condemned: [Digest])
+  private typealias Look = (finding: CheckFinding?, condemned: [Digest], damage: Said?)
 
   private static func look(
     _ name: RecordName, _ kind: ObjectKind, of chain: ChainID, in repository: Repository
   ) async throws -> Look {
     // A prune may have merged it into another since the listing.
-    guard let bytes = try await repository.store.left(of: name.objectName) else { return (nil, []) }
+    guard let bytes = try await repository.store.left(of: name.objectName) else { return (nil, [], nil) }
     var isOpen = false
     do {
       let object = try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: repository.keys)
       isOpen = true
       let meta = object.directory.meta
       switch kind {
-      case .tombstone: return (try wrong(Tombstone(decoding: meta).chain == chain, name, kind), [])
-      case .annotation: return (try wrong(Annotation(decoding: meta).chain == chain, name, kind), [])
+      case .tombstone: return (try wrong(Tombstone(decoding: meta).chain == chain, name, kind), [], nil)
+      case .annotation:
+        let annotation = try Annotation(decoding: meta)
+        var damage: Said?
+        if annotation.items.contains(where: { $0.kind == .foundDamaged }) { damage = (name, annotation, object.epoch) }
+        return (wrong(annotation.chain == chain, name, kind), [], damage)
       default:
         let record = try CondemnedRecord(decoding: meta)
-        return (wrong(record.chain == chain, name, kind), record.chain == chain ? record.packs : [])
+        return (wrong(record.chain == chain, name, kind), record.chain == chain ? record.packs : [], nil)
       }
     } catch let error where error.isLater {
       // What an annotation says that nobody knows here is passed over on purpose (`Docs/Format.md` §8.3).
       let isPassedOver = isOpen && kind == .annotation
-      return (CheckFinding.later(name.objectName, title(kind), isPassedOver: isPassedOver), [])
+      return (CheckFinding.later(name.objectName, title(kind), isPassedOver: isPassedOver), [], nil)
     } catch {
       guard error.isDamage else { throw error }
       return (
-        CheckFinding(name.objectName, .damaged, "\(title(kind)) cannot be read: \(error)", hint: hint(kind)), []
+        CheckFinding(name.objectName, .damaged, "\(title(kind)) cannot be read: \(error)", hint: hint(kind)), [], nil
       )
     }
   }

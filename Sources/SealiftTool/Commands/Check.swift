@@ -111,6 +111,7 @@ enum CheckLines {
     lines.append(
       "  \(Count.text(outcome.whole.count, "version")) whole\(pushedDamaged(outcome.whole)), \(outcome.harmed.count) harmed\(unjudged); \(Count.text(outcome.packs, "pack")) needed\(read)"
     )
+    if let earlier = foundEarlier(outcome) { lines.append(earlier) }
     if outcome.unreferenced > 0 {
       lines.append(
         "  \(Count.text(outcome.unreferenced, "pack belongs", "packs belong")) to nothing (\(ByteCount.text(outcome.unreferencedBytes))): cut pushes, or left for a prune"
@@ -151,6 +152,15 @@ enum CheckLines {
     let count = versions.count { $0.damaged == true }
     guard count > 0 else { return "" }
     return count == 1 ? " (1 was damaged when it was pushed)" : " (\(count) were damaged when they were pushed)"
+  }
+
+  /// What is known at the target stands against what was just seen, and `forget` goes by the former.
+  private static func foundEarlier(_ outcome: CheckRepository.Outcome) -> String? {
+    let count = outcome.foundEarlier.count
+    guard count > 0 else { return nil }
+    let (were, they, them) = count == 1 ? ("was", "it is", "it") : ("were", "they are", "them")
+    return "  \(count) of them \(were) found damaged earlier: `sealift repair` takes that back where \(they) whole;"
+      + " until then `forget` lets \(them) go"
   }
 
   private static let mostNamed = 10

@@ -9,7 +9,8 @@ struct Repair: SealiftCommand {
       Reads everything, as check --read-data does. Versions that are harmed are written anew where all of their content \
       is left: in packs that are whole, in the database as it is now, or in images kept on this machine. A database whose \
       newest version is lost is pushed afresh. What cannot be saved is named and flagged. What only a newer sealift can \
-      judge is named and left alone. New objects are written, and nothing is deleted.
+      judge is named and left alone. What was found damaged earlier and is whole now loses its flag. New objects are \
+      written, and nothing is deleted.
 
       A database that is not configured is given by the path that it is pushed from.
 
@@ -97,6 +98,10 @@ struct Repair: SealiftCommand {
     for version in outcome.pushed { lines.append("  pushed  \(version.id.prefix(8)) of '\(version.database)'") }
     let saved = outcome.dryRun ? "can be saved" : "saved"
     for version in outcome.saved { lines.append("  \(saved)  \(CheckLines.name(version))") }
+    let cleared = outcome.dryRun ? "would be taken back" : "taken back"
+    for version in outcome.cleared {
+      lines.append("  \(cleared)  \(CheckLines.name(version)) is whole, and was found damaged earlier")
+    }
     for version in outcome.lost { lines.append("  LOST  \(CheckLines.name(version))") }
     for version in outcome.elsewhere { lines.append("  NOT SAVED  \(CheckLines.name(version))") }
     for finding in outcome.unmended { lines.append("  NOT MENDED  \(finding.object): \(finding.what)") }

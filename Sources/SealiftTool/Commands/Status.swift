@@ -194,6 +194,8 @@ enum StatusLines {
     }
     return OperationError(
       .verificationFailed, code: "unsound", "something is wrong with versions of '\(unsound.name)' at \(target)",
-      hint: "`sealift list` shows which ones.")
+      hint: "`sealift list` shows which ones."
+        + (unsound.foundDamaged > 0
+          ? " `sealift repair` saves what was found damaged where it can, and takes it back where it is whole." : ""))
   }
 }

@@ -14,6 +14,7 @@ extension Documents {
         ("check", checked(outcome.check)), ("copies", .strings(outcome.copies)),
         ("pushed", .array(outcome.pushed.map(version))), ("saved", .array(outcome.saved.map(checkedVersion))),
         ("lost", .array(outcome.lost.map(checkedVersion))),
+        ("cleared", .array(outcome.cleared.map(checkedVersion))),
         ("elsewhere", .array(outcome.elsewhere.map(checkedVersion))),
         ("unmended", .array(outcome.unmended.map(finding))),
         ("problems", .array(outcome.failures.map { problem($0, at: outcome.target) })),
@@ -51,7 +52,8 @@ extension Documents {
     .object([
       ("id", .optional(version.id)), ("database", .optional(version.database)), ("host", .optional(version.host)),
       ("sequence", .number(Int(clamping: version.sequence))), ("time", .optional(version.time.map(Times.text))),
-      ("damaged", version.damaged.map(Json.bool) ?? .null), ("needs", .strings(version.objects)),
+      ("damaged", version.damaged.map(Json.bool) ?? .null), ("foundDamaged", .optional(version.foundDamaged)),
+      ("needs", .strings(version.objects)),
     ])
   }
 }
