@@ -182,6 +182,13 @@ import Testing
     #expect(nothing.status == 0 && nothing.output.isEmpty)
     #expect(nothing.error.contains("no versions of this host to forget; web-1 has some: --all-hosts takes them in"))
     #expect(try await listed(home) == versions.map(\.id))
+    let strange = try await home("forget", "app", "--keep-last", "1", "--host", "web-3")
+    #expect(strange.status == 14 && strange.error.contains("web-1 has some"), "\(strange.error)")
+    for words in [["--all-hosts"], [versions[0].id]] {
+      let arguments = ["--config", home.program.file("config.json"), "forget", "--host", "web-1"] + words
+      #expect(try await home.program.start(Program.path, arguments).status == 2, "\(words)")
+    }
+    #expect(try await home.must("forget", "--host", "web-1", "-n").contains("app of web-1: 1 stays, 1 goes\n"))
     #expect(try await home.must("forget", "--all-hosts").contains("app of web-1: 1 stays, 1 goes\n"))
   }
 

@@ -307,6 +307,16 @@ import Testing
     let passed = try await ForgetLost(shelf.world).run(ForgetLost.Request(), at: shelf.road.target)
     #expect(passed.chains.isEmpty && passed.problems.map(\.code) == ["hole"])
     #expect(passed.problems[0].message.contains("web-2") && passed.problems[0].hint?.contains("--all-hosts") == true)
+    var named = ForgetLost.Request()
+    (named.host, named.dryRun) = ("web-2", true)
+    let dry = try await ForgetLost(shelf.world).run(named, at: shelf.road.target)
+    #expect(dry.problems.isEmpty && dry.chains.map(\.host) == ["web-2"] && dry.chains.map(\.lost) == [[2...2]])
+    named.host = "web-3"
+    let unknown = named
+    let strange = await #expect(throws: OperationError.self) {
+      try await ForgetLost(shelf.world).run(unknown, at: shelf.road.target)
+    }
+    #expect(strange?.message.hasSuffix("host web-3 has no versions there; host, web-2 have some") == true)
     shelf.road.store.content[mine[2].name.objectName]?[300] ^= 1
     let elsewhere = try Scratch()
     var request = ForgetLost.Request()

@@ -262,6 +262,30 @@ import Testing
     #expect(error?.code == "noRules" && error?.kind == .usage)
   }
 
+  /// What a machine left that is no more: those that go on pushing have databases of that name, too.
+  @Test func `only the databases of a host that is named, and that has some`() async throws {
+    let shelf = try await Shelf()
+    for (database, host) in [("app", "host"), ("app", "web-2"), ("app", "web-3"), ("mail", "web-3")] {
+      _ = try await shelf.week(2, database: database, host: host)
+    }
+    func chosen(_ plan: ForgetVersions.Plan) -> [String] { plan.chains.map { "\($0.database) \($0.host)" } }
+    let rules = RetentionRules(last: 1)
+    #expect(chosen(try await shelf.plan(rules, host: "web-2", named: ["app"])) == ["app web-2"])
+    #expect(chosen(try await shelf.plan(rules, host: "web-3")) == ["app web-3", "mail web-3"])
+    var each = ForgetVersions.Request(.rules(["app": rules]))
+    each.host = "web-3"
+    #expect(chosen(try await ForgetVersions(shelf.world).plan(each, at: shelf.road.target)) == ["app web-3"])
+    let absent = await refusal { try await shelf.plan(rules, host: "web-2", named: ["mail"]) }
+    #expect(absent?.kind == .noSuchVersion)
+    #expect(absent?.message.hasSuffix("host web-2 has no versions of 'mail' there; web-3 has some") == true)
+    let strange = await refusal { try await shelf.plan(rules, host: "web-4") }
+    #expect(strange?.message.hasSuffix("host web-4 has no versions there; host, web-2, web-3 have some") == true)
+    each.host = "web-4"
+    let unknown = each
+    let unruled = await refusal { try await ForgetVersions(shelf.world).plan(unknown, at: shelf.road.target) }
+    #expect(unruled?.message.hasSuffix("of 'app' there; host, web-2, web-3 have some") == true)
+  }
+
   @Test func `rules of a database or a host are none of one whose name only looks alike`() async throws {
     let shelf = try await Shelf()
     let (composed, apart) = ("caf\u{E9}", "cafe\u{301}")

@@ -94,11 +94,11 @@ struct Shelf {
     return world
   }
 
-  func plan(_ rules: RetentionRules, allHosts: Bool = false, named: [String] = []) async throws
-    -> ForgetVersions.Plan
-  {
+  func plan(
+    _ rules: RetentionRules, allHosts: Bool = false, host: String? = nil, named: [String] = []
+  ) async throws -> ForgetVersions.Plan {
     var request = ForgetVersions.Request(.rulesForAll(rules))
-    request.allHosts = allHosts
+    (request.allHosts, request.host) = (allHosts, host)
     request.named = named
     return try await ForgetVersions(world).plan(request, at: road.target)
   }

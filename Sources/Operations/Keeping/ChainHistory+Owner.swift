@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 extension ChainHistory {
   /// All versions of a chain are of one database of one host.
@@ -17,5 +18,26 @@ extension ChainHistory {
       hint:
         "`sealift repair` where its database is saves what can be had, and pushes it afresh; what came before can be given up then."
     )
+  }
+}
+
+extension [ChainHistory] {
+  /// What a person named and is not there, with the hosts that have it.
+  /// - Parameters:
+  ///   - databases: all when empty.
+  ///   - host: `nil`: this one.
+  func lack(of databases: [String], host: String?) -> RepositoryError {
+    let names = databases.map { "'\($0)'" }.joined(separator: ", ")
+    let what = databases.isEmpty ? "versions" : "versions of \(names)"
+    guard let host else {
+      return RepositoryError(
+        .noSuchVersion, "this host has no \(what) there",
+        hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
+    }
+    let others = filter { databases.isEmpty || databases.containsName($0.database ?? "") }
+    let hosts = Set(others.compactMap { $0.host.map { ExactName($0) } }).sorted().map(\.text)
+    let have = hosts.isEmpty ? "" : "; \(hosts.joined(separator: ", ")) \(hosts.count == 1 ? "has" : "have") some"
+    return RepositoryError(
+      .noSuchVersion, "host \(host) has no \(what) there\(have)", hint: "`sealift list` shows what there is.")
   }
 }

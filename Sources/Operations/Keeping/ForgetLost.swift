@@ -10,6 +10,8 @@ package struct ForgetLost: Sendable {
     package var named: [String] = []
     /// Also databases that other hosts pushed.
     package var allHosts = false
+    /// Databases that this host pushed, instead of this machine's own.
+    package var host: String?
     package var dryRun = false
 
     package init() {}
@@ -50,8 +52,8 @@ package struct ForgetLost: Sendable {
         guard let version = history.newest?.version,
           request.named.isEmpty || request.named.containsName(version.database)
         else { continue }
-        guard request.allHosts || version.host.isSameName(as: HostName.known(world)) else {
-          if !history.lost.isEmpty { outcome.problems.append(elsewhere(version)) }
+        guard request.allHosts || version.host.isSameName(as: request.host ?? HostName.known(world)) else {
+          if request.host == nil, !history.lost.isEmpty { outcome.problems.append(elsewhere(version)) }
           continue
         }
         let unknown = history.problems.filter { $0.code == .unsupported } + [history.doubtOfLoss].compactMap { $0 }
@@ -75,23 +77,23 @@ package struct ForgetLost: Sendable {
 
   /// Before anything is given up, which nobody takes back. A chain of which nothing can be read may be the one that was meant.
   private func demandKnown(_ request: Request, among histories: [ChainHistory]) throws {
+    let host = request.host ?? HostName.known(world)
     let isOwn = { (history: ChainHistory) in
-      request.allHosts || HostName.known(world).isSameName(as: history.host) || !history.lost.isEmpty
+      request.allHosts || host.isSameName(as: history.host) || (request.host == nil && !history.lost.isEmpty)
     }
     let known = histories.filter(isOwn).compactMap(\.database)
-    guard !histories.contains(where: \.isNameless),
-      let missing = request.named.first(where: { !known.containsName($0) })
-    else { return }
-    throw RepositoryError(
-      .noSuchVersion, "this host has no versions of '\(missing)' there",
-      hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
+    guard !histories.contains(where: \.isNameless) else { return }
+    if let missing = request.named.first(where: { !known.containsName($0) }) {
+      throw histories.lack(of: [missing], host: request.host)
+    }
+    if request.host != nil, known.isEmpty { throw histories.lack(of: [], host: request.host) }
   }
 
   private func elsewhere(_ version: VersionFacts.Version) -> OperationError {
     OperationError(
       .verificationFailed, code: "hole",
       "of '\(version.database)', which \(version.host) pushes, versions are lost, too",
-      hint: "Add --all-hosts to give them up.")
+      hint: "Name that host with --host, or add --all-hosts, to give them up.")
   }
 
   /// It may be the newest version that somebody was told of: nothing stands behind it yet.

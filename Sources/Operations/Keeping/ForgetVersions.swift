@@ -17,6 +17,8 @@ package struct ForgetVersions: Sendable {
     package var choice: Choice
     /// Also databases that other hosts pushed.
     package var allHosts = false
+    /// Databases that this host pushed, instead of this machine's own.
+    package var host: String?
     /// Databases a person named: none of them may be missing.
     package var named: [String] = []
 
@@ -132,7 +134,7 @@ package struct ForgetVersions: Sendable {
 
   /// Versions that are named may be anywhere; rules are for the databases that have some, most often this host's own.
   private func histories(meantBy request: Request, _ lookup: VersionLookup) async throws -> [ChainHistory] {
-    let host = request.allHosts ? nil : HostName.known(world)
+    let host = host(meantBy: request)
     switch request.choice {
     case .versions: return try await lookup.histories()
     case .rules(let rules):
@@ -170,11 +172,19 @@ package struct ForgetVersions: Sendable {
     }
     let found = chosen.compactMap(\.history.database)
     if let missing = request.named.first(where: { !found.containsName($0) }) {
-      throw RepositoryError(
-        .noSuchVersion, "this host has no versions of '\(missing)' there",
-        hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
+      throw histories.lack(of: [missing], host: request.host)
+    }
+    if let host = request.host, chosen.isEmpty {
+      var names: [String] = []
+      if case .rules(let rules) = request.choice { names = rules.keys.sorted() }
+      throw histories.lack(of: names, host: host)
     }
     return chosen.sorted { $0.order < $1.order }
+  }
+
+  /// Whose databases are meant; `nil`: everybody's.
+  private func host(meantBy request: Request) -> String? {
+    request.allHosts ? nil : request.host ?? HostName.known(world)
   }
 
   /// Which chains are meant, of those that do not say any more whose they are.
@@ -185,8 +195,7 @@ package struct ForgetVersions: Sendable {
     case .rules(let rules): names = Array(rules.keys)
     case .rulesForAll: names = request.named
     }
-    guard !request.allHosts, !names.isEmpty else { return { _ in true } }
-    let host = HostName.known(world)
+    guard let host = host(meantBy: request), !names.isEmpty else { return { _ in true } }
     let owners = Set(names.map { ChainOwner(host: host, database: $0) })
     let own = WantedChains(of: owners, lookup.repository.keys.keyring)
     return { own.contains($0.chain.hex, HighWaterMark.owner(of: $0.chain.hex, in: lookup.state)) }
@@ -203,8 +212,7 @@ package struct ForgetVersions: Sendable {
     hint: "Give a rule, such as --keep-daily 14, or a \"keep\" section for the database in the configuration.")
 
   private func ofHosts(_ request: Request, _ histories: [ChainHistory]) -> [ChainHistory] {
-    guard !request.allHosts else { return histories }
-    let host = HostName.known(world)
+    guard let host = host(meantBy: request) else { return histories }
     return histories.filter { host.isSameName(as: $0.host) }
   }
 
@@ -212,7 +220,7 @@ package struct ForgetVersions: Sendable {
     if request.allHosts { return [] }
     if case .versions = request.choice { return [] }
     let hosts = Set(histories.compactMap { $0.host.map { ExactName($0) } })
-    return hosts.subtracting([ExactName(HostName.known(world))]).sorted().map(\.text)
+    return hosts.subtracting([ExactName(request.host ?? HostName.known(world))]).sorted().map(\.text)
   }
 
   private func named(

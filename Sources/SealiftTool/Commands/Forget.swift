@@ -18,6 +18,8 @@ struct Forget: SealiftCommand {
 
         sealift forget --dry-run
         sealift forget app --keep-last 7 --keep-daily 14 --keep-tag before-upgrade
+        # what a machine left that is no more
+        sealift forget app --keep-last 1 --host web-2
         sealift --target nas forget 9c06ab3f
 
       Where a target lost the manifest of a version, and `sealift repair` cannot bring it back, nothing of that database is \
@@ -35,6 +37,9 @@ struct Forget: SealiftCommand {
   @Flag(help: "Also databases that other hosts pushed.")
   var allHosts = false
 
+  @Option(help: ArgumentHelp("Databases that this host pushed, instead of this machine's own.", valueName: "host"))
+  var host: String?
+
   @Flag(help: "Give up versions whose manifests the target lost or spoilt.")
   var lost = false
 
@@ -43,18 +48,27 @@ struct Forget: SealiftCommand {
 
   @OptionGroup var global: GlobalOptions
 
+  func validate() throws {
+    if host != nil, allHosts { throw ValidationError("--host and --all-hosts exclude each other") }
+  }
+
   func perform(in session: Session) async throws -> ExitStatus {
     let configuration = try session.configuration()
     let targets = try Targets(session, configuration)
     if lost { return try await giveUp(in: session, configuration, targets) }
     let wish = try ForgetWish(arguments, keep.rules, configuration)
+    if host != nil, wish.isByID {
+      throw OperationError(
+        .usage, "--host is for rules and --lost: an id names one version, whichever host pushed it",
+        hint: "Leave --host out.")
+    }
     let chosen = wish.isByID ? [try targets.one()] : try targets.all()
     try wish.passOver(targets, session.terminal)
     let forget = ForgetVersions(try session.world(configuration))
     var report = ForgetReport(isDryRun: dryRun)
     for target in chosen {
       guard var request = try wish.request(at: target, of: targets) else { continue }
-      request.allHosts = allHosts
+      (request.allHosts, request.host) = (allHosts, host)
       await report.run(request, forget, at: target, targets, session.terminal)
     }
     return try report.end(session.terminal)
@@ -71,7 +85,7 @@ extension Forget {
         .usage, "--lost and rules exclude each other", hint: "Give up what is lost first, then forget by rules.")
     }
     var request = ForgetLost.Request()
-    (request.allHosts, request.dryRun) = (allHosts, dryRun)
+    (request.allHosts, request.host, request.dryRun) = (allHosts, host, dryRun)
     let forget = ForgetLost(try session.world(configuration))
     var tries = Tries<ForgetLost.Outcome>()
     for target in try targets.all() {

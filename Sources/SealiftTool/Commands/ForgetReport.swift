@@ -66,7 +66,7 @@ struct ForgetReport {
   private var nothing: String {
     guard !otherHosts.isEmpty else { return "there are no versions to forget" }
     let others = StatusLines.haveSome(otherHosts.sorted())
-    return "there are no versions of this host to forget; \(others): --all-hosts takes them in"
+    return "there are no versions of this host to forget; \(others): --all-hosts takes them in, --host NAME one of them"
   }
 
   /// A heading, and a line for every version: `goes` or `stays`, and why.
