@@ -753,6 +753,42 @@ import Testing
     #expect(try await road.push(source).shortfalls.isEmpty)
   }
 
+  /// A small machine whose clock begins in 1970 until it has a network. Its disk may be older than the folder that it is
+  /// mounted on.
+  @Test(arguments: [(12, false), (490_000, false), (490_000, true)])
+  func `a clock that was behind does not hide that a disk is not mounted`(hours: Int, diskIsOlder: Bool) async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    try write(road, "att/a")
+    if diskIsOlder { age(road, "att") }
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    try await road.change(source.path)
+    let behind = try await push(road, source) { push in
+      push.take = { [take = push.take] in
+        var snapshot = try await take($0, $1)
+        snapshot.takenAt -= Int64(hours) * 3_600_000
+        return snapshot
+      }
+    }
+    #expect(behind.failures.isEmpty && behind.shortfalls.isEmpty)
+    rename(road.scratch.file("att"), road.scratch.file("disk"))
+    mkdir(road.scratch.file("att"), 0o755)
+    setTime(road.scratch.file("att"), (time(nil) - 6 * 3600) * 1000)
+    for _ in 1...2 {
+      try await road.change(source.path)
+      #expect(try await road.push(source).shortfalls.map(\.code) == ["companionEmpty"])
+    }
+    var rules = RetentionRules()
+    rules.last = 2
+    let plan = try await ForgetVersions(road.world).plan(.init(.rulesForAll(rules)), at: road.target)
+    let decisions = try #require(plan.chains.first).plan.decisions
+    #expect(decisions.map(\.stays) == [false, true, true, true])
+    #expect(decisions[1].reasons == ["newest with its companions"])
+    // As the hint says.
+    utimensat(AT_FDCWD, road.scratch.file("att"), nil, 0)
+    #expect(try await road.push(source).shortfalls.isEmpty)
+  }
+
   @Test func `a companion that was empty anyway is gone while it is gone, and no longer`() async throws {
     let road = try await Road()
     let source = try source(road, Companion("queue"))

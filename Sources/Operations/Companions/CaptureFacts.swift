@@ -125,7 +125,7 @@ extension CompanionCapture {
         OperationError(
           .partlyDone, code: "companionEmpty",
           "pushing '\(database.name)' to \(target): \(Self.names(emptied, of: emptied.count)) had files in earlier versions, and is empty now, and nobody has emptied it since",
-          hint: "Is the disk mounted? Take it out of 'companions' if its files are gone for good."))
+          hint: "Is the disk mounted? If its files are gone for good, `touch` it, or take it out of 'companions'."))
     }
     for (path, refusal) in refused {
       shortfalls.append(
@@ -172,11 +172,21 @@ extension CompanionCapture {
   /// the version before: in the place of a disk that is not mounted stands another one.
   private nonisolated func emptied(since newest: StoredManifest?) -> [String] {
     events.empty.withLock { $0 }.filter { path, modified in
-      guard let core = newest?.core, modified < core.time else { return false }
+      guard let core = newest?.core, Self.isLeftAlone(path, modified, since: core) else { return false }
       // One that is told and in that version all the same was told as empty.
       let isToldEmpty = Self.isTold(path, by: newest) && core.members.contains { MemberPath.isSame($0.path, path) }
       return isToldEmpty || Self.file(in: path, knownTo: newest) != nil
     }.map(\.path)
+  }
+
+  /// Whether a folder's time, in milliseconds since 1970, is from before a version. That version's clock may have been
+  /// behind, but the time of the folder that it had goes back only where another folder stands in its place. One that is days
+  /// ahead of that clock shows how wrong it was: then no time proves that anybody has emptied the folder.
+  private static func isLeftAlone(_ path: String, _ modified: UInt64, since core: Core) -> Bool {
+    let day: UInt64 = 86_400_000
+    let earlier = core.members.first { MemberPath.isSame($0.path, path) }?.modified ?? 0
+    let clockWasBehind = earlier > core.time && earlier - core.time > day
+    return clockWasBehind || modified < max(core.time, earlier)
   }
 
   /// Companions that are asked for, had files in earlier versions, and of which no file can be read now: a disk that answers
