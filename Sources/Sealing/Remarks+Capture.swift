@@ -6,7 +6,8 @@ extension Remarks {
       case missing = 1
       /// It was listed, and gone before it could be read.
       case vanished = 2
-      /// It went on changing while it was read: what is kept is no state that it ever had.
+      /// It went on changing while it was read: what is kept is no state that it ever had. Or it was replaced, and nobody can
+      /// tell whether before the rows were copied: the earlier one is kept.
       case unsettled = 3
       /// It may not be read, or its name cannot be kept.
       case unreadable = 4

@@ -255,6 +255,35 @@ import Testing
     #expect(try pulled(road, "att/replaced") == "old" && pulled(road, "att/new") == "appeared")
   }
 
+  /// What a server's clock dates before the snapshot may have been put there while that was taken.
+  @Test(arguments: [true, false])
+  func `of what is replaced on a file server the earlier one is kept, and told`(isOfThisMachine: Bool) async throws {
+    let road = try await Road()
+    try write(road, "att/folded", "old")
+    try write(road, "att/replaced", "old")
+    try write(road, "att/same", "same")
+    let source = try source(road, Companion("att"))
+    let path = road.scratch.path
+    let outcome = try await push(road, source) { push in
+      push.companionHooks.isOfThisMachine = { _ in isOfThisMachine }
+      push.take = { [take = push.take] in
+        var snapshot = try await take($0, $1)
+        try writeFile("\(path)/att/next", Array("new".utf8))
+        rename("\(path)/att/next", "\(path)/att/replaced")
+        try removeFile("\(path)/att/folded")
+        symlink("same", "\(path)/att/folded")
+        // The server's clock is five seconds behind.
+        snapshot.takenAt += 5000
+        return snapshot
+      }
+    }
+    let told = CaptureFacts.Event(what: "unsettled", count: 2, paths: ["att/folded", "att/replaced"])
+    #expect(outcome.pushed.first?.beside?.capture.events == (isOfThisMachine ? [] : [told]))
+    _ = try await pull(road)
+    #expect(try pulled(road, "att/replaced") == (isOfThisMachine ? "new" : "old"))
+    #expect(try pulled(road, "att/folded") == (isOfThisMachine ? "same" : "old") && pulled(road, "att/same") == "same")
+  }
+
   @Test func `a folder that is exchanged as a whole is kept as the snapshot knew it`() async throws {
     let road = try await Road()
     try write(road, "att/a", "old")

@@ -223,7 +223,7 @@ extension CompanionCapture {
     return switch event {
     case .missing: "\(count == 1 ? "1 companion is" : "\(count) companions are") not there, and not in the version"
     case .vanished: "\(files) vanished before being read, and \(are) not in the version"
-    case .unsettled: "\(files) changed with every reading, and \(are) kept as read last"
+    case .unsettled: "\(files) changed while being captured, and \(are) kept as read"
     case .unreadable: "\(files) could not be read, and \(are) not in the version"
     case .skipped:
       "\(count == 1 ? "1 socket, pipe or device is" : "\(count) sockets, pipes and devices are") not in the version"

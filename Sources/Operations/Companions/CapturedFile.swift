@@ -1,6 +1,7 @@
 import Glibc
 import Repositories
 import Sealing
+import Snapshots
 import Storage
 
 /// A companion while it is read as a member. It may be written to meanwhile: that shows in its times.
@@ -167,6 +168,8 @@ package struct CompanionHooks: Sendable {
   package var listed: @Sendable () -> Void = {}
   /// The clock of files' times.
   package var now: @Sendable () -> Int64 = { FileStatus.now() }
+  /// Whether a path is on a disk of this machine, so that its times are by the same clock as the snapshot's.
+  package var isOfThisMachine: @Sendable (String) -> Bool = { FileSystemKind.of(path: $0).isOfThisMachine }
   /// So many files are held open, at most.
   package var mostHeld: Int?
   /// So much is said of all of them in a manifest, which is one object of at most 64 MiB.

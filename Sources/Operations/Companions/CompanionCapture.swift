@@ -8,7 +8,8 @@ import Storage
 /// open before the snapshot begins, listed again when it has ended, and both lists joined.
 ///
 /// A file that was there before is kept although it was deleted or replaced meanwhile; one that appeared meanwhile is in
-/// as well. Of two files that had one name, the one is kept that had it when the snapshot's transaction began.
+/// as well. Of two files that had one name, the one is kept that had it when the snapshot's transaction began; where a file
+/// server's clock tells when that was, the first one, and it is told.
 actor CompanionCapture {
   /// What is known when the snapshot is finished.
   struct Captured: Sendable {
@@ -163,8 +164,15 @@ actor CompanionCapture {
     let after = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
     let age = after.age(at: hooks.now())
     if age < FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(FileStatus.grain - age)) }
-    let joined = JoinedListing(before, after, held: held, snapshotBegan: snapshot.takenAt)
+    var ownDevices: [UInt64: Bool] = [:]
+    let joined = JoinedListing(before, after, held: held, snapshotBegan: snapshot.takenAt) { entry in
+      if let known = ownDevices[entry.status.device] { return known }
+      let isOwn = hooks.isOfThisMachine(folderPath(of: entry))
+      ownDevices[entry.status.device] = isOwn
+      return isOwn
+    }
     var noted = after.events + joined.vanished.map { Remarks.Capture.Entry(.vanished, $0) }
+    noted += joined.unsettled.map { Remarks.Capture.Entry(.unsettled, $0) }
     noted += refused.map { Remarks.Capture.Entry(.unreadable, $0.path) }
     var entries = joined.entries
     let store = try await coreDataStore(in: snapshot)
@@ -299,6 +307,12 @@ actor CompanionCapture {
     }
     return CompanionSource(
       path: entry.path, mode: entry.status.mode, modified: entry.status.modifiedMilliseconds, content: content)
+  }
+
+  /// Absolute.
+  private func folderPath(of entry: CompanionEntry) -> String {
+    let root = roots[entry.root]
+    return ([root.folder] + root.realComponents(of: entry.path).dropLast()).joined(separator: "/")
   }
 
   /// The folder that an entry was listed in, as it is now, and its name there.

@@ -38,6 +38,10 @@ struct FileStatus: Sendable, Equatable {
   }
 
   func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+  /// Nothing but its number tells them apart.
+  func isAlike(_ other: FileStatus) -> Bool {
+    size == other.size && modified == other.modified && changed == other.changed
+  }
 
   /// Milliseconds since 1970 UTC.
   var modifiedMilliseconds: UInt64 { UInt64(max(0, modified) / 1_000_000) }
