@@ -43,6 +43,9 @@ package struct PruneRepository: Sendable {
       package var waitsForVersion = Amount(objects: 0, bytes: 0)
       /// Packs that nothing needs, and that stay because they are younger than `minAge`.
       package var young = Amount(objects: 0, bytes: 0)
+      /// Of what rests, what has by this machine's clock for a week longer than asked for, and waits for the target to show
+      /// that by what is stored there later: where nobody pushes any more, for ever.
+      package var waitsForTime = 0
     }
 
     package struct Amount: Sendable, Equatable {
@@ -80,6 +83,7 @@ package struct PruneRepository: Sendable {
       policy.forgottenFor = request.forgottenFor
       policy.dryRun = request.dryRun
       let versions = try await repository.store.list(prefix: Layout.versions)
+      policy.noteTimes(of: versions)
       let listings = ChainListing.byChain(versions)
       var outcome = Outcome(runs: runs, chains: [], problems: [])
       outcome.problems += state.vanishedChains(shown: listings.map(\.chain)).map {
@@ -178,7 +182,8 @@ extension PruneRepository.Outcome.Chain {
       database: pruned.database, host: pruned.host, chain: pruned.chain.hex, condemned: .init(pruned.condemned),
       freed: .init(pruned.freed), waiting: .init(pruned.waiting), retained: .init(pruned.retained),
       retainedBecause: pruned.retainedBecause?.message, resting: pruned.resting,
-      waitsForVersion: .init(pruned.waitsForVersion), young: .init(pruned.young))
+      waitsForVersion: .init(pruned.waitsForVersion), young: .init(pruned.young),
+      waitsForTime: pruned.waitsForTime)
   }
 }
 

@@ -144,6 +144,19 @@ import Testing
     #expect(notices(chain(waiting: 5, forVersion: 4), .one).isEmpty)
   }
 
+  @Test func `what rests because no time is shown is told with the way out`() {
+    let nothing = PruneRepository.Outcome.Amount(objects: 0, bytes: 0)
+    for (waiting, words) in [(1, "1 forgotten version of 'old'"), (2, "2 forgotten versions of 'old'")] {
+      let chain = PruneRepository.Outcome.Chain(
+        database: "old", host: "h", chain: "c", condemned: nothing, freed: nothing, waiting: nothing, retained: nothing,
+        resting: 2, waitsForTime: waiting)
+      let outcome = PruneRepository.Outcome(runs: .one, chains: [chain], problems: [])
+      let notices = PruneCommand.notices(Pruning(target: "nas", outcome: outcome))
+      #expect(notices.count == 1 && notices[0].contains(words))
+      #expect(notices[0].contains("`sealift --target nas prune old`"))
+    }
+  }
+
   @Test func `every member of its document is described`() throws {
     let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
     let nothing = PruneRepository.Outcome.Amount(objects: 0, bytes: 0)

@@ -6,8 +6,6 @@ import Storage
 struct ChainPrune {
   /// Names in one record: two thirds of a megabyte.
   private static let namesPerRecord = 20_000
-  /// Milliseconds for which somebody who still pushes may have had nothing to push.
-  private static let quietWeek: UInt64 = 7 * PrunePolicy.day
 
   private let repository: Repository
   private let state: StateFolder
@@ -115,7 +113,7 @@ struct ChainPrune {
     guard policy.twoRuns else { return [] }
     let newest = view.newest?.version?.time ?? 0
     let waiting = names(in: view) { named in
-      named.time >= newest && now >= named.time && now - named.time >= Self.quietWeek
+      named.time >= newest && now >= named.time && now - named.time >= PrunePolicy.quietWeek
     }
     let overtaken = names(in: view) { $0.time < newest }
     return unwanted(in: view, waiting).filter { !$0.isAmong(overtaken) }

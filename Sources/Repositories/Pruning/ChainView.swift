@@ -18,6 +18,8 @@ struct ChainView: Sendable {
   /// Tombstones, annotations and condemned records: nobody ever deletes one.
   let records: Set<ObjectName>
   let live: LiveSet
+  /// Ids of versions that rested for long enough a week ago by this machine's clock, and still do by the store's.
+  let unproved: Set<Digest>
   /// When what was listed by the time the manifests were was stored, in seconds since 1970 by the store's own clock, the
   /// latest first; empty where it does not tell. What is listed behind them may be days younger: a machine sleeps.
   let storeTimes: [Int]
@@ -139,16 +141,21 @@ struct ChainLook: Sendable {
     try demandKnown(Set(words.manifests.keys).union(missing.map(\.digest)), in: listing, named, words)
     try words.demandAll(among: RecordListing(objects: notes))
     words.forget(manifests: words.manifests.keys.filter { named.contains($0) })
+    let times = (versions + tombstones + notes).compactMap(\.stored) + condemned.compactMap(\.stored)
+    let place = Layout.tombstones(of: chain)
     // What was not forgotten for long enough counts as any other version, whoever condemned what of it.
-    let rested = policy.rested(forgotten, by: tombstones, below: Layout.tombstones(of: chain))
+    let rested = policy.rested(forgotten, by: tombstones, below: place, at: policy.timeOfBoth(times))
     let live = try await LiveSet(
       manifests, rested, of: forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
+    let weekAgo = Int(clamping: policy.now() / 1000) - Int(PrunePolicy.quietWeek / 1000)
+    let restedHere = policy.rested(forgotten, by: tombstones, below: place, at: weekAgo)
     return ChainView(
       chain: chain, manifests: manifests, ruined: ruined.filter { rested.isGivenUp($0.sequence) },
       forgotten: forgotten, annotations: annotations, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
-      storeTimes: ((versions + tombstones + notes).compactMap(\.stored) + condemned.compactMap(\.stored)).sorted(by: >))
+      unproved: Set(manifests.filter { live.resting.contains($0.digest) && restedHere.contains($0) }.map(\.id)),
+      storeTimes: times.sorted(by: >))
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known. But where all that stood at its place was

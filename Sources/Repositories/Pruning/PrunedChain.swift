@@ -30,6 +30,9 @@ package struct PrunedChain: Sendable {
   package let database: String
   /// Versions that were forgotten, and stay because that was not long enough ago.
   package let resting: Int
+  /// Of those, what stays for a week now because the target shows nothing that proves how late it is there: where nobody
+  /// pushes to it any more they stay for ever.
+  package let waitsForTime: Int
   /// Named by records of this run: nothing refers to them from now on.
   package var condemned = Tally()
   /// Not at the target any more.
@@ -50,6 +53,7 @@ package struct PrunedChain: Sendable {
   init(_ view: ChainView) {
     chain = view.chain
     resting = Set(view.manifests.filter { view.live.resting.contains($0.digest) }.map(\.id)).count
+    waitsForTime = view.unproved.count
     let newest = view.manifests.last { $0.isComplete }?.version
     host = newest?.host ?? ""
     database = newest?.database ?? ""

@@ -117,9 +117,16 @@ struct PruneCommand: SealiftCommand {
 
   /// What becomes of what waits, and the way out where it would wait for ever.
   static func notices(_ pruning: Pruning) -> [String] {
-    guard pruning.outcome.runs == .two else { return [] }
     let target = pruning.target
     var notices: [String] = []
+    for chain in pruning.outcome.chains where chain.waitsForTime > 0 {
+      let what = "\(Count.text(chain.waitsForTime, "forgotten version")) of '\(chain.database)' of \(chain.host)"
+      notices.append(
+        "\(target): \(what) would go by this machine's clock (--forgotten-for), and nothing was stored there since "
+          + "that shows how late it is there. Set the clock if it is ahead; the next version there shows it. "
+          + "When no host pushes there: `sealift --target \(target) prune \(chain.database)`")
+    }
+    guard pruning.outcome.runs == .two else { return notices }
     if pruning.outcome.chains.contains(where: { $0.waiting.objects > $0.waitsForVersion.objects }) {
       notices.append(
         "\(target): what is condemned is deleted by a run at least a day and a newer version later; "

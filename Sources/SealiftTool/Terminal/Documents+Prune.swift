@@ -22,7 +22,7 @@ extension Documents {
       ("condemned", amount(chain.condemned)), ("freed", amount(chain.freed)), ("waiting", amount(chain.waiting)),
       ("retained", amount(chain.retained)), ("retainedBecause", .optional(chain.retainedBecause)),
       ("resting", .number(chain.resting)), ("waitsForVersion", amount(chain.waitsForVersion)),
-      ("young", amount(chain.young)),
+      ("young", amount(chain.young)), ("waitsForTime", .number(chain.waitsForTime)),
     ])
   }
 

@@ -130,20 +130,64 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// - Parameters:
+  ///   - tombstones: when they were stored, in seconds since 1970.
+  private func store(_ home: PruneHome, tombstones: Int?, versions: Int?) -> StagedStore {
+    StagedStore(home.home.store) {
+      $0.listed = { prefix, listed async throws(StoreError) in
+        let times = ["tomb": tombstones, "versions": versions]
+        guard let stored = times[String(prefix.prefix { $0 != "/" })] else { return listed }
+        return listed.map { ObjectInfo(name: $0.name, size: $0.size, stored: stored) }
+      }
+    }
+  }
+
+  @Test func `a clock that runs ahead lets nothing go that was forgotten a moment ago`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    let (forgotten, month) = (Int(PruneHome.now / 1000), 30 * PrunePolicy.day)
+    let ahead = PruneHome.now + 40 * PrunePolicy.day
+    // Nothing shows what the store's own clock has come to.
+    for versions in [forgotten, forgotten + 30 * 86_400 - 1] {
+      let quiet = store(home, tombstones: forgotten, versions: versions)
+      let pruned = try await home.prune(at: quiet, forgottenFor: month, now: ahead)
+      #expect(pruned.freed.objects == 0 && pruned.resting == 2 && pruned.waitsForTime == 2)
+      // Who pushes every few days hears nothing of it.
+      let soon = try await home.prune(at: quiet, forgottenFor: month, dryRun: true, now: ahead - 4 * PrunePolicy.day)
+      #expect(soon.freed.objects == 0 && soon.resting == 2 && soon.waitsForTime == 0)
+    }
+    #expect(home.count(below: "versions/") == 3 && home.count(below: "packs/") == 3)
+    let later = store(home, tombstones: forgotten, versions: forgotten + 30 * 86_400)
+    let pruned = try await home.prune(at: later, forgottenFor: month, now: ahead)
+    #expect(pruned.freed.objects == 4 && pruned.resting == 0 && pruned.waitsForTime == 0)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `what is stored in other chains shows the store's time as well`() async throws {
+    let home = try await PruneHome(versions: 3)
+    try await home.forget(1...2)
+    let forgotten = Int(PruneHome.now / 1000)
+    var policy = PrunePolicy(twoRuns: false) { PruneHome.now + 40 * PrunePolicy.day }
+    policy.minAge = 0
+    policy.forgottenFor = 30 * PrunePolicy.day
+    let repository = home.repository(at: store(home, tombstones: forgotten, versions: forgotten))
+    let name = try #require(ObjectName("versions/other/1"))
+    // A time of years to come proves nothing.
+    for (days, freed) in [(29, 0), (4000, 0), (30, 4)] {
+      policy.noteTimes(of: [ObjectInfo(name: name, size: 1, stored: forgotten + days * 86_400)])
+      let pruned = try await repository.prune(home.home.chain, policy, state: home.home.state)
+      #expect(pruned?.freed.objects == freed, "\(days)")
+    }
+    try await home.expectAllSafe()
+  }
+
   /// Who has taken over a machine forgets everything, and condemns it, too.
   @Test func `what was forgotten rests for as long as was asked for, by the store's time`() async throws {
     let home = try await PruneHome(versions: 3)
     let known = home.safe.withLock { $0 }
     try await home.forget(1...2)
     let forgotten = Int(PruneHome.now / 1000)
-    func store(stored: Int?) -> StagedStore {
-      StagedStore(home.home.store) {
-        $0.listed = { prefix, listed async throws(StoreError) in
-          guard prefix.hasPrefix("tomb/") else { return listed }
-          return listed.map { ObjectInfo(name: $0.name, size: $0.size, stored: stored) }
-        }
-      }
-    }
+    func store(stored: Int?) -> StagedStore { self.store(home, tombstones: stored, versions: forgotten + 30 * 86_400) }
     let month: UInt64 = 30 * PrunePolicy.day
     try await home.home.condemn(home.home.packs() + known.filter { $0.key < 3 }.map(\.value.name.digest))
     for stored in [forgotten, forgotten + 1, Int.min, nil] {
