@@ -65,14 +65,14 @@ struct LockWait {
   /// Makes a call again, after 1 to 25 ms each time, while somebody has the lock that it needs.
   /// - Throws: `SQLiteFailure`, the last one when patience is at its end; `CancellationError`.
   func whileBusy<Value>(_ call: () throws(SQLiteFailure) -> Value) throws -> Value {
-    let began = ContinuousClock.now
+    let began = SuspendingClock.now
     var tries: UInt32 = 0
     while true {
       try Task.checkCancellation()
       do throws(SQLiteFailure) {
         return try call()
       } catch {
-        guard [SQLITE_BUSY, SQLITE_LOCKED].contains(error.primary), ContinuousClock.now - began < patience else {
+        guard [SQLITE_BUSY, SQLITE_LOCKED].contains(error.primary), SuspendingClock.now - began < patience else {
           throw error
         }
       }

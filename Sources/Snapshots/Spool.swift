@@ -128,11 +128,11 @@ private struct SpoolHall {
 
   /// Waits for whoever is in there. That is never for long, unless that process stands still.
   static func enter(_ stateFolder: String, patience: Duration) throws(SnapshotError) -> SpoolHall {
-    let end = ContinuousClock.now + patience
+    let end = SuspendingClock.now + patience
     while true {
       if let hall = try enter(stateFolder) { return hall }
       if Task.isCancelled { throw SnapshotError(.cancelled, "the snapshot was cancelled") }
-      guard ContinuousClock.now < end else {
+      guard SuspendingClock.now < end else {
         throw SnapshotError(
           .spool, "another run holds \(stateFolder)/spool/\(lockName)",
           hint: "End the run that stands still, or has stopped there; it keeps all others from copying a database.")

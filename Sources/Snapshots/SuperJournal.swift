@@ -21,10 +21,10 @@ enum SuperJournal {
   ///   journal that is a link; `.cancelled`.
   static func demandOwn(beside database: String, _ watch: Watch, patience: Duration) throws(SnapshotError) {
     let journal = database + "-journal"
-    let end = ContinuousClock.now + max(patience, leastPatience)
+    let end = SuspendingClock.now + max(patience, leastPatience)
     while true {
       guard let name = try named(in: journal), !isOwn(name, beside: database) else { return }
-      guard ContinuousClock.now >= end else {
+      guard SuspendingClock.now >= end else {
         // While a transaction of databases of several folders is being committed, its journal says so.
         try watch.check()
         usleep(25_000)

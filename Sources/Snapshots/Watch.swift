@@ -38,7 +38,8 @@ final class StopSignal: @unchecked Sendable {
 final class Watch {
   private let stop: StopSignal
   private let busyTimeout: Duration
-  private var lockWaitBegan = ContinuousClock.now
+  /// By a clock that stands while the machine sleeps: whoever has the lock sleeps, too.
+  private var lockWaitBegan = SuspendingClock.now
   /// Called now and then while a statement runs; may throw to end it.
   var whileWorking: () throws -> Void = {}
   /// Called when a wait for a lock is over, so that the clocks of a read transaction begin where it does.
@@ -73,7 +74,7 @@ final class Watch {
   /// Sleeps 1 to 25 ms, and says whether to try for the lock again.
   func waitsForLock(_ attempt: Int32) -> Bool {
     if attempt == 0 { lockWaitBegan = .now }
-    guard ContinuousClock.now - lockWaitBegan < busyTimeout else { return false }
+    guard SuspendingClock.now - lockWaitBegan < busyTimeout else { return false }
     if stop.isRaised {
       refusal = SnapshotError(.cancelled, "the snapshot was cancelled")
       return false

@@ -10,7 +10,7 @@ struct FolderLock {
     let folder = RestoredFile.folder(of: path)
     let lock = try FolderLock(folder)
     do {
-      let clock = ContinuousClock()
+      let clock = SuspendingClock()
       let began = clock.now
       var hasTold = false
       while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
