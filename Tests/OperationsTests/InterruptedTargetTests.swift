@@ -17,7 +17,7 @@ import Testing
   }
 
   /// Whoever puts there is interrupted.
-  private func interrupting() async throws -> TargetAccess {
+  private func interrupting(while isSlow: Locked<Bool> = Locked(true)) async throws -> TargetAccess {
     let store = MemoryStore(location: "memory:second")
     let secret = UnlockSecret.keyFile([UInt8](repeating: 9, count: 64))
     var target = TargetAccess(name: "second", store: store, unlock: { secret })
@@ -25,6 +25,7 @@ import Testing
     target.store = HookedStore(
       store,
       beforePut: { _ async throws(StoreError) in
+        guard isSlow.withLock({ $0 }) else { return }
         withUnsafeCurrentTask { $0?.cancel() }
         throw StoreError(.cancelled, "interrupted")
       })
@@ -81,6 +82,24 @@ import Testing
 
   @Test func `with nothing done an interruption is one`() async throws {
     await #expect(throws: OperationError.self) { try await push(try await interrupting()) }
+  }
+
+  /// A timer ends what takes too long at the first target, night after night.
+  @Test func `a target at which a push was stopped comes behind the others the next time`() async throws {
+    let isSlow = Locked(true)
+    let slow = try await interrupting(while: isSlow)
+    await #expect(throws: OperationError.self) { try await push(slow, road.target) }
+    for _ in 1...2 {
+      try await road.change(database.path)
+      let outcome = try await push(slow, road.target)
+      #expect(outcome.interruption != nil && outcome.pushed.map(\.version.target) == ["memory"])
+    }
+    isSlow.withLock { $0 = false }
+    try await road.change(database.path)
+    // Told in the order that was asked for, whoever came first.
+    let last = try await push(slow, road.target)
+    #expect(last.interruption == nil && last.pushed.map(\.version.target) == ["second", "memory"])
+    #expect(road.files(in: "\(road.world.stateFolder)/turns").isEmpty)
   }
 
   /// Else all of it would be sent there again, each night, until the second target's first push has ended.

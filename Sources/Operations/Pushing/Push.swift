@@ -119,6 +119,14 @@ package struct Push: Sendable {
 
   private func push(_ request: Request) async throws -> Outcome {
     let host = try HostName.current(world)
+    var inTurn = request
+    inTurn.targets = PushTurns(of: request, host: host, world).order(request.targets)
+    var outcome = try await push(inTurn, host)
+    if inTurn.targets.map(\.name) != request.targets.map(\.name) { outcome.sort(as: request.targets) }
+    return outcome
+  }
+
+  private func push(_ request: Request, _ host: String) async throws -> Outcome {
     try request.demandFittingTexts(host: host)
     try NamedFile.demandSame(request.database, host: host, world)
     try OperationError.demandOwnLinks(on: request.database.path, writing: false)
@@ -193,7 +201,9 @@ package struct Push: Sendable {
       // What becomes a base is decided, and sampled, at the first target.
       var plan = deltas
       var opened: [RepositoryID: TargetAccess] = [:]
+      let turns = PushTurns(of: request, host: host, world)
       for target in targets where outcome.interruption == nil {
+        turns.begin(at: target)
         do {
           let repository = try await target.open(world)
           if let other = opened.updateValue(target, forKey: repository.id) {
@@ -203,11 +213,15 @@ package struct Push: Sendable {
           outcome.pushed.append(pushed)
           if first == nil { first = result } else { bases?.noteElsewhere(result) }
           plan = plan.behindFirst
+          turns.end(at: target)
         } catch let error where error is DamagedCopy || error is CopyGrowth.Abandoned {
+          turns.end(at: target)
           throw error
         } catch {
           let problem = OperationError(error, doing: "pushing '\(request.database.name)' to \(target.name)")
           guard problem.kind == .cancelled else {
+            // Another push that is busy there may be the one that is stopped.
+            if problem.kind != .pushInProgress { turns.end(at: target) }
             // A database that cannot be read is not the target's failure.
             _ = try await copy.finished()
             outcome.failures.append((target.name, problem))
