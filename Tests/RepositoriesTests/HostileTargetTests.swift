@@ -68,6 +68,51 @@ import Testing
     #expect(try HighWaterMark.read(home.chain, in: home.state)?.sequence == 3)
   }
 
+  private func takeAway(_ sequences: UInt64..., from home: Home) {
+    for name in manifests(home) where sequences.contains(name.sequence) { home.store.content[name.objectName] = nil }
+  }
+
+  /// Whoever may write there, and has no key, puts it there; under the right name it would be damage, in any other place too.
+  @Test(arguments: ["under another name", "as a later revision", "under its name"])
+  func `what cannot be read in the place of the newest version hides no way back`(how: String) async throws {
+    let home = try await Home()
+    for seed in 1...3 { _ = try await home.push(home.image(pages: 10, seed: UInt64(seed))) }
+    switch how {
+    case "under its name":
+      try damage(home, manifestOf: 3)
+      takeAway(2, from: home)
+    case "as a later revision":
+      takeAway(2, 3, from: home)
+      plant(home, sequence: 3, revision: 1)
+    default:
+      takeAway(3, from: home)
+      plant(home, sequence: 3)
+    }
+    let before = home.store.content
+    let error = await #expect(throws: RepositoryError.self) { try await home.push(home.image(pages: 11, seed: 9)) }
+    #expect(error?.code == .rolledBack)
+    #expect(home.store.content == before)
+  }
+
+  @Test(arguments: ["repaired elsewhere", "forgotten before it"])
+  func `damage of the newest version stops no push where nothing else is missed`(how: String) async throws {
+    let home = try await Home()
+    var versions: [StoredManifest] = []
+    for seed in 1...3 { versions.append(try await home.push(home.image(pages: 10, seed: UInt64(seed))).manifest) }
+    if how == "repaired elsewhere" {
+      _ = try await home.repository.republish(versions[2], revision: 1, state: nil)
+      home.store.content[versions[2].name.objectName] = nil
+    } else {
+      try await home.repository.forget([versions[1].facts], now: 1)
+      takeAway(2, from: home)
+    }
+    try damage(home, manifestOf: 3)
+    let image = home.image(pages: 11, seed: 9)
+    let pushed = try await home.push(image).manifest
+    #expect(pushed.name.sequence == 4)
+    #expect(try await home.read(pushed) == image)
+  }
+
   @Test func `content in a damaged pack is stored anew, not called unchanged`() async throws {
     let home = try await Home()
     let image = home.image(pages: 200, seed: 1)

@@ -41,9 +41,11 @@ struct Freshness {
     guard let mark, let seen = Layout.digest(mark.id) else { return try await demandStanding(nil, repository, state) }
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
     if newest.sequence < mark.sequence, !isUnreadable(mark) {
-      try await demandNotOvertaken(by: mark, repository)
-      try await Self.demandNotThere(mark, unlistedIn: listing, repository, state)
-      throw rolledBack(behind: mark, state)
+      throw try await wentBack(behind: mark, repository, state)
+    }
+    if newest.sequence < mark.sequence, isUnreadable(mark) {
+      guard isDamaged(mark, seen, repository, state) else { throw try await wentBack(behind: mark, repository, state) }
+      try await demandNoGap(before: mark, repository, state)
     }
     if newest.sequence == mark.sequence, newest.id != seen {
       throw forked(at: mark.sequence)
@@ -121,7 +123,9 @@ struct Freshness {
   /// at one place are no doubt any more. What this machine has seen must be there still, in either branch.
   /// - Throws: `.rolledBack`, `.forked`; `.conflict` when the listing is late.
   func checkLeft(_ repository: Repository, _ state: StateFolder?) async throws {
-    guard let mark, let seen = Layout.digest(mark.id), let history, !isUnreadable(mark) else { return }
+    guard let mark, let seen = Layout.digest(mark.id), let history, !isDamaged(mark, seen, repository, state) else {
+      return
+    }
     if newest.sequence < mark.sequence {
       try await Self.demandNotThere(mark, unlistedIn: listing, repository, state)
       throw rolledBack(behind: mark, state)
@@ -132,10 +136,51 @@ struct Freshness {
 
   private func isUnreadable(_ mark: HighWaterMark) -> Bool { unreadable.contains { $0.sequence == mark.sequence } }
 
+  /// Whether what this machine has seen is there and cannot be read. Anybody who may write there can put junk at its place:
+  /// it counts under a name that this machine knows, or as a later revision, which another machine's repair may have written.
+  private func isDamaged(
+    _ mark: HighWaterMark, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
+  ) -> Bool {
+    let spoilt = unreadable.filter { $0.sequence == mark.sequence }
+    guard !spoilt.isEmpty else { return false }
+    let known = Self.manifests(of: mark, seen, in: listing.chain, repository, state)
+    guard let highest = known.map(\.revision).max() else { return true }
+    return spoilt.contains { known.contains($0) || $0.revision > highest }
+  }
+
+  /// What cannot be read stands in for itself, not for what came before it: all of that is there as well, or was forgotten.
+  /// - Throws: `.rolledBack`; `.unsupported` where a newer program may have forgotten it.
+  private func demandNoGap(
+    before mark: HighWaterMark, _ repository: Repository, _ state: StateFolder?
+  ) async throws {
+    guard newest.sequence + 1 < mark.sequence else { return }
+    let forgotten = try await forgotten(repository, state)
+    let unread = Set(unreadable.map(\.sequence))
+    let gap = newest.sequence + 1..<mark.sequence
+    guard let lost = forgotten.firstUnexplained(in: gap, besides: unread) else { return }
+    let message =
+      "the target shows version \(newest.sequence) as the newest that can be read, and nothing of version \(lost), but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))"
+    throw forgotten.isPartly ? forgotten.judged(RepositoryError(.hole, message)) : rolledBack(message, state)
+  }
+
+  /// - Throws: `.conflict` where it did not.
+  private func wentBack(
+    behind mark: HighWaterMark, _ repository: Repository, _ state: StateFolder?
+  ) async throws -> RepositoryError {
+    try await demandNotOvertaken(by: mark, repository)
+    try await Self.demandNotThere(mark, unlistedIn: listing, repository, state)
+    return rolledBack(behind: mark, state)
+  }
+
   private func rolledBack(behind mark: HighWaterMark, _ state: StateFolder?) -> RepositoryError {
-    RepositoryError(
-      .rolledBack,
+    rolledBack(
       "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
+      state)
+  }
+
+  private func rolledBack(_ message: String, _ state: StateFolder?) -> RepositoryError {
+    RepositoryError(
+      .rolledBack, message,
       hint:
         "Versions were deleted or an older state was put back there, or the listing is late: try again a while later before you remove anything. Find out by whom before you go on; to accept the loss, remove \(Self.path(of: listing, state))."
     )
@@ -162,11 +207,14 @@ struct Freshness {
   private func judged(
     _ problem: RepositoryError, _ repository: Repository, _ state: StateFolder?
   ) async throws -> RepositoryError {
-    if let history { return history.forgotten.judged(problem) }
     guard problem.code == .hole else { return problem }
+    return try await forgotten(repository, state).judged(problem)
+  }
+
+  private func forgotten(_ repository: Repository, _ state: StateFolder?) async throws -> Forgotten {
+    if let history { return history.forgotten }
     // Nobody asks here which versions were taken back.
-    let forgotten = try await repository.forgotten(of: listing.chain, notes: .empty, state: state)
-    return forgotten.judged(problem)
+    return try await repository.forgotten(of: listing.chain, notes: .empty, state: state)
   }
 
   private func forked(at sequence: UInt64) -> RepositoryError {
