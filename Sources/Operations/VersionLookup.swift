@@ -207,7 +207,7 @@ struct VersionLookup: Sendable {
     reporter.notice("\(targetName): \(flaw.message). \(flaw.hint ?? "")")
   }
 
-  /// The same, for who lets go of versions: also what this machine said that decides which ones stay is shown.
+  /// The same, for who lets go of versions: also what this machine said or read that decides which ones stay is shown.
   func demandOwnWords(of history: ChainHistory) async throws {
     let notes = try await notes(of: history.chain)
     try repository.demandOwnWords(history.chain, among: notes, state: state)

@@ -294,4 +294,74 @@ import Testing
       #expect(pruned.problems.contains { $0.code == "hole" })
     }
   }
+
+  /// Takes all words away.
+  private func holdBack(_ shelf: Shelf) {
+    for name in shelf.road.store.content.keys where name.text.hasPrefix("notes/") {
+      shelf.road.store.content[name] = nil
+    }
+  }
+
+  /// The files that a hint says to remove.
+  private func files(toRemoveBy error: OperationError?) -> [String] {
+    let command = (error?.hint ?? "").split(separator: ": rm ").last ?? ""
+    return command.split(separator: "'").filter { $0.hasPrefix("/") }.map(String.init)
+  }
+
+  @Test(arguments: [false, true])
+  func `a word that a machine has only read is missed there, too, when it is held back`(isPin: Bool) async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    if isPin {
+      #expect(try await shelf.say(.pin, of: versions[1]).changed)
+    } else {
+      try await shelf.carryOut(try await shelf.plan(forgetting: versions[1]))
+      #expect(try await shelf.unforget(versions[1]).wasForgotten)
+    }
+    let reader = machine(shelf, "reader")
+    #expect(try await ListVersions(reader).run(at: shelf.road.target).problems.isEmpty)
+    holdBack(shelf)
+    let asked = VersionSelector.notLater(database: "app", time: versions[1].version?.time ?? 0)
+    if isPin {
+      #expect(try await find(asked, shelf, reader) == versions[1].id.hex)
+    } else {
+      #expect(await refusal(asked, shelf, reader)?.code == "hole")
+    }
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let refused = try await ForgetVersions(reader).plan(request, at: shelf.road.target).refusals
+    #expect(refused.map(\.code) == ["hole"])
+    #expect(refused.first?.message.contains(versions[1].id.hex.prefix(12)) == true)
+    var policy = PruneRepository.Request()
+    (policy.minAge, policy.runs) = (0, .one)
+    let before = shelf.road.store.content
+    let pruned = try await PruneRepository(reader).run(policy, at: shelf.road.target)
+    #expect(pruned.problems.map(\.code) == ["hole"] && shelf.road.store.content == before)
+    // Who knows that it is gone for good goes on.
+    let files = files(toRemoveBy: refused.first)
+    #expect(files.count == 1)
+    for file in files { try removeFile(file) }
+    let plan = try await ForgetVersions(reader).plan(request, at: shelf.road.target)
+    #expect(plan.refusals.isEmpty && plan.chains.first?.plan.going.map(\.version.sequence) == (isPin ? [1, 2] : [1]))
+  }
+
+  @Test func `of what is held back it is told which versions it was said of, all at once`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    for version in versions.prefix(2) { #expect(try await shelf.say(.pin, of: version).changed) }
+    #expect(try await shelf.say(.tags(add: ["keep"], remove: []), of: versions[2]).changed)
+    holdBack(shelf)
+    func refusal() async throws -> OperationError? { try await shelf.plan(RetentionRules(last: 1)).refusals.first }
+    let refused = try await refusal()
+    let ids = versions.map { String($0.id.hex.prefix(12)) }
+    for word in ["pin (version \(ids[0]))", "pin (version \(ids[1]))", "tag 'keep' (version \(ids[2]))"] {
+      #expect(refused?.message.contains(word) == true, "\(refused?.message ?? "")")
+    }
+    let files = files(toRemoveBy: refused)
+    #expect(files.count == 3)
+    // As earlier builds noted them.
+    for file in files { try writeFile(file, []) }
+    #expect(try await refusal()?.message.contains("a word of an earlier build") == true)
+    for file in files { try removeFile(file) }
+    #expect(try await refusal() == nil)
+  }
 }

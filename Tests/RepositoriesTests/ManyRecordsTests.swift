@@ -48,6 +48,26 @@ import Testing
     #expect(try await !repository.forgotten(of: home.chain, state: state).contains(old))
   }
 
+  @Test func `what was read and decides something is noted once, nothing else is`() async throws {
+    let (home, versions) = try await home(versions: 1)
+    let (facts, state) = (versions[0].facts, try home.state)
+    let seen = "\(state.path)/\(home.chain.hex)/words/seen"
+    func read() async throws -> [UInt8]? {
+      _ = try await home.repository.annotations(of: home.chain, state: state)
+      return try StateFiles.read(seen)
+    }
+    try await home.repository.annotate(facts, [.init(.note, "n"), .init(.removeTag, "t")], now: 1)
+    #expect(try await read() == nil)
+    try await home.repository.annotate(facts, [.init(.addTag, "a\nb"), .init(.pin)], now: 2)
+    let noted = try #require(try await read())
+    let text = String(decoding: noted, as: UTF8.self)
+    #expect(text.hasPrefix("stay-") && text.hasSuffix(" \(facts.id.hex) tag 'a b', pin\n"), "\(text)")
+    // Where all is known nothing is written, not even without the line that says nothing.
+    let marked = noted + Array("x\n".utf8)
+    try StateFiles.write(marked, to: seen)
+    #expect(try await read() == marked)
+  }
+
   @Test func `of a chain that is not meant no tombstone is read, unless a manifest cannot be read`() async throws {
     let (home, versions) = try await home(versions: 3)
     try await home.repository.forget([versions[2].facts], now: 1)

@@ -123,6 +123,19 @@ extension Annotation {
 
   /// What decides which versions stay. What takes a tombstone back is noted by who does so, when the version is safe.
   fileprivate static let deciding: Set<Kind> = [.addTag, .pin, .foundDamaged]
+
+  /// What a machine that knows of it will not have held back.
+  fileprivate func words(named name: Digest) -> [OwnWords.Word] {
+    let staying = items.filter { Self.deciding.contains($0.kind) }.map(\.meaning)
+    let stay = staying.isEmpty ? [] : [OwnWords.Word(.stay, name, of: coreHash, staying.joined(separator: ", "))]
+    let isTakingBack = items.contains { $0.kind == .unforget }
+    return stay + (isTakingBack ? [OwnWords.Word(unforgetting: coreHash, by: name)] : [])
+  }
+}
+
+extension OwnWords.Word {
+  /// - Parameter name: of the annotation that takes tombstones back for the version.
+  init(unforgetting version: Digest, by name: Digest) { self.init(.note, name, of: version, "unforget") }
 }
 
 extension Annotation.Item {
@@ -138,6 +151,15 @@ extension Annotation.Item {
   fileprivate var names: [Digest] {
     stride(from: 0, to: bytes.count - 31, by: 32).compactMap { Digest(Array(bytes[$0..<$0 + 32])) }
   }
+
+  /// As people say what decides which versions stay.
+  fileprivate var meaning: String {
+    switch kind {
+    case .addTag: "tag '\(text)'"
+    case .foundDamaged: bytes.isEmpty ? "found whole" : "found damaged"
+    default: "\(kind)"
+    }
+  }
 }
 
 extension Repository {
@@ -151,7 +173,7 @@ extension Repository {
     let found = read.compactMap { name, content in
       (try? Annotation(decoding: Array(content.meta))).map { (name, $0, content.epoch) }
     }
-    return genuine(found, of: chain)
+    return genuine(found, of: chain, state)
   }
 
   /// The annotations of a chain, for who lets go of versions: none is passed over.
@@ -174,18 +196,23 @@ extension Repository {
     let decoded = try read.map { name, content in
       (name, try Annotation(decoding: Array(content.meta)), content.epoch)
     }
-    return genuine(decoded, of: chain)
+    return genuine(decoded, of: chain, state)
   }
 
-  /// Those of them that count.
+  /// Those of them that count. Who reads has seen: from now on this machine misses those that decide something.
+  /// - Parameter state: `nil` where this machine is to remember nothing of it.
   func genuine(
-    _ read: [(name: RecordName, annotation: Annotation, epoch: UInt32)], of chain: ChainID
+    _ read: [(name: RecordName, annotation: Annotation, epoch: UInt32)], of chain: ChainID, _ state: StateFolder?
   ) -> Annotations {
-    Annotations(
-      read.filter { _, annotation, epoch in
-        annotation.chain == chain
-          && isGenuine(annotation.sequence, annotation.coreHash, of: chain, epoch: epoch)
-      }.map { ($0.name, $0.annotation) })
+    let genuine: [(name: RecordName, annotation: Annotation)] = read.filter { _, annotation, epoch in
+      annotation.chain == chain
+        && isGenuine(annotation.sequence, annotation.coreHash, of: chain, epoch: epoch)
+    }.map { ($0.name, $0.annotation) }
+    // A machine whose state cannot be written reads all the same.
+    if let state {
+      try? OwnWords.see(genuine.flatMap { $0.annotation.words(named: $0.name.digest) }, of: chain, in: state)
+    }
+    return Annotations(genuine)
   }
 
   /// Says something of a version. What was said before stays; the later word counts.
@@ -203,7 +230,9 @@ extension Repository {
     let name = try await putRecord(.annotation, annotation.encode(), below: prefix, state: state)
     // A machine whose state cannot be written will not notice, should a listing leave it out: no reason to fail.
     if let state, items.contains(where: { Annotation.deciding.contains($0.kind) }) {
-      try? OwnWords.add(deciding: name, of: version.chain, in: state)
+      for word in annotation.words(named: name) where word.kind == .stay {
+        try? OwnWords.add(word, of: version.chain, in: state)
+      }
     }
     return name
   }

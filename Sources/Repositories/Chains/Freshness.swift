@@ -225,8 +225,8 @@ struct Freshness {
 }
 
 extension Repository {
-  /// What this machine said at the target itself that versions count again is shown there: where a listing leaves it out,
-  /// they would look forgotten.
+  /// What this machine said at the target, or has read there, that versions count again is shown: where a listing leaves it
+  /// out, they would look forgotten.
   /// - Parameter notes: the annotations of the chain, as a listing showed them.
   /// - Throws: `RepositoryError` `.hole`.
   package func demandTakenBack(_ chain: ChainID, among notes: RecordListing, state: StateFolder) throws {

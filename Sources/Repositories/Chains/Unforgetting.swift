@@ -68,7 +68,7 @@ extension Repository {
     _ word: Digest?, _ safe: StoredManifest, instead first: StoredManifest, _ state: StateFolder?
   ) throws(RepositoryError) {
     guard let state else { return }
-    if let word { try OwnWords.add(annotation: word, of: safe.name.chain, in: state) }
+    if let word { try OwnWords.add(.init(unforgetting: safe.id, by: word), of: safe.name.chain, in: state) }
     if safe.name != first.name { try OwnWords.add(safe, in: state) }
   }
 

@@ -108,7 +108,7 @@ package struct ChainCheck: Sendable {
     if let subset { try await content.read(subset, &left, onProgress: onProgress) }
     try content.judge()
     content.report(to: &checked)
-    checked.note(repository.genuine(records.damage, of: chain))
+    checked.note(repository.genuine(records.damage, of: chain, nil))
     checked.spoiltRevisions = Self.spoiltRevisions(of: manifests, history, in: checked)
     checked.findings.sort { $0.object < $1.object }
     checked.versions.sort { ($0.sequence, $0.id?.hex ?? "") < ($1.sequence, $1.id?.hex ?? "") }

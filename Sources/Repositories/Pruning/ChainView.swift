@@ -227,7 +227,7 @@ struct ChainLook: Sendable {
   ) throws {
     let absent = manifests.subtracting(listing.versions.map(\.digest)).filter { !condemned.contains($0) }
     guard let lost = absent.min(by: { $0.hex < $1.hex }) else { return }
-    let files = ["\(state.path)/\(chain.hex)/versions"] + (words.manifests[lost] != nil ? [words.path(lost)] : [])
+    let files = ["\(state.path)/\(chain.hex)/versions"] + [words.path(lost)].compactMap { $0 }
     throw RepositoryError(
       .hole,
       "a manifest of chain \(chain.hex.prefix(12)) that this machine has seen (\(lost.hex.prefix(12))) is not listed, and no prune named it",

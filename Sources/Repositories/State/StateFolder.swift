@@ -14,7 +14,7 @@ import Storage
 /// <state>/<repository id>/<chain id>/kept-<kind> what its records of one kind say, sealed (`KeptRecords`)
 /// <state>/<repository id>/<chain id>/journal     packs of a push or repair that has not ended
 /// <state>/<repository id>/<chain id>/attempt     the manifest that was tried last (`ManifestAttempt`)
-/// <state>/<repository id>/<chain id>/words/      what this machine stored and no gap would tell of (`OwnWords`)
+/// <state>/<repository id>/<chain id>/words/      what this machine stored or read and no gap would tell of (`OwnWords`)
 /// <state>/<repository id>/<chain id>/given-up/   tombstones over lost versions, to be looked behind (`OpenTombstones`)
 /// <state>/<repository id>/<chain id>/records     when it saw condemned records first (`SeenRecords`)
 /// <state>/<repository id>/<chain id>/damaged     packs that nothing refers to any more (`DamagedPacks`)
