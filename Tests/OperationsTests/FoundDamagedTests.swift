@@ -143,6 +143,12 @@ import Testing
       name: "memory", store: spoilt.road.store, unlock: { throw OperationError(.wrongKey, "asked for a key") })
     request.targets = [locked]
     #expect(try await Push(spoilt.road.world).run(request).pushed.map(\.unchanged) == [true])
+    // Nobody deletes an annotation: where some were and none is, nobody knows what was said.
+    for name in spoilt.road.store.content.keys where name.text.hasPrefix("notes/") {
+      spoilt.road.store.content[name] = nil
+    }
+    let refused = try await Push(spoilt.road.world).run(request)
+    #expect(refused.pushed.isEmpty && refused.failures.count == 1)
   }
 
   /// The drill began when the first version was the newest, and ended after the second was pushed: on the same packs, perhaps.

@@ -83,7 +83,9 @@ extension Push {
       let listed = try? await target.store.list(prefix: Layout.annotations(of: chain))
     else { return nil }
     let names = Digest.sha256(of: Array(listed.map(\.name.text).sorted().joined(separator: "\n").utf8)).hex
-    if names == memory.annotations || listed.isEmpty { return names }
+    if names == memory.annotations { return names }
+    // Nobody deletes one: where some were listed once, nothing says that none of them told of damage.
+    if listed.isEmpty { return memory.annotations == nil ? names : nil }
     guard let version = Hex.decode(memory.version.id).flatMap({ Digest($0) }),
       let repository = try? await target.open(world),
       let state = try? StateFolder(world.stateFolder, repository: repository.id),
