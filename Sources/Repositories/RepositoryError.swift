@@ -58,7 +58,12 @@ package struct RepositoryError: Error, CustomStringConvertible {
     "Somebody without the key deleted them, or the target lost them; what is listed is still whole. `sealift repair` brings back what it can, and `sealift forget --lost` (of other hosts' databases with --all-hosts) gives the rest up."
 
   /// The same where only this machine has seen the other version.
-  static let partWaysOrAccept =
-    partWays
-    + " If instead an older state was put back there and pushed to since, remove mark.json of the chain below the state folder to accept that."
+  /// - Parameter acceptance: what to run (`HighWaterMark.acceptance`).
+  static func partWaysOrAccept(_ acceptance: String) -> String {
+    "\(partWays) If instead an older state was put back there and pushed to since, accept that: \(acceptance)"
+  }
+
+  /// What to do about versions that are gone and that this machine has seen.
+  static let findOutAndRepair =
+    "Find out by whom before you go on. On the machine that pushes the database, `sealift repair` brings back what it can."
 }

@@ -91,6 +91,31 @@ import Testing
     #expect(gone.failures.first?.error.hint?.contains("try again a while later") == true)
   }
 
+  /// As it is typed it is about this chain; and what a repair brings back is not given up before.
+  @Test func `who is told that versions are gone is told how to have them back, and how to accept it`() async throws {
+    let shelf = try await Shelf()
+    let newest = try #require(try await shelf.week(2).last).name.objectName
+    let content = shelf.road.store.content
+    shelf.road.store.content[newest] = nil
+    let database = DatabaseSource(name: "app", path: try shelf.road.database(rows: 50))
+    let state = try StateFolder(shelf.world.stateFolder, repository: shelf.repository.id)
+    let command = "rm '\(state.path)/\(shelf.chain().hex)/mark.json'"
+    let gone = try await errors(in: shelf.world, database, shelf.road.target)
+    for error in gone {
+      #expect(error?.code == "rolledBack")
+      #expect(error?.hint?.contains("`sealift repair` brings back") == true, "\(error?.hint ?? "")")
+      #expect(error?.hint?.contains(command) == true, "\(error?.hint ?? "")")
+    }
+    #expect(gone.last??.message.contains("'app' of host") == true)
+    // Another version in the place of the one that was seen.
+    shelf.road.store.content = content
+    try HighWaterMark(sequence: 1, id: .sha256(of: [1])).write(shelf.chain(), in: state)
+    for error in try await errors(in: shelf.world, database, shelf.road.target) {
+      #expect(error?.code == "forked")
+      #expect(error?.hint?.contains(command) == true, "\(error?.hint ?? "")")
+    }
+  }
+
   /// What a push, a pull and a prune end with.
   private func errors(
     in world: World, _ database: DatabaseSource, _ target: TargetAccess

@@ -200,15 +200,16 @@ extension Repository {
   }
 
   /// Whether the versions of a chain from one on, which this machine has seen, continue it link by link.
+  /// - Parameter hint: what to do where another version stands in its place.
   /// - Returns: what does not fit.
   func continuation(
-    of listing: ChainListing, from sequence: UInt64, _ hash: Digest, state: StateFolder?
+    of listing: ChainListing, from sequence: UInt64, _ hash: Digest, hint: String, state: StateFolder?
   ) async throws -> [RepositoryError] {
     let tombstones = try await tombstones(of: listing.chain, state: state)
     let later = listing.versions.filter { $0.sequence >= sequence }
     let source = FactsSource(self, listing.chain, state)
     let results = try await source.read(later, keep: false)
     source.remember(results)
-    return HistoryReader(chain: listing.chain, results).problems(after: sequence, hash, tombstones)
+    return HistoryReader(chain: listing.chain, results).problems(after: sequence, hash, tombstones, hint: hint)
   }
 }

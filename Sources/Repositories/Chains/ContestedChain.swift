@@ -15,6 +15,7 @@ extension Repository {
   /// - Throws: `RepositoryError` `.rolledBack`, `.hole`, `.forked`.
   package func checkContested(_ history: ChainHistory, state: StateFolder) throws {
     let mark = try HighWaterMark.read(history.chain, in: state)
-    try ChainProof(history.chain, history.versions + history.displaced, history.forgotten.ranges).check(against: mark)
+    try ChainProof(history.chain, history.versions + history.displaced, history.forgotten.ranges)
+      .check(against: mark, in: state)
   }
 }

@@ -48,7 +48,7 @@ struct Freshness {
       try await demandNoGap(before: mark, repository, state)
     }
     if newest.sequence == mark.sequence, newest.id != seen {
-      throw forked(at: mark.sequence)
+      throw forked(at: mark.sequence, state)
     }
     if newest.sequence > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
     try await demandStanding(mark, repository, state)
@@ -115,7 +115,7 @@ struct Freshness {
       .rolledBack,
       "all from version \(counting + 1) on was forgotten for newer versions, this machine has seen version \(mark.sequence), and the target shows none that is newer",
       hint:
-        "Versions were deleted there, or the listing is late: try again a while later before you remove anything. Find out by whom before you go on; `sealift list --forgotten` shows what is left, and a version that is named by its id can be had. To accept the loss, remove \(Self.path(of: listing, state))."
+        "Versions were deleted there, or the listing is late: try again a while later before you remove anything. \(RepositoryError.findOutAndRepair) `sealift list --forgotten` shows what is left, and a version that is named by its id can be had. To accept the loss: \(HighWaterMark.acceptance(of: listing.chain, in: state))"
     )
   }
 
@@ -131,7 +131,7 @@ struct Freshness {
       throw rolledBack(behind: mark, state)
     }
     let isThere = (history.versions + history.displaced).contains { $0.sequence == mark.sequence && $0.id == seen }
-    guard isThere || history.forgotten.explains(mark.sequence) else { throw forked(at: mark.sequence) }
+    guard isThere || history.forgotten.explains(mark.sequence) else { throw forked(at: mark.sequence, state) }
   }
 
   private func isUnreadable(_ mark: HighWaterMark) -> Bool { unreadable.contains { $0.sequence == mark.sequence } }
@@ -182,21 +182,18 @@ struct Freshness {
     RepositoryError(
       .rolledBack, message,
       hint:
-        "Versions were deleted or an older state was put back there, or the listing is late: try again a while later before you remove anything. Find out by whom before you go on; to accept the loss, remove \(Self.path(of: listing, state))."
+        "Versions were deleted or an older state was put back there, or the listing is late: try again a while later before you remove anything. \(RepositoryError.findOutAndRepair) To accept the loss: \(HighWaterMark.acceptance(of: listing.chain, in: state))"
     )
-  }
-
-  private static func path(of listing: ChainListing, _ state: StateFolder?) -> String {
-    state.map { "\($0.path)/\(listing.chain.hex)/mark.json" } ?? "the mark of this chain"
   }
 
   /// The remote is ahead: it must continue what was seen, link by link.
   private func checkContinuation(
     of sequence: UInt64, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
   ) async throws {
+    let hint = RepositoryError.partWaysOrAccept(HighWaterMark.acceptance(of: listing.chain, in: state))
     let found =
-      if let history { history.reader.problems(after: sequence, seen, history.forgotten.ranges) } else {
-        try await repository.continuation(of: listing, from: sequence, seen, state: state)
+      if let history { history.reader.problems(after: sequence, seen, history.forgotten.ranges, hint: hint) } else {
+        try await repository.continuation(of: listing, from: sequence, seen, hint: hint, state: state)
       }
     if let problem = found.first(where: { $0.code != .damaged && $0.code != .unsupported }) {
       throw try await judged(problem, repository, state)
@@ -217,10 +214,10 @@ struct Freshness {
     return try await repository.forgotten(of: listing.chain, notes: .empty, state: state)
   }
 
-  private func forked(at sequence: UInt64) -> RepositoryError {
+  private func forked(at sequence: UInt64, _ state: StateFolder?) -> RepositoryError {
     RepositoryError(
       .forked, "version \(sequence) at the target is not the one this machine has seen: two machines push as one",
-      hint: RepositoryError.partWaysOrAccept)
+      hint: RepositoryError.partWaysOrAccept(HighWaterMark.acceptance(of: listing.chain, in: state)))
   }
 }
 

@@ -100,6 +100,17 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
 
   static func path(_ chain: String, in state: StateFolder) -> String { "\(state.path)/\(chain)/mark.json" }
 
+  /// What to run to accept what the target shows of a chain, whatever this machine has seen of it.
+  static func acceptance(of chain: ChainID, in state: StateFolder?) -> String {
+    state.map { "rm '\(path(chain.hex, in: $0))'" } ?? "remove the mark of this chain"
+  }
+
+  /// Whose chain it is, behind what names that.
+  var whose: String {
+    guard let host, let database else { return "" }
+    return " ('\(database)' of \(host))"
+  }
+
   /// Raises the mark of a chain that was only read. While a push holds the chain, it writes the mark itself. One that is
   /// spoilt stays for the next push, which tells it.
   /// - Returns: false when the state folder cannot be written: then a later roll-back goes unnoticed.

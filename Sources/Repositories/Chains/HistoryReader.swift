@@ -62,12 +62,16 @@ struct HistoryReader: Sendable {
   }
 
   /// What does not fit from a version on that is known already, which the first one must continue or be.
-  func problems(after sequence: UInt64, _ hash: Digest, _ tombstones: [Tombstone.Range]) -> [RepositoryError] {
+  /// - Parameter hint: what to do where another version stands in its place.
+  func problems(
+    after sequence: UInt64, _ hash: Digest, _ tombstones: [Tombstone.Range], hint: String = RepositoryError.partWays
+  ) -> [RepositoryError] {
     var later = self
     later.bySequence = bySequence.filter { $0.key >= sequence }
     let (versions, _, forks) = later.ordered()
     let index = TombstoneIndex(tombstones, of: chain)
-    return problems(.nothing) + forks + later.brokenLinks(between: versions, tombstones, index, after: (sequence, hash))
+    let links = later.brokenLinks(between: versions, tombstones, index, after: (sequence, hash, hint))
+    return problems(.nothing) + forks + links
   }
 
   private func ordered() -> (versions: [VersionFacts], displaced: [VersionFacts], forks: [RepositoryError]) {
@@ -95,11 +99,11 @@ struct HistoryReader: Sendable {
       hint: RepositoryError.partWays)
   }
 
-  private func replaced(_ version: VersionFacts.Version, at sequence: UInt64) -> RepositoryError {
+  private func replaced(_ version: VersionFacts.Version, at sequence: UInt64, _ hint: String) -> RepositoryError {
     RepositoryError(
       .forked,
       "version \(sequence) of '\(version.database)' is not the one this machine has seen: two machines push as one",
-      hint: RepositoryError.partWaysOrAccept)
+      hint: hint)
   }
 
   /// Every version names the one before it, and so does every range of a tombstone, whatever still stands in it or behind
@@ -109,7 +113,7 @@ struct HistoryReader: Sendable {
   ///   - index: of the same.
   private func brokenLinks(
     between versions: [VersionFacts], _ tombstones: [Tombstone.Range], _ index: TombstoneIndex,
-    after: (sequence: UInt64, hash: Digest)?
+    after: (sequence: UInt64, hash: Digest, hint: String)?
   ) -> [RepositoryError] {
     var ids = Dictionary(grouping: complete, by: \.sequence).mapValues { Set($0.map(\.id)) }
     if let after { ids[after.sequence] = [after.hash] }
@@ -124,7 +128,7 @@ struct HistoryReader: Sendable {
       guard let core = version.version else { continue }
       let sequence = version.sequence
       if let after, sequence == after.sequence {
-        if version.id != after.hash { problems.append(replaced(core, at: sequence)) }
+        if version.id != after.hash { problems.append(replaced(core, at: sequence, after.hint)) }
         continue
       }
       while expected < sequence {

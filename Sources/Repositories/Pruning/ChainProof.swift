@@ -25,10 +25,12 @@ struct ChainProof {
     links = ChainLinks(of: chain, ids, index)
   }
 
-  /// - Parameter mark: what this machine has seen of the chain.
+  /// - Parameters:
+  ///   - mark: what this machine has seen of the chain.
+  ///   - state: where that is noted.
   /// - Throws: `.rolledBack`, `.hole`, `.forked`.
-  func check(against mark: HighWaterMark?) throws(RepositoryError) {
-    if let mark { try checkMark(mark) }
+  func check(against mark: HighWaterMark?, in state: StateFolder? = nil) throws(RepositoryError) {
+    if let mark { try checkMark(mark, state) }
     for version in versions {
       guard let facts = version.version else { continue }
       try checkBefore(version.sequence, facts.previous)
@@ -36,22 +38,24 @@ struct ChainProof {
     for range in ranges { try checkBefore(range.first, range.previousOfFirst) }
   }
 
-  private func checkMark(_ mark: HighWaterMark) throws(RepositoryError) {
+  private func checkMark(_ mark: HighWaterMark, _ state: StateFolder?) throws(RepositoryError) {
+    let acceptance = HighWaterMark.acceptance(of: chain, in: state)
     let newest = versions.map(\.sequence).max() ?? 0
     guard newest >= mark.sequence else {
       throw RepositoryError(
         .rolledBack,
-        "the target shows version \(newest) of chain \(chain.hex.prefix(12)) as the newest, but this machine has seen version \(mark.sequence)",
+        "the target shows version \(newest) of chain \(chain.hex.prefix(12))\(mark.whose) as the newest, but this machine has seen version \(mark.sequence)",
         hint:
-          "Versions were deleted there, an older state was put back, or the listing was short. Nothing was deleted; find out by whom before you go on. To accept the loss, remove mark.json of the chain below the state folder."
+          "Versions were deleted there, an older state was put back, or the listing was short. Nothing was deleted. \(RepositoryError.findOutAndRepair) To accept the loss: \(acceptance)"
       )
     }
     guard let id = Layout.digest(mark.id) else { return }
     if ids[mark.sequence]?.contains(id) == true || index.covers(mark.sequence) { return }
     throw RepositoryError(
-      .forked, "version \(mark.sequence) of chain \(chain.hex.prefix(12)) is not the one this machine has seen",
+      .forked,
+      "version \(mark.sequence) of chain \(chain.hex.prefix(12))\(mark.whose) is not the one this machine has seen",
       hint:
-        "Two machines push as one, an older state was put back and pushed to since, or the listing was short. Nothing was deleted. Removing mark.json of the chain below the state folder accepts what is there."
+        "Two machines push as one, an older state was put back and pushed to since, or the listing was short. Nothing was deleted. To accept what is there: \(acceptance)"
     )
   }
 

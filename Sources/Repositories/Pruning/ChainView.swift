@@ -121,7 +121,7 @@ struct ChainLook: Sendable {
     let mark = try HighWaterMark.read(chain, in: state)
     do throws(RepositoryError) {
       try demandPresent(annotations.unforgetting, in: manifests, forgotten)
-      try ChainProof(chain, manifests, forgotten.ranges).check(against: mark)
+      try ChainProof(chain, manifests, forgotten.ranges).check(against: mark, in: state)
     } catch {
       if error.code == .rolledBack, let mark {
         try await Freshness.demandNotThere(mark, unlistedIn: listing, repository, state)
@@ -213,9 +213,9 @@ struct ChainLook: Sendable {
     guard let mark, !stands, !manifests.isEmpty else { return }
     throw RepositoryError(
       .rolledBack,
-      "of chain \(chain.hex.prefix(12)) this machine has seen version \(mark.sequence), and all that the target shows from there on was forgotten",
+      "of chain \(chain.hex.prefix(12))\(mark.whose) this machine has seen version \(mark.sequence), and all that the target shows from there on was forgotten",
       hint:
-        "A newer version was deleted there, or the listing was short. Nothing was deleted; find out by whom before you go on. To accept the loss, remove mark.json of the chain below the state folder."
+        "A newer version was deleted there, or the listing was short. Nothing was deleted. \(RepositoryError.findOutAndRepair) To accept the loss: \(HighWaterMark.acceptance(of: chain, in: state))"
     )
   }
 
