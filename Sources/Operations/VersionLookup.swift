@@ -6,7 +6,10 @@ import Storage
 /// Finds the version a person named, in everything a repository holds, and says whether the target can be believed.
 struct VersionLookup: Sendable {
   let repository: Repository
+  /// What this machine has seen there.
   let state: StateFolder
+  /// Where what is read is kept: with that, unless nothing that was kept is to be believed.
+  let kept: StateFolder
   let targetName: String
   let host: String
   let now: UInt64
@@ -26,13 +29,16 @@ struct VersionLookup: Sendable {
 
   /// Opens the repository and takes the listing of all manifests, side by side. What was forgotten, and said of versions, is
   /// listed behind it, as far as chains are meant.
-  /// - Parameter isReading: nothing will be written there.
-  init(at target: TargetAccess, _ world: World, isReading: Bool = true) async throws {
+  /// - Parameters:
+  ///   - isReading: nothing will be written there.
+  ///   - seen: the world that has seen the target, where `world` is one that has not.
+  init(at target: TargetAccess, _ world: World, isReading: Bool = true, seen: World? = nil) async throws {
     let secret = try await target.unlock()
     async let versions = target.store.list(prefix: Layout.versions)
     let repository = try await target.open(with: secret, world, isReading: isReading)
     self.repository = repository
-    state = StateFolder(reading: world.stateFolder, repository: repository.id)
+    state = StateFolder(reading: (seen ?? world).stateFolder, repository: repository.id)
+    kept = StateFolder(reading: world.stateFolder, repository: repository.id)
     targetName = target.name
     host = HostName.known(world)
     now = world.now()
@@ -41,8 +47,8 @@ struct VersionLookup: Sendable {
     listings = ChainListing.byChain(try await versions)
     byChain = Dictionary(listings.map { ($0.chain, $0) }) { first, _ in first }
     records = RecordListings(repository.store)
-    marks = SeenMarks(in: state, of: target.name, world.reporter)
-    state.tidy()
+    marks = SeenMarks(in: kept, of: target.name, world.reporter)
+    kept.tidy()
   }
 
   /// Every chain, read whole.
@@ -58,7 +64,7 @@ struct VersionLookup: Sendable {
   func histories(meaning isMeant: @escaping @Sendable (VersionFacts.Version) -> Bool) async throws -> [ChainHistory] {
     let ends = try await repository.atEnds(of: listings) { listing in
       try await repository.end(
-        of: listing, state: state, records: records, isEnough: { _ in true }, concerns: { _ in false })
+        of: listing, state: kept, records: records, isEnough: { _ in true }, concerns: { _ in false })
     }
     let others = ends.filter { end in end.newest?.version.map { !isMeant($0) } ?? false }
     let meant = try await histories(of: Set(listings.map(\.chain)).subtracting(others.map(\.chain)))
@@ -73,7 +79,7 @@ struct VersionLookup: Sendable {
     let newest = try await repository.atEnds(of: others) { listing -> VersionFacts.Version? in
       do {
         let end = try await repository.end(
-          of: listing, state: state, records: records, isEnough: { _ in true },
+          of: listing, state: kept, records: records, isEnough: { _ in true },
           concerns: { databases.containsName($0.version?.database ?? "") })
         return end.newestCounting?.version
       } catch let error as StoreError where error.object != nil {
@@ -85,7 +91,7 @@ struct VersionLookup: Sendable {
   }
 
   func whole(_ listing: ChainListing) async throws -> ChainHistory {
-    try await repository.history(of: listing, state: state, records: records)
+    try await repository.history(of: listing, state: kept, records: records)
   }
 
   func notes(of chain: ChainID) async throws -> RecordListing { try await records.of(chain).notes }
@@ -106,7 +112,7 @@ struct VersionLookup: Sendable {
     if meant == .latest(database: nil) { try await records.take(listings.map(\.chain), of: listings.count) }
     return try await repository.atEnds(of: listings) { listing in
       try await repository.end(
-        of: listing, state: state, records: records,
+        of: listing, state: kept, records: records,
         isEnough: { selector.isSettled(by: $0, now: now) }, concerns: { meant.concerns($0) })
     }
   }
@@ -184,8 +190,8 @@ struct VersionLookup: Sendable {
 
   /// The whole manifest of what was found.
   func manifest(of found: Found) async throws -> StoredManifest {
-    let facts = try await repository.readable(found.facts, in: found.history, state: state)
-    return try await repository.readManifest(facts.name, state: state)
+    let facts = try await repository.readable(found.facts, in: found.history, state: kept)
+    return try await repository.readManifest(facts.name, state: kept)
   }
 
   /// Which of two versions of a database, in one chain or another, is taken for the older one.
@@ -215,14 +221,14 @@ struct VersionLookup: Sendable {
 
   func annotations(of history: ChainHistory) async throws -> Annotations {
     let notes = try await notes(of: history.chain)
-    return try await repository.annotations(of: history.chain, listed: notes, state: state)
+    return try await repository.annotations(of: history.chain, listed: notes, state: kept)
   }
 
   /// The same, for who lets go of versions.
   /// - Throws: also for an annotation that cannot be read: it may be a pin.
   func everyAnnotation(of history: ChainHistory) async throws -> Annotations {
     let notes = try await notes(of: history.chain)
-    return try await repository.everyAnnotation(of: history.chain, listed: notes, state: state)
+    return try await repository.everyAnnotation(of: history.chain, listed: notes, state: kept)
   }
 
   /// This machine has seen the newest version of a chain that counts.

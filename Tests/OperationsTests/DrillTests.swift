@@ -197,6 +197,42 @@ import Testing
     #expect(other.drilled.first?.hasPassed == true)
   }
 
+  private static let byName = Self.request { $0.choice = .versions([.latest(database: "app")]) }
+
+  @Test func `a drill by name is none of another repository that the same key opens`() async throws {
+    let (road, _) = try await pushed(rows: 20)
+    let (other, _) = try await pushed(rows: 20)
+    road.store.content = other.store.content
+    for request in [Self.request(), Self.byName] {
+      let error = await #expect(throws: OperationError.self) { try await drill(road, request) }
+      #expect(error?.kind == .verificationFailed && error?.code == "rolledBack")
+    }
+    expectNothingLeft(road)
+    #expect(road.store.content == other.store.content)
+  }
+
+  @Test func `a drill by name misses another chain of the database that this machine has seen`() async throws {
+    let (road, database) = try await pushed(rows: 20)
+    let before = road.store.content
+    var forked = database
+    forked.fork = 1
+    try await road.change(database.path)
+    #expect(try await road.push(forked).failures.isEmpty)
+    #expect(try await drill(road, Self.byName).failures.isEmpty)
+    // Of the newest version nothing is shown, or of its chain.
+    let first = road.store.content
+    try await road.change(database.path)
+    #expect(try await road.push(forked).failures.isEmpty)
+    for shown in [first, before] {
+      road.store.content = shown
+      let outcome = try await drill(road, Self.byName)
+      #expect(outcome.drilled.isEmpty && outcome.failures.map(\.error.code) == ["rolledBack"])
+    }
+    // Elsewhere nobody can know.
+    let scratch = try Scratch()
+    #expect(try await Drill(road.withoutState(scratch)).run(Self.byName, at: road.target).drilled.count == 1)
+  }
+
   @Test func `any version may be drilled, and forgotten ones are not`() async throws {
     let (road, database) = try await pushed(rows: 20)
     for _ in 0..<2 {

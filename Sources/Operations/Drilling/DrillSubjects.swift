@@ -36,14 +36,14 @@ struct DrillSubjects {
   private static func find(
     _ selectors: [VersionSelector], at target: TargetAccess, _ world: World, _ fresh: World
   ) async throws -> DrillSubjects {
-    let lookup = try await VersionLookup(at: target, fresh)
-    try lookup.repository.checkKeyring(in: StateFolder(reading: world.stateFolder, repository: lookup.repository.id))
+    let lookup = try await VersionLookup(at: target, fresh, seen: world)
+    try lookup.repository.checkPlace(in: world.stateFolder)
+    try lookup.repository.checkKeyring(in: lookup.state)
     var subjects = DrillSubjects(repository: lookup.repository)
     for selector in selectors {
       do {
         let found = try await lookup.find(selector)
-        try await demandFresh(found, selector, lookup.repository, world)
-        let facts = try await lookup.repository.readable(found.facts, in: found.history, state: lookup.state)
+        let facts = try await lookup.repository.readable(found.facts, in: found.history, state: lookup.kept)
         let isNewest = found.history.newest?.id == facts.id
         subjects.chosen.append(
           Subject(
@@ -56,20 +56,6 @@ struct DrillSubjects {
       }
     }
     return subjects
-  }
-
-  /// An id proves by itself which version it is; any other name means the newest of several.
-  private static func demandFresh(
-    _ found: VersionLookup.Found, _ selector: VersionSelector, _ repository: Repository, _ world: World
-  ) async throws {
-    if case .id = selector { return }
-    let chain = found.history.chain
-    let listing = ChainListing(
-      chain: chain, objects: try await repository.store.list(prefix: Layout.versions(of: chain)))
-    let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
-    try await repository.checkFreshness(of: listing, history: found.history, state: seen)
-    let notes = RecordListing(objects: try await repository.store.list(prefix: Layout.annotations(of: chain)))
-    try repository.demandTakenBack(chain, among: notes, state: seen)
   }
 
   private init(repository: Repository) { self.repository = repository }
