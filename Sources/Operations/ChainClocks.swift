@@ -5,24 +5,52 @@ import Sealing
 extension ChainHistory {
   /// The last version that answers to a name. In a chain its order counts, not its times; and what was pushed after a
   /// version of a later time than the one asked for is newer than that, whatever its own clock said.
-  func answer(to selector: VersionSelector, now: UInt64) -> VersionFacts? {
-    let end = firstBeyond(selector, now: now) ?? versions.endIndex
-    return versions[..<end].last { selector.matches($0) && !isForgotten($0) }
+  ///
+  /// A version whose clock was wrong may be newer than the time asked for, too, though nothing says so. It answers where
+  /// the target says that it was there by then, or where there is no other.
+  func answer(to selector: VersionSelector, _ times: StorageTimes) -> VersionFacts? {
+    guard let past = self.past(of: selector, now: times.now) else { return versions.last { counts($0, selector) } }
+    let places = versions.indices.filter { $0 < past.end && counts(versions[$0], selector) }
+    let believed = places.last { past.believed.contains($0) }
+    let other = places.last { place in
+      believed.map { place > $0 && times.wasThere(versions[place], at: past.asked) } ?? true
+    }
+    return (other ?? believed).map { versions[$0] }
+  }
+
+  /// Versions behind the answer that were pushed by a clock that was wrong, nobody knows whether before the time asked for.
+  func doubted(behind answer: VersionFacts?, _ selector: VersionSelector, now: UInt64) -> [VersionFacts] {
+    guard let past = self.past(of: selector, now: now) else { return [] }
+    let place = answer?.sequence ?? 0
+    return versions[..<past.end].filter { $0.sequence > place && counts($0, selector) }
   }
 
   /// The last version that would answer by its own time alone, and the one which says that it was pushed later.
   func passedOver(by selector: VersionSelector, now: UInt64) -> (version: VersionFacts, after: VersionFacts)? {
-    guard let beyond = firstBeyond(selector, now: now),
-      let version = versions[beyond...].last(where: { selector.matches($0) && !isForgotten($0) })
+    guard let past = self.past(of: selector, now: now),
+      let version = versions[past.end...].last(where: { counts($0, selector) })
     else { return nil }
-    return (version, versions[beyond])
+    return (version, versions[past.end])
   }
 
-  /// The place of the first version that was pushed after the time asked for; `nil` where none is known to be.
-  private func firstBeyond(_ selector: VersionSelector, now: UInt64) -> Int? {
+  /// The last time before a version that is believed: it was pushed later than that.
+  func believedTime(before version: VersionFacts, now: UInt64) -> UInt64? {
+    let times = versions.map { $0.version?.time ?? .max }
+    let place = ChainClocks.believed(times, now: now).last { versions[$0].sequence < version.sequence }
+    return place.map { times[$0] }
+  }
+
+  private func counts(_ version: VersionFacts, _ selector: VersionSelector) -> Bool {
+    selector.matches(version) && !isForgotten(version)
+  }
+
+  /// Of a time that is past: the places whose times are believed, and that of the first of them which was pushed after it;
+  /// the end of all where none is known to be.
+  private func past(of selector: VersionSelector, now: UInt64) -> (asked: UInt64, believed: Set<Int>, end: Int)? {
     guard case .notLater(_, let asked) = selector, asked < now else { return nil }
     let times = versions.map { $0.version?.time ?? .max }
-    return ChainClocks.believed(times, now: now).first { times[$0] > asked }
+    let believed = ChainClocks.believed(times, now: now)
+    return (asked, Set(believed), believed.first { times[$0] > asked } ?? versions.endIndex)
   }
 }
 

@@ -34,18 +34,25 @@ extension VersionLookup {
     return found
   }
 
-  /// The last version of each chain that answers to the name, and of those the youngest.
+  /// The last version of each chain that answers to the name, and of those the one that was pushed last.
   func newest(_ selector: VersionSelector, in histories: [ChainHistory]) async throws -> Found {
     let candidates = histories.compactMap { history in
-      history.answer(to: selector, now: now).map { Found(facts: $0, history: history) }
+      history.answer(to: selector, times).map { Found(facts: $0, history: history) }
     }
     let chosen = try await ofOneHost(candidates, selector, histories)
-    guard let found = chosen.max(by: { times.isOlder($0.facts, $1.facts) }) else {
+    let found = try await times.last(of: chosen) { history in
+      guard let listing = byChain[history.chain] else { return history }
+      return try await whole(listing)
+    }
+    guard let found else {
       for history in histories { tellPassedOver(in: history, selector) }
       try await demandNeverThere(selector, histories)
       throw nothing(named: selector.text, histories)
     }
     tellPassedOver(in: found.history, selector)
+    tellDoubted(behind: found, selector)
+    times.tell(
+      selector.text, is: found.facts, besides: chosen.map(\.facts), repository.keys.keyring, to: reporter)
     tellWhose(found, among: candidates, selector)
     return found
   }
@@ -92,12 +99,15 @@ extension VersionLookup {
   private func tellPassedOver(in history: ChainHistory, _ selector: VersionSelector) {
     guard let (version, after) = history.passedOver(by: selector, now: now) else { return }
     reporter.notice(
-      "\(selector.text) passes over \(words(for: version)): it was pushed after \(words(for: after)), so its clock was wrong"
-    )
+      "\(selector.text) passes over \(version.words): it was pushed after \(after.words), so its clock was wrong")
   }
 
-  private func words(for facts: VersionFacts) -> String {
-    "version \(facts.id.hex.prefix(8)) of \(Times.seconds(facts.version?.time ?? 0))"
+  /// It stands in the list with a time that would do.
+  private func tellDoubted(behind found: Found, _ selector: VersionSelector) {
+    guard let version = found.history.doubted(behind: found.facts, selector, now: now).last else { return }
+    reporter.notice(
+      "\(selector.text) passes over \(version.words): it may be newer than that time, as its clock was wrong; if it is meant, name it by its id"
+    )
   }
 
   /// Two hosts may push databases of one name: this host's own is meant, and where it has none, nobody guesses.

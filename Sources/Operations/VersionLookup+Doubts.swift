@@ -6,10 +6,11 @@ extension ChainHistory {
   /// - Parameters:
   ///   - answer: the version of this chain that answers to the name; `nil` where none does.
   ///   - found: the version that would be taken, of this chain or another one of the same database.
+  ///   - now: by this machine's clock.
   ///   - isOlder: what cannot be read was there before that one.
   /// - Throws: `.damaged` for a manifest that cannot be read, `.hole` for one that is gone and was not forgotten.
   func demandNothingUnread(
-    behind answer: VersionFacts?, _ selector: VersionSelector, insteadOf found: VersionFacts,
+    behind answer: VersionFacts?, _ selector: VersionSelector, insteadOf found: VersionFacts, now: UInt64,
     isOlder: (VersionName) -> Bool = { _ in false }
   ) throws {
     if let unread = unread(behind: answer, isOlder: isOlder) {
@@ -17,7 +18,7 @@ extension ChainHistory {
         .damaged, "there may be a newer version: manifest \(unread) of \(place(of: found)) cannot be read",
         hint: "To take the last one that can be read, name it by its id: \(found.id.hex.prefix(12)).")
     }
-    if case .notLater = selector { try demandNoneLostBeforeNext(answer, insteadOf: found, isOlder) }
+    if case .notLater = selector { try demandNoneLostBeforeNext(answer, selector, now, insteadOf: found, isOlder) }
   }
 
   /// No version of this chain answers to a name: none that cannot be read, or that is lost, may be the one.
@@ -55,10 +56,15 @@ extension ChainHistory {
 
   /// Between a version and the next that can be read one may have been the right answer to a time.
   private func demandNoneLostBeforeNext(
-    _ answer: VersionFacts?, insteadOf found: VersionFacts, _ isOlder: (VersionName) -> Bool
+    _ answer: VersionFacts?, _ selector: VersionSelector, _ now: UInt64, insteadOf found: VersionFacts,
+    _ isOlder: (VersionName) -> Bool
   ) throws {
     let place = answer?.sequence ?? 0
-    guard let next = versions.first(where: { $0.sequence > place && !isForgotten($0) }) else { return }
+    // Of what a wrong clock pushed nobody knows whether it is the next: what is lost behind it may be meant, too.
+    let doubted = self.doubted(behind: answer, selector, now: now)
+    let passed = Set(doubted.map(\.sequence))
+    let sayLater = versions.first { $0.sequence > place && !isForgotten($0) && !passed.contains($0.sequence) }
+    guard let next = sayLater ?? doubted.last else { return }
     let between = place + 1..<next.sequence
     let present = Set(versions.map(\.sequence))
     let spoilt = unreadable.filter {

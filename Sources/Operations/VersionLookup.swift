@@ -43,7 +43,7 @@ struct VersionLookup: Sendable {
     host = HostName.known(world)
     now = world.now()
     reporter = world.reporter
-    times = StorageTimes(try await versions)
+    times = StorageTimes(try await versions, now: now)
     listings = ChainListing.byChain(try await versions)
     byChain = Dictionary(listings.map { ($0.chain, $0) }) { first, _ in first }
     records = RecordListings(repository.store)
@@ -127,7 +127,7 @@ struct VersionLookup: Sendable {
       let selector = try await exact(selector, among: histories)
       let found = try await read(newest(selector, in: histories), whole: whole)
       try await freshness(of: found.history)
-      try found.history.demandNothingUnread(behind: found.facts, selector, insteadOf: found.facts)
+      try found.history.demandNothingUnread(behind: found.facts, selector, insteadOf: found.facts, now: now)
       try await demandSiblings(of: found, selector, histories)
       noteSeen(found.history)
       return found
@@ -183,8 +183,8 @@ struct VersionLookup: Sendable {
       guard wanted?.contains(chain, owner) ?? true else { continue }
       let isRival = rivals?.contains(chain, owner) ?? true
       try history.demandNothingUnread(
-        behind: history.answer(to: selector, now: now), selector,
-        insteadOf: found.facts, isOlder: { isRival && times.isBefore($0, found.facts) })
+        behind: history.answer(to: selector, times), selector, insteadOf: found.facts, now: now,
+        isOlder: { isRival && times.isBefore($0, found.facts) })
     }
   }
 
@@ -193,9 +193,6 @@ struct VersionLookup: Sendable {
     let facts = try await repository.readable(found.facts, in: found.history, state: kept)
     return try await repository.readManifest(facts.name, state: kept)
   }
-
-  /// Which of two versions of a database, in one chain or another, is taken for the older one.
-  func isOlder(_ one: VersionFacts, _ other: VersionFacts) -> Bool { times.isOlder(one, other) }
 
   /// Refuses a chain that shows less than this machine has seen.
   func freshness(of history: ChainHistory) async throws {

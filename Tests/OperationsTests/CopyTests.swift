@@ -259,8 +259,12 @@ import Testing
   ) async throws {
     let chains = try await VersionLookup(at: other, road.world).histories()
     let made = Set(copied.map(\.version.id))
+    // Whatever is stored is later than its snapshot.
+    let now = Int(road.world.now() / 1000)
     func found(_ version: VersionSummary, madeAt time: Int) async throws -> String {
-      let times = chains.flatMap(\.versions).map { ($0.name.objectName, made.contains($0.id.hex) ? time : 1000) }
+      let times = chains.flatMap(\.versions).map { facts in
+        (facts.name.objectName, now + (made.contains(facts.id.hex) ? time : 1000))
+      }
       var telling = other
       telling.store = ListingStore.telling(Dictionary(times) { first, _ in first }, of: store)
       return try await VersionLookup(at: telling, road.world)

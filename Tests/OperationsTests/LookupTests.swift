@@ -42,11 +42,13 @@ import Testing
 
   @Test func `the latest of a chain is its last, also after the clock went back`() async throws {
     let road = try await Road()
-    try await push(road, "one", time: 5000)
+    let first = try await push(road, "one", time: 5000)
     let last = try await push(road, "two", time: 3000)
     #expect(try await show(.latest(database: "app"), road) == last.id.hex)
     #expect(try await show(.latest(database: nil), road) == last.id.hex)
-    #expect(try await show(.notLater(database: "app", time: 9000), road) == last.id.hex)
+    // When that was nobody knows: it may be newer than any time that is past.
+    #expect(try await show(.notLater(database: "app", time: 9000), road) == first.id.hex)
+    #expect(try await show(.notLater(database: "app", time: .max), road) == last.id.hex)
   }
 
   @Test func `names that only look alike are those of two databases, and of two hosts`() async throws {
@@ -97,8 +99,18 @@ import Testing
       let said = road.notices.said.withLock { $0 }
       #expect(said.count { $0.contains(third.id.hex.prefix(8)) && $0.contains(second.id.hex.prefix(8)) } == 1)
     }
-    // What was pushed before the next one that can be believed was there at that time.
-    #expect(try await show(.notLater(database: "app", time: 6500), road) == third.id.hex)
+    // It was pushed after the second, nobody knows how long: it may be newer than the time. So the one before it
+    // answers, and a person is told which one to look at.
+    road.notices.said.withLock { $0 = [] }
+    #expect(try await show(.notLater(database: "app", time: 6500), road) == second.id.hex)
+    let said = road.notices.said.withLock { $0 }
+    #expect(said.count { $0.contains(third.id.hex.prefix(8)) && $0.contains("may be newer") } == 1, "\(said)")
+    // Where the target says when it was stored, that is known.
+    for (stored, answer) in [(6, third), (7, second)] {
+      let target = telling([third: stored], road)
+      let shown = try await ListVersions(road.world).show(.notLater(database: "app", time: 6500), at: target)
+      #expect(shown.summary.id == answer.id.hex)
+    }
     #expect(await refusal(.notLater(database: "app", time: 4000), road)?.kind == .noSuchVersion)
     for (time, text) in [(4000, "04.000Z"), (4999, "04Z")] as [(UInt64, String)] {
       let message = await refusal(.notLater(database: "app", time: time), road)?.message
@@ -114,6 +126,102 @@ import Testing
     }
     #expect(try await show(.notLater(database: "app", time: 2500), road) == versions[2].id.hex)
     #expect(try await show(.notLater(database: "app", time: 3000), road) == versions[3].id.hex)
+  }
+
+  @Test func `what is lost behind a version of a wrong clock may be what a time means`() async throws {
+    let road = try await Road()
+    var versions: [StoredManifest] = []
+    for (index, time) in [UInt64(5000), 6000, 100, 6200, 7000].enumerated() {
+      versions.append(try await push(road, "\(index)", time: time))
+    }
+    let asked = VersionSelector.notLater(database: "app", time: 6500)
+    #expect(try await show(asked, road) == versions[3].id.hex)
+    road.store.content[versions[3].name.objectName] = nil
+    let error = await refusal(asked, road)
+    #expect(error?.code == "hole" && error?.hint?.contains(versions[1].id.hex.prefix(12)) == true)
+  }
+
+  /// One that tells when these manifests were stored, in seconds.
+  private func telling(_ seconds: KeyValuePairs<StoredManifest, Int>, _ road: Road) -> TargetAccess {
+    let times = seconds.map { ($0.key.name.objectName, $0.value) }
+    var target = road.target
+    target.store = ListingStore.telling(Dictionary(uniqueKeysWithValues: times), of: road.store)
+    return target
+  }
+
+  /// By every way that chooses between the chains of a database.
+  private func expectTaken(_ version: StoredManifest, _ road: Road, at target: TargetAccess? = nil) async throws {
+    let target = target ?? road.target
+    for name in [VersionSelector.latest(database: "app"), .latest(database: nil)] {
+      let shown = try await ListVersions(road.world).show(name, at: target).summary
+      #expect(shown.id == version.id.hex)
+    }
+    let folder = try Scratch()
+    let all = try await RestoreAll(Pull(road.world)).run(.pull(into: folder.path), from: target, host: nil)
+    #expect(all.failures.isEmpty && all.done.map(\.outcome?.pulled.version.id) == [version.id.hex])
+    for choice in [Drill.Choice.newest, .versions([.latest(database: "app")])] {
+      var request = Drill.Request()
+      request.choice = choice
+      let drilled = try await Drill(road.world).run(request, at: target)
+      #expect(drilled.failures.isEmpty && drilled.drilled.map(\.version.id) == [version.id.hex])
+    }
+    var request = CopyVersions.Request()
+    request.choice = .newest
+    let plan = try await CopyPlan(request, VersionLookup(at: target, road.world))
+    #expect(plan.failures.isEmpty && plan.chains.flatMap(\.versions).map(\.id) == [version.id])
+  }
+
+  /// How often a person was told that this version, of another chain, may be meant.
+  private func told(_ version: StoredManifest, _ words: String, _ road: Road) -> Int {
+    road.notices.said.withLock { said in
+      said.count { $0.contains("; version \(version.id.hex.prefix(8))") && $0.contains(words) }
+    }
+  }
+
+  @Test func `between chains a time that has not been yet says nothing`() async throws {
+    let road = try await Road()
+    let now = road.world.now()
+    let ahead = try await push(road, "ahead", time: now + 13 * 3_600_000)
+    let last = try await push(road, "last", time: now, fork: 1)
+    try await expectTaken(last, road)
+    // Two names, all, two drills and a copy.
+    #expect(told(ahead, "says a later time", road) == 6)
+  }
+
+  @Test func `between chains a clock that was ahead is overruled by when its version was stored`() async throws {
+    let road = try await Road()
+    let (now, hour) = (road.world.now(), UInt64(3_600_000))
+    let ahead = try await push(road, "ahead", time: now - 7 * hour)
+    let last = try await push(road, "last", time: now - 10 * hour, fork: 1)
+    try await expectTaken(ahead, road)
+    let seconds = Int(now / 1000)
+    try await expectTaken(last, road, at: telling([ahead: seconds - 20 * 3600, last: seconds - 10 * 3600], road))
+    #expect(told(ahead, "says a later time", road) == 6)
+  }
+
+  @Test func `between chains a clock that was behind is overruled by what was pushed before`() async throws {
+    let road = try await Road()
+    try await push(road, "other", time: 5000)
+    try await push(road, "before", time: 6000, fork: 1)
+    let last = try await push(road, "last", time: 100, fork: 1)
+    try await expectTaken(last, road)
+    // Nor does the word of the target make older what was pushed after it.
+    let later = try await push(road, "later", time: 7000, fork: 1)
+    try await expectTaken(later, road, at: telling([later: 0], road))
+  }
+
+  @Test func `a version that was stored later is not newer for it, and is told`() async throws {
+    let road = try await Road()
+    let newest = try await push(road, "newest", time: 6000)
+    let other = try await push(road, "other", time: 5000, fork: 1)
+    try await expectTaken(newest, road, at: telling([newest: 6, other: 9], road))
+    #expect(told(other, "was stored later", road) == 6)
+    // In a lane of copies that is ever so.
+    let lane = try await Road()
+    let first = try await push(lane, "newest", time: 6000)
+    let copy = try await push(lane, "copy", time: 5000, fork: 1 << 20)
+    try await expectTaken(first, lane, at: telling([first: 6, copy: 9], lane))
+    #expect(told(copy, "of the same database", lane) == 0)
   }
 
   @Test(

@@ -71,10 +71,16 @@ struct CopyPlan {
   private mutating func keepYoungest(_ origin: VersionLookup) {
     var youngest: [ChainOwner: Chain] = [:]
     for chain in chains {
-      guard let newest = chain.versions.last, let version = newest.version else { continue }
+      guard let newest = chain.last, let version = newest.facts.version else { continue }
       let database = ChainOwner(version)
-      if let other = youngest[database]?.versions.last, !origin.isOlder(other, newest) { continue }
+      if let other = youngest[database]?.last, !origin.times.isOlder(other, newest) { continue }
       youngest[database] = chain
+    }
+    let all = chains.compactMap { $0.last?.facts }
+    for (database, chain) in youngest.sorted(by: { $0.value.began < $1.value.began }) {
+      guard let taken = chain.last?.facts else { continue }
+      origin.times.tell(
+        "\(database.database):latest", is: taken, besides: all, origin.repository.keys.keyring, to: origin.reporter)
     }
     chains = Array(youngest.values)
   }
@@ -114,6 +120,9 @@ struct CopyPlan {
 
 extension CopyPlan.Chain {
   fileprivate var began: UInt64 { versions.first?.version?.time ?? 0 }
+  fileprivate var last: VersionLookup.Found? {
+    versions.last.map { VersionLookup.Found(facts: $0, history: history) }
+  }
 }
 
 extension CopyVersions.Request {

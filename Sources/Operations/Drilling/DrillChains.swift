@@ -24,6 +24,7 @@ struct DrillChains {
   let ownHost: String
   private let shown: [ChainID]
   private let times: StorageTimes
+  private let reporter: any Reporter
   /// Of what this machine has seen.
   private let seen: StateFolder
   private let marks: SeenMarks
@@ -47,7 +48,8 @@ struct DrillChains {
     self.fresh = state
     ownHost = HostName.known(world)
     shown = listings.map(\.chain)
-    times = StorageTimes(listed)
+    times = StorageTimes(listed, now: world.now())
+    reporter = world.reporter
     gone = seen.vanished(shown: listings.map(\.chain))
     for (listing, end) in zip(listings, ends) { add(listing, end) }
     databases.sort { ($0.name, $0.host) < ($1.name, $1.host) }
@@ -100,7 +102,7 @@ struct DrillChains {
   ) async throws -> (facts: VersionFacts, isNewest: Bool) {
     if case .random = request.choice {
       let database = try await withForgotten(database)
-      try await demandFresh(database, newest: last(of: database)?.end.chain)
+      try await demandFresh(database, newest: last(of: database)?.history.chain)
       return try await any(of: database, pick)
     }
     return (try await newest(of: database), true)
@@ -144,27 +146,33 @@ struct DrillChains {
   }
 
   /// The last version that was not forgotten.
-  private func last(of database: Database) -> (end: ChainHistory, facts: VersionFacts)? {
-    database.chains.compactMap { chain in
-      chain.end.versions.last { !chain.end.isForgotten($0) }.map { (end: chain.end, facts: $0) }
-    }.max { times.isOlder($0.facts, $1.facts) }
+  private func last(of database: Database) async throws -> VersionLookup.Found? {
+    let newest = database.chains.compactMap { chain in
+      chain.end.newestCounting.map { VersionLookup.Found(facts: $0, history: chain.end) }
+    }
+    return try await times.last(of: newest) { end in
+      guard let chain = database.chains.first(where: { $0.listing.chain == end.chain }) else { return end }
+      return try await whole(chain.listing)
+    }
   }
 
   /// The newest version that was not forgotten; nothing older is passed off as that.
   /// - Parameter isNoted: this machine notes that it has seen it.
   func newest(of database: Database, isNoted: Bool = false) async throws -> VersionFacts {
     let database = try await withForgotten(database)
-    let newest = last(of: database)
-    try await demandFresh(database, newest: newest?.end.chain)
+    let newest = try await last(of: database)
+    try await demandFresh(database, newest: newest?.history.chain)
     guard let newest else { throw Self.nothing(of: database) }
     for (_, end) in database.chains {
-      let isTaken = end.chain == newest.end.chain
+      let isTaken = end.chain == newest.history.chain
       try end.demandNothingUnread(
         behind: isTaken ? newest.facts : end.newestCounting, .latest(database: database.name), insteadOf: newest.facts,
-        isOlder: { !isTaken && times.isBefore($0, newest.facts) })
+        now: times.now, isOlder: { !isTaken && times.isBefore($0, newest.facts) })
     }
+    let others = database.chains.compactMap { $0.end.newestCounting }
+    times.tell("\(database.name):latest", is: newest.facts, besides: others, repository.keys.keyring, to: reporter)
     if isNoted { for chain in database.chains { marks.note(chain.end) } }
-    return try await repository.readable(newest.facts, in: newest.end, state: fresh)
+    return try await repository.readable(newest.facts, in: newest.history, state: fresh)
   }
 
   private func any(

@@ -55,13 +55,24 @@ package struct CopyLanes: Sendable {
 
   /// The fork number that a chain was made with, as far as it can be found out; 0 else.
   package static func fork(of chain: ChainID, host: String, database: String, _ keyring: Keyring) -> UInt32 {
+    place(of: chain, ChainOwner(host: host, database: database), keyring)?.fork ?? 0
+  }
+
+  /// Whether a chain is known to lie beside another one.
+  package static func isLane(_ chain: ChainID, of owner: ChainOwner, _ keyring: Keyring) -> Bool {
+    place(of: chain, owner, keyring).map { $0.lane > 0 } ?? false
+  }
+
+  private static func place(
+    of chain: ChainID, _ owner: ChainOwner, _ keyring: Keyring
+  ) -> (fork: UInt32, lane: UInt32)? {
     for lane in 0..<most {
       for fork in 0..<knownForks
-      where keyring.chainID(host: host, database: database, fork: fork + lane * step) == chain {
-        return fork
+      where keyring.chainID(host: owner.host, database: owner.database, fork: fork + lane * step) == chain {
+        return (fork, lane)
       }
     }
-    return 0
+    return nil
   }
 }
 
