@@ -86,6 +86,15 @@ extension ChainHistory {
     }
   }
 
+  /// Whether this machine has seen a version of this chain that cannot be read now and is no older than another one: then
+  /// no time that the target tells makes what cannot be read there older.
+  func isKnownToGoOn(behind found: VersionFacts, _ state: StateFolder) -> Bool {
+    guard let mark = try? HighWaterMark.read(chain, in: state), mark.sequence > newest?.sequence ?? 0 else {
+      return false
+    }
+    return mark.time.map { $0 >= found.version?.time ?? 0 } ?? true
+  }
+
   private func place(of found: VersionFacts) -> String {
     found.chain == chain ? "this chain" : "chain \(chain.hex.prefix(12)) of the same database"
   }

@@ -155,23 +155,31 @@ struct VersionLookup: Sendable {
   /// database. One that this machine has seen may not be gone, nor be less than it was. A chain where two machines pushed
   /// as one was left by both, as they were told.
   private func demandSiblings(of found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]) async throws {
-    for history in histories
-    where history.chain != found.history.chain && history.versions.contains(where: selector.matches) {
-      guard let listing = byChain[history.chain] else { continue }
-      try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
-    }
     guard let version = found.facts.version else { return }
     // Another host's is found also where this host's own is hidden.
     let owners: Set = [ChainOwner(version), ChainOwner(host: host, database: version.database)]
     let siblings = WantedChains(of: owners, repository.keys.keyring)
     let wanted = selector == .latest(database: nil) ? nil : siblings
+    for history in histories where history.chain != found.history.chain {
+      guard history.versions.contains(where: selector.matches) || isMarked(history.chain, among: wanted),
+        let listing = byChain[history.chain]
+      else { continue }
+      try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
+    }
     if let gone = vanishedChains(among: wanted).first { throw gone }
     try demandSiblingsRead(wanted, of: version, found, selector, histories)
   }
 
+  /// Also where nothing can be read of it that says whose it is.
+  private func isMarked(_ chain: ChainID, among wanted: WantedChains?) -> Bool {
+    guard let mark = try? HighWaterMark.read(chain, in: state) else { return false }
+    return wanted?.contains(chain.hex, mark.owner) ?? true
+  }
+
   /// Nor may what cannot be read be what was pushed last: to another fork, to this host's own chain while another host's is
   /// taken, or, for `latest` alone, to any database. A chain that was left long ago is no doubt: what is spoilt there is
-  /// older. Which one was left first says nothing where this host's own is meant, and another host's was found.
+  /// older. Which one was left first says nothing where this host's own is meant, and another host's was found, nor where
+  /// this machine has seen what is newer there.
   /// - Parameter wanted: only of these chains; `nil` is all of them.
   private func demandSiblingsRead(
     _ wanted: WantedChains?, of version: VersionFacts.Version, _ found: Found, _ selector: VersionSelector,
@@ -182,9 +190,10 @@ struct VersionLookup: Sendable {
       let (chain, owner) = (history.chain.hex, HighWaterMark.owner(of: history.chain.hex, in: state))
       guard wanted?.contains(chain, owner) ?? true else { continue }
       let isRival = rivals?.contains(chain, owner) ?? true
+      let goesOn = history.isKnownToGoOn(behind: found.facts, state)
       try history.demandNothingUnread(
         behind: history.answer(to: selector, times), selector, insteadOf: found.facts, now: now,
-        isOlder: { isRival && times.isBefore($0, found.facts) })
+        isOlder: { isRival && !goesOn && times.isBefore($0, found.facts) })
     }
   }
 

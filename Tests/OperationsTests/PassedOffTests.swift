@@ -257,6 +257,70 @@ import Testing
     }
   }
 
+  private func junk(_ sequence: UInt64, _ chain: ChainID, _ shelf: Shelf) -> ObjectName {
+    let name = VersionName(chain: chain, sequence: sequence, revision: 0, length: 4096, digest: .sha256(of: [1]))
+    shelf.road.store.content[name.objectName] = [UInt8](repeating: 1, count: 4096)
+    return name.objectName
+  }
+
+  @Test func `no time that the target tells makes older what this machine has seen of another fork`() async throws {
+    let shelf = try await Shelf()
+    let mine = try await shelf.week(2)
+    let early = try await shelf.push(8, at: Shelf.monday - Shelf.day, fork: 1)
+    let last = try await shelf.push(9, at: Shelf.monday + 4 * Shelf.day, fork: 1)
+    let seen = machine(shelf, "seen")
+    _ = try await ListVersions(seen).run(at: shelf.road.target)
+    let times = (mine + [early]).map { ($0.name.objectName, Int(Shelf.monday / 1000)) }
+    let stored = Dictionary(uniqueKeysWithValues: times)
+    func target(_ junk: ObjectName) -> TargetAccess {
+      self.target(.telling(stored.merging([junk: 0]) { first, _ in first }, of: shelf.road.store))
+    }
+    func refusal(_ target: TargetAccess) async -> OperationError? {
+      await #expect(throws: OperationError.self) {
+        try await ListVersions(seen).show(.latest(database: "app"), at: target)
+      }
+    }
+
+    // In the place of the one that was seen lies something that cannot be read, and is said to be of long ago.
+    shelf.road.store.content[last.name.objectName] = nil
+    let inItsPlace = junk(last.sequence, last.chain, shelf)
+    #expect(await refusal(target(inItsPlace))?.code == "damaged")
+    #expect(try await drill(shelf, seen, at: target(inItsPlace)).contains { $0.code == "damaged" })
+    let folder = try Scratch()
+    let all = try await RestoreAll(Pull(seen)).run(.pull(into: folder.path), from: target(inItsPlace), host: nil)
+    #expect(all.done.isEmpty && all.failures.map(\.error.code) == ["damaged"])
+    // Who has not seen it takes the target's word.
+    let fresh = try await ListVersions(machine(shelf)).show(.latest(database: "app"), at: target(inItsPlace))
+    #expect(fresh.summary.id == mine[1].id.hex)
+
+    // Nothing of the chain is left but that.
+    for name in [early.name.objectName, inItsPlace] { shelf.road.store.content[name] = nil }
+    let beyond = junk(5, last.chain, shelf)
+    #expect(await refusal(target(beyond))?.code == "rolledBack")
+  }
+
+  @Test func `a fork that was left before is in nobody's way, where this machine knows when that was`() async throws {
+    let shelf = try await Shelf()
+    let left = try await shelf.push(8, at: Shelf.monday - Shelf.day, fork: 1)
+    let mine = try await shelf.week(2)
+    let seen = machine(shelf, "seen")
+    let state = try StateFolder(seen.stateFolder, repository: shelf.repository.id)
+    var mark = HighWaterMark(left)
+    #expect(mark.time == left.version?.time)
+    try mark.write(left.chain, in: state)
+    shelf.road.store.content[left.name.objectName]?[200] ^= 1
+    let target = target(shelf, storing: [left] + mine)
+    func found() async throws -> String {
+      try await ListVersions(seen).show(.latest(database: "app"), at: target).summary.id
+    }
+    #expect(try await found() == mine[1].id.hex)
+    // A mark of an earlier release.
+    mark.time = nil
+    try mark.write(left.chain, in: state)
+    let error = await #expect(throws: OperationError.self) { try await found() }
+    #expect(error?.code == "damaged")
+  }
+
   @Test func `what was taken back does not count as forgotten again when the word for it is held back`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(3)

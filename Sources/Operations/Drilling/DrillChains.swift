@@ -165,9 +165,10 @@ struct DrillChains {
     guard let newest else { throw Self.nothing(of: database) }
     for (_, end) in database.chains {
       let isTaken = end.chain == newest.history.chain
+      let goesOn = end.isKnownToGoOn(behind: newest.facts, seen)
       try end.demandNothingUnread(
         behind: isTaken ? newest.facts : end.newestCounting, .latest(database: database.name), insteadOf: newest.facts,
-        now: times.now, isOlder: { !isTaken && times.isBefore($0, newest.facts) })
+        now: times.now, isOlder: { !isTaken && !goesOn && times.isBefore($0, newest.facts) })
     }
     let others = database.chains.compactMap { $0.end.newestCounting }
     times.tell("\(database.name):latest", is: newest.facts, besides: others, repository.keys.keyring, to: reporter)

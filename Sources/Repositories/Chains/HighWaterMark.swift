@@ -40,6 +40,8 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
   package var pushed: UInt64?
   /// The name of its manifest, to ask for where a listing does not show it; `nil` where that was noted by nobody.
   package var manifest: String?
+  /// When its snapshot was taken, as it says itself: milliseconds since 1970 UTC; `nil` where an earlier release noted it.
+  package var time: UInt64?
 
   package init(sequence: UInt64, id: Digest, of owner: ChainOwner? = nil) {
     self.sequence = sequence
@@ -51,6 +53,7 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
   package init(_ version: VersionFacts) {
     self.init(sequence: version.sequence, id: version.id, of: version.version.map(ChainOwner.init))
     manifest = version.name.objectName.text
+    time = version.version?.time
   }
 
   /// Of a version that this machine has just pushed, or that its push found to be what it would have stored.
@@ -62,9 +65,12 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
   /// Whose chain one of this machine's marks is of, where that was noted.
   /// - Parameter chain: hexadecimal.
   package static func owner(of chain: String, in state: StateFolder) -> ChainOwner? {
-    guard let mark = ChainID(hex: chain).flatMap({ try? read($0, in: state) }), let host = mark.host,
-      let database = mark.database
-    else { return nil }
+    ChainID(hex: chain).flatMap { try? read($0, in: state) }?.owner
+  }
+
+  /// Whose chain it is, where that was noted.
+  package var owner: ChainOwner? {
+    guard let host, let database else { return nil }
     return ChainOwner(host: host, database: database)
   }
 
