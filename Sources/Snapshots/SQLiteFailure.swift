@@ -19,16 +19,20 @@ enum ExtendedCode {
 }
 
 extension SQLiteFailure {
-  /// A read that the disk failed, which a check lists among what is wrong with a page: that says nothing of the database.
+  /// A page that this machine could not read, for its disk or for want of memory, which a check lists among what is wrong:
+  /// that says nothing of the database.
   /// - Parameter lines: of `quick_check` or `integrity_check`.
   init?(failedReadIn lines: [String]) {
     // Page 70: unable to get the page. error code=8458
     // Page 3: btreeInitPage() returns error code 266
+    // Page 27: unable to get the page. error code=7
     for line in lines {
       let words = line.split(whereSeparator: { " =.:\n".contains($0) })
       for index in words.indices.dropFirst(2) where words[index - 2..<index] == ["error", "code"] {
-        guard let code = Int32(words[index]), code & 0xff == SQLITE_IOERR else { continue }
-        self.init(code: code, message: line)
+        guard let code = Int32(words[index]) else { continue }
+        let failure = SQLiteFailure(code: code, message: line)
+        guard failure.isOfTheMachine else { continue }
+        self = failure
         return
       }
     }

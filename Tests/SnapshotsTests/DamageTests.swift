@@ -329,13 +329,15 @@ import Testing
     bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  @Test func `a read that the disk failed is no damage`() {
+  @Test func `a read that the disk failed, or memory, is no damage`() {
     for line in [
       "*** in database main ***\nPage 70: unable to get the page. error code=8458",
       "*** in database main ***\nTree 5 page 3: btreeInitPage() returns error code 266",
     ] {
       #expect(SQLiteFailure(failedReadIn: ["row 3 missing from index i", line])?.primary == SQLITE_IOERR)
     }
+    let starved = "Page 27: unable to get the page. error code=7"
+    #expect(SQLiteFailure(failedReadIn: [starved])?.primary == SQLITE_NOMEM)
     #expect(SQLiteFailure(failedReadIn: ["Tree 5 page 3: btreeInitPage() returns error code 11", "ok"]) == nil)
     #expect(SQLiteFailure(failedReadIn: ["NULL value in t.code", "wrong # of entries in index code 10"]) == nil)
   }
