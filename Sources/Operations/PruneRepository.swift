@@ -67,6 +67,8 @@ package struct PruneRepository: Sendable {
     package var hidden = 0
     /// Chains in which nothing was deleted because of a doubt, and objects that could not be deleted.
     package var problems: [OperationError]
+    /// Why the chains that are not among these were not begun, or not ended.
+    package var interruption: OperationError?
   }
 
   package var world: World
@@ -94,9 +96,11 @@ package struct PruneRepository: Sendable {
           try await prune(listing.chain, policy, repository, state, target, &outcome)
         }
         try await sweepLeftovers(policy, repository, versions, target, &outcome)
-      } catch let error as StoreError where error.code != .cancelled && !outcome.chains.isEmpty {
-        // A target that does not answer any more hides nothing of what was deleted before.
-        outcome.problems.append(OperationError(error, doing: "pruning \(target.name)"))
+      } catch {
+        let problem = OperationError(error, doing: "pruning \(target.name)")
+        // Neither a target that does not answer any more nor a signal hides anything of what was deleted before.
+        guard !outcome.chains.isEmpty, problem.kind == .cancelled || error is StoreError else { throw error }
+        if problem.kind == .cancelled { outcome.interruption = problem } else { outcome.problems.append(problem) }
       }
       outcome.hidden = target.store.traits.hidden.count - hiddenBefore
       outcome.chains.sort { ($0.database, $0.host, $0.chain) < ($1.database, $1.host, $1.chain) }
@@ -122,11 +126,10 @@ package struct PruneRepository: Sendable {
       outcome.problems.append(problem)
     } catch let error as StoreError where error.code != .notFound && error.object == nil {
       throw error
-    } catch is CancellationError {
-      throw CancellationError()
     } catch {
-      outcome.problems.append(
-        OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) was not pruned"))
+      let problem = OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) was not pruned")
+      if problem.kind == .cancelled { throw problem }
+      outcome.problems.append(problem)
     }
   }
 

@@ -38,6 +38,8 @@ package struct RepairRepository: Sendable {
     package var dryRun = false
     /// False where packs were named: no others were read to find damage.
     package var readAll = true
+    /// Why what is left of the damage was not begun, or not ended.
+    package var interruption: OperationError?
 
     /// Nothing was written, and nothing decided.
     fileprivate var isUntouched: Bool {
@@ -45,7 +47,9 @@ package struct RepairRepository: Sendable {
         && failures.isEmpty
     }
 
-    package var isWhole: Bool { lost.isEmpty && elsewhere.isEmpty && unmended.isEmpty && failures.isEmpty }
+    package var isWhole: Bool {
+      lost.isEmpty && elsewhere.isEmpty && unmended.isEmpty && failures.isEmpty && interruption == nil
+    }
   }
 
   package var world: World
@@ -79,9 +83,14 @@ package struct RepairRepository: Sendable {
       var repair = try ChainRepair(chain, repository, target, request, world, said: said)
       do { try await repair.run(&outcome) } catch {
         let problem = OperationError(error, doing: target.name)
-        guard problem.kind != .cancelled, !outcome.isUntouched || Self.isOfChain(error) else { throw error }
+        let isCut = problem.kind == .cancelled
+        guard !outcome.isUntouched || !isCut && Self.isOfChain(error) else { throw error }
         // What was done until then is told. What is wrong with one chain says nothing of the next; what else failed would
         // fail again.
+        if isCut {
+          outcome.interruption = problem
+          break
+        }
         outcome.failures.append(problem)
         guard Self.isOfChain(error) else { break }
         continue

@@ -265,6 +265,33 @@ import Testing
     #expect(told.contains(#""database":"app""#) && !told.contains(#""database":"great""#), "\(told)")
   }
 
+  @Test func `the document of a copy that a signal ended says what arrived`() async throws {
+    let home = try Home()
+    let (great, key) = (home.program.file("great.db"), home.program.file("key"))
+    let other = "file://\(home.program.file("copy"))"
+    try SQLite.run("CREATE TABLE t(b); INSERT INTO t VALUES (randomblob(5000000))", on: great)
+    try await home.must("init")
+    try await home.must("--target", other, "init", "--key-file", key)
+    try await home.push()
+    try await home.must("push", great)
+    let child = try Child(
+      [
+        "env", "HOME=\(home.program.file("home"))", Program.path, "--config", home.program.file("config.json"),
+        "--json", "--limit-upload", "32KiB", "copy", "--from", "disk", "--from-key-file", key, "--to", other,
+        "--key-file", key,
+      ], output: home.program.file("output"))
+    // The second one's first pack is there, and what comes after it would wait for minutes.
+    let isHalfDone = try await eventually {
+      let packs = home.program.files(below: "copy").filter { $0.hasPrefix("packs/") }
+      return Set(packs.map { $0.split(separator: "/")[1] }).count == 2
+    }
+    #expect(isHalfDone)
+    child.signal(SIGTERM)
+    #expect(await child.end() == 143)
+    let told = String(decoding: try home.bytes("output"), as: UTF8.self)
+    #expect(told.contains(#""database":"app""#) && !told.contains(#""database":"great""#), "\(told)")
+  }
+
   /// What was found is told all the same, and is how it ends.
   @Test func `a full standard output hides no damage`() async throws {
     let home = try Home()

@@ -254,6 +254,22 @@ import Testing
     #expect(tries.worst?.message == "went back")
   }
 
+  @Test func `what was done until a signal is kept, and nothing more is begun`() async {
+    struct Half {
+      var interruption: OperationError?
+    }
+    var tries = Tries<Half>()
+    for target in ["disk", "bucket"] {
+      await tries.attempt(target, silent, interruption: \.interruption) {
+        Half(interruption: OperationError(.cancelled, "interrupted"))
+      }
+    }
+    #expect(tries.done.map(\.target) == ["disk"] && tries.failures.isEmpty)
+    let ended = tries
+    let error = #expect(throws: OperationError.self) { try ended.status("targets", silent) }
+    #expect(error?.kind == .cancelled)
+  }
+
   @Test func `an error of a layer below keeps its code`() async {
     var tries = Tries<Int>()
     await tries.attempt("away", silent) { throw StoreError(.noTarget, "there is no folder") }

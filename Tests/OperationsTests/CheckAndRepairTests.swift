@@ -245,8 +245,9 @@ import Testing
     #expect((repaired.saved + repaired.lost).map(\.sequence).sorted() == [1, 2, 4])
   }
 
-  /// A database that is being pushed, or a network that goes away late.
-  @Test func `what stands in the way of one chain hides nothing of the others`() async throws {
+  /// A database that is being pushed, a network that goes away late, or a signal.
+  @Test(arguments: [StoreError.Code.unavailable, .cancelled])
+  func `what stands in the way of one chain hides nothing of the others`(_ code: StoreError.Code) async throws {
     let (road, database, _, _) = try await pushed()
     let other = DatabaseSource(name: "other", path: road.scratch.file("other.db"))
     try SQLite.run("create table t(a); insert into t values (randomblob(300000))", on: other.path)
@@ -262,17 +263,19 @@ import Testing
       target.store = HookedStore(
         road.store,
         beforePut: { name async throws(StoreError) in
-          if name.text.contains(chain) { throw StoreError(.unavailable, "the line was cut") }
+          if name.text.contains(chain) { throw StoreError(code, "the line was cut") }
         })
       let outcome: RepairRepository.Outcome
       do {
         outcome = try await RepairRepository(road.world).run(.init(databases: [database, other]), at: target)
       } catch let error as OperationError {
         // It came first: nothing was done by then that could be told.
-        #expect(error.code == "unavailable", "\(error)")
+        #expect(error.code == code.rawValue, "\(error)")
         continue
       }
-      #expect(outcome.failures.map(\.code) == ["unavailable"])
+      let inTheWay = outcome.failures + [outcome.interruption].compactMap { $0 }
+      #expect(inTheWay.map(\.code) == [code.rawValue] && !outcome.isWhole)
+      #expect((outcome.interruption != nil) == (code == .cancelled))
       told.append(Set((outcome.saved + outcome.lost).compactMap(\.database)))
     }
     // Whichever comes last: what became of the other one is told.

@@ -110,6 +110,28 @@ import Testing
     }
   }
 
+  @Test(arguments: [(1, 0), (3, 2)])
+  func `a copy that is interrupted tells what arrived`(cut: Int, arrived: Int) async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let hooked = HookedStore(
+      store,
+      beforePut: { name async throws(StoreError) in
+        guard name.text.hasPrefix("versions/"), name.text.contains("/00000000000\(cut)-") else { return }
+        throw StoreError(.cancelled, "interrupted")
+      })
+    let target = TargetAccess(name: "other", store: hooked, unlock: other.unlock)
+    guard arrived > 0 else {
+      let error = await #expect(throws: OperationError.self) { try await copy(road, to: target) }
+      #expect(error?.kind == .cancelled)
+      return
+    }
+    let outcome = try await copy(road, to: target)
+    #expect(outcome.interruption?.kind == .cancelled && outcome.failures.isEmpty)
+    #expect(outcome.copied.map(\.origin.id) == originals.prefix(arrived).map(\.id))
+  }
+
   /// The bytes come along, and so does what they are.
   @Test func `a copy of what is no sound database takes no other's place`() async throws {
     let road = try await Road()

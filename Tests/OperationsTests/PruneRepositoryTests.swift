@@ -83,6 +83,32 @@ import Testing
     #expect(names.map { road.store.content[$0] != nil } == [true, false])
   }
 
+  @Test func `a prune that is interrupted tells what it deleted`() async throws {
+    let (road, _) = try await road()
+    let names = litter(road)
+    func cut(after deletions: Int) -> TargetAccess {
+      let left = Locked(deletions)
+      var target = road.target
+      target.store = HookedStore(
+        road.store,
+        beforeDelete: { _ async throws(StoreError) in
+          let isCut = left.withLock { left -> Bool in
+            left -= 1
+            return left < 0
+          }
+          if isCut { throw StoreError(.cancelled, "interrupted") }
+        })
+      return target
+    }
+    let prune = PruneRepository(road.world)
+    let error = await #expect(throws: OperationError.self) { try await prune.run(request(), at: cut(after: 0)) }
+    #expect(error?.kind == .cancelled)
+    let outcome = try await prune.run(request(), at: cut(after: 1))
+    #expect(outcome.interruption?.kind == .cancelled && outcome.problems.isEmpty)
+    #expect(outcome.chains.map(\.freed.objects) == [1])
+    #expect(names.count { road.store.content[$0] != nil } == 1)
+  }
+
   @Test func `a chain that is not there any more is told, and what is left of it stays`() async throws {
     let (road, _) = try await road()
     let names = litter(road)

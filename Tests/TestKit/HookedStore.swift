@@ -9,17 +9,20 @@ package final class HookedStore: ObjectStore {
   private let beforePut: Hook
   private let afterPut: Hook
   private let beforeGet: Hook
+  private let beforeDelete: Hook
   private let ignoresDeletions: Bool
 
   package init(
     _ base: MemoryStore, beforePut: @escaping Hook = { _ async throws(StoreError) in },
     afterPut: @escaping Hook = { _ async throws(StoreError) in },
-    beforeGet: @escaping Hook = { _ async throws(StoreError) in }, ignoresDeletions: Bool = false
+    beforeGet: @escaping Hook = { _ async throws(StoreError) in },
+    beforeDelete: @escaping Hook = { _ async throws(StoreError) in }, ignoresDeletions: Bool = false
   ) {
     self.base = base
     self.beforePut = beforePut
     self.afterPut = afterPut
     self.beforeGet = beforeGet
+    self.beforeDelete = beforeDelete
     self.ignoresDeletions = ignoresDeletions
     traits = base.traits
   }
@@ -40,6 +43,7 @@ package final class HookedStore: ObjectStore {
   package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
 
   package func delete(_ name: ObjectName) async throws(StoreError) {
+    try await beforeDelete(name)
     if !ignoresDeletions { try await base.delete(name) }
   }
 }

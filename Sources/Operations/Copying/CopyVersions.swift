@@ -38,6 +38,8 @@ package struct CopyVersions: Sendable {
     package var copied: [Copied] = []
     /// Each with the database where that is known, and the id of the version where there is one.
     package var failures: [(database: String?, version: String?, error: OperationError)] = []
+    /// Why the versions that are in neither list were not begun, or not ended.
+    package var interruption: OperationError?
   }
 
   package var world: World
@@ -46,7 +48,8 @@ package struct CopyVersions: Sendable {
 
   /// Oldest first, one restored version at a time.
   /// - Parameter onCopied: called for each as soon as it is acknowledged, or found there.
-  /// - Throws: what stops all of them: a repository that does not open, the same one twice (`.usage`), `.cancelled`.
+  /// - Throws: what stops all of them: a repository that does not open, the same one twice (`.usage`), `.cancelled` before
+  ///   anything was done.
   package func run(
     _ request: Request, from source: TargetAccess, to target: TargetAccess,
     onCopied: @Sendable (Copied) -> Void = { _ in }
@@ -68,7 +71,7 @@ package struct CopyVersions: Sendable {
     outcome.failures = plan.failures
     let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
     defer { place.remove() }
-    for chain in plan.chains {
+    for chain in plan.chains where outcome.interruption == nil {
       defer { destination.forgetBases(in: place) }
       try await copy(chain, request, origin, destination, place, &outcome, onCopied)
     }
@@ -100,7 +103,12 @@ package struct CopyVersions: Sendable {
       } catch {
         let problem = OperationError(
           error, doing: "copying '\(summary.database)', version \(summary.id.prefix(12)), to \(destination.name)")
-        if problem.kind == .cancelled { throw problem }
+        guard problem.kind != .cancelled else {
+          // What arrived by then has to be told.
+          guard !outcome.copied.isEmpty || !outcome.failures.isEmpty else { throw problem }
+          outcome.interruption = problem
+          return
+        }
         outcome.failures.append((summary.database, summary.id, problem))
         // What is wrong with one version says nothing of the next; what else failed would fail again.
         guard problem.kind == .verificationFailed || problem.code == StoreError.Code.notFound.rawValue else { return }

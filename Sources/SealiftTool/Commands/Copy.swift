@@ -99,6 +99,10 @@ struct Copy: SealiftCommand {
   private func tell(_ outcome: CopyVersions.Outcome, _ terminal: Terminal) throws -> ExitStatus {
     if outcome.copied.isEmpty, outcome.failures.isEmpty { terminal.notice("there was nothing to copy") }
     if terminal.manner.json { terminal.report(Documents.copy(outcome, notices: terminal.notices)) }
+    if let interruption = outcome.interruption {
+      for failure in outcome.failures { terminal.tell(failure.error) }
+      throw interruption
+    }
     guard let first = outcome.failures.first else { return .success }
     if let worst = outcome.failures.first(where: { $0.error.kind == .verificationFailed }) {
       for failure in outcome.failures { terminal.tell(failure.error) }

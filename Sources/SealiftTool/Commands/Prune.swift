@@ -53,7 +53,7 @@ struct PruneCommand: SealiftCommand {
     var tries = Tries<Pruning>()
     for target in chosen {
       guard let here = targets.among(databases, at: target) else { continue }
-      await tries.attempt(target.name, session.terminal) {
+      await tries.attempt(target.name, session.terminal, interruption: \.outcome.interruption) {
         let outcome = try await PruneRepository(world).run(request(of: here), at: try targets.access(target))
         return Pruning(target: target.name, outcome: outcome)
       }

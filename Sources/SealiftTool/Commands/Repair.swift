@@ -55,7 +55,7 @@ struct Repair: SealiftCommand {
     for target in try targets.all() {
       guard let here = targets.among(chosen.map(\.name), at: target) else { continue }
       request.names = here
-      await tries.attempt(target.name, session.terminal) { [request] in
+      await tries.attempt(target.name, session.terminal, interruption: \.interruption) { [request] in
         try await RepairRepository(world).run(request, at: try targets.access(target))
       }
     }
@@ -70,8 +70,8 @@ struct Repair: SealiftCommand {
     }
     let broken = outcomes.first { !$0.isWhole }
     let unjudged = outcomes.first { tries.worst == nil && !$0.check.isJudged }
-    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
+    let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     if let broken {
       throw OperationError(.verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken))
     }

@@ -11,10 +11,16 @@ struct Tries<Outcome> {
   var worst: OperationError? { failures.map(\.error).first { $0.kind == .verificationFailed } }
 
   /// What fails is kept, and the next one is tried all the same. Once the work was cancelled nothing more is begun.
-  mutating func attempt(_ target: String, _ terminal: Terminal, _ work: () async throws -> Outcome) async {
+  /// - Parameter interruption: where an outcome says what ended the work before all of it was done.
+  mutating func attempt(
+    _ target: String, _ terminal: Terminal, interruption: KeyPath<Outcome, OperationError?>? = nil,
+    _ work: () async throws -> Outcome
+  ) async {
     guard !failed.isInterrupted else { return }
     do {
-      done.append((target, try await work()))
+      let outcome = try await work()
+      done.append((target, outcome))
+      if let interruption, let error = outcome[keyPath: interruption] { failed.add(error, at: target) }
     } catch {
       failed.add(error, at: target)
     }
