@@ -45,7 +45,7 @@ extension Repository {
       pull.leavesCompanions = !companions
       // Nobody reads a remark of where it lies.
       pull.keepsWhenInterrupted = false
-      let outcome = try await pull.run(selector, from: target, to: .file(path), expect: head)
+      let outcome = try await pull.run(selector, from: target, to: .file(path), expect: head.map { [$0] } ?? [])
       return Pulled(
         version: Version(outcome.version), path: path, companionsFolder: outcome.companionsFolder,
         supportFolder: outcome.supportFolder, check: outcome.check)

@@ -57,7 +57,7 @@ extension Repository {
   ) async throws -> Restored {
     try await reporting(to: progress) { [target] world in
       var request = Restore.Request(place: .file(path), mode: .live)
-      (request.keepsUndo, request.busyTimeout, request.expect) = (keepsUndo, busy.patience, head)
+      (request.keepsUndo, request.busyTimeout, request.expect) = (keepsUndo, busy.patience, head.map { [$0] } ?? [])
       let selector = try VersionSelector(parsing: version)
       var pull = Pull(world)
       pull.leavesCompanions = !companions

@@ -44,6 +44,9 @@ struct Sealift: AsyncParsableCommand {
     do {
       try Arguments.demandText()
       let command = try await asyncParseAsRoot(arguments)
+      if let command = command as? any SealiftCommand {
+        try RepeatedOption.refuse(arguments, of: type(of: command))
+      }
       status = await run(command, arguments, signals)
     } catch {
       status = UsageReport(error, arguments: arguments).tell()

@@ -125,11 +125,13 @@ import Testing
     try await home.must("init")
     let pushed = try await home.push()
     for head in ["1-0123456789abcdef", "2-\(pushed.id.prefix(16))"] {
+      // One that is there makes up for none that is not.
+      let heads = ["--expect", head, "--expect", pushed.head]
       for arguments in [
         ["pull", "latest", "-o", "out.db"], ["pull", "latest", "-o", "-"], ["restore", "latest", "--to", "out.db"],
       ] {
         let ending = try await home.program.start(
-          Program.path, ["--config", home.program.file("config.json"), "--json"] + arguments + ["--expect", head])
+          Program.path, ["--config", home.program.file("config.json"), "--json"] + arguments + heads)
         #expect(ending.status == 13, "\(arguments): \(ending.error)")
         #expect(try ending.errorDocument().code == "unexpectedHead")
         #expect(ending.output.isEmpty && !home.program.exists("out.db"))

@@ -334,6 +334,12 @@ import Testing
     try SQLite.run("CREATE TABLE mine(a)", on: home.program.file("into.db"))
     let copied = try await home.must("restore", "latest", "--table", "t", "--into", home.program.file("into.db"))
     #expect(copied.contains("copied t to ") && copied.contains(": 3 rows"))
+    try SQLite.run("CREATE TABLE u(a); CREATE TABLE v(a)", on: home.program.file("app.db"))
+    let pushed = try await home.push()
+    try SQLite.run("DROP TABLE t", on: home.program.file("into.db"))
+    let three = try await home.must(
+      "restore", pushed.id, "--table", "u,t", "--table", "v", "--into", home.program.file("into.db"))
+    #expect(["copied t to ", "copied u to ", "copied v to "].allSatisfy(three.contains), "\(three)")
     let twice = try await home("restore", "latest", "--table", "t", "--into", home.program.file("into.db"), "--json")
     #expect(try twice.status == 2 && twice.errorDocument().code == "table")
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TestKit
 import Testing
 
@@ -24,6 +25,9 @@ import Testing
     ["copy", "--from", "/tmp", "--to", "/tmp", "--latest", "--versions", "latest"],
     ["copy", "--from", "/tmp", "--to", "/tmp", "app", "--versions", "latest"],
     ["push", "--dry-run", "--allow-recovery"],
+    ["list", "--tag", "a", "--tag", "b", "--target", "/tmp"], ["--config", "a", "list", "--config=a"],
+    ["copy", "--from", "/tmp", "--to", "/tmp/a", "--to", "/tmp/b"],
+    ["pull", "latest", "-o", "a", "--output", "b", "--target", "/tmp"],
   ])
   func `a mistake on the command line ends with 2 and says what to do`(arguments: [String]) async throws {
     let program = try Program()
@@ -48,6 +52,51 @@ import Testing
     #expect(ending.error.split(separator: "\n").count == 1)
     let error = try ending.errorDocument()
     #expect(!error.code.isEmpty && !error.message.isEmpty && error.hint != nil)
+  }
+
+  /// ArgumentParser would take the last value, and say nothing of the first.
+  @Test func `no option of one value is given twice`() throws {
+    let commands: [any SealiftCommand.Type] = [
+      Init.self, PushCommand.self, Copy.self, List.self, Show.self, Status.self, PullCommand.self, RestoreCommand.self,
+      Check.self, DrillCommand.self, Repair.self, Doctor.self, SealiftTool.Tag.self, Note.self, Pin.self, Unpin.self,
+      Forget.self, Unforget.self, PruneCommand.self, KeyList.self, KeyAdd.self, KeyRemove.self, KeyRecovery.self,
+      ConfigCheck.self,
+    ]
+    var refused: Set<String> = []
+    for command in commands {
+      for option in RepeatedOption.singleValued(of: command) {
+        // Those of every command are tried once.
+        let long = try #require(option.first { $0.hasPrefix("--") })
+        guard refused.insert(long).inserted else { continue }
+        for name in option {
+          let error = #expect(throws: (any Error).self) {
+            try RepeatedOption.refuse([name, "a", "\(long)=a"], of: command)
+          }
+          #expect(error.map { "\($0)".contains("\(long) is given more than once") } == true)
+        }
+        try RepeatedOption.refuse([long, "a", "--", "\(long)=a"], of: command)
+      }
+      try RepeatedOption.refuse(["--target", "a", "--target=b", "-q", "-q", "--json", "--json"], of: command)
+    }
+    let declared = try Self.declared()
+    #expect(refused == declared)
+  }
+
+  /// The names of the options of one value, as the sources have them.
+  private static func declared() throws -> Set<String> {
+    let folder = "\(SourceTree.root)/Sources/SealiftTool"
+    var names: Set<String> = []
+    for path in try FileManager.default.subpathsOfDirectory(atPath: folder) where path.hasSuffix(".swift") {
+      let text = String(decoding: try fileBytes("\(folder)/\(path)"), as: UTF8.self)
+      for option in text.matches(of: #/@Option\(((?s:.*?))\n  var (\w+)(: \[)?/#) where option.output.3 == nil {
+        if let named = option.output.1.firstMatch(of: #/customLong\("([^"]+)"\)/#) {
+          names.insert("--\(named.output.1)")
+        } else {
+          names.insert(option.output.2.reduce("--") { $0 + ($1.isUppercase ? "-\($1.lowercased())" : String($1)) })
+        }
+      }
+    }
+    return names
   }
 
   /// Swift would have repaired it, silently: into the name of another file.

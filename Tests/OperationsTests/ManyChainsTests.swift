@@ -103,7 +103,7 @@ import Testing
     let head = try await lister.show(.latest(database: "db7"), at: many.target).summary.head
     many.log.clear()
     let pulled = try await Pull(many.machine("new")).run(
-      .latest(database: "db7"), from: many.target, to: .file(many.shelf.road.scratch.file("out")), expect: head)
+      .latest(database: "db7"), from: many.target, to: .file(many.shelf.road.scratch.file("out")), expect: [head])
     #expect(pulled.version.id == many.versions[7].new.id.hex)
     #expect(many.fetchedRecords(of: "db7").others == 0)
     // One manifest of each says whose it is.

@@ -73,7 +73,7 @@ import Testing
     let head = "6-\(versions[5].id.hex.prefix(16))"
     let error = await #expect(throws: OperationError.self) {
       try await Pull(fresh).run(
-        .latest(database: "app"), from: shelf.road.target, to: .file(path), expect: head)
+        .latest(database: "app"), from: shelf.road.target, to: .file(path), expect: [head])
     }
     #expect(error?.code == "unexpectedHead")
     #expect((try? fileBytes(path)) == nil)
@@ -203,7 +203,7 @@ import Testing
     let head = "5-\(versions[4].id.hex.prefix(16))"
     let path = shelf.road.scratch.file("out")
     let pulled = try await Pull(machine(shelf)).run(
-      .id(prefix: versions[3].id.hex), from: shelf.road.target, to: .file(path), expect: head)
+      .id(prefix: versions[3].id.hex), from: shelf.road.target, to: .file(path), expect: [head])
     #expect(pulled.version.id == versions[3].id.hex)
   }
 

@@ -48,13 +48,13 @@ struct FoundVersion: Sendable {
     self.state = state
   }
 
-  /// - Parameter expect: a head code; refused with `.verificationFailed` when the chain does not contain it.
+  /// - Parameter expect: head codes; refused with `.verificationFailed` when the chain does not contain one of them.
   static func find(
-    _ selector: VersionSelector, at target: TargetAccess, _ world: World, expect: String?
+    _ selector: VersionSelector, at target: TargetAccess, _ world: World, expect: [String]
   ) async throws -> FoundVersion {
     let lookup = try await VersionLookup(at: target, world)
-    let found = try await lookup.find(selector, whole: expect != nil)
-    if let expect { try HeadCode(parsing: expect).check(found.history) }
+    let found = try await lookup.find(selector, whole: !expect.isEmpty)
+    for head in try expect.map(HeadCode.init(parsing:)) { try head.check(found.history) }
     // They are listed already. That they cannot be read holds no restore up.
     async let said = lookup.annotations(of: found.history)
     let manifest = try await lookup.manifest(of: found)

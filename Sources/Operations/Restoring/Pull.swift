@@ -61,9 +61,9 @@ package struct Pull: Sendable {
 
   package init(_ world: World) { self.world = world }
 
-  /// - Parameter expect: a head code; refused with `.verificationFailed` when the chain does not contain it.
+  /// - Parameter expect: head codes; refused with `.verificationFailed` when the chain does not contain one of them.
   package func run(
-    _ selector: VersionSelector, from target: TargetAccess, to destination: Destination, expect: String? = nil
+    _ selector: VersionSelector, from target: TargetAccess, to destination: Destination, expect: [String] = []
   ) async throws -> Outcome {
     do {
       if case .file(let path) = destination { try RestoredFile.refuseIfPresent(path) }
@@ -78,7 +78,7 @@ package struct Pull: Sendable {
   }
 
   /// - Parameter expect: as of `run`.
-  func find(_ selector: VersionSelector, at target: TargetAccess, expect: String?) async throws -> FoundVersion {
+  func find(_ selector: VersionSelector, at target: TargetAccess, expect: [String]) async throws -> FoundVersion {
     var found = try await FoundVersion.find(selector, at: target, world, expect: expect)
     found.leavesCompanions = leavesCompanions
     return found

@@ -27,8 +27,8 @@ package struct Restore: Sendable {
     package var mode = Mode.new
     /// A live restore keeps the old content as a file first.
     package var keepsUndo = true
-    /// A head code that the chain must contain.
-    package var expect: String?
+    /// Head codes that the chain must contain.
+    package var expect: [String] = []
     /// Where databases are by the configuration: a file that is named may be one of them.
     package var configured: [String: String] = [:]
     /// How long locks are waited for; `nil`: as long as pushes of the database in that place wait.

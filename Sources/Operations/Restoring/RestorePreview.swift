@@ -151,7 +151,7 @@ package struct RestorePreview: Sendable {
 extension Pull {
   /// What a pull into a new file would do. Nothing is changed, and nothing of the version's content is fetched.
   package func preview(
-    _ selector: VersionSelector, from target: TargetAccess, to path: String, expect: String? = nil
+    _ selector: VersionSelector, from target: TargetAccess, to path: String, expect: [String] = []
   ) async throws -> RestorePreview {
     do {
       let found = try await find(selector, at: target, expect: expect)

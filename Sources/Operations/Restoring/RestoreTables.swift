@@ -9,7 +9,7 @@ package struct RestoreTables: Sendable {
     package var tables: [String]
     /// The database that gets them.
     package var database: String
-    package var expect: String?
+    package var expect: [String] = []
     /// Try it, and take it back.
     package var dryRun = false
     package var busyTimeout: Duration = .seconds(30)

@@ -48,7 +48,7 @@ struct PullCommand: SealiftCommand {
       if host != nil { throw ValidationError("--host goes with --all") }
       if output == "-", options.dryRun { throw ValidationError("--dry-run goes with a file, not with -o -") }
     } else {
-      guard version == nil, output == nil, options.expect == nil else {
+      guard version == nil, output == nil, options.expect.isEmpty else {
         throw ValidationError("--all goes without a version, -o and --expect")
       }
     }

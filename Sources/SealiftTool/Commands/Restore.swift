@@ -49,8 +49,11 @@ struct RestoreCommand: SealiftCommand {
       valueName: "time"))
   var busyTimeout: String?
 
-  @Option(help: ArgumentHelp("Only these tables, with their indexes and triggers.", valueName: "names"))
-  var table: String?
+  @Option(
+    name: .customLong("table"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Only these tables, with their indexes and triggers. May be given more than once.", valueName: "names"))
+  var tables: [String] = []
 
   @Option(
     help: ArgumentHelp("With --table: the database that gets them.", valueName: "file"), completion: .file())
@@ -67,11 +70,13 @@ struct RestoreCommand: SealiftCommand {
 
   func validate() throws {
     if replace, live { throw ValidationError("--replace and --live exclude each other") }
-    if ifMissing, replace || live || table != nil || all {
+    if ifMissing, replace || live || !tables.isEmpty || all {
       throw ValidationError("--if-missing goes without --replace, --live, --table and --all")
     }
     if noUndo, !live { throw ValidationError("--no-undo goes with --live") }
-    if busyTimeout != nil, !live, table == nil { throw ValidationError("--busy-timeout goes with --live and --table") }
+    if busyTimeout != nil, !live, tables.isEmpty {
+      throw ValidationError("--busy-timeout goes with --live and --table")
+    }
     if let busyTimeout, TimeSpan.parse(busyTimeout) == nil {
       throw ValidationError("--busy-timeout is a time such as 30s, not '\(busyTimeout)'")
     }
@@ -79,30 +84,30 @@ struct RestoreCommand: SealiftCommand {
       throw ValidationError(
         "--vacuum and --journal do not go with --live: the database keeps its journal mode and its free pages")
     }
-    if (table == nil) != (into == nil) { throw ValidationError("--table and --into go together") }
+    if tables.isEmpty != (into == nil) { throw ValidationError("--table and --into go together") }
     if host != nil, !all { throw ValidationError("--host goes with --all") }
     guard all == (version == nil) else {
       throw ValidationError(all ? "--all goes without a version" : "name a version, or restore all with --all")
     }
-    if all, to != nil || options.expect != nil { throw ValidationError("--all goes without --to and --expect") }
+    if all, to != nil || !options.expect.isEmpty { throw ValidationError("--all goes without --to and --expect") }
     try validateTables()
   }
 
   private func validateTables() throws {
-    guard let table else { return }
+    guard !tables.isEmpty else { return }
     if all || to != nil || replace || live || options.vacuum || options.journal != nil || options.noCompanions {
       throw ValidationError(
         "--table goes without --all, --to, --replace, --live, --vacuum, --journal and --no-companions")
     }
-    if tables(table).contains("") { throw ValidationError("--table is a list of names such as orders,items") }
+    if tableNames.contains("") { throw ValidationError("--table is a list of names such as orders,items") }
   }
 
-  private func tables(_ list: String) -> [String] {
-    list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  private var tableNames: [String] {
+    tables.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
   }
 
   func perform(in session: Session) async throws -> ExitStatus {
-    if let table, let into { return try await restore(tables(table), into: into, in: session) }
+    if let into { return try await restore(tableNames, into: into, in: session) }
     guard to != "-" else {
       throw OperationError(
         .usage, "restore writes a file, not standard output",

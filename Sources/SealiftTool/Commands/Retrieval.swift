@@ -6,8 +6,11 @@ extension MakeOver.Journal: ExpressibleByArgument {}
 
 /// What may be said to `pull` and `restore` alike.
 struct RetrievalOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Refuse unless the chain contains this head, noted at a push.", valueName: "head"))
-  var expect: String?
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp(
+      "Refuse unless the chain contains this head, noted at a push. May be given more than once.", valueName: "head"))
+  var expect: [String] = []
 
   @Flag(help: "Run SQLite's check on the result, also when it said ok at push and the content is proved identical.")
   var check = false

@@ -488,7 +488,7 @@ extension RestoreBeside {
   fileprivate convenience init(
     staged restore: Restore, from target: TargetAccess, _ request: Restore.Request
   ) async throws {
-    let found = try await FoundVersion.find(.latest(database: "app"), at: target, restore.world, expect: nil)
+    let found = try await FoundVersion.find(.latest(database: "app"), at: target, restore.world, expect: [])
     let path = try restore.path(of: found, request)
     try await self.init(found, try await found.reader(tables: nil), beside: path, restore, request)
   }

@@ -126,7 +126,7 @@ import Testing
   @Test func `a database that is repacked elsewhere needs room there, too`() async throws {
     let home = try await Home()
     let found = try await FoundVersion.find(
-      .latest(database: "app"), at: home.road.target, home.road.world, expect: nil)
+      .latest(database: "app"), at: home.road.target, home.road.world, expect: [])
     let (folder, size) = (try Scratch(), found.summary.size)
     try #require(chmod(folder.path, 0o770) == 0)
     let path = folder.file("new.db")

@@ -142,10 +142,10 @@ import Testing
     let list = try await ListVersions(road.world).run(at: road.target)
     let head = try #require(list.versions.first?.head)
     let pull = Pull(road.world)
-    _ = try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("a")), expect: head)
+    _ = try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("a")), expect: [head])
     for wrong in ["2-0123456789abcdef", "1-0123456789abcdef"] {
       let error = await #expect(throws: OperationError.self) {
-        try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("b")), expect: wrong)
+        try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("b")), expect: [wrong])
       }
       #expect(error?.kind == .verificationFailed)
     }
@@ -162,7 +162,7 @@ import Testing
     }
     let fresh = try Scratch()
     _ = try await Pull(road.withoutState(fresh)).run(
-      .latest(database: "app"), from: road.target, to: .file(fresh.file("a")), expect: head)
+      .latest(database: "app"), from: road.target, to: .file(fresh.file("a")), expect: [head])
     #expect(try await dump(fresh.file("a")) == dump(source))
   }
 
