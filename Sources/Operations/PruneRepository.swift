@@ -171,6 +171,10 @@ package struct PruneRepository: Sendable {
         }
     }
     for name in names where !claimed.contains(where: { name.isSameName(as: $0) }) {
+      // What is gone was there: nobody is told that it never was.
+      let gone = state.vanishedChains(
+        shown: listings.map(\.chain), named: [name], host: host, isOwn: false, repository.keys.keyring)
+      if let gone = gone.first { throw gone }
       throw OperationError(
         .noSuchVersion, code: "noSuchDatabase", "\(target.name) has no version of '\(name)'",
         hint: "`sealift list` shows what is there.")

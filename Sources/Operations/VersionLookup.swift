@@ -258,4 +258,13 @@ struct VersionLookup: Sendable {
   func vanishedChains(among wanted: WantedChains? = nil) -> [RepositoryError] {
     state.vanishedChains(shown: listings.map(\.chain), wanted: wanted)
   }
+
+  /// The same, of databases by their names, of all where there are none.
+  /// - Parameters:
+  ///   - isOwn: only one host's are meant.
+  ///   - other: which; `nil` is this one.
+  func vanishedChains(named names: [String], isOwn: Bool, of other: String? = nil) -> [RepositoryError] {
+    state.vanishedChains(
+      shown: listings.map(\.chain), named: names, host: other ?? host, isOwn: isOwn, repository.keys.keyring)
+  }
 }

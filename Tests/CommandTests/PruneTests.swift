@@ -112,6 +112,30 @@ import Testing
     }
   }
 
+  @Test func `a database of which nothing is left went back, whoever asks for it`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try FileManager.default.removeItem(atPath: home.program.file("target/versions"))
+    let rules = ["--keep-last", "1"]
+    let asking: [[String]] = [
+      ["list", "app"], ["status", "app"], ["drill", "app"], ["prune"], ["prune", "app"], ["forget"] + rules,
+      ["forget", "app"] + rules, ["forget", "--all-hosts"] + rules, ["forget", "--lost"], ["forget", "--lost", "app"],
+    ]
+    for words in asking {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "--json"] + words)
+      #expect(try ending.status == 13 && ending.errorDocument().code == "rolledBack", "\(words): \(ending.error)")
+    }
+    // What was never there is told as that.
+    let others: [[String]] = [["prune"], ["forget", "--lost"], ["forget"] + rules]
+    for words in others {
+      let ending = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json")] + words + ["nobody"])
+      #expect(ending.status == 14, "\(words): \(ending.error)")
+    }
+  }
+
   @Test func `names and flags that mean nothing are told`() async throws {
     let home = try Home()
     try await home.must("init")

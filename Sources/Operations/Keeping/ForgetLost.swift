@@ -45,8 +45,10 @@ package struct ForgetLost: Sendable {
     do {
       let lookup = try await VersionLookup(at: target, world, isReading: false)
       let histories = try await lookup.histories()
-      try demandKnown(request, among: histories)
+      let gone = lookup.vanishedChains(named: request.named, isOwn: !request.allHosts, of: request.host)
+      try demandKnown(request, among: histories, gone)
       var outcome = Outcome(target: target.name)
+      outcome.problems = gone.map { OperationError($0, doing: "giving versions up at \(target.name)") }
       for history in histories {
         if history.isNameless { outcome.problems.append(history.nameless) }
         guard let version = history.newest?.version,
@@ -76,17 +78,19 @@ package struct ForgetLost: Sendable {
   }
 
   /// Before anything is given up, which nobody takes back. A chain of which nothing can be read may be the one that was meant.
-  private func demandKnown(_ request: Request, among histories: [ChainHistory]) throws {
+  /// - Parameter gone: what this machine has seen there of the databases that are meant, and is not shown any more.
+  private func demandKnown(_ request: Request, among histories: [ChainHistory], _ gone: [RepositoryError]) throws {
     let host = request.host ?? HostName.known(world)
     let isOwn = { (history: ChainHistory) in
       request.allHosts || host.isSameName(as: history.host) || (request.host == nil && !history.lost.isEmpty)
     }
     let known = histories.filter(isOwn).compactMap(\.database)
     guard !histories.contains(where: \.isNameless) else { return }
-    if let missing = request.named.first(where: { !known.containsName($0) }) {
-      throw histories.lack(of: [missing], host: request.host)
-    }
-    if request.host != nil, known.isEmpty { throw histories.lack(of: [], host: request.host) }
+    let missing = request.named.first { !known.containsName($0) }
+    guard missing != nil || request.host != nil && known.isEmpty else { return }
+    // What is gone was there: nobody is told that it never was.
+    if let gone = gone.first { throw gone }
+    throw histories.lack(of: missing.map { [$0] } ?? [], host: request.host)
   }
 
   private func elsewhere(_ version: VersionFacts.Version) -> OperationError {

@@ -61,7 +61,8 @@ package struct ForgetVersions: Sendable {
       var plan = Plan(target: target.name, repository: lookup.repository, state: lookup.state)
       let histories = try await histories(meantBy: request, lookup)
       plan.otherHosts = otherHosts(request, histories)
-      for chosen in try choose(request, from: histories, at: target.name) {
+      let gone = gone(request, lookup)
+      for chosen in try choose(request, from: histories, gone, at: target.name) {
         do {
           plan.chains.append(try await self.plan(chosen.history, chosen.wish, lookup))
         } catch is CancellationError {
@@ -73,6 +74,7 @@ package struct ForgetVersions: Sendable {
       }
       let wanted = wanted(by: request, lookup)
       for history in histories where history.isNameless && wanted(history) { plan.refusals.append(history.nameless) }
+      plan.refusals += gone.map { OperationError($0, doing: "forgetting versions at \(target.name)") }
       return plan
     } catch {
       throw OperationError(error, doing: "forgetting versions at \(target.name)")
@@ -150,8 +152,9 @@ package struct ForgetVersions: Sendable {
     }
   }
 
+  /// - Parameter gone: what this machine has seen there of the databases that are meant, and is not shown any more.
   private func choose(
-    _ request: Request, from histories: [ChainHistory], at target: String
+    _ request: Request, from histories: [ChainHistory], _ gone: [RepositoryError], at target: String
   ) throws -> [Chosen] {
     let chosen: [Chosen]
     switch request.choice {
@@ -172,9 +175,12 @@ package struct ForgetVersions: Sendable {
     }
     let found = chosen.compactMap(\.history.database)
     if let missing = request.named.first(where: { !found.containsName($0) }) {
+      // What is gone was there: nobody is told that it never was.
+      if let gone = gone.first { throw gone }
       throw histories.lack(of: [missing], host: request.host)
     }
     if let host = request.host, chosen.isEmpty {
+      if let gone = gone.first { throw gone }
       var names: [String] = []
       if case .rules(let rules) = request.choice { names = rules.keys.sorted() }
       throw histories.lack(of: names, host: host)
@@ -185,6 +191,16 @@ package struct ForgetVersions: Sendable {
   /// Whose databases are meant; `nil`: everybody's.
   private func host(meantBy request: Request) -> String? {
     request.allHosts ? nil : request.host ?? HostName.known(world)
+  }
+
+  private func gone(_ request: Request, _ lookup: VersionLookup) -> [RepositoryError] {
+    let names: [String]
+    switch request.choice {
+    case .versions: return []
+    case .rules(let rules): names = Array(rules.keys)
+    case .rulesForAll: names = request.named
+    }
+    return lookup.vanishedChains(named: names, isOwn: !request.allHosts, of: request.host)
   }
 
   /// Which chains are meant, of those that do not say any more whose they are.

@@ -1,4 +1,5 @@
 package import Sealing
+import Storage
 
 /// Which chains are asked for: those of some databases, each of a host, by what was noted when this machine saw them
 /// (`HighWaterMark`), and by their ids.
@@ -46,6 +47,23 @@ extension StateFolder {
   ///   - wanted: only of these; `nil` is all.
   package func vanishedChains(shown: some Sequence<ChainID>, wanted: WantedChains? = nil) -> [RepositoryError] {
     vanished(shown: shown).filter { wanted.map($0.isAmong) ?? true }.map(\.problem)
+  }
+
+  /// The same, of databases by their names.
+  /// - Parameters:
+  ///   - names: all where there are none.
+  ///   - host: this machine's.
+  ///   - isOwn: only this host's databases are meant.
+  package func vanishedChains(
+    shown: some Sequence<ChainID>, named names: [String], host: String, isOwn: Bool, _ keyring: Keyring
+  ) -> [RepositoryError] {
+    let own = WantedChains(of: Set(names.map { ChainOwner(host: host, database: $0) }), keyring)
+    let meant = vanished(shown: shown).filter { gone in
+      // A mark of an earlier build does not say whose it is.
+      guard let owner = gone.owner else { return names.isEmpty || gone.isAmong(own) }
+      return (!isOwn || host.isSameName(as: owner.host)) && (names.isEmpty || names.containsName(owner.database))
+    }
+    return meant.map(\.problem)
   }
 
   /// All of them, with what is known of each: who asks of one database after the other reads the marks once.
