@@ -1,7 +1,7 @@
 import Glibc
 
 /// The whole text of a file whose size the system does not tell, such as those of `/proc`; `nil` when it cannot be read.
-func systemText(_ path: String) -> String? { systemBytes(path).map { String(decoding: $0, as: UTF8.self) } }
+package func systemText(_ path: String) -> String? { systemBytes(path).map { String(decoding: $0, as: UTF8.self) } }
 
 func systemBytes(_ path: String) -> [UInt8]? {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -19,7 +19,7 @@ func systemBytes(_ path: String) -> [UInt8]? {
 }
 
 /// The names in a folder; `nil` when it cannot be looked into.
-func folderEntries(_ path: String) -> [String]? {
+package func folderEntries(_ path: String) -> [String]? {
   guard let folder = opendir(path) else { return nil }
   defer { closedir(folder) }
   var names: [String] = []

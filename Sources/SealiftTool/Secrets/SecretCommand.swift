@@ -26,7 +26,7 @@ enum SecretCommand {
       guard status == 0 else { throw failure(name, "ended with status \(status)") }
       return bytes
     } catch let error as FileContent.Failure {
-      kill(child, SIGKILL)
+      send(SIGKILL, to: child)
       _ = wait(child)
       throw failure(name, "wrote no secret: \(error.reason)")
     } catch let error as CancellationError {
@@ -68,15 +68,28 @@ enum SecretCommand {
     return child
   }
 
-  /// Asks it to end, and ends it when it does not.
+  /// Asks it to end, with all that it started, and ends what does not.
   private static func end(_ child: pid_t) {
-    kill(child, SIGTERM)
+    let started = send(SIGTERM, to: child)
+    var isGone = false
     for _ in 0..<grace {
-      if waitpid(child, nil, WNOHANG) == child { return }
+      isGone = isGone || waitpid(child, nil, WNOHANG) == child
+      if isGone, !started.contains(where: ProcessTree.isRunning) { return }
       usleep(10_000)
     }
-    kill(child, SIGKILL)
+    for process in started where ProcessTree.isRunning(process) { kill(process, SIGKILL) }
+    guard !isGone else { return }
+    send(SIGKILL, to: child)
     _ = wait(child)
+  }
+
+  /// A signal to it, and to all that it started: a shell ends, and leaves what it runs.
+  /// - Returns: what it started.
+  @discardableResult
+  private static func send(_ number: Int32, to child: pid_t) -> [pid_t] {
+    let started = ProcessTree.below(child)
+    for process in [child] + started { kill(process, number) }
+    return started
   }
 
   /// The exit status, or 128 and the signal.
