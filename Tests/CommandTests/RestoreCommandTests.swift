@@ -295,6 +295,9 @@ import Testing
     }
     let json = try decoded(Document.self, try await home.must("restore", "app:latest", "--if-missing", "--json"))
     #expect(json.alreadyThere && json.path == path && json.dryRun == false)
+    let relative = try await home.must("restore", "app:latest", "--if-missing", "--to", "app.db", "--json")
+    let place = try decoded(Document.self, relative).path
+    #expect(place.hasPrefix("/") && place.hasSuffix("/app.db"))
     #expect(try home.bytes("app.db") == old)
     // Where it is missing, the target is needed.
     try removeFile(path)

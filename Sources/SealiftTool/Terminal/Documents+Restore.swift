@@ -8,7 +8,7 @@ extension Documents {
   /// Of a restore that was asked for where nothing is, and found something.
   static func alreadyThere(_ path: String, dryRun: Bool, notices: [String]) -> Json {
     .object([
-      ("version", .null), ("dryRun", .bool(dryRun)), ("path", .string(path)), ("alreadyThere", .bool(true)),
+      ("version", .null), ("dryRun", .bool(dryRun)), ("path", place(path)), ("alreadyThere", .bool(true)),
       ("notices", .strings(notices)),
     ])
   }
