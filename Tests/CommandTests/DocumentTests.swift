@@ -69,6 +69,32 @@ import Testing
     #expect(try await home.must("key", "list") == before)
   }
 
+  @Test(arguments: ["", "--json"])
+  func `what was changed is told where standard output takes nothing`(json: String) async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try home.program.write("another key of at least thirty-two bytes", to: "key2")
+    try SQLite.run("CREATE TABLE mine(a)", on: home.program.file("into.db"))
+    func unread(_ words: String) async throws -> String {
+      let ending = try await home.program.shell(#""$0" --config config.json \#(json) \#(words) >/dev/full"#)
+      #expect(ending.status == 1 && ending.error.contains("cannot write to standard output"), "\(ending.error)")
+      return ending.error
+    }
+    func keys() async throws -> Set<Substring> { Set(try await home.must("key", "list").split(separator: "\n")) }
+    let before = try await keys()
+    let added = try await unread("key add --new-key-file key2")
+    let line = try #require(try await keys().subtracting(before).first)
+    let id = try #require(line.split(separator: " ").first)
+    #expect(added.contains(" \(id) was added"), "\(added)")
+    #expect(try await unread("key remove \(id)").contains(" \(id) was removed"))
+    #expect(try await keys() == before)
+    let into = try await unread("restore latest --table t --into into.db")
+    #expect(into.contains(": t was copied to ") && into.contains("into.db"), "\(into)")
+    let pulled = try await unread("pull latest -o out.db")
+    #expect(pulled.contains("out.db is there") && home.program.exists("out.db"), "\(pulled)")
+  }
+
   @Test func `every command has room for them`() async throws {
     let home = try Home()
     let key = try home.program.write("another key of at least thirty-two bytes", to: "key2")

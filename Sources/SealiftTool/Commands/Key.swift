@@ -73,11 +73,7 @@ struct KeyAdd: SealiftCommand {
   func perform(in session: Session) async throws -> ExitStatus {
     let (keys, target) = try session.keys()
     let slot = try await keys.add(try secret(for: target.name, session.terminal), at: target)
-    guard !session.options.json else {
-      try session.terminal.result(Documents.changed(slot, notices: session.terminal.notices))
-      return .success
-    }
-    try session.terminal.result("\(printable(target.name)): added \(slot.kind) \(slot.id)")
+    try session.tell("added", slot, at: target)
     return .success
   }
 
@@ -105,11 +101,7 @@ struct KeyRemove: SealiftCommand {
   func perform(in session: Session) async throws -> ExitStatus {
     let (keys, target) = try session.keys()
     let slot = try await keys.remove(id, at: target, force: force)
-    guard !session.options.json else {
-      try session.terminal.result(Documents.changed(slot, notices: session.terminal.notices))
-      return .success
-    }
-    try session.terminal.result("\(printable(target.name)): removed \(slot.kind) \(slot.id)")
+    try session.tell("removed", slot, at: target)
     return .success
   }
 }
@@ -160,5 +152,16 @@ extension Session {
     let targets = try Targets(self, configuration)
     let target = try targets.access(try targets.one())
     return (ManageKeys(try world(configuration)), target)
+  }
+
+  /// - Parameter verb: what was done with it.
+  fileprivate func tell(_ verb: String, _ slot: ManageKeys.Slot, at target: TargetAccess) throws {
+    try terminal.result(of: "\(slot.kind) \(slot.id) was \(verb)") {
+      if options.json {
+        try terminal.result(Documents.changed(slot, notices: terminal.notices))
+      } else {
+        try terminal.result("\(printable(target.name)): \(verb) \(slot.kind) \(slot.id)")
+      }
+    }
   }
 }

@@ -145,7 +145,10 @@ struct RestoreCommand: SealiftCommand {
     // The last word is that of the damage.
     if outcome.damage != nil, let left = outcome.shortfall { session.terminal.notice(left.message) }
     return try Retrieval.Report.end(outcome.damage ?? outcome.shortfall, session.terminal) {
-      try tell(outcome, session.terminal)
+      guard !outcome.dryRun else { return try tell(outcome, session.terminal) }
+      let names = outcome.tables.map(\.name)
+      let deed = "\(names.joined(separator: ", ")) \(names.count == 1 ? "was" : "were") copied to \(outcome.path)"
+      try session.terminal.result(of: deed) { try tell(outcome, session.terminal) }
     }
   }
 

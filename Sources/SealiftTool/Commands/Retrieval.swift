@@ -67,11 +67,13 @@ struct Retrieval {
     }
     let outcome = try await pull.run(exact, from: source.target, to: .file(file), expect: options.expect)
     return try Report.end(outcome.damage, session.terminal) {
-      if session.options.json {
-        try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
-      } else {
-        defer { Report.tell(outcome, session.terminal) }
-        try session.terminal.result(outcome.path ?? file)
+      try session.terminal.result(of: "\(outcome.path ?? file) is there") {
+        if session.options.json {
+          try session.terminal.result(Documents.pull(outcome, notices: session.terminal.notices))
+        } else {
+          defer { Report.tell(outcome, session.terminal) }
+          try session.terminal.result(outcome.path ?? file)
+        }
       }
     }
   }

@@ -51,6 +51,16 @@ final class Terminal: Sendable {
 
   func result(_ document: Json) throws { try result(document.text) }
 
+  /// Tells what came of a change that was made.
+  /// - Parameter deed: what is added where standard output does not take it: nobody would know of it otherwise.
+  func result(of deed: String, _ tell: () throws -> Void) throws {
+    do { try tell() } catch {
+      var unsaid = OperationError(error)
+      unsaid.message += ": \(deed)"
+      throw unsaid
+    }
+  }
+
   /// A line of what was done or found. That standard output would not take it ends nothing and hides nothing: the run goes
   /// on without it, and tells that last.
   func report(_ text: String) {
