@@ -391,6 +391,20 @@ import Testing
     #expect(asides.count == 1 && asides.allSatisfy(all.error.contains), "\(all.error)")
   }
 
+  @Test(arguments: ["> /dev/full", ">&-", "| true"])
+  func `a stream that nobody takes is no fault of a file`(place: String) async throws {
+    let home = try Home()
+    // More than any pipe holds for a reader that is gone.
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(200000))", on: home.program.file("app.db"))
+    try await home.must("init")
+    try await home.push()
+    let ending = try await home.program.shell(#""$0" --config config.json --json pull latest -o - \#(place)"#)
+    let error = try ending.errorDocument()
+    #expect(error.code == "outputFailed" && error.message.contains("cannot write to standard output"), "\(error)")
+    #expect((error.hint != nil) == place.contains("full"))
+    #expect(place.hasPrefix("|") || ending.status == 1)
+  }
+
   @Test func `what a signal ended says how things stand`() {
     let plain = Session.ended(by: SIGINT, OperationError(.cancelled, "interrupted"))
     #expect(plain.message == "interrupted (SIGINT)" && plain.hint == nil)

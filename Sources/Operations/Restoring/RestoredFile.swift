@@ -273,7 +273,12 @@ final class RestoredFile: MemberDestination {
         let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, length - start)])
         try read(into: part, at: start)
         let problem = try output.write(UnsafeRawBufferPointer(part))
-        guard problem == 0 else { throw Self.failure("cannot write the output", problem) }
+        guard problem == 0 else {
+          // Nothing of a file or a disk of ours; of one that is full the hint stays.
+          var told = OperationError.fileSystem("cannot write to standard output", problem)
+          told.code = "outputFailed"
+          throw told
+        }
       }
     }
   }
