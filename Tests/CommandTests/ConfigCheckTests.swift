@@ -1,3 +1,4 @@
+import Glibc
 import Operations
 import TestKit
 import Testing
@@ -203,6 +204,22 @@ import Testing
         "host = place-0"))
     program.environment["SEALIFT_CONFIG"] = "/nonexistent"
     #expect(try await program("config", "check").status == 2)
+  }
+
+  /// The next one may have other targets.
+  @Test(arguments: ["/nonexistent/config.json", "config.json"])
+  func `a configuration whose link leads nowhere is not passed over`(place: String) async throws {
+    var program = try Program()
+    _ = try await program.shell("mkdir -p home/.config/sealift xdg/sealift")
+    try program.write(#"{"host": "of-home", "stateFolder": "/s"}"#, to: "home/.config/sealift/config.json")
+    program.environment["XDG_CONFIG_HOME"] = program.file("xdg")
+    #expect(try await program("config", "check").output.contains("of-home"))
+    #expect(symlink(place, program.file("xdg/sealift/config.json")) == 0)
+    let ending = try await program("--json", "config", "check")
+    #expect(try ending.status == 2 && ending.errorDocument().code == "configurationUnreadable", "\(ending.error)")
+    // What is a file where a folder should be holds none.
+    #expect(try await program.shell("rm -r xdg/sealift && touch xdg/sealift").status == 0)
+    #expect(try await program("config", "check").output.contains("of-home"))
   }
 
   /// It would be another one wherever a command is run.

@@ -10,8 +10,15 @@ enum ConfigurationFile {
     try Environment.demandText()
     if let named { return try read(named, because: "--config") }
     if let variable = Environment.filled("SEALIFT_CONFIG") { return try read(variable, because: "SEALIFT_CONFIG") }
-    for path in usualPlaces where access(path, F_OK) == 0 { return try read(path, because: nil) }
+    for path in usualPlaces where mayBeThere(path) { return try read(path, because: nil) }
     return Configuration()
+  }
+
+  /// A link that leads nowhere, or a folder that cannot be entered: then it is not known to be absent, and the next place
+  /// may say something else.
+  private static func mayBeThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)
   }
 
   /// In the order they are looked at.
@@ -31,7 +38,9 @@ enum ConfigurationFile {
         .usage, code: "configurationUnreadable",
         "cannot read the configuration \(path)\(reason.map { " named by \($0)" } ?? ""): \(error.reason)",
         hint:
-          "Without a configuration a target can be given as a URL: `sealift --target file:///srv/backup push ./app.db`."
+          reason == nil
+          ? "Make it readable for this user, take it away, or name the one that is meant with --config."
+          : "Without a configuration a target can be given as a URL: `sealift --target file:///srv/backup push ./app.db`."
       )
     }
     return try Configuration(json: bytes, file: path)
