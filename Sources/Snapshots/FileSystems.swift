@@ -94,6 +94,15 @@ package enum FileSystemKind: Sendable, Hashable {
 
   package var locksCanBeTrusted: Bool { reason == nil }
 
+  /// False where files may all be shown with one mode, whoever may write to them: there it says nothing.
+  package var keepsModes: Bool {
+    switch self {
+    case .local(let type): !["vfat", "msdos", "exfat", "ntfs", "ntfs3", "fuseblk"].contains(type)
+    case .overlay, .nfs, .cluster: true
+    case .smb, .shared, .fuse: false
+    }
+  }
+
   /// Nobody writes to it but through the kernel of this machine, for certain: what is unknown is not.
   package var isOfThisMachine: Bool {
     switch self {

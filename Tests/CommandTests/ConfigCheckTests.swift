@@ -222,6 +222,31 @@ import Testing
     #expect(try await program("config", "check").output.contains("of-home"))
   }
 
+  /// It may name a command, which would be run.
+  @Test func `a configuration that anybody may change is not obeyed`() async throws {
+    let program = try Program()
+    try program.write(#"{"host": "of-all", "stateFolder": "/s"}"#, to: "c.json", mode: 0o666)
+    let ending = try await program("--config", "c.json", "--json", "config", "check")
+    let error = try ending.errorDocument()
+    #expect(ending.status == 2 && error.code == "configurationExposed", "\(ending.error)")
+    #expect(error.hint?.contains("chmod o-w c.json") == true)
+    #expect(chmod(program.file("c.json"), 0o664) == 0)
+    #expect(try await program("--config", "c.json", "config", "check").output.contains("of-all"))
+  }
+
+  /// Only root can give a file to another user.
+  @Test(.enabled(if: geteuid() == 0))
+  func `root obeys another user's configuration where it is named, and not where HOME leads to it`() async throws {
+    let program = try Program()
+    let path = "home/.config/sealift/config.json"
+    _ = try await program.shell("mkdir -p home/.config/sealift")
+    try program.write(#"{"host": "of-other", "stateFolder": "/s"}"#, to: path)
+    #expect(chown(program.file(path), 65534, 65534) == 0)
+    let ending = try await program("--json", "config", "check")
+    #expect(try ending.status == 2 && ending.errorDocument().code == "configurationExposed", "\(ending.error)")
+    #expect(try await program("--config", path, "config", "check").output.contains("of-other"))
+  }
+
   /// It would be another one wherever a command is run.
   @Test(arguments: [("XDG_CONFIG_HOME", "xdg/sealift"), ("HOME", "xdg/.config/sealift")])
   func `a configuration below a relative folder is not read`(variable: String, folder: String) async throws {

@@ -97,6 +97,15 @@ import Testing
     }
   }
 
+  @Test func `a mode says nothing where all files may be shown with one`() {
+    for honest in [FileSystemKind.local("ext4"), .local("tmpfs"), .local(nil), .overlay, .nfs, .cluster("ceph")] {
+      #expect(honest.keepsModes, "\(honest)")
+    }
+    for other in [FileSystemKind.local("exfat"), .local("fuseblk"), .smb, .shared("drvfs"), .fuse("sshfs")] {
+      #expect(!other.keepsModes, "\(other)")
+    }
+  }
+
   @Test func `this machine's disk is looked at, also for a file that is not there yet`() throws {
     let scratch = try Scratch()
     try writeFile(scratch.file("app.db"), [1])

@@ -25,15 +25,19 @@ enum ConfigurationFile {
   static var usualPlaces: [String] {
     [
       Environment.folder("XDG_CONFIG_HOME").map { "\($0)/sealift/config.json" },
-      Environment.folder("HOME").map { "\($0)/.config/sealift/config.json" }, "/etc/sealift/config.json",
+      Environment.folder("HOME").map { "\($0)/.config/sealift/config.json" }, ofSystem,
     ].compactMap { $0 }
   }
+
+  private static let ofSystem = "/etc/sealift/config.json"
 
   private static func read(_ path: String, because reason: String?) throws -> Configuration {
     let bytes: [UInt8]
     do {
-      bytes = try FileContent.read(Paths.expanded(path) ?? path, limit: 1 << 20)
+      bytes = try CommandingFile.read(
+        Paths.expanded(path) ?? path, limit: 1 << 20, isTrusted: reason != nil || path == ofSystem)
     } catch {
+      try demandOwn(path, error.reason)
       throw OperationError(
         .usage, code: "configurationUnreadable",
         "cannot read the configuration \(path)\(reason.map { " named by \($0)" } ?? ""): \(error.reason)",
@@ -44,6 +48,20 @@ enum ConfigurationFile {
       )
     }
     return try Configuration(json: bytes, file: path)
+  }
+
+  /// - Throws: where it can be read, and is not to be obeyed.
+  private static func demandOwn(_ path: String, _ reason: String) throws {
+    let hint: String
+    switch reason {
+    case CommandingFile.exposed: hint = "Close it with `chmod o-w \(path)`, and see what it says now."
+    case CommandingFile.foreign:
+      hint = "Name it with --config or SEALIFT_CONFIG where it is to be obeyed all the same, or set HOME to root's own."
+    default: return
+    }
+    throw OperationError(
+      .usage, code: "configurationExposed",
+      "the configuration \(path) is not obeyed: \(reason), and it names commands that are run", hint: hint)
   }
 }
 
