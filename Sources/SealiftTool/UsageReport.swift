@@ -32,8 +32,13 @@ struct UsageReport {
   func tell() -> Int32 {
     let terminal = Terminal(manner)
     if isClean {
-      let isWritten = (try? terminal.result(text)) != nil
-      return (isWritten ? ExitStatus.success : .failed).rawValue
+      do { try terminal.result(text) } catch {
+        let unsaid = OperationError(error)
+        terminal.tell(unsaid)
+        terminal.tellDocument(unsaid)
+        return ExitStatus.failed.rawValue
+      }
+      return ExitStatus.success.rawValue
     }
     let error = OperationError(.usage, message, hint: hint)
     terminal.tell(error)

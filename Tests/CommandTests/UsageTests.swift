@@ -257,4 +257,12 @@ import Testing
     #expect(full.status == 1)
     #expect(full.error.contains("cannot write to standard output"))
   }
+
+  @Test(arguments: ["help", "--help", "help push", "--version", "--generate-completion-script bash"])
+  func `what help and versions cannot be written to is told`(words: String) async throws {
+    let people = try await Program().shell(#""$0" \#(words) > /dev/full"#)
+    #expect(people.status == 1 && people.error.hasPrefix("sealift: error: cannot write to standard output: "))
+    let script = try await Program().shell(#""$0" --json \#(words) > /dev/full"#)
+    #expect(try script.status == 1 && script.errorDocument().code == "outputFailed", "\(script.error)")
+  }
 }
