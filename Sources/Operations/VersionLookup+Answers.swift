@@ -119,8 +119,9 @@ extension VersionLookup {
     let own = candidates.filter { host.isSameName(as: $0.facts.version?.host) }
     let others = hosts.subtracting([ExactName(host)]).sorted().map(\.text).joined(separator: ", ")
     if !own.isEmpty {
+      let push = hosts.count > 2 ? "push" : "pushes"
       reporter.notice(
-        "\(selector.text) is taken as this host's (\(host)); \(others) pushes a database of that name too")
+        "\(selector.text) is taken as this host's (\(host)); \(others) \(push) a database of that name too")
       return own
     }
     try await demandNeverThere(selector, histories, isOwn: true)

@@ -73,6 +73,12 @@ struct Targets: Sendable {
     return here.isEmpty && !names.isEmpty ? nil : here
   }
 
+  /// How a command begins that is to be run for this target: its name is needed where the configuration has others, or
+  /// does not have it.
+  func command(for target: TargetSettings) -> String {
+    configuration.targets.map(\.name) == [target.name] ? "sealift" : "sealift --target \(target.name)"
+  }
+
   /// The one target that versions are read from or marked at.
   /// - Parameter selectors: what names the versions; of a database of the configuration only its own targets come into
   ///   question.

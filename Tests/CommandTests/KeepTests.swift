@@ -96,6 +96,16 @@ import Testing
     #expect(try await home.push().unchanged == true)
     try home.change()
     #expect(try await home.push().head.hasPrefix("5-"))
+    // Where there are several targets, which one it is at.
+    let two = try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(home.program.file("state"))",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(home.program.file("key"))"},
+                   "nas": {"url": "file:///nonexistent/nas"}}}
+      """, to: "two.json")
+    let named = try await home.program.start(
+      Program.path, ["--config", two, "--target", "disk", "forget", "app", "--keep-last", "1"])
+    #expect(named.error.contains("`sealift --target disk unforget ID` takes that back"), "\(named.error)")
   }
 
   @Test func `a version that a rule keeps and that lost packs stays, and ends forget with 13`() async throws {

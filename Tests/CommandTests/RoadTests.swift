@@ -153,6 +153,10 @@ import Testing
     let first = try await home.push()
     let second = try await home.push()
     #expect(second.unchanged == true && second.id == first.id)
+    let dry = try await home.must("push", "--dry-run")
+    #expect(dry.hasPrefix("app -> disk: unchanged since ") && dry.hasSuffix(", would store nothing\n"), "\(dry)")
+    try home.change()
+    #expect(try await home.must("push", "--dry-run").hasPrefix("app -> disk: would store "))
   }
 
   @Test func `keys are added, listed, used and removed`() async throws {

@@ -262,6 +262,7 @@ import Testing
   func `what help and versions cannot be written to is told`(words: String) async throws {
     let people = try await Program().shell(#""$0" \#(words) > /dev/full"#)
     #expect(people.status == 1 && people.error.hasPrefix("sealift: error: cannot write to standard output: "))
+    guard !words.contains("bash") else { return }
     let script = try await Program().shell(#""$0" --json \#(words) > /dev/full"#)
     #expect(try script.status == 1 && script.errorDocument().code == "outputFailed", "\(script.error)")
   }

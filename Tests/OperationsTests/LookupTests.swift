@@ -239,13 +239,16 @@ import Testing
     let theirs = try await push(road, "theirs", host: "other", time: 2000)
     #expect(try await show(.latest(database: "app"), road) == mine.id.hex)
     #expect(try await show(.notLater(database: "app", time: 9000), road) == mine.id.hex)
-    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("other") })
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("; other pushes a database of that name too") })
     var elsewhere = road.world
     elsewhere.host = "third"
     let error = await refusal(.latest(database: "app"), road, elsewhere)
     #expect(error?.kind == .noSuchVersion)
     #expect(error?.hint?.contains(String(theirs.id.hex.prefix(12))) == true)
     #expect(try await show(id(theirs), road, elsewhere) == theirs.id.hex)
+    try await push(road, "third's", host: "third", time: 3000)
+    #expect(try await show(.latest(database: "app"), road) == mine.id.hex)
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("; other, third push a database of that name") })
   }
 
   @Test func `latest alone says whose version it is where there are several databases`() async throws {

@@ -40,7 +40,7 @@ struct ForgetReport {
         let (count, problem) = isDryRun ? (0, nil) : try await forget.carryOut(chain, of: plan)
         add(chain, at: target.name, forgot: count)
         if let problem { failed.add(problem, at: target.name) }
-        if count > 0 { terminal.notice(Self.remark(chain, count, at: target.name)) }
+        if count > 0 { terminal.notice(Self.remark(chain, count, at: target.name, targets.command(for: target))) }
       } catch {
         failed.add(error, at: target.name)
       }
@@ -105,7 +105,9 @@ struct ForgetReport {
     }
   }
 
-  private static func remark(_ chain: ForgetVersions.ChainPlan, _ count: Int, at target: String) -> String {
-    "\(target): forgot \(Count.text(count, "version")) of '\(chain.database)'; `sealift unforget ID` takes that back until a prune"
+  private static func remark(
+    _ chain: ForgetVersions.ChainPlan, _ count: Int, at target: String, _ command: String
+  ) -> String {
+    "\(target): forgot \(Count.text(count, "version")) of '\(chain.database)'; `\(command) unforget ID` takes that back until a prune"
   }
 }

@@ -63,13 +63,14 @@ struct PushReport {
   static func line(_ pushed: Push.Pushed) -> String {
     let version = pushed.version
     let place = "\(printable(version.database)) -> \(printable(version.target))"
+    let unchanged = "unchanged since \(Times.seconds(version.time))"
     if pushed.dryRun {
+      // What the version added when it was pushed is there.
+      if pushed.unchanged { return "\(place): \(unchanged), would store nothing" }
       return "\(place): would store \(ByteCount.text(version.bytesNew)) of \(ByteCount.text(version.size))"
     }
     let facts =
-      pushed.unchanged
-      ? "unchanged since \(Times.seconds(version.time))"
-      : "\(ByteCount.text(version.size)), \(ByteCount.text(version.bytesNew)) new"
+      pushed.unchanged ? unchanged : "\(ByteCount.text(version.size)), \(ByteCount.text(version.bytesNew)) new"
     return "\(place): version \(version.id.prefix(8)), \(facts)\(beside(pushed)), head \(version.head)"
   }
 
