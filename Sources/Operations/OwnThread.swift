@@ -1,4 +1,3 @@
-import Glibc
 import Platform
 import Storage
 
@@ -14,12 +13,16 @@ package func onOwnThread<Value: Sendable>(
       let failure = startThread {
         continuation.resume(with: Result { try work({ cancelled.withLock { $0 } }) })
       }
-      guard failure == 0 else {
-        let reason = String(cString: strerror(failure))
-        return continuation.resume(throwing: OperationError(.failed, "no thread could be started: \(reason)"))
-      }
+      guard failure == 0 else { return continuation.resume(throwing: OperationError.noThread(failure)) }
     }
   } onCancel: {
     cancelled.withLock { $0 = true }
+  }
+}
+
+extension OperationError {
+  /// - Parameter code: the error number of `pthread_create`.
+  package static func noThread(_ code: Int32) -> OperationError {
+    OperationError(.failed, ThreadRefusal.message(code), hint: ThreadRefusal.hint)
   }
 }

@@ -16,6 +16,18 @@ package func startThread(_ run: @escaping @Sendable () -> Void) -> Int32 {
   return code
 }
 
+/// What is told where `startThread` fails.
+package enum ThreadRefusal {
+  /// - Parameter code: the error number.
+  package static func message(_ code: Int32) -> String {
+    "no thread could be started: \(String(cString: strerror(code)).lowercased())"
+  }
+
+  package static let hint =
+    "Raise TasksMax= or --pids-limit, the limit on the user's processes (ulimit -u), or the one on memory; a Docker "
+    + "before 20.10.10 refuses threads to newer C libraries (clone3)."
+}
+
 private final class ThreadBody: Sendable {
   let run: @Sendable () -> Void
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }

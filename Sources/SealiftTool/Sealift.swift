@@ -38,20 +38,43 @@ struct Sealift: AsyncParsableCommand {
   static func main() async {
     Hardening.apply()
     Allocator.bound()
-    let signals = Signals()
     let arguments = Array(CommandLine.arguments.dropFirst())
     let status: Int32
+    do {
+      let signals = try begin()
+      status = await run(arguments, signals)
+    } catch {
+      status = tell(OperationError(error), arguments)
+    }
+    Glibc.exit(status)
+  }
+
+  /// Looks for what no command can do without. Up to here nothing has left the first thread.
+  private static func begin() throws -> Signals {
+    try Arguments.demandAny()
+    let signals = try Signals()
+    try Threads.demand()
+    return signals
+  }
+
+  private static func tell(_ error: OperationError, _ arguments: [String]) -> Int32 {
+    let terminal = Terminal(Terminal.Manner(typed: arguments))
+    terminal.tell(error)
+    terminal.tellDocument(error)
+    return ExitStatus(error.kind).rawValue
+  }
+
+  private static func run(_ arguments: [String], _ signals: Signals) async -> Int32 {
     do {
       try Arguments.demandText()
       let command = try await asyncParseAsRoot(arguments)
       if let command = command as? any SealiftCommand {
         try RepeatedOption.refuse(arguments, of: type(of: command))
       }
-      status = await run(command, arguments, signals)
+      return await run(command, arguments, signals)
     } catch {
-      status = UsageReport(error, arguments: arguments).tell()
+      return UsageReport(error, arguments: arguments).tell()
     }
-    Glibc.exit(status)
   }
 
   private static func run(_ command: any ParsableCommand, _ arguments: [String], _ signals: Signals) async -> Int32 {

@@ -18,7 +18,10 @@ final class Session: Sendable {
 
   /// Performs the command and returns the exit status. A first signal cancels the work, which then cleans up.
   func run(_ command: any SealiftCommand) async -> Int32 {
-    let work = Task { try await command.perform(in: self) }
+    let work = Task {
+      signals.noteBegun()
+      return try await command.perform(in: self)
+    }
     signals.onFirst { work.cancel() }
     let result = await work.result
     terminal.clearBar()

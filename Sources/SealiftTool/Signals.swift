@@ -9,6 +9,7 @@ import Sealift
 final class Signals: Sendable {
   private struct State {
     var first: Int32?
+    var hasBegun = false
     var stop: (@Sendable () -> Void)?
   }
   private let state = Locked(State())
@@ -16,7 +17,8 @@ final class Signals: Sendable {
   /// Where the handler writes, and the thread reads.
   private static let pipeEnds: (read: Int32, write: Int32) = PrivatePipe.make() ?? (read: -1, write: -1)
 
-  init() {
+  /// - Throws: `OperationError` where no thread can be started.
+  init() throws {
     guard Self.pipeEnds.read >= 0 else { return }
     var thread = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
@@ -27,7 +29,7 @@ final class Signals: Sendable {
         Unmanaged<Signals>.fromOpaque(context).takeRetainedValue().wait()
         return nil
       }, context)
-    guard result == 0 else { return }
+    guard result == 0 else { throw OperationError.noThread(result) }
     pthread_detach(thread)
     for number in [SIGINT, SIGTERM, SIGHUP] where number == SIGTERM || !Self.isIgnored(number) {
       signal(number) { number in
@@ -48,6 +50,9 @@ final class Signals: Sendable {
   /// The signal that came first, if one did.
   var received: Int32? { state.withLock { $0.first } }
 
+  /// The work runs from now on, and can clean up.
+  func noteBegun() { state.withLock { $0.hasBegun = true } }
+
   /// Runs `stop` at the first signal; at once when it has come already.
   func onFirst(_ stop: @escaping @Sendable () -> Void) {
     let late = state.withLock { state in
@@ -64,13 +69,14 @@ final class Signals: Sendable {
       if count < 0, errno == EINTR { continue }
       guard count == 1 else { return }
       let number = Int32(byte)
-      let (isSecond, stop) = state.withLock { state in
+      let (isSecond, hasBegun, stop) = state.withLock { state in
         defer { state.first = state.first ?? number }
-        return (state.first != nil, state.stop)
+        return (state.first != nil, state.hasBegun, state.stop)
       }
       // Whoever closes a terminal sends it twice: the shell to its jobs, and the kernel to the group in the foreground.
       if isSecond, number == SIGHUP { continue }
-      if isSecond {
+      // What has not begun may never begin: tasks wait for ever for a thread that cannot be started.
+      if isSecond || !hasBegun {
         Echo.restore()
         _exit(128 + number)
       }

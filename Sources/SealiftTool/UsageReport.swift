@@ -17,14 +17,7 @@ struct UsageReport {
     let mistyped = isAnswer ? MistypedCommand(afterHelp: arguments) : MistypedCommand(text, arguments)
     self.mistyped = mistyped
     isClean = isAnswer && mistyped == nil
-    var options = GlobalOptions()
-    options.targets = []
-    options.config = nil
-    options.json = arguments.prefix { $0 != "--" }.contains("--json")
-    options.quiet = false
-    options.verbose = false
-    options.noProgress = true
-    manner = Terminal.Manner(options)
+    manner = Terminal.Manner(typed: arguments)
   }
 
   /// Says it.

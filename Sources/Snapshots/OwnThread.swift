@@ -8,7 +8,8 @@ func onOwnThread<Value: Sendable>(_ work: @escaping @Sendable (StopSignal) throw
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
       let code = startThread { continuation.resume(with: Result { try work(stop) }) }
       if code != 0 {
-        continuation.resume(throwing: SnapshotError(.spool, "no thread could be started (error \(code))"))
+        continuation.resume(
+          throwing: SnapshotError(.spool, ThreadRefusal.message(code), hint: ThreadRefusal.hint))
       }
     }
   } onCancel: {

@@ -4,6 +4,32 @@ import Testing
 
 /// Each way to fail ends with its own number, for scripts, and with a way out, for people.
 @Suite struct ExitTests {
+  /// Swift would wait for one for ever, without a word, and no signal but the second would end it.
+  @Test(.enabled(if: geteuid() == 0), arguments: [1, 3])
+  func `1: no thread can be started`(most: Int) async throws {
+    let program = try Program()
+    // Of a user who runs nothing else. By a descriptor: that one need not get into the folder where the program lies.
+    let user = 60_000 + Int(getpid()) % 1000 * 4 + most
+    let limited =
+      "timeout -s KILL 120 prlimit --nproc=\(most):\(most) setpriv --reuid=\(user) --regid=\(user) --clear-groups"
+    let ending = try await program.shell(#"exec \#(limited) /proc/self/fd/9 --json list 9<"$0""#)
+    #expect(ending.status == 1, "\(ending.error)")
+    let told = try ending.errorDocument()
+    #expect(told.code == "failed" && told.message.hasPrefix("no thread could be started: "), "\(told)")
+    #expect(told.hint?.contains("TasksMax=") == true)
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func `1: the system does not show what was typed`() async throws {
+    let program = try Program()
+    let hidden = "mount -t tmpfs none /proc"
+    // Not every root may mount.
+    guard try await Child.run(["unshare", "-m", "sh", "-c", hidden]).isSuccess else { return }
+    let ending = try await program.start("unshare", ["-m", "sh", "-c", "\(hidden) && exec \"$0\" list", Program.path])
+    #expect(ending.status == 1, "\(ending.error)")
+    #expect(ending.error.contains("error: the arguments cannot be read: /proc/self/maps: no such file"))
+  }
+
   @Test func `10: there is no repository`() async throws {
     let home = try Home()
     for arguments in [["list"], ["push"], ["show", "latest"], ["key", "list"]] {

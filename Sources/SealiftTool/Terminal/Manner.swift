@@ -17,6 +17,18 @@ extension Terminal.Manner {
     width = Self.widthOfOutput()
   }
 
+  /// By a line as it was typed, which was not parsed.
+  init(typed arguments: [String]) {
+    var options = GlobalOptions()
+    options.targets = []
+    options.config = nil
+    options.json = arguments.prefix { $0 != "--" }.contains("--json")
+    options.quiet = false
+    options.verbose = false
+    options.noProgress = true
+    self.init(options)
+  }
+
   private static func widthOfOutput() -> Int? {
     isatty(STDOUT_FILENO) == 1 ? width(of: STDOUT_FILENO) : nil
   }
