@@ -119,6 +119,20 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      (EAGAIN, .unavailable, .later(after: nil)), (EPERM, .fileSystem, .never),
+    ] as [(Int32, StoreError.Code, StoreError.Retry)])
+  func `a thread that cannot be started now may be a moment later`(
+    _ number: Int32, _ code: StoreError.Code, _ retry: StoreError.Retry
+  ) async throws {
+    let error = await #expect(throws: StoreError.self) {
+      try await onOwnThread({ () throws(StoreError) in 1 }, startedBy: { _ in number })
+    }
+    #expect(error?.code == code && error?.retry == retry && error?.hint?.contains("TasksMax=") == true)
+    #expect(try await onOwnThread({ () throws(StoreError) in 1 }) == 1)
+  }
+
   /// What lies at the path then is what the mount had hidden.
   @Test func `a folder that is late is not looked for below its mount`() async throws {
     let point = Locked(root)
