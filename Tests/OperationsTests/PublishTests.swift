@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Platform
 import Storage
 import TestKit
 import Testing
@@ -85,6 +86,25 @@ import Testing
     isLate.withLock { $0 = false }
     #expect(try await eventually { isGone.withLock { $0 } })
     #expect(lock.stands)
+  }
+
+  @Test func `where no thread could be started, one is tried again after as many bytes`() async throws {
+    let scratch = try Scratch()
+    let path = scratch.file("out.db")
+    try writeFile(path, [7])
+    let (tries, hasMarked) = (Locked(0), Locked(false))
+    let back = WriteBack(of: open(path, O_RDWR | O_CLOEXEC), marked: { hasMarked.withLock { $0 = true } }) { run in
+      let number = tries.withLock { tries in
+        tries += 1
+        return tries
+      }
+      return number == 1 ? EAGAIN : startThread(run)
+    }
+    back.wrote(64 << 20)
+    #expect(!hasMarked.withLock { $0 })
+    back.wrote(64 << 20)
+    #expect(try await eventually { hasMarked.withLock { $0 } })
+    #expect(back.finish() == 0)
   }
 
   /// The name is somebody else's by then.

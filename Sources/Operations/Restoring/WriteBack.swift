@@ -22,15 +22,22 @@ final class WriteBack: Sendable {
   private let descriptor: Int32
   private let fetched: FetchNote?
   private let marked: @Sendable () -> Void
+  private let start: @Sendable (@escaping @Sendable () -> Void) -> Int32
   private let state = Locked(State())
   /// One at a time.
   private let disk = Locked(Disk())
 
   /// Takes over the descriptor and closes it.
-  /// - Parameter marked: called on the thread that has brought a part to the disk; for tests.
-  init(of descriptor: Int32, noting fetched: FetchNote? = nil, marked: @escaping @Sendable () -> Void = {}) {
+  /// - Parameters:
+  ///   - marked: called on the thread that has brought a part to the disk; for tests.
+  ///   - start: starts a thread. Tests have it fail.
+  init(
+    of descriptor: Int32, noting fetched: FetchNote? = nil, marked: @escaping @Sendable () -> Void = {},
+    startedBy start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = startThread
+  ) {
     self.descriptor = descriptor
     self.fetched = fetched
+    self.start = start
     self.marked = marked
   }
 
@@ -79,8 +86,11 @@ final class WriteBack: Sendable {
   /// - Returns: 0, or the number of the first error, also of one that happened meanwhile.
   func finish() -> Int32 { disk.withLock { synchronize(fsync, &$0) } }
 
-  /// On a thread of its own, because it waits for the disk. Where there can be none, the last `fsync` has it all to do.
-  private func begin() { _ = startThread { self.run() } }
+  /// On a thread of its own, because it waits for the disk. Where there can be none, it is tried again after as many bytes; at
+  /// last `fsync` has it all to do.
+  private func begin() {
+    if start({ self.run() }) != 0 { state.withLock { $0.isRunning = false } }
+  }
 
   private func run() {
     _ = mark()
