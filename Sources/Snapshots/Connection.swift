@@ -18,8 +18,9 @@ final class Connection {
     let code = sqlite3_open_v2(name, &opened, flags | ours, nil)
     guard code == SQLITE_OK, let opened else {
       let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+      let systemError = opened.map { sqlite3_system_errno($0) } ?? 0
       sqlite3_close_v2(opened)
-      throw SQLiteFailure(code: code, message: message)
+      throw SQLiteFailure(code: code, message: message, systemError: systemError)
     }
     handle = opened
   }
@@ -82,7 +83,8 @@ final class Connection {
   /// Throws what this connection says went wrong, unless `code` is `SQLITE_OK`.
   func demand(_ code: Int32) throws(SQLiteFailure) {
     guard code != SQLITE_OK else { return }
-    throw SQLiteFailure(code: code, message: String(cString: sqlite3_errmsg(handle)))
+    throw SQLiteFailure(
+      code: code, message: String(cString: sqlite3_errmsg(handle)), systemError: sqlite3_system_errno(handle))
   }
 
   /// Lets `watch` interrupt long statements and decide how long to wait for a lock.

@@ -1,4 +1,5 @@
 import CSQLite
+import Platform
 
 /// What SQLite answered: its extended result code and its own words.
 struct SQLiteFailure: Error {
@@ -6,15 +7,27 @@ struct SQLiteFailure: Error {
   let message: String
   /// The next time it may well be otherwise.
   var isPassing = false
+  /// What the system said, where it would not have a file opened or made larger; of other codes that of an earlier call.
+  var systemError: Int32 = 0
 
   /// The low byte, which says what kind of failure it is.
   var primary: Int32 { code & 0xff }
+}
+
+/// It has no room for a -shm, or for one more name.
+private func isFull(_ folder: String) -> Bool {
+  var facts = statvfs()
+  guard statvfs(folder, &facts) == 0 else { return false }
+  // Where names are made as they are needed, there is no number of them.
+  return facts.freeBytes < 32 << 10 || facts.f_files > 0 && facts.f_favail == 0
 }
 
 /// Extended codes that are macros over other macros, which Swift does not import.
 enum ExtendedCode {
   static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
   static let readOnlyDirectory = SQLITE_READONLY | (6 << 8)
+  static let sharedMemoryOpen = SQLITE_IOERR | (18 << 8)
+  static let sharedMemorySize = SQLITE_IOERR | (19 << 8)
   static let sharedMemoryMap = SQLITE_IOERR | (21 << 8)
 }
 
@@ -126,11 +139,40 @@ extension SQLiteFailure {
       cause: self)
   }
 
+  /// What this machine is short of, where a file beside the database could not be made: SQLite calls it a disk that fails, or
+  /// a database that is closed to us.
+  private func refusalBySystem(of path: String) -> SnapshotError? {
+    let isOfMemory = [ExtendedCode.sharedMemoryOpen, ExtendedCode.sharedMemorySize].contains(code)
+    guard isOfMemory || primary == SQLITE_CANTOPEN, !isOfLongPath(path) else { return nil }
+    func error(_ code: SnapshotError.Code, _ message: String, _ hint: String) -> SnapshotError {
+      SnapshotError(code, message, hint: hint, cause: self)
+    }
+    let need = isOfMemory ? "SQLite needs 32 KiB beside a WAL database" : "SQLite could make no file beside it"
+    switch systemError {
+    case EMFILE, ENFILE:
+      return error(
+        .spool, "\(path), or a file beside it, cannot be opened: \(words(systemError))",
+        "Raise the limit of open files (LimitNOFILE=, ulimit -n).")
+    case EFBIG:
+      return error(
+        .noSpace, "\(need), which the limit on the size of files forbids: \(path)",
+        "Raise that limit (LimitFSIZE=, ulimit -f).")
+    case ENOSPC, EDQUOT: break
+    // Where it may not make the file it looks whether there is one, and that there is none is all that is left.
+    case 0, ENOENT:
+      guard exists(path), isFull(folder(of: path)) else { return nil }
+    default: return nil
+    }
+    return error(
+      .noSpace, "the disk of \(path) is full, and \(need)", "Free space there; of many small files `df -i` may tell.")
+  }
+
   /// The same failure as a person should hear it.
   func explained(of path: String) -> SnapshotError {
     func error(_ code: SnapshotError.Code, _ message: String, _ hint: String?) -> SnapshotError {
       SnapshotError(code, message, hint: hint, cause: self)
     }
+    if let refusal = refusalBySystem(of: path) { return refusal }
     switch (primary, code) {
     case (_, ExtendedCode.readOnlyRollback):
       if let folder = LockFolder.beside(path) {
