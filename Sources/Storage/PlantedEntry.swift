@@ -22,14 +22,18 @@ package enum PlantedEntry {
   }
 
   /// What is wrong with one step of that way, in words; `nil` when nothing is.
-  package static func refusal(of entry: String, in folder: String, foldersToo: Bool = false) -> String? {
+  /// - Parameter namespace: of users. One who is not known there need not be the folder's own, of whom that is not known either.
+  package static func refusal(
+    of entry: String, in folder: String, foldersToo: Bool = false, namespace: UserNamespace = .own
+  ) -> String? {
     var hall = stat()
     var found = stat()
     let open: mode_t = 0o1002
     guard stat(folder, &hall) == 0, hall.st_mode & open == open else { return nil }
     guard lstat(entry, &found) == 0 else { return "\(entry) was taken away" }
     let isLink = found.st_mode & S_IFMT == S_IFLNK
-    guard isLink || foldersToo, found.st_uid != geteuid(), found.st_uid != hall.st_uid else { return nil }
+    guard isLink || foldersToo, found.st_uid != geteuid() else { return nil }
+    guard found.st_uid != hall.st_uid || namespace.isUnknown(user: found.st_uid) else { return nil }
     return "\(entry) is \(isLink ? "a link" : "a folder") that another user put there"
   }
 }

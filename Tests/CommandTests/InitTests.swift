@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestKit
 import Testing
 
@@ -29,6 +30,27 @@ import Testing
       #expect(error.hint?.contains("Mount the disk") == true && error.hint?.contains("init") == false)
     }
     #expect(!home.program.exists("target"))
+  }
+
+  /// There the user of a folder like `/tmp` and whoever has put something into it show one number.
+  @Test(.enabled(if: geteuid() == 0))
+  func `in a container with users of its own no state goes where somebody else has put a folder`() async throws {
+    // Not every machine lets one be made.
+    guard try await Child.run(["unshare", "-r", "true"]).isSuccess else { return }
+    let home = try Home()
+    let (hall, room) = (home.program.file("hall"), home.program.file("hall/room"))
+    for (path, user) in [(hall, 1234), (room, 4321)] as [(String, uid_t)] {
+      #expect(mkdir(path, 0o700) == 0 && chown(path, user, user) == 0 && chmod(path, 0o1777) == 0)
+    }
+    try home.program.write(
+      """
+      {"stateFolder": "\(room)/state",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(home.program.file("key"))"}}}
+      """, to: "other.json")
+    let words = ["--config", home.program.file("other.json"), "init"]
+    let ending = try await home.program.start("unshare", ["-r", Program.path] + words)
+    #expect(ending.status != 0 && ending.error.contains("another user put there"), "\(ending.error)")
+    #expect(!home.program.exists("hall/room/state") && !home.program.exists("target"))
   }
 
   @Test func `at a fresh place the folder is made for its owner alone, once the secret is known`() async throws {

@@ -66,6 +66,18 @@ import Testing
     #expect(PlantedEntry.refusal(on: "\(hall)/theirs/state", foldersToo: true) == nil)
   }
 
+  @Test func `who is not known in a container need not be the folder's own user, who is not known either`() {
+    #expect(chown(hall, Self.stranger, Self.stranger) == 0)
+    folder("room")
+    let container = UserNamespace(users: "0 0 1", groups: "0 0 1")
+    func refusal(_ name: String) -> String? {
+      PlantedEntry.refusal(of: "\(hall)/\(name)", in: hall, foldersToo: true, namespace: container)
+    }
+    #expect(refusal("room")?.hasSuffix("another user put there") == true)
+    folder("own room", by: 0)
+    #expect(refusal("own room") == nil)
+  }
+
   @Test func `no state, no base and no spool goes through them`() {
     link("state")
     folder("room")

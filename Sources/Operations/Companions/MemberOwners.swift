@@ -21,6 +21,8 @@ final class MemberOwners: Sendable {
     var groups = 0
     /// Whom they belong to instead: on a server that takes root for nobody, not to whoever restores.
     var shown: uid_t = 0
+    /// Whose they were is not known in this container.
+    var unknown = 0
   }
 
   private let places: [CompanionsPlace.Place]
@@ -28,15 +30,18 @@ final class MemberOwners: Sendable {
   private let database: Owner?
   /// Of `FILE.companions`, as long as the old one is in its place.
   private let apart: Owner?
+  private let namespace: UserNamespace
   private let lost = Locked(Losses())
 
   /// - Parameters:
   ///   - places: where members are about to be put, and the old ones stand.
   ///   - database: the path of the one that is replaced, or restored into.
-  init(of places: [CompanionsPlace.Place], database: String) {
+  ///   - namespace: of users; who is not known there is given nothing.
+  init(of places: [CompanionsPlace.Place], database: String, namespace: UserNamespace = .own) {
     var status = stat()
     let known = stat(database, &status) == 0 ? Owner(status) : nil
     self.places = places
+    self.namespace = namespace
     self.database = known
     apart = places.first { $0.member == nil }.flatMap { Self.owner([], of: $0.path) } ?? known
   }
@@ -65,11 +70,14 @@ final class MemberOwners: Sendable {
     let known = if let member { self.owner(of: member) } else { apart }
     guard let owner = known else { return 0o777 }
     var allowed: mode_t = 0o777
-    if own.st_gid != owner.group, fchown(descriptor, uid_t.max, owner.group) != 0 {
+    let isKnownGroup = !namespace.isUnknown(group: owner.group)
+    if !isKnownGroup || own.st_gid != owner.group && fchown(descriptor, uid_t.max, owner.group) != 0 {
       allowed = 0o707
       lost.withLock { $0.groups += 1 }
     }
-    if own.st_uid != owner.user, fchown(descriptor, owner.user, gid_t.max) != 0 {
+    if namespace.isUnknown(user: owner.user) {
+      lost.withLock { ($0.unknown, $0.shown) = ($0.unknown + 1, own.st_uid) }
+    } else if own.st_uid != owner.user, fchown(descriptor, owner.user, gid_t.max) != 0 {
       lost.withLock { ($0.users, $0.shown) = ($0.users + 1, own.st_uid) }
     }
     return allowed
@@ -77,14 +85,18 @@ final class MemberOwners: Sendable {
 
   /// What cannot be given stays ours.
   func giveOwnerOfDatabase(_ descriptor: Int32) {
-    guard let database else { return }
+    guard let database, isKnown(database) else { return }
     if fchown(descriptor, uid_t.max, database.group) == 0 { fchown(descriptor, database.user, gid_t.max) }
   }
 
   /// Gives a link its owner, as far as that can be: nobody asks whose a link is.
   func giveLink(_ member: String, _ name: String, in folder: FolderHandle) {
-    guard let owner = self.owner(of: member) else { return }
+    guard let owner = self.owner(of: member), isKnown(owner) else { return }
     fchownat(folder.descriptor, name, owner.user, owner.group, AT_SYMLINK_NOFOLLOW)
+  }
+
+  private func isKnown(_ owner: Owner) -> Bool {
+    !namespace.isUnknown(user: owner.user) && !namespace.isUnknown(group: owner.group)
   }
 
   /// Said of what could not be kept.
@@ -95,6 +107,9 @@ final class MemberOwners: Sendable {
       lost.users == 0
         ? nil
         : "\(lost.users) companions belong to user \(lost.shown) now, and did not: \(FileLikeness.wayToKeepOwner)",
+      lost.unknown == 0
+        ? nil
+        : "\(lost.unknown) companions belong to user \(lost.shown) now: whose they were is not known in this container",
     ].compactMap { $0 }
   }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Storage
 
 /// Whose a file is and who may use it: what a database that takes the place of another has from it.
 struct FileLikeness {
@@ -26,14 +27,16 @@ struct FileLikeness {
   }
 
   /// Makes an open file of ours like that one. It is never readable by more people than the other was.
+  /// - Parameter namespace: of users; who is not known there is given nothing.
   /// - Returns: what could not be kept.
-  func give(to descriptor: Int32) -> [String] {
+  func give(to descriptor: Int32, namespace: UserNamespace = .own) -> [String] {
     var remarks: [String] = []
     var mode = mode
     var own = stat()
     guard fstat(descriptor, &own) == 0 else { return ["the mode of the old database could not be kept"] }
     var attributes = attributes
-    if own.st_gid != group, fchown(descriptor, uid_t.max, group) != 0 {
+    let isKnownGroup = !namespace.isUnknown(group: group)
+    if !isKnownGroup || own.st_gid != group && fchown(descriptor, uid_t.max, group) != 0 {
       // Other people are in the group that it has now: neither its bits nor an access list may speak of them.
       mode &= ~0o070
       attributes.removeAll { $0.name == Self.accessList }
@@ -47,7 +50,9 @@ struct FileLikeness {
     for (name, value) in attributes where fsetxattr(descriptor, name, value, value.count, 0) != 0 {
       remarks.append("its attribute \(name) could not be kept: \(String(cString: strerror(errno)))")
     }
-    if own.st_uid != owner, fchown(descriptor, owner, gid_t.max) != 0 {
+    if namespace.isUnknown(user: owner) {
+      remarks.append("it belongs to user \(own.st_uid) now: whose it was is not known in this container")
+    } else if own.st_uid != owner, fchown(descriptor, owner, gid_t.max) != 0 {
       remarks.append("it belongs to user \(own.st_uid) now, and did to \(owner): \(Self.wayToKeepOwner)")
     }
     return remarks
@@ -99,6 +104,8 @@ extension FileLikeness {
     var folder = stat()
     guard lstat(path, &file) == 0, stat(RestoredFile.folder(of: path), &folder) == 0 else { return nil }
     guard geteuid() == 0, file.st_uid == 0, folder.st_uid != 0 else { return nil }
+    // Nobody can be told here to whom.
+    guard !UserNamespace.own.isUnknown(user: folder.st_uid) else { return nil }
     let (user, group) = (folder.st_uid, folder.st_gid)
     let ours = companions.filter { lstat($0, &file) == 0 && file.st_uid == 0 }
     // Whose folder it is may put a link there: it is not to be followed.

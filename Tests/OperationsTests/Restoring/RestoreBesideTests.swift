@@ -173,6 +173,29 @@ import Testing
     }
   }
 
+  /// It would be another user's outside of it.
+  @Test(.enabled(if: geteuid() == 0))
+  func `nothing is given to whom a container does not know`() throws {
+    let scratch = try Scratch()
+    let database = scratch.file("app.db")
+    try writeFile(database, [7])
+    #expect(chmod(database, 0o660) == 0 && chown(database, 65534, 65534) == 0)
+    let container = UserNamespace(users: "0 0 1", groups: "0 0 1")
+    let descriptor = open(scratch.file("new"), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    defer { close(descriptor) }
+    let owners = MemberOwners(of: [("att", "/nowhere/att")], database: database, namespace: container)
+    #expect(owners.give("att/a", descriptor) == 0o707)
+    owners.giveOwnerOfDatabase(descriptor)
+    let likeness = try #require(FileLikeness(of: database))
+    let told = likeness.give(to: descriptor, namespace: container)
+    var status = stat()
+    #expect(fstat(descriptor, &status) == 0 && status.st_uid == 0 && status.st_gid == getegid())
+    #expect(status.st_mode & 0o777 == 0o600)
+    for remarks in [owners.remarks, told] {
+      #expect(remarks.count == 2 && remarks.last?.hasSuffix("is not known in this container") == true, "\(remarks)")
+    }
+  }
+
   @Test func `a live restore that is given up leaves what comes with the old rows`() async throws {
     let home = try await Home()
     let writer = try TestDatabase(home.path)
