@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// Users and groups whom this process can tell apart. In a container that has its own, all whom it does not know show one
 /// number, which may be yet another's outside: it says nothing of whose a file is, and must not be given away to.
