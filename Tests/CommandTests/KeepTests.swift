@@ -113,7 +113,7 @@ import Testing
     try await home.must("init")
     let first = try await home.push("--tag", "before-upgrade")
     let packs = try home.program.files(below: "target/packs").map { ($0, try home.bytes("target/packs/\($0)")) }
-    home.change()
+    try home.change()
     try await home.push("--rebuild-base")
     for (pack, _) in packs { try removeFile(home.program.file("target/packs/\(pack)")) }
     let quiet = try await home("-q", "forget", "app", "--keep-last", "1", "--keep-tag", "before-upgrade")

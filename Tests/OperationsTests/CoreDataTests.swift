@@ -243,8 +243,9 @@ import Testing
     var source = database(store)
     source.companions = [Companion(".Journal_SUPPORT")]
     let before = road.store.content.count
-    let error = await #expect(throws: OperationError.self) { [source] in
-      _ = try await push(road, source, mostBytes: 100)
+    let asked = source
+    let error = await #expect(throws: OperationError.self) {
+      _ = try await push(road, asked, mostBytes: 100)
     }
     #expect(error?.kind == .failed && error?.code == "tooManyCompanions")
     #expect(error?.hint?.contains("\"externalData\": false") == true)
