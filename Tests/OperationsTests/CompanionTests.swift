@@ -818,6 +818,20 @@ import Testing
     #expect(try await road.push(source).shortfalls.isEmpty)
   }
 
+  @Test func `a folder on a server that is days ahead is told as empty until somebody answers`() async throws {
+    let road = try await Road()
+    let source = try source(road, Companion("att"))
+    let ahead = (time(nil) + 3 * 86_400) * 1000
+    try write(road, "att/a")
+    setTime(road.scratch.file("att"), ahead)
+    #expect(try await road.push(source).shortfalls.isEmpty)
+    try removeFile(road.scratch.file("att/a"))
+    setTime(road.scratch.file("att"), ahead + 60_000)
+    for _ in 1...2 { #expect(try await road.push(source).shortfalls.map(\.code) == ["companionEmpty"]) }
+    setTime(road.scratch.file("att"), ahead + 120_000)
+    #expect(try await road.push(source).shortfalls.isEmpty)
+  }
+
   @Test func `a companion that was empty anyway is gone while it is gone, and no longer`() async throws {
     let road = try await Road()
     let source = try source(road, Companion("queue"))

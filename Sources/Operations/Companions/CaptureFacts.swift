@@ -173,9 +173,12 @@ extension CompanionCapture {
   private nonisolated func emptied(since newest: StoredManifest?) -> [String] {
     events.empty.withLock { $0 }.filter { path, modified in
       guard let core = newest?.core, Self.isLeftAlone(path, modified, since: core) else { return false }
-      // One that is told and in that version all the same was told as empty.
-      let isToldEmpty = Self.isTold(path, by: newest) && core.members.contains { MemberPath.isSame($0.path, path) }
-      return isToldEmpty || Self.file(in: path, knownTo: newest) != nil
+      // One that is told and in that version all the same was told as empty. Where its time went on since by every clock,
+      // somebody has answered.
+      if Self.isTold(path, by: newest), let told = core.members.first(where: { MemberPath.isSame($0.path, path) }) {
+        return modified <= told.modified || modified < core.time
+      }
+      return Self.file(in: path, knownTo: newest) != nil
     }.map(\.path)
   }
 

@@ -84,7 +84,8 @@ package struct Completeness: Sendable {
   /// record names. What no prune named somebody else took away, and may put back.
   package func wasPruned(_ version: VersionFacts, in history: ChainHistory) async throws -> Bool {
     for revision in [version] + history.revisions(below: version) {
-      guard let needs = try await needs(of: revision, isThere: { _ in true }) else { return false }
+      // A part of the table may be gone with its pack, which the manifest names.
+      guard let needs = try await needs(of: revision, isThere: verdicts.isThere) else { return false }
       let gone = tables.packs(of: needs).filter { !verdicts.isThere($0) }
       guard gone.contains(where: { presence.condemns($0.name) }) else { return false }
     }
