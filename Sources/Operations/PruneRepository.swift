@@ -67,7 +67,7 @@ package struct PruneRepository: Sendable {
     package var hidden = 0
     /// Chains in which nothing was deleted because of a doubt, and objects that could not be deleted.
     package var problems: [OperationError]
-    /// Why the chains that are not among these were not begun, or not ended.
+    /// Why the chains that are not among these were not begun, or not ended; one that it cut may be among these.
     package var interruption: OperationError?
   }
 
@@ -120,6 +120,7 @@ package struct PruneRepository: Sendable {
       if !policy.dryRun { try await repository.takeBackSaved(of: chain, world, state) }
       guard let pruned = try await repository.prune(chain, policy, state: state) else { return }
       outcome.chains.append(.init(pruned))
+      if let interruption = pruned.interruption { throw interruption }
       guard let first = pruned.failures.first else { return }
       var problem = OperationError(first, doing: "\(target.name): \(pruned.failures.count) objects stay")
       problem.hint = "Another prune tries them again. \(problem.hint ?? "")"

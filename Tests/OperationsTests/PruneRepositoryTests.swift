@@ -101,12 +101,31 @@ import Testing
       return target
     }
     let prune = PruneRepository(road.world)
-    let error = await #expect(throws: OperationError.self) { try await prune.run(request(), at: cut(after: 0)) }
+    // Nothing was done.
+    var dead = road.target
+    dead.store = HookedStore(
+      road.store, beforePut: { _ async throws(StoreError) in throw StoreError(.cancelled, "interrupted") })
+    let error = await #expect(throws: OperationError.self) { try await prune.run(request(), at: dead) }
     #expect(error?.kind == .cancelled)
+    let condemned = try await prune.run(request(), at: cut(after: 0))
+    #expect(condemned.interruption?.kind == .cancelled && condemned.chains.count == 1)
+    let one = PruneRepository.Outcome.Amount(objects: 1, bytes: 3)
+    #expect(condemned.chains[0].condemned == one && condemned.chains[0].waiting == one)
+    #expect(condemned.chains[0].freed.objects == 0)
     let outcome = try await prune.run(request(), at: cut(after: 1))
     #expect(outcome.interruption?.kind == .cancelled && outcome.problems.isEmpty)
-    #expect(outcome.chains.map(\.freed.objects) == [1])
+    #expect(outcome.chains.map(\.freed.objects).sorted() == [0, 1])
     #expect(names.count { road.store.content[$0] != nil } == 1)
+    // In the middle of a chain.
+    for name in names {
+      for digit in ["a", "b", "c"] {
+        let pack = try #require(ObjectName("\(name.text.dropLast(64))\(String(repeating: digit, count: 64))"))
+        road.store.content[pack] = [1, 2, 3]
+      }
+    }
+    let middle = try await prune.run(request(["other"]), at: cut(after: 2))
+    #expect(middle.interruption?.kind == .cancelled && middle.chains.map(\.database) == ["other"])
+    #expect(middle.chains.map(\.freed) == [.init(objects: 2, bytes: 6)] && middle.chains.map(\.waiting) == [one])
   }
 
   @Test func `a chain that is not there any more is told, and what is left of it stays`() async throws {

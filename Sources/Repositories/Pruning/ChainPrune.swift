@@ -41,16 +41,23 @@ struct ChainPrune {
     noteSeen(own, in: first)
     outcome.condemned = .init(candidates)
     let mayDelete = !own.isEmpty && !policy.twoRuns || !unwanted(in: first, ripe(in: first, at: firstBegan)).isEmpty
-    guard mayDelete else {
-      outcome.waiting = outcome.condemned + .init(unwanted(in: first, allCondemned(in: first)))
-      return outcome
+    outcome.waiting = outcome.condemned + .init(unwanted(in: first, allCondemned(in: first)))
+    guard mayDelete else { return outcome }
+    do {
+      let secondBegan = policy.now()
+      let second = try await look.view()
+      try second.checkContinues(first)
+      guard own.isSubset(of: Set(second.condemned.map(\.name.digest))) else { throw late() }
+      try await sweep(second, named: ripe(in: second, at: secondBegan), &outcome)
+    } catch let error where Self.isCut(error) && outcome.condemned + outcome.freed != .init() {
+      outcome.interruption = error
     }
-    let secondBegan = policy.now()
-    let second = try await look.view()
-    try second.checkContinues(first)
-    guard own.isSubset(of: Set(second.condemned.map(\.name.digest))) else { throw late() }
-    try await sweep(second, named: ripe(in: second, at: secondBegan), &outcome)
     return outcome
+  }
+
+  /// A signal ended it.
+  private static func isCut(_ error: any Error) -> Bool {
+    error is CancellationError || (error as? StoreError)?.code == .cancelled
   }
 
   // MARK: what may go
@@ -178,12 +185,29 @@ struct ChainPrune {
   /// Manifests first, then packs that no manifest needs that is still there: whatever comes between, no manifest is left
   /// without its packs.
   private func sweep(_ view: ChainView, named: NameSet, _ outcome: inout PrunedChain) async throws {
+    let answered = Locked<[ObjectInfo]>([])
+    do {
+      try await sweep(view, named: named, answered, &outcome)
+    } catch let error where Self.isCut(error) {
+      // No listing tells any more what is left: what was answered is gone.
+      let gone = answered.withLock { $0 }
+      for pack in gone.compactMap({ Layout.packDigest($0.name) }) { state.drop(pack: pack) }
+      let names = Set(gone.map(\.name))
+      outcome.freed = .init(gone)
+      outcome.waiting = .init(unwanted(in: view, allCondemned(in: view)).filter { !names.contains($0.name) })
+      throw error
+    }
+  }
+
+  private func sweep(
+    _ view: ChainView, named: NameSet, _ answered: Locked<[ObjectInfo]>, _ outcome: inout PrunedChain
+  ) async throws {
     let manifests = view.deadManifests.filter { $0.isAmong(named) }
-    var refused = try await delete(manifests)
+    var refused = try await delete(manifests, answered)
     let gone = Set(manifests.filter { refused[$0.name] == nil }.compactMap(\.digest))
     let needed = try await packsNeeded(in: view, without: gone)
     let packs = view.packs.filter { named.contains($0.key) && !needed.contains($0.key) }.map(\.value)
-    refused.merge(try await delete(packs)) { first, _ in first }
+    refused.merge(try await delete(packs, answered)) { first, _ in first }
     try await count(view, manifests + packs, refused, &outcome)
   }
 
@@ -201,12 +225,16 @@ struct ChainPrune {
   }
 
   /// Waits for the answer to each.
+  /// - Parameter answered: those that are gone, also where a signal ends it.
   /// - Returns: those that the target would not or could not delete, and what it said.
-  private func delete(_ objects: [ObjectInfo]) async throws -> [ObjectName: StoreError] {
+  private func delete(
+    _ objects: [ObjectInfo], _ answered: Locked<[ObjectInfo]>
+  ) async throws -> [ObjectName: StoreError] {
     let store = repository.store
     let answers = try await bounded(objects, atOnce: store.traits.concurrency) { object -> StoreError? in
       do {
         try await store.delete(object.name)
+        answered.withLock { $0.append(object) }
         return nil
       } catch let error as StoreError where error.code != .cancelled {
         return error

@@ -199,8 +199,7 @@ import Testing
         }
       }
       do {
-        try await home.prune(at: store)
-        isWhole = true
+        isWhole = try await home.prune(at: store).interruption == nil
       } catch let error as StoreError {
         #expect(error.code == .cancelled)
       }
