@@ -75,9 +75,11 @@ final class MemberOwners: Sendable {
       allowed = 0o707
       lost.withLock { $0.groups += 1 }
     }
+    // What we have made shows that number only where it is our own.
+    guard own.st_uid != owner.user else { return allowed }
     if namespace.isUnknown(user: owner.user) {
       lost.withLock { ($0.unknown, $0.shown) = ($0.unknown + 1, own.st_uid) }
-    } else if own.st_uid != owner.user, fchown(descriptor, owner.user, gid_t.max) != 0 {
+    } else if fchown(descriptor, owner.user, gid_t.max) != 0 {
       lost.withLock { ($0.users, $0.shown) = ($0.users + 1, own.st_uid) }
     }
     return allowed

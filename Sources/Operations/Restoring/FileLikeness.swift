@@ -50,9 +50,11 @@ struct FileLikeness {
     for (name, value) in attributes where fsetxattr(descriptor, name, value, value.count, 0) != 0 {
       remarks.append("its attribute \(name) could not be kept: \(String(cString: strerror(errno)))")
     }
+    // What we have made shows that number only where it is our own.
+    guard own.st_uid != owner else { return remarks }
     if namespace.isUnknown(user: owner) {
       remarks.append("it belongs to user \(own.st_uid) now: whose it was is not known in this container")
-    } else if own.st_uid != owner, fchown(descriptor, owner, gid_t.max) != 0 {
+    } else if fchown(descriptor, owner, gid_t.max) != 0 {
       remarks.append("it belongs to user \(own.st_uid) now, and did to \(owner): \(Self.wayToKeepOwner)")
     }
     return remarks

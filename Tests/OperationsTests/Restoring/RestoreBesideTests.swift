@@ -196,6 +196,20 @@ import Testing
     }
   }
 
+  /// Who has that number himself has made the new file, and it shows the same.
+  @Test func `who has the number of all strangers in a container keeps what is his own`() throws {
+    let scratch = try Scratch()
+    let database = scratch.file("app.db")
+    try writeFile(database, [7])
+    let container = UserNamespace(users: "0 0 1", groups: nil, unknownUser: "\(geteuid())")
+    let descriptor = open(scratch.file("new"), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    defer { close(descriptor) }
+    let owners = MemberOwners(of: [("att", "/nowhere/att")], database: database, namespace: container)
+    #expect(owners.give("att/a", descriptor) == 0o777 && owners.remarks.isEmpty, "\(owners.remarks)")
+    let told = try #require(FileLikeness(of: database)).give(to: descriptor, namespace: container)
+    #expect(told.isEmpty, "\(told)")
+  }
+
   @Test func `a live restore that is given up leaves what comes with the old rows`() async throws {
     let home = try await Home()
     let writer = try TestDatabase(home.path)
