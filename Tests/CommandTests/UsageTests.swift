@@ -25,7 +25,7 @@ import Testing
     ["copy", "--from", "/tmp", "--to", "/tmp", "--latest", "--versions", "latest"],
     ["copy", "--from", "/tmp", "--to", "/tmp", "app", "--versions", "latest"],
     ["push", "--dry-run", "--allow-recovery"],
-    ["list", "--tag", "a", "--tag", "b", "--target", "/tmp"], ["--config", "a", "list", "--config=a"],
+    ["list", "--tag", "a", "--tag", "b", "--target", "/tmp"], ["--config", "a", "list", "--config=b"],
     ["copy", "--from", "/tmp", "--to", "/tmp/a", "--to", "/tmp/b"],
     ["pull", "latest", "-o", "a", "--output", "b", "--target", "/tmp"],
   ])
@@ -70,16 +70,34 @@ import Testing
         guard refused.insert(long).inserted else { continue }
         for name in option {
           let error = #expect(throws: (any Error).self) {
-            try RepeatedOption.refuse([name, "a", "\(long)=a"], of: command)
+            try RepeatedOption.refuse([name, "a", "\(long)=b"], of: command)
           }
+          try RepeatedOption.refuse([name, "a", "\(long)=a"], of: command)
           #expect(error.map { "\($0)".contains("\(long) is given more than once") } == true)
         }
-        try RepeatedOption.refuse([long, "a", "--", "\(long)=a"], of: command)
+        try RepeatedOption.refuse([long, "a", "--", "\(long)=b"], of: command)
+        #expect(RepeatedOption.flags.isDisjoint(with: option))
       }
       try RepeatedOption.refuse(["--target", "a", "--target=b", "-q", "-q", "--json", "--json"], of: command)
     }
     let declared = try Self.declared()
     #expect(refused == declared)
+  }
+
+  /// It describes itself for that, which takes longer than most of a start.
+  @Test(arguments: [
+    (["-q", "push"], 0), (["-nq", "push", "app", "--tag", "a", "-q"], 0), (["--tag", "a", "--name=a", "push"], 0),
+    (["push", "--tag", "a", "--tag", "b"], 1), (["-o", "a", "--output", "b"], 1),
+  ])
+  func `a command is asked what it takes only where two options may be one`(arguments: [String], asked: Int) throws {
+    var calls = 0
+    try RepeatedOption.refuse(
+      arguments, of: PushCommand.self,
+      singleValued: { _ in
+        calls += 1
+        return []
+      })
+    #expect(calls == asked)
   }
 
   /// The names of the options of one value, as the sources have them.
