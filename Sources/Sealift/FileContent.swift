@@ -16,14 +16,14 @@ package enum FileContent {
 
   /// - Parameter limit: more bytes than this are refused.
   package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
-    try read(path, limit: limit) { _ throws(Failure) in }
+    try read(path, limit: limit) { (_, _) throws(Failure) in }
   }
 
   /// - Parameters:
-  ///   - accepting: throws for what is not to be read.
+  ///   - accepting: throws for what is not to be read; it gets the open file, too.
   ///   - isCancelled: ends the wait for a pipe.
   static func read(
-    _ path: String, limit: Int, accepting: (stat) throws(Failure) -> Void,
+    _ path: String, limit: Int, accepting: (stat, Int32) throws(Failure) -> Void,
     isCancelled: () -> Bool = { Task.isCancelled }
   ) throws(Failure) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -32,7 +32,7 @@ package enum FileContent {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw failure() }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(reason: "it is a folder") }
-    try accepting(status)
+    try accepting(status, descriptor)
     let isWritten = status.st_mode & S_IFMT == S_IFREG
     var bytes: [UInt8] = []
     while true {

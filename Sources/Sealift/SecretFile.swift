@@ -14,7 +14,7 @@ package enum SecretFile {
     do {
       bytes = try FileContent.read(
         path, limit: limit,
-        accepting: { (status) throws(FileContent.Failure) in
+        accepting: { (status, _) throws(FileContent.Failure) in
           let forbidden: mode_t = isCredential(path) ? 0o037 : 0o077
           guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & forbidden != 0 else { return }
           throw FileContent.Failure(reason: exposed)

@@ -1,5 +1,6 @@
 import Glibc
 import Operations
+import Sealift
 import TestKit
 import Testing
 
@@ -242,9 +243,49 @@ import Testing
     _ = try await program.shell("mkdir -p home/.config/sealift")
     try program.write(#"{"host": "of-other", "stateFolder": "/s"}"#, to: path)
     #expect(chown(program.file(path), 65534, 65534) == 0)
-    let ending = try await program("--json", "config", "check")
-    #expect(try ending.status == 2 && ending.errorDocument().code == "configurationExposed", "\(ending.error)")
+    // As a container shows the host's file that is mounted there: root's own folder holds it.
+    #expect(try await program("config", "check").output.contains("of-other"))
+    for (owner, mode) in [(65534, 0o755), (0, 0o1777)] as [(uid_t, mode_t)] {
+      #expect(chown(program.file("home"), owner, owner) == 0 && chmod(program.file("home"), mode) == 0)
+      let ending = try await program("--json", "config", "check")
+      #expect(try ending.status == 2 && ending.errorDocument().code == "configurationExposed", "\(ending.error)")
+    }
     #expect(try await program("--config", path, "config", "check").output.contains("of-other"))
+  }
+
+  /// As a service has it that root's cron starts for a user, or from which homes are hidden.
+  @Test(.enabled(if: geteuid() == 0))
+  func `a HOME that is another user's and cannot be entered holds no configuration of ours`() async throws {
+    var program = try Program()
+    program.environment["SEALIFT_STATE"] = "/s"
+    let (home, inner) = (program.file("home"), program.file("home/.config"))
+    #expect(mkdir(inner, 0o700) == 0 && chmod(program.scratch.path, 0o755) == 0)
+    // By a descriptor: another user need not get into the folder where the program lies.
+    let line = "exec setpriv --reuid=65534 --regid=65534 --clear-groups /proc/self/fd/9"
+    func check() async throws -> ProgramEnd {
+      try await program.shell(#"\#(line) --json --target file:///x config check 9<"$0""#)
+    }
+    #expect(chmod(home, 0o700) == 0)
+    let passed = try await check()
+    #expect(passed.status == 0, "\(passed.error)")
+    // One that is one's own, and one that somebody has closed on the way.
+    for (owner, mode) in [(65534, 0), (0, 0o755)] as [(uid_t, mode_t)] {
+      #expect(chown(home, owner, owner) == 0 && chmod(home, mode) == 0)
+      let refused = try await check()
+      let error = try refused.errorDocument()
+      #expect(refused.status == 2 && error.code == "configurationUnreadable", "\(refused.error)")
+      #expect(error.hint?.contains("set HOME to a folder of this user's") == true)
+    }
+  }
+
+  /// Kubernetes shows all of a volume with one mode, and nobody can change it there.
+  @Test func `what is mounted read-only anybody may seem to write to`() throws {
+    let program = try Program()
+    let path = try program.write("{}", to: "c.json", mode: 0o777)
+    #expect(try CommandingFile.read(path, limit: 9, isTrusted: true, isReadOnly: true) == Array("{}".utf8))
+    #expect(throws: FileContent.Failure.self) {
+      try CommandingFile.read(path, limit: 9, isTrusted: true, isReadOnly: false)
+    }
   }
 
   /// It would be another one wherever a command is run.

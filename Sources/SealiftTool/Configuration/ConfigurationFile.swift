@@ -10,32 +10,28 @@ enum ConfigurationFile {
     try Environment.demandText()
     if let named { return try read(named, because: "--config") }
     if let variable = Environment.filled("SEALIFT_CONFIG") { return try read(variable, because: "SEALIFT_CONFIG") }
-    for path in usualPlaces where mayBeThere(path) { return try read(path, because: nil) }
+    for place in usualPlaces where place.mayBeThere {
+      return try read(place.path, because: nil, isTrusted: place.isTrusted)
+    }
     return Configuration()
   }
 
-  /// A link that leads nowhere, or a folder that cannot be entered: then it is not known to be absent, and the next place
-  /// may say something else.
-  private static func mayBeThere(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)
-  }
-
   /// In the order they are looked at.
-  static var usualPlaces: [String] {
-    [
-      Environment.folder("XDG_CONFIG_HOME").map { "\($0)/sealift/config.json" },
-      Environment.folder("HOME").map { "\($0)/.config/sealift/config.json" }, ofSystem,
-    ].compactMap { $0 }
+  private static var usualPlaces: [ConfigurationPlace] {
+    let own = [("XDG_CONFIG_HOME", "sealift"), ("HOME", ".config/sealift")].compactMap { variable, way in
+      Environment.folder(variable).map { ConfigurationPlace(path: "\($0)/\(way)/config.json", folder: $0) }
+    }
+    return own + [ConfigurationPlace(path: "/etc/sealift/config.json", folder: nil)]
   }
 
-  private static let ofSystem = "/etc/sealift/config.json"
+  private static let wayOut =
+    "Make it readable for this user, take it away, name the one that is meant with --config, or set HOME to a "
+    + "folder of this user's."
 
-  private static func read(_ path: String, because reason: String?) throws -> Configuration {
+  private static func read(_ path: String, because reason: String?, isTrusted: Bool = true) throws -> Configuration {
     let bytes: [UInt8]
     do {
-      bytes = try CommandingFile.read(
-        Paths.expanded(path) ?? path, limit: 1 << 20, isTrusted: reason != nil || path == ofSystem)
+      bytes = try CommandingFile.read(Paths.expanded(path) ?? path, limit: 1 << 20, isTrusted: isTrusted)
     } catch {
       try demandOwn(path, error.reason)
       throw OperationError(
@@ -43,7 +39,7 @@ enum ConfigurationFile {
         "cannot read the configuration \(path)\(reason.map { " named by \($0)" } ?? ""): \(error.reason)",
         hint:
           reason == nil
-          ? "Make it readable for this user, take it away, or name the one that is meant with --config."
+          ? wayOut
           : "Without a configuration a target can be given as a URL: `sealift --target file:///srv/backup push ./app.db`."
       )
     }
@@ -56,7 +52,9 @@ enum ConfigurationFile {
     switch reason {
     case CommandingFile.exposed: hint = "Close it with `chmod o-w \(path)`, and see what it says now."
     case CommandingFile.foreign:
-      hint = "Name it with --config or SEALIFT_CONFIG where it is to be obeyed all the same, or set HOME to root's own."
+      hint =
+        "Name it with --config or SEALIFT_CONFIG where it is to be obeyed all the same, or set HOME (or "
+        + "XDG_CONFIG_HOME) to a folder of root's that not everybody may write to."
     default: return
     }
     throw OperationError(
