@@ -191,7 +191,7 @@ struct ChainPrune {
     } catch let error where Self.isCut(error) {
       // No listing tells any more what is left: what was answered is gone.
       let gone = answered.withLock { $0 }
-      for pack in gone.compactMap({ Layout.packDigest($0.name) }) { state.drop(pack: pack) }
+      dropKept(of: gone)
       let names = Set(gone.map(\.name))
       outcome.freed = .init(gone)
       outcome.waiting = .init(unwanted(in: view, allCondemned(in: view)).filter { !names.contains($0.name) })
@@ -209,6 +209,10 @@ struct ChainPrune {
     let packs = view.packs.filter { named.contains($0.key) && !needed.contains($0.key) }.map(\.value)
     refused.merge(try await delete(packs, answered)) { first, _ in first }
     try await count(view, manifests + packs, refused, &outcome)
+  }
+
+  private func dropKept(of gone: [ObjectInfo]) {
+    for pack in gone.compactMap({ Layout.packDigest($0.name) }) { state.drop(pack: pack) }
   }
 
   private func packsNeeded(in view: ChainView, without gone: Set<Digest>) async throws -> Set<Digest> {
@@ -252,7 +256,7 @@ struct ChainPrune {
     async let packs = repository.store.list(prefix: Layout.packs(of: chain))
     let left = Set(try await versions.map(\.name) + packs.map(\.name))
     let gone = deleted.filter { !left.contains($0.name) }
-    for pack in gone.compactMap({ Layout.packDigest($0.name) }) { state.drop(pack: pack) }
+    dropKept(of: gone)
     outcome.freed = .init(gone)
     outcome.retained = .init(deleted.filter { left.contains($0.name) })
     let errors = refused.filter { left.contains($0.key) }.map(\.value)
