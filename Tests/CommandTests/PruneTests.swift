@@ -126,6 +126,13 @@ import Testing
       let ending = try await home.program.start(
         Program.path, ["--config", home.program.file("config.json"), "--json"] + words)
       #expect(try ending.status == 13 && ending.errorDocument().code == "rolledBack", "\(words): \(ending.error)")
+      // Who accepts the loss first cannot bring anything back any more.
+      let hint = try ending.errorDocument().hint ?? ""
+      if let acceptance = hint.firstRange(of: "rm '") {
+        #expect(hint[..<acceptance.lowerBound].contains("`sealift repair`"), "\(words): \(hint)")
+      } else {
+        #expect(words[0] != "list", "\(hint)")
+      }
     }
     // What was never there is told as that.
     let others: [[String]] = [["prune"], ["forget", "--lost"], ["forget"] + rules]

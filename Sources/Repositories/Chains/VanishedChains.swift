@@ -75,7 +75,7 @@ extension StateFolder {
       let problem = RepositoryError(
         .rolledBack, "the target shows nothing of chain \(chain.prefix(12))\(whose), which this machine has seen there",
         hint:
-          "Versions were deleted, an older state was put back there, or the listing was short. Nothing of that chain was deleted now. Find out what happened; to accept the loss: rm '\(HighWaterMark.path(chain, in: self))'"
+          "Versions were deleted, an older state was put back there, or the listing was short. Nothing of that chain was deleted now. Try again a while later before you remove anything. \(RepositoryError.findOutAndRepair) To accept the loss: rm '\(HighWaterMark.path(chain, in: self))'"
       )
       return VanishedChain(chain: chain, owner: owner, problem: problem)
     }
