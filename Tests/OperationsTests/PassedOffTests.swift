@@ -319,6 +319,13 @@ import Testing
     try mark.write(left.chain, in: state)
     let error = await #expect(throws: OperationError.self) { try await found() }
     #expect(error?.code == "damaged")
+    // It gets its time as soon as what it is of can be read.
+    mark.pushed = mark.sequence
+    try mark.write(left.chain, in: state)
+    shelf.road.store.content[left.name.objectName]?[200] ^= 1
+    _ = try await ListVersions(seen).run(at: target)
+    mark.time = left.version?.time
+    #expect(try HighWaterMark.read(left.chain, in: state) == mark)
   }
 
   @Test func `what was taken back does not count as forgotten again when the word for it is held back`() async throws {

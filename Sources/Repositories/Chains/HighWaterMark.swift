@@ -121,12 +121,13 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
   /// spoilt stays for the next push, which tells it.
   /// - Returns: false when the state folder cannot be written: then a later roll-back goes unnoticed.
   package func raise(_ chain: ChainID, in state: StateFolder) -> Bool {
-    if let known = try? Self.read(chain, in: state), known.sequence >= sequence { return true }
+    let noted = try? Self.read(chain, in: state)
+    if let noted, !saysMore(than: noted) { return true }
     do {
       let lock = try ChainLock(chain, in: state)
       return try withExtendedLifetime(lock) {
         let (known, isSpoilt) = try Self.look(chain, in: state)
-        if !isSpoilt, known.map({ $0.sequence < sequence }) ?? true {
+        if !isSpoilt, known.map({ saysMore(than: $0) }) ?? true {
           var mark = self
           mark.pushed = known?.pushed
           try mark.write(chain, in: state)
@@ -134,8 +135,16 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
         return true
       }
     } catch {
-      return (error as? RepositoryError)?.code == .locked
+      // Without the time alone, no roll-back goes unnoticed.
+      let isTimeAlone = noted.map { $0.sequence >= sequence } ?? false
+      return isTimeAlone || (error as? RepositoryError)?.code == .locked
     }
+  }
+
+  /// Of a later version; or of the same one, of which an earlier release did not note the time.
+  private func saysMore(than known: HighWaterMark) -> Bool {
+    guard known.sequence == sequence, known.id == id else { return known.sequence < sequence }
+    return known.time == nil && time != nil
   }
 
   /// Durable when it returns.
