@@ -23,11 +23,17 @@ extension StorageTimes {
   private func reason(
     for other: VersionFacts, insteadOf taken: VersionFacts, _ owner: ChainOwner, _ keyring: Keyring
   ) -> String? {
+    if isAheadOfClock(taken), !isAheadOfClock(other) {
+      return "is not ahead of this machine's clock, as the first one is: a clock is wrong, maybe this one"
+    }
     // What lies in a lane was copied there late: when it was stored says nothing.
     if isStoredLater(other, than: taken), !CopyLanes.isLane(other.chain, of: owner, keyring) {
       return "was stored later"
     }
     guard let time = other.version?.time, let takenTime = taken.version?.time, time > takenTime else { return nil }
+    guard !isAheadOfClock(other) else {
+      return "says a later time, which by this machine's clock has not been yet: one of the two clocks is wrong"
+    }
     return "says a later time, though its clock seems to have been wrong"
   }
 }

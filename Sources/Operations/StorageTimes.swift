@@ -8,13 +8,16 @@ struct StorageTimes: Sendable {
   /// By this machine's clock, milliseconds since 1970 UTC.
   let now: UInt64
   private let seconds: [Digest: Int]
+  /// A server tells them, by a clock that no machine which pushes has set. In a folder it is theirs.
+  private let areServers: Bool
 
   /// A version may be so much ahead of this machine's clock and be believed: one of the two is a little wrong.
   private static let longestLead: UInt64 = 3_600_000
 
   /// - Parameter objects: the listing of `versions/`.
-  init(_ objects: [ObjectInfo], now: UInt64) {
+  init(_ objects: [ObjectInfo], of store: any ObjectStore, now: UInt64) {
     self.now = now
+    areServers = store.traits.folder == nil
     let told = objects.compactMap { info in
       VersionName(info.name).flatMap { name in info.stored.map { (name.digest, $0) } }
     }
@@ -47,47 +50,103 @@ struct StorageTimes: Sendable {
   func last(
     of answers: [VersionLookup.Found], whole: (ChainHistory) async throws -> ChainHistory
   ) async throws -> VersionLookup.Found? {
-    let chains = Dictionary(grouping: answers) { $0.facts.version.map { ChainOwner($0) } }
     var last: (answer: VersionLookup.Found, order: Order)?
-    for answer in answers {
-      let owner = answer.facts.version.map { ChainOwner($0) }
-      var past = answer.history
-      if !past.isWhole, chains[owner]?.count ?? 0 > 1 {
-        // An old manifest that the target does not give keeps nobody from what is newer.
-        do {
-          past = try await whole(past)
-        } catch let error as StoreError where error.object != nil {
-          past = answer.history
-        }
-      }
-      let order = self.order(of: answer.facts, in: past)
+    for rivals in Self.byDatabase(answers) {
+      guard let (answer, past) = try await self.last(among: rivals, whole) else { continue }
+      let order = self.order(of: answer.facts, in: past, lag: 0)
       if last.map({ $0.order < order }) ?? true { last = (answer, order) }
     }
     return last?.answer
   }
 
-  func isOlder(_ one: VersionLookup.Found, _ other: VersionLookup.Found) -> Bool {
-    order(of: one.facts, in: one.history) < order(of: other.facts, in: other.history)
+  private static func byDatabase(_ answers: [VersionLookup.Found]) -> [[VersionLookup.Found]] {
+    let places = Dictionary(grouping: answers.indices) { place in
+      answers[place].facts.version.map { ChainOwner($0) }
+    }
+    return places.values.sorted { $0[0] < $1[0] }.map { own in own.map { answers[$0] } }
   }
+
+  /// Of one database. What came before an answer makes it younger at most: so the chain of the one that leads without
+  /// that, most often the one that is pushed to, is read only where another one overtakes it.
+  private func last(
+    among rivals: [VersionLookup.Found], _ whole: (ChainHistory) async throws -> ChainHistory
+  ) async throws -> (answer: VersionLookup.Found, past: ChainHistory)? {
+    let lag = self.lag(of: rivals.map(\.facts))
+    let bare = rivals.map { order(of: $0.facts, in: nil, lag: lag) }
+    guard let leader = rivals.indices.max(by: { bare[$0] < bare[$1] }) else { return nil }
+    var last = (answer: rivals[leader], past: rivals[leader].history, order: bare[leader])
+    var isOvertaken = false
+    for place in rivals.indices where place != leader {
+      let past = try await self.past(of: rivals[place], whole)
+      let order = self.order(of: rivals[place].facts, in: past, lag: lag)
+      guard last.order < order else { continue }
+      last = (rivals[place], past, order)
+      isOvertaken = true
+    }
+    if isOvertaken {
+      let past = try await self.past(of: rivals[leader], whole)
+      let order = self.order(of: rivals[leader].facts, in: past, lag: lag)
+      if last.order < order { last = (rivals[leader], past, order) }
+    }
+    return (last.answer, last.past)
+  }
+
+  /// An old manifest that the target does not give keeps nobody from what is newer.
+  private func past(
+    of answer: VersionLookup.Found, _ whole: (ChainHistory) async throws -> ChainHistory
+  ) async throws -> ChainHistory {
+    guard !answer.history.isWhole else { return answer.history }
+    do {
+      return try await whole(answer.history)
+    } catch let error as StoreError where error.object != nil {
+      return answer.history
+    }
+  }
+
+  /// How far the target's clock is behind, in seconds: where it says of all answers of a database that they were stored
+  /// before they were taken, it is the odd one out.
+  /// - Returns: `nil` where it then tells one time of all, which is none.
+  private func lag(of rivals: [VersionFacts]) -> Int? {
+    var least = Int.max
+    var told: Set<Int> = []
+    for facts in rivals {
+      guard let stored = seconds[facts.digest] else { return 0 }
+      least = min(least, max(0, Self.taken(facts) - max(0, stored)))
+      told.insert(stored)
+    }
+    return least > 0 && told.count == 1 && rivals.count > 1 ? nil : least
+  }
+
+  /// By its own clock, in seconds.
+  private static func taken(_ facts: VersionFacts) -> Int { Int(clamping: (facts.version?.time ?? 0) / 1000) }
 
   private typealias Order = (Int, UInt64, Int, UInt64)
 
   /// Between chains: by time, those behind all others that have not been yet. A version that lies there twice was copied
   /// again because something is wrong with the first: what was stored last is taken.
-  private func order(of facts: VersionFacts, in history: ChainHistory) -> Order {
-    let time = self.time(of: facts, in: history)
-    let isAhead = time > now && time - now > Self.longestLead
+  private func order(of facts: VersionFacts, in history: ChainHistory?, lag: Int?) -> Order {
+    let time = self.time(of: facts, in: history, lag: lag)
+    let isAhead = time > now && time - now > Self.longestLead && !(lag != nil && isConfirmed(facts))
     return (isAhead ? 0 : 1, time, seconds[facts.digest] ?? 0, facts.sequence)
   }
+
+  /// A server's clock bounds its time: where that is ahead of this machine's clock, so is the server's.
+  private func isConfirmed(_ facts: VersionFacts) -> Bool { areServers && seconds[facts.digest] != nil }
 
   /// The clock of who pushed may have been wrong. No snapshot is younger than its stored manifest, and copies and repairs
   /// are stored later: so what a target says makes a version older at most, never younger. And none is older than what
   /// was pushed before it: that stands in the chain, and no target can say otherwise.
-  private func time(of facts: VersionFacts, in history: ChainHistory) -> UInt64 {
+  private func time(of facts: VersionFacts, in history: ChainHistory?, lag: Int?) -> UInt64 {
     var time = facts.version?.time ?? 0
-    if let stored = seconds[facts.digest], stored < Int(clamping: time / 1000) {
-      time = UInt64(clamping: stored) * 1000
+    if let lag, let bound = seconds[facts.digest].map({ max(0, $0) + lag }), bound < Self.taken(facts) {
+      time = UInt64(bound) * 1000
     }
-    return max(time, history.believedTime(before: facts, now: now) ?? 0)
+    return max(time, history?.believedTime(before: facts, now: now) ?? 0)
+  }
+
+  /// Whether all that is known says that a version was pushed later than this machine's clock says that it is.
+  func isAheadOfClock(_ facts: VersionFacts) -> Bool {
+    let time = self.time(of: facts, in: nil, lag: 0)
+    return time > now && time - now > Self.longestLead
   }
 }

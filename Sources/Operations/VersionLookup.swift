@@ -43,7 +43,7 @@ struct VersionLookup: Sendable {
     host = HostName.known(world)
     now = world.now()
     reporter = world.reporter
-    times = StorageTimes(try await versions, now: now)
+    times = StorageTimes(try await versions, of: target.store, now: now)
     listings = ChainListing.byChain(try await versions)
     byChain = Dictionary(listings.map { ($0.chain, $0) }) { first, _ in first }
     records = RecordListings(repository.store)

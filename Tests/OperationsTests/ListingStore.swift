@@ -8,8 +8,14 @@ struct ListingStore: ObjectStore {
   let base: MemoryStore
   /// What a prefix shows.
   let listing: @Sendable (_ prefix: String) async throws(StoreError) -> [ObjectInfo]
+  /// The times that it tells are those of who pushed.
+  var isFolder = false
 
-  var traits: StoreTraits { base.traits }
+  var traits: StoreTraits {
+    var traits = base.traits
+    if isFolder { traits.folder = "/folder" }
+    return traits
+  }
 
   func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
     try await base.put(body, at: name, ifAbsent: ifAbsent)

@@ -142,32 +142,38 @@ import Testing
   }
 
   /// One that tells when these manifests were stored, in seconds.
-  private func telling(_ seconds: KeyValuePairs<StoredManifest, Int>, _ road: Road) -> TargetAccess {
+  private func telling(
+    _ seconds: KeyValuePairs<StoredManifest, Int>, _ road: Road, isFolder: Bool = false
+  ) -> TargetAccess {
     let times = seconds.map { ($0.key.name.objectName, $0.value) }
     var target = road.target
-    target.store = ListingStore.telling(Dictionary(uniqueKeysWithValues: times), of: road.store)
+    var store = ListingStore.telling(Dictionary(uniqueKeysWithValues: times), of: road.store)
+    store.isFolder = isFolder
+    target.store = store
     return target
   }
 
   /// By every way that chooses between the chains of a database.
-  private func expectTaken(_ version: StoredManifest, _ road: Road, at target: TargetAccess? = nil) async throws {
-    let target = target ?? road.target
+  private func expectTaken(
+    _ version: StoredManifest, _ road: Road, at target: TargetAccess? = nil, by reader: World? = nil
+  ) async throws {
+    let (target, world) = (target ?? road.target, reader ?? road.world)
     for name in [VersionSelector.latest(database: "app"), .latest(database: nil)] {
-      let shown = try await ListVersions(road.world).show(name, at: target).summary
+      let shown = try await ListVersions(world).show(name, at: target).summary
       #expect(shown.id == version.id.hex)
     }
     let folder = try Scratch()
-    let all = try await RestoreAll(Pull(road.world)).run(.pull(into: folder.path), from: target, host: nil)
+    let all = try await RestoreAll(Pull(world)).run(.pull(into: folder.path), from: target, host: nil)
     #expect(all.failures.isEmpty && all.done.map(\.outcome?.pulled.version.id) == [version.id.hex])
     for choice in [Drill.Choice.newest, .versions([.latest(database: "app")])] {
       var request = Drill.Request()
       request.choice = choice
-      let drilled = try await Drill(road.world).run(request, at: target)
+      let drilled = try await Drill(world).run(request, at: target)
       #expect(drilled.failures.isEmpty && drilled.drilled.map(\.version.id) == [version.id.hex])
     }
     var request = CopyVersions.Request()
     request.choice = .newest
-    let plan = try await CopyPlan(request, VersionLookup(at: target, road.world))
+    let plan = try await CopyPlan(request, VersionLookup(at: target, world))
     #expect(plan.failures.isEmpty && plan.chains.flatMap(\.versions).map(\.id) == [version.id])
   }
 
@@ -186,6 +192,52 @@ import Testing
     try await expectTaken(last, road)
     // Two names, all, two drills and a copy.
     #expect(told(ahead, "says a later time", road) == 6)
+  }
+
+  @Test func `a reader whose clock is behind takes no old fork where a server tells times`() async throws {
+    let road = try await Road()
+    let (now, hour) = (road.world.now(), UInt64(3_600_000))
+    let old = try await push(road, "old", time: now - 30 * 24 * hour)
+    let before = try await push(road, "before", time: now - hour, fork: 1)
+    let last = try await push(road, "last", time: now, fork: 1)
+    let seconds = Int(now / 1000)
+    let target = telling([old: seconds - 30 * 24 * 3600, before: seconds - 3600, last: seconds], road)
+    var reader = road.world
+    reader.now = { now - 5 * hour }
+    try await expectTaken(last, road, at: target, by: reader)
+    #expect(told(old, "is not ahead of this machine's clock", road) == 6)
+    // By the right clock nothing speaks for it.
+    try await expectTaken(last, road, at: target)
+    #expect(told(old, "of the same database", road) == 6)
+  }
+
+  @Test func `the times in a folder do not confirm those of the clock that wrote there`() async throws {
+    let road = try await Road()
+    let (now, lead) = (road.world.now(), UInt64(13 * 3_600_000))
+    let ahead = try await push(road, "ahead", time: now + lead)
+    let last = try await push(road, "last", time: now, fork: 1)
+    let target = telling([ahead: Int((now + lead) / 1000), last: Int(now / 1000)], road, isFolder: true)
+    try await expectTaken(last, road, at: target)
+  }
+
+  @Test func `a target whose clock is behind, or stands still, hides no new fork`() async throws {
+    let road = try await Road()
+    let (now, hour) = (road.world.now(), UInt64(3_600_000))
+    let first = try await push(road, "first", time: now - 4 * hour)
+    let second = try await push(road, "second", time: now - 3 * hour)
+    let fork = try await push(road, "fork", time: now - 2 * hour, fork: 1)
+    let day = Int(now / 1000) - 24 * 3600
+    let targets = [
+      telling([first: day - 4 * 3600, second: day - 3 * 3600, fork: day - 2 * 3600], road),
+      telling([first: day, second: day, fork: day], road), telling([first: 0, second: 0, fork: 0], road),
+    ]
+    for target in targets { try await expectTaken(fork, road, at: target) }
+    // One that is a little behind still says whose clock was ahead.
+    let other = try await Road()
+    let ahead = try await push(other, "ahead", time: now - hour)
+    let last = try await push(other, "last", time: now - 2 * hour, fork: 1)
+    let seconds = Int(now / 1000) - 2 * 3600
+    try await expectTaken(last, other, at: telling([ahead: seconds - 3600, last: seconds - 2], other))
   }
 
   @Test func `between chains a clock that was ahead is overruled by when its version was stored`() async throws {

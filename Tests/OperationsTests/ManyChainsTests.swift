@@ -34,6 +34,28 @@ import Testing
     #expect(many.listedRecords == [Layout.allTombstones, Layout.allAnnotations])
   }
 
+  @Test func `beside a fork that was left, the chain that is pushed to is not read whole`() async throws {
+    let shelf = try await Shelf()
+    let log = RequestLog(shelf.road.store)
+    let target = TargetAccess(name: "memory", store: log, unlock: shelf.road.target.unlock)
+    try await shelf.push(1, at: Shelf.monday - Shelf.day, fork: 1)
+    var last: VersionFacts?
+    for hour in 0..<UInt64(30) { last = try await shelf.push(2 + hour, at: Shelf.monday + hour * 3_600_000) }
+    func machine(_ name: String) -> World {
+      var world = shelf.world
+      world.stateFolder = shelf.road.scratch.file(name)
+      return world
+    }
+    log.clear()
+    let drilled = try await Drill(machine("drill")).run(Drill.Request(), at: target)
+    #expect(drilled.failures.isEmpty && drilled.drilled.map(\.version.id) == [last?.id.hex])
+    #expect(log.fetched(below: Layout.versions(of: shelf.chain())).count < 10)
+    log.clear()
+    let found = try await VersionLookup(at: target, machine("find")).find(.latest(database: "app"))
+    #expect(found.facts.id == last?.id)
+    #expect(log.fetched(below: Layout.versions(of: shelf.chain())).count < 10)
+  }
+
   /// Nobody deletes tombstones and annotations.
   @Test func `where those of all are too many to be listed, they are listed chain by chain`() async throws {
     let many = try await ManyChains(databases: 3)

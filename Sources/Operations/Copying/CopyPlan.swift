@@ -54,7 +54,7 @@ struct CopyPlan {
         hint: "`sealift list` shows what is there.")
       failures.append((name, nil, OperationError(error)))
     }
-    if request.choice.isNewest { keepYoungest(origin) }
+    if request.choice.isNewest { try await keepYoungest(origin) }
     // Older chains first: what lies beside one another at the source comes in one order.
     chains.sort { $0.began < $1.began }
   }
@@ -68,13 +68,13 @@ struct CopyPlan {
   }
 
   /// Of each database the one chain that `latest` names: forks and lanes of copies lie beside it.
-  private mutating func keepYoungest(_ origin: VersionLookup) {
+  private mutating func keepYoungest(_ origin: VersionLookup) async throws {
     var youngest: [ChainOwner: Chain] = [:]
-    for chain in chains {
-      guard let newest = chain.last, let version = newest.facts.version else { continue }
-      let database = ChainOwner(version)
-      if let other = youngest[database]?.last, !origin.times.isOlder(other, newest) { continue }
-      youngest[database] = chain
+    for rivals in Dictionary(grouping: chains, by: \.owner).values {
+      let last = try await origin.times.last(of: rivals.compactMap(\.last)) { $0 }
+      guard let chain = rivals.first(where: { $0.history.chain == last?.history.chain }), let owner = chain.owner
+      else { continue }
+      youngest[owner] = chain
     }
     let all = chains.compactMap { $0.last?.facts }
     for (database, chain) in youngest.sorted(by: { $0.value.began < $1.value.began }) {
@@ -123,6 +123,7 @@ extension CopyPlan.Chain {
   fileprivate var last: VersionLookup.Found? {
     versions.last.map { VersionLookup.Found(facts: $0, history: history) }
   }
+  fileprivate var owner: ChainOwner? { versions.last?.version.map { ChainOwner($0) } }
 }
 
 extension CopyVersions.Request {

@@ -48,7 +48,7 @@ struct DrillChains {
     self.fresh = state
     ownHost = HostName.known(world)
     shown = listings.map(\.chain)
-    times = StorageTimes(listed, now: world.now())
+    times = StorageTimes(listed, of: target.store, now: world.now())
     reporter = world.reporter
     gone = seen.vanished(shown: listings.map(\.chain))
     for (listing, end) in zip(listings, ends) { add(listing, end) }
