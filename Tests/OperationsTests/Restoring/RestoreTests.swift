@@ -145,7 +145,8 @@ import Testing
     _ = try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("a")), expect: [head])
     for wrong in ["2-0123456789abcdef", "1-0123456789abcdef"] {
       let error = await #expect(throws: OperationError.self) {
-        try await pull.run(.latest(database: nil), from: road.target, to: .file(road.scratch.file("b")), expect: [wrong])
+        try await pull.run(
+          .latest(database: nil), from: road.target, to: .file(road.scratch.file("b")), expect: [wrong])
       }
       #expect(error?.kind == .verificationFailed)
     }
