@@ -308,10 +308,11 @@ import Testing
         "--json", "--limit-upload", "32KiB", "copy", "--from", "disk", "--from-key-file", key, "--to", other,
         "--key-file", key,
       ], output: home.program.file("output"))
-    // The second one's first pack is there, and what comes after it would wait for minutes.
+    // All of the first one is in its manifest. The pack of the second one is there, and what comes after it would wait for
+    // minutes.
     let isHalfDone = try await eventually {
-      let packs = home.program.files(below: "copy").filter { $0.hasPrefix("packs/") }
-      return Set(packs.map { $0.split(separator: "/")[1] }).count == 2
+      let copied = home.program.files(below: "copy")
+      return copied.contains { $0.hasPrefix("packs/") } && copied.contains { $0.hasPrefix("versions/") }
     }
     #expect(isHalfDone)
     child.signal(SIGTERM)

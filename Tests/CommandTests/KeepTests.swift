@@ -111,10 +111,13 @@ import Testing
   @Test func `a version that a rule keeps and that lost packs stays, and ends forget with 13`() async throws {
     let home = try Home()
     try await home.must("init")
+    // Less than 64 KiB would ride in the manifest.
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(200000))", on: home.program.file("app.db"))
     let first = try await home.push("--tag", "before-upgrade")
     let packs = try home.program.files(below: "target/packs").map { ($0, try home.bytes("target/packs/\($0)")) }
     try home.change()
     try await home.push("--rebuild-base")
+    #expect(!packs.isEmpty)
     for (pack, _) in packs { try removeFile(home.program.file("target/packs/\(pack)")) }
     let quiet = try await home("-q", "forget", "app", "--keep-last", "1", "--keep-tag", "before-upgrade")
     #expect(quiet.status == 13, "\(quiet.error)")

@@ -284,11 +284,11 @@ import Testing
     // In the place of the one that was seen lies something that cannot be read, and is said to be of long ago.
     shelf.road.store.content[last.name.objectName] = nil
     let inItsPlace = junk(last.sequence, last.chain, shelf)
-    #expect(await refusal(target(inItsPlace))?.code == "damaged")
-    #expect(try await drill(shelf, seen, at: target(inItsPlace)).contains { $0.code == "damaged" })
+    #expect(await refusal(target(inItsPlace))?.code == "rolledBack")
+    #expect(try await drill(shelf, seen, at: target(inItsPlace)).contains { $0.code == "rolledBack" })
     let folder = try Scratch()
     let all = try await RestoreAll(Pull(seen)).run(.pull(into: folder.path), from: target(inItsPlace), host: nil)
-    #expect(all.done.isEmpty && all.failures.map(\.error.code) == ["damaged"])
+    #expect(all.done.isEmpty && all.failures.map(\.error.code) == ["rolledBack"])
     // Who has not seen it takes the target's word.
     let fresh = try await ListVersions(machine(shelf)).show(.latest(database: "app"), at: target(inItsPlace))
     #expect(fresh.summary.id == mine[1].id.hex)
