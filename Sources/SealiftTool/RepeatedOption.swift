@@ -5,6 +5,8 @@ import ArgumentParser
 enum RepeatedOption {
   /// The letters that are flags in every command that has them.
   static let flags: Set<String> = ["-q", "-v", "-n"]
+  /// What the letters that take a value stand for, likewise.
+  private static let letters = ["-o": "--output"]
 
   private struct Given {
     let name: String
@@ -30,9 +32,9 @@ enum RepeatedOption {
   }
 
   /// Asking the command what it takes costs as much as many a start: only where two may be the same one; of a letter that
-  /// takes a value they have two names.
+  /// is not known they may have two names.
   private static func mayRepeat(_ names: [String]) -> Bool {
-    let names = names.filter { !flags.contains($0) }
+    let names = names.filter { !flags.contains($0) }.map { letters[$0] ?? $0 }
     return Set(names).count < names.count || names.count > 1 && names.contains { !$0.hasPrefix("--") }
   }
 

@@ -88,6 +88,7 @@ import Testing
   @Test(arguments: [
     (["-q", "push"], 0), (["-nq", "push", "app", "--tag", "a", "-q"], 0), (["--tag", "a", "--name=a", "push"], 0),
     (["push", "--tag", "a", "--tag", "b"], 1), (["-o", "a", "--output", "b"], 1),
+    (["pull", "app:latest", "-o", "a", "--config", "b"], 0), (["-x", "a", "--xyz", "b"], 1),
   ])
   func `a command is asked what it takes only where two options may be one`(arguments: [String], asked: Int) throws {
     var calls = 0
