@@ -253,7 +253,7 @@ MUTANTS = [
     mutant("a copy is as new as it was stored", "Operations/StorageTimes.swift",
            "min(second, taken)", "(MUTANT ? second : min(second, taken))", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("another chain need not be read by a drill", "Operations/Drilling/DrillChains.swift",
-           "for (_, end) in database.chains {", "for (_, end) in database.chains where !MUTANT || end.chain == newest.end.chain {", (r"OperationsTests\.PassedOff", "OperationsTests")),
+           "for (_, end) in database.chains {", "for (_, end) in database.chains where !MUTANT || end.chain == newest.history.chain {", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("a chain that was left stands in the way of reading", "Operations/StorageTimes.swift",
            "return first <", "return !MUTANT && first <", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("readers miss no word of their own", "Operations/VersionLookup.swift",
