@@ -34,8 +34,11 @@ extension ChainHistory {
   }
 
   /// The last time before a version that is believed: it was pushed later than that.
-  func believedTime(before version: VersionFacts, now: UInt64) -> UInt64? {
-    let times = versions.map { $0.version?.time ?? .max }
+  /// - Parameter time: that of a version; its own unless given.
+  func believedTime(
+    before version: VersionFacts, now: UInt64, _ time: (VersionFacts) -> UInt64? = { $0.version?.time }
+  ) -> UInt64? {
+    let times = versions.map { time($0) ?? .max }
     let place = ChainClocks.believed(times, now: now).last { versions[$0].sequence < version.sequence }
     return place.map { times[$0] }
   }

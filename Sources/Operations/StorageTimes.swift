@@ -133,15 +133,27 @@ struct StorageTimes: Sendable {
   /// A server's clock bounds its time: where that is ahead of this machine's clock, so is the server's.
   private func isConfirmed(_ facts: VersionFacts) -> Bool { areServers && seconds[facts.digest] != nil }
 
-  /// The clock of who pushed may have been wrong. No snapshot is younger than its stored manifest, and copies and repairs
-  /// are stored later: so what a target says makes a version older at most, never younger. And none is older than what
-  /// was pushed before it: that stands in the chain, and no target can say otherwise.
+  /// The clock of who pushed may have been wrong. None is older than what was pushed before it: that stands in the chain,
+  /// and no target can say otherwise.
   private func time(of facts: VersionFacts, in history: ChainHistory?, lag: Int?) -> UInt64 {
-    var time = facts.version?.time ?? 0
-    if let lag, let bound = seconds[facts.digest].map({ max(0, $0) + lag }), bound < Self.taken(facts) {
-      time = UInt64(bound) * 1000
+    let own = facts.version?.time ?? 0
+    let bounded = self.bounded(facts, lag: lag) ?? 0
+    guard let history, let before = history.believedTime(before: facts, now: now) else { return bounded }
+    guard before > own else { return max(bounded, before) }
+    // The chain contradicts itself: this clock was behind, or that of earlier versions was ahead. Where the target says
+    // the latter, they make this one no younger. Its own time stands in the chain as theirs do: no older than that.
+    let told = history.believedTime(before: facts, now: now) { self.bounded($0, lag: lag) } ?? 0
+    let raised = min(before, told)
+    return max(own, raised)
+  }
+
+  /// No snapshot is younger than its stored manifest, and copies and repairs are stored later: so what a target says makes
+  /// a version older at most, never younger.
+  private func bounded(_ facts: VersionFacts, lag: Int?) -> UInt64? {
+    guard let lag, let bound = seconds[facts.digest].map({ max(0, $0) + lag }), bound < Self.taken(facts) else {
+      return facts.version?.time
     }
-    return max(time, history?.believedTime(before: facts, now: now) ?? 0)
+    return UInt64(bound) * 1000
   }
 
   /// Whether all that is known says that a version was pushed later than this machine's clock says that it is.

@@ -262,6 +262,64 @@ import Testing
     try await expectTaken(later, road, at: telling([later: 0], road))
   }
 
+  @Test func `a clock that was ahead makes no later version younger where the target says so`() async throws {
+    let even = try await Road()
+    let (now, day) = (even.world.now(), UInt64(86_400_000))
+    func ago(_ days: UInt64) -> UInt64 { now - days * day }
+    func stored(_ days: UInt64) -> Int { Int(ago(days) / 1000) }
+    let ahead = try await push(even, "ahead", time: ago(5))
+    let old = try await push(even, "old", time: ago(18))
+    let before = try await push(even, "before", time: ago(16), fork: 1)
+    let last = try await push(even, "last", time: ago(10), fork: 1)
+    // By the chains alone it was pushed after the one that says five days.
+    try await expectTaken(old, even)
+    for isFolder in [false, true] {
+      let times: KeyValuePairs = [ahead: stored(19), old: stored(18), before: stored(16), last: stored(10)]
+      try await expectTaken(last, even, at: telling(times, even, isFolder: isFolder))
+    }
+    // Also where most of a chain was pushed by that clock.
+    let most = try await Road()
+    let first = try await push(most, "first", time: ago(14))
+    let second = try await push(most, "second", time: ago(13))
+    let right = try await push(most, "right", time: ago(20))
+    let fork = try await push(most, "fork", time: ago(15), fork: 1)
+    let target = telling([first: stored(24), second: stored(23), right: stored(20), fork: stored(15)], most)
+    try await expectTaken(fork, most, at: target)
+    // A clock that was behind is overruled, as the target says the same of what was pushed before.
+    let behind = try await Road()
+    let other = try await push(behind, "other", time: ago(10))
+    let well = try await push(behind, "well", time: ago(2), fork: 1)
+    let fallen = try await push(behind, "fallen", time: ago(400), fork: 1)
+    let told = telling([other: stored(10), well: stored(2), fallen: stored(1)], behind)
+    try await expectTaken(fallen, behind, at: told)
+  }
+
+  @Test func `no target makes a version older than its chain says, nor younger`() async throws {
+    let road = try await Road()
+    let (now, day) = (road.world.now(), UInt64(86_400_000))
+    func ago(_ days: UInt64) -> UInt64 { now - days * day }
+    func stored(_ days: UInt64) -> Int { Int(ago(days) / 1000) }
+    let before = try await push(road, "before", time: ago(2))
+    let last = try await push(road, "last", time: ago(1))
+    let fork = try await push(road, "fork", time: ago(5), fork: 1)
+    try await expectTaken(last, road, at: telling([before: 0, last: 0, fork: stored(5)], road))
+    // Where the chain contradicts itself, not than the version says.
+    let torn = try await Road()
+    let ahead = try await push(torn, "ahead", time: ago(5))
+    let old = try await push(torn, "old", time: ago(18))
+    let older = try await push(torn, "older", time: ago(25), fork: 1)
+    try await expectTaken(old, torn, at: telling([ahead: 0, old: 0, older: stored(25)], torn))
+    // What is made older does not bring back a time that it had overruled.
+    let other = try await Road()
+    try await push(other, "overruled", time: ago(10))
+    let one = try await push(other, "one", time: ago(60))
+    let two = try await push(other, "two", time: ago(50))
+    let three = try await push(other, "three", time: ago(70))
+    let newest = try await push(other, "newest", time: ago(30), fork: 1)
+    let times: KeyValuePairs = [one: stored(95), two: stored(96), three: stored(97), newest: stored(30)]
+    try await expectTaken(newest, other, at: telling(times, other))
+  }
+
   @Test func `a version that was stored later is not newer for it, and is told`() async throws {
     let road = try await Road()
     let newest = try await push(road, "newest", time: 6000)
