@@ -13,7 +13,10 @@ extension ChainHistory {
     let places = versions.indices.filter { $0 < past.end && counts(versions[$0], selector) }
     let believed = places.last { past.believed.contains($0) }
     let other = places.last { place in
-      believed.map { place > $0 && times.wasThere(versions[place], at: past.asked) } ?? true
+      guard let believed else { return true }
+      guard place > believed else { return false }
+      let earlier = (believed..<place).last { past.believed.contains($0) } ?? believed
+      return times.wasThere(versions[place], at: past.asked, after: versions[earlier])
     }
     return (other ?? believed).map { versions[$0] }
   }

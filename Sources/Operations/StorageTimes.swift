@@ -32,9 +32,11 @@ struct StorageTimes: Sendable {
     return first < min(second, taken)
   }
 
-  /// Whether the target says that a version was there at some time.
-  func wasThere(_ facts: VersionFacts, at time: UInt64) -> Bool {
-    seconds[facts.digest].map { $0 <= Int(clamping: time / 1000) } ?? false
+  /// Whether the target says that a version was there at some time. In a folder that may be the word of the very clock that
+  /// was wrong: there it counts only where the version was not stored before one that was pushed earlier.
+  func wasThere(_ facts: VersionFacts, at time: UInt64, after earlier: VersionFacts) -> Bool {
+    guard let stored = seconds[facts.digest], stored <= Int(clamping: time / 1000) else { return false }
+    return areServers || seconds[earlier.digest].map { $0 <= stored } ?? false
   }
 
   /// Whether the target says that one version was stored later than the other.

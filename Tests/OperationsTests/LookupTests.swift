@@ -118,6 +118,25 @@ import Testing
     }
   }
 
+  @Test func `in a folder the clock that was behind does not say when its version was there`() async throws {
+    let road = try await Road()
+    try await push(road, "one", time: 5000)
+    let second = try await push(road, "two", time: 6000)
+    let third = try await push(road, "three", time: 100)
+    try await push(road, "four", time: 7000)
+    func answer(_ times: KeyValuePairs<StoredManifest, Int>, isFolder: Bool) async throws -> String {
+      let target = telling(times, road, isFolder: isFolder)
+      return try await ListVersions(road.world).show(.notLater(database: "app", time: 6500), at: target).summary.id
+    }
+    #expect(try await answer([second: 6, third: 0], isFolder: true) == second.id.hex)
+    let said = road.notices.said.withLock { $0 }
+    #expect(said.count { $0.contains(third.id.hex.prefix(8)) && $0.contains("may be newer") } == 1, "\(said)")
+    #expect(try await answer([third: 0], isFolder: true) == second.id.hex)
+    // A server has a clock of its own, and so has one whose folder is mounted: that one is right.
+    #expect(try await answer([second: 6, third: 0], isFolder: false) == third.id.hex)
+    #expect(try await answer([second: 6, third: 6], isFolder: true) == third.id.hex)
+  }
+
   @Test func `one clock that was ahead hides nothing that was pushed after it`() async throws {
     let road = try await Road()
     var versions: [StoredManifest] = []
