@@ -8,6 +8,8 @@ struct StorageTimes: Sendable {
   /// By this machine's clock, milliseconds since 1970 UTC.
   let now: UInt64
   private let seconds: [Digest: Int]
+  /// Of each chain when the last of its manifests was stored; `.max` where that is not told of all of them.
+  private let ends: [ChainID: Int]
   /// A server tells them, by a clock that no machine which pushes has set. In a folder it is theirs.
   private let areServers: Bool
 
@@ -18,10 +20,15 @@ struct StorageTimes: Sendable {
   init(_ objects: [ObjectInfo], of store: any ObjectStore, now: UInt64) {
     self.now = now
     areServers = store.traits.folder == nil
-    let told = objects.compactMap { info in
-      VersionName(info.name).flatMap { name in info.stored.map { (name.digest, $0) } }
+    var seconds: [Digest: Int] = [:]
+    var ends: [ChainID: Int] = [:]
+    for info in objects {
+      guard let name = VersionName(info.name) else { continue }
+      if let stored = info.stored, seconds[name.digest] == nil { seconds[name.digest] = stored }
+      ends[name.chain] = max(ends[name.chain] ?? .min, info.stored ?? .max)
     }
-    seconds = Dictionary(told) { first, _ in first }
+    self.seconds = seconds
+    self.ends = ends
   }
 
   /// Whether a manifest was stored before a version was pushed: it is of an older one then. A version may be stored again
@@ -69,7 +76,8 @@ struct StorageTimes: Sendable {
   }
 
   /// Of one database. What came before an answer makes it younger at most: so the chain of the one that leads without
-  /// that, most often the one that is pushed to, is read only where another one overtakes it.
+  /// that, most often the one that is pushed to, is read only where another one overtakes it, and another one only where
+  /// it may do so: it may be of thousands of versions, and the machine is one in need.
   private func last(
     among rivals: [VersionLookup.Found], _ whole: (ChainHistory) async throws -> ChainHistory
   ) async throws -> (answer: VersionLookup.Found, past: ChainHistory)? {
@@ -79,6 +87,7 @@ struct StorageTimes: Sendable {
     var last = (answer: rivals[leader], past: rivals[leader].history, order: bare[leader])
     var isOvertaken = false
     for place in rivals.indices where place != leader {
+      guard mayReach(last.order.1, rivals[place].facts, lag: lag) else { continue }
       let past = try await self.past(of: rivals[place], whole)
       let order = self.order(of: rivals[place].facts, in: past, lag: lag)
       guard last.order < order else { continue }
@@ -91,6 +100,14 @@ struct StorageTimes: Sendable {
       if last.order < order { last = (rivals[leader], past, order) }
     }
     return (last.answer, last.past)
+  }
+
+  /// Whether what was pushed before an answer may make it as young as some time. It does not where the version says itself
+  /// that it is older, and the target that its whole chain was stored earlier: see `time(of:in:lag:)`.
+  private func mayReach(_ time: UInt64, _ facts: VersionFacts, lag: Int?) -> Bool {
+    let time = Int(clamping: time / 1000)
+    guard let lag, let end = ends[facts.chain], Self.taken(facts) < time else { return true }
+    return max(0, end) >= time - lag
   }
 
   /// An old manifest that the target does not give keeps nobody from what is newer.

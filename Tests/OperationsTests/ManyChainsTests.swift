@@ -56,6 +56,32 @@ import Testing
     #expect(log.fetched(below: Layout.versions(of: shelf.chain())).count < 10)
   }
 
+  @Test func `a fork that was left before the other's last version was taken is not read whole`() async throws {
+    let shelf = try await Shelf()
+    var times: [ObjectName: Int] = [:]
+    for hour in 0..<UInt64(50) {
+      let left = try await shelf.push(1 + hour, at: Shelf.monday + hour * 3_600_000)
+      times[left.name.objectName] = Int((Shelf.monday + hour * 3_600_000) / 1000)
+    }
+    let last = try await shelf.push(51, at: Shelf.monday + 3 * Shelf.day, fork: 1)
+    times[last.name.objectName] = Int((Shelf.monday + 3 * Shelf.day) / 1000)
+    let log = RequestLog(ListingStore.telling(times, of: shelf.road.store))
+    let target = TargetAccess(name: "memory", store: log, unlock: shelf.road.target.unlock)
+    func machine(_ name: String) -> World {
+      var world = shelf.world
+      world.stateFolder = shelf.road.scratch.file(name)
+      return world
+    }
+    log.clear()
+    let found = try await VersionLookup(at: target, machine("find")).find(.latest(database: "app"))
+    #expect(found.facts.id == last.id)
+    #expect(log.fetched(below: Layout.versions).count <= 3)
+    log.clear()
+    let drilled = try await Drill(machine("drill")).run(Drill.Request(), at: target)
+    #expect(drilled.failures.isEmpty && drilled.drilled.map(\.version.id) == [last.id.hex])
+    #expect(log.fetched(below: Layout.versions(of: shelf.chain())).count <= 3)
+  }
+
   /// Nobody deletes tombstones and annotations.
   @Test func `where those of all are too many to be listed, they are listed chain by chain`() async throws {
     let many = try await ManyChains(databases: 3)
@@ -347,12 +373,12 @@ private struct ManyChains {
 /// Writes down what is fetched from a store, and what is listed; refuses listings as one does that is too long.
 private final class RequestLog: ObjectStore {
   let traits: StoreTraits
-  private let base: MemoryStore
+  private let base: any ObjectStore
   private let gets = Locked<[String]>([])
   private let lists = Locked<[String]>([])
   private let refused = Locked<Set<String>>([])
 
-  init(_ base: MemoryStore) {
+  init(_ base: any ObjectStore) {
     self.base = base
     traits = base.traits
   }
