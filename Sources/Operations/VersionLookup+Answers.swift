@@ -69,8 +69,7 @@ extension VersionLookup {
     for history in histories where meant.contains(history) {
       guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
       try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
-      let said = try await notes(of: history.chain)
-      try repository.demandTakenBack(history.chain, among: said, state: state)
+      try await records.demandTakenBack(of: history.chain, state: state)
       try history.demandNothingLost(selector.text)
     }
   }

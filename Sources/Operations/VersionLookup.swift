@@ -16,7 +16,7 @@ struct VersionLookup: Sendable {
   let reporter: any Reporter
   let listings: [ChainListing]
   let byChain: [ChainID: ChainListing]
-  private let records: RecordListings
+  let records: RecordListings
   let times: StorageTimes
   private let marks: SeenMarks
   private let hasToldFlaw = Locked(false)
@@ -122,6 +122,10 @@ struct VersionLookup: Sendable {
   ///   or `.unsupported` where what is meant may be there and cannot be read, unless the version was named by its id: that
   ///   proves by itself which one it is, and nothing may stand in the way of it.
   func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
+    try await records.relying { try await findOnce(selector, whole: whole) }
+  }
+
+  private func findOnce(_ selector: VersionSelector, whole: Bool) async throws -> Found {
     let histories = try await selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
       let selector = try await exact(selector, among: histories)
@@ -208,8 +212,7 @@ struct VersionLookup: Sendable {
     guard let listing = byChain[history.chain] else { return }
     tellFlaw(ofMarkOf: history.chain)
     try await repository.checkFreshness(of: listing, history: history, state: state)
-    let notes = try await notes(of: history.chain)
-    try repository.demandTakenBack(history.chain, among: notes, state: state)
+    try await records.demandTakenBack(of: history.chain, state: state)
   }
 
   /// Who reads goes on, since no other version could be had; but a person should know.
@@ -221,8 +224,7 @@ struct VersionLookup: Sendable {
 
   /// The same, for who lets go of versions: also what this machine said or read that decides which ones stay is shown.
   func demandOwnWords(of history: ChainHistory) async throws {
-    let notes = try await notes(of: history.chain)
-    try repository.demandOwnWords(history.chain, among: notes, state: state)
+    try await records.demandOwnWords(of: history.chain, state: state)
   }
 
   func annotations(of history: ChainHistory) async throws -> Annotations {

@@ -101,14 +101,22 @@ struct DrillChains {
     among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
   ) async throws -> (facts: VersionFacts, isNewest: Bool) {
     if case .random = request.choice {
-      let database = try await withForgotten(database)
-      try await demandFresh(database, newest: last(of: database)?.history.chain)
-      return try await any(of: database, pick)
+      return try await any(of: read(database).whole, pick)
     }
     return (try await newest(of: database), true)
   }
 
-  /// The same, each chain read from its end to a version that was not forgotten.
+  /// Each chain read from its end to a version that was not forgotten, and the last of those; nothing that was seen is gone.
+  private func read(_ database: Database) async throws -> (whole: Database, newest: VersionLookup.Found?) {
+    try await records.relying {
+      let whole = try await withForgotten(database)
+      let newest = try await last(of: whole)
+      try await demandFresh(whole, newest: newest?.history.chain)
+      return (whole: whole, newest: newest)
+    }
+  }
+
+  /// Each chain read from its end to a version that was not forgotten.
   private func withForgotten(_ database: Database) async throws -> Database {
     var database = database
     for (index, chain) in database.chains.enumerated() {
@@ -135,8 +143,7 @@ struct DrillChains {
     if let gone = vanished(ChainOwner(host: database.host, database: database.name)).first { throw gone }
     for chain in database.chains {
       let (listing, end) = chain
-      let notes = try await records.of(listing.chain).notes
-      try repository.demandTakenBack(listing.chain, among: notes, state: seen)
+      try await records.demandTakenBack(of: listing.chain, state: seen)
       if newest.map({ $0 == listing.chain }) ?? true {
         try await repository.checkFreshness(of: listing, history: end, state: seen)
       } else {
@@ -159,10 +166,8 @@ struct DrillChains {
   /// The newest version that was not forgotten; nothing older is passed off as that.
   /// - Parameter isNoted: this machine notes that it has seen it.
   func newest(of database: Database, isNoted: Bool = false) async throws -> VersionFacts {
-    let database = try await withForgotten(database)
-    let newest = try await last(of: database)
-    try await demandFresh(database, newest: newest?.history.chain)
-    guard let newest else { throw Self.nothing(of: database) }
+    let (database, found) = try await read(database)
+    guard let newest = found else { throw Self.nothing(of: database) }
     for (_, end) in database.chains {
       let isTaken = end.chain == newest.history.chain
       let goesOn = end.isKnownToGoOn(behind: newest.facts, seen)

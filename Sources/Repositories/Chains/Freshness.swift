@@ -222,20 +222,6 @@ struct Freshness {
 }
 
 extension Repository {
-  /// What this machine said at the target, or has read there, that versions count again is shown: where a listing leaves it
-  /// out, they would look forgotten.
-  /// - Parameter notes: the annotations of the chain, as a listing showed them.
-  /// - Throws: `RepositoryError` `.hole`.
-  package func demandTakenBack(_ chain: ChainID, among notes: RecordListing, state: StateFolder) throws {
-    try OwnWords(of: chain, in: state).demandTakenBack(among: notes)
-  }
-
-  /// The same of all that decides what stays: pins, tags, what was found damaged.
-  /// - Throws: `RepositoryError` `.hole`.
-  package func demandOwnWords(_ chain: ChainID, among notes: RecordListing, state: StateFolder) throws {
-    try OwnWords(of: chain, in: state).demandAll(among: notes)
-  }
-
   /// Whether a chain shows at least what this machine has seen of it.
   /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`; `.conflict` when versions came while it was listed.
   package func checkFreshness(of listing: ChainListing, history: ChainHistory, state: StateFolder) async throws {

@@ -18,6 +18,8 @@ package final class RecordListings: Sendable {
   private let store: any ObjectStore
   private let whole = Locked(Whole.unlisted)
   private let chains = Locked<[ChainID: OfChain]>([:])
+  /// How often annotations were listed anew.
+  private let renewals = Locked(0)
 
   package init(_ store: any ObjectStore) { self.store = store }
 
@@ -70,6 +72,63 @@ package final class RecordListings: Sendable {
     async let notes = store.list(prefix: Layout.allAnnotations)
     return .listed(
       tombstones: RecordListing.byChain(try await tombstones), notes: RecordListing.byChain(try await notes))
+  }
+}
+
+/// Whether the listings show what this machine knows of. Another command of it may say, or read, something while this one
+/// runs: what is missing then is no loss, so that it is looked for in a later listing before anybody is alarmed.
+extension RecordListings {
+  /// What this machine said at the target, or has read there, that versions count again is shown: where a listing leaves it
+  /// out, they would look forgotten.
+  /// - Throws: `RepositoryError` `.hole`; `.conflict` where that came behind the listing. Who asks again gets a later one.
+  package func demandTakenBack(of chain: ChainID, state: StateFolder) async throws {
+    let words = try OwnWords(of: chain, in: state)
+    guard try await isListedLater(chain, words.demandTakenBack(among:)) else { return }
+    throw Self.takenBackMeanwhile
+  }
+
+  /// The same of all that decides what stays: pins, tags, what was found damaged. Where that came behind the listing, a later
+  /// one takes its place: annotations are to be read after this.
+  /// - Throws: `RepositoryError` `.hole`; `.conflict` where versions were taken back: which ones count was known before.
+  package func demandOwnWords(of chain: ChainID, state: StateFolder) async throws {
+    let words = try OwnWords(of: chain, in: state)
+    let before = try await of(chain).notes
+    guard try await isListedLater(chain, words.demandAll(among:)) else { return }
+    do throws(RepositoryError) { try words.demandTakenBack(among: before) } catch { throw Self.takenBackMeanwhile }
+  }
+
+  /// Does what relies on the listings, and once more where it ended because versions were taken back behind them.
+  package func relying<Answer>(_ deed: () async throws -> Answer) async throws -> Answer {
+    let before = renewals.withLock { $0 }
+    do { return try await deed() } catch let error as RepositoryError
+      where error.code == .conflict && renewals.withLock({ $0 }) > before
+    {
+      return try await deed()
+    }
+  }
+
+  /// - Returns: whether a later listing shows what the one that was taken does not, and has taken its place.
+  /// - Throws: where it shows no more.
+  private func isListedLater(
+    _ chain: ChainID, _ demand: (RecordListing) throws(RepositoryError) -> Void
+  ) async throws -> Bool {
+    let (tombstones, notes) = try await of(chain)
+    do throws(RepositoryError) {
+      try demand(notes)
+      return false
+    } catch {
+      let now = RecordListing(objects: try await store.list(prefix: Layout.annotations(of: chain)))
+      try demand(now)
+      chains.withLock { $0[chain] = (tombstones: tombstones, notes: now) }
+      renewals.withLock { $0 += 1 }
+      return true
+    }
+  }
+
+  private static var takenBackMeanwhile: RepositoryError {
+    RepositoryError(
+      .conflict, "versions were taken back from being forgotten while the target was listed",
+      hint: "Run the command again.")
   }
 }
 
