@@ -63,6 +63,11 @@ package struct RepositoryError: Error, CustomStringConvertible {
     "\(partWays) If instead an older state was put back there and pushed to since, accept that: \(acceptance)"
   }
 
+  /// What to do about an annotation that cannot be read and is in no copy. A machine that has read it goes on showing it, so
+  /// that nothing is stored where it is said there again; and it misses the object once that is removed.
+  static let sayAgainAndRemove =
+    "Where no copy has it, say again what it said (`sealift pin`, `tag`, `unforget`) on a machine whose `sealift list` does not show that, as one that has read it shows it still; then remove it by hand. Each machine that has read it misses it from then on (`hole`), and its message says how to accept that it is gone."
+
   /// What to do about versions that are gone and that this machine has seen.
   static let findOutAndRepair =
     "Find out by whom before you go on. On the machine that pushes the database, `sealift repair` brings back what it can."

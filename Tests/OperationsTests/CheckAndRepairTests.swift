@@ -465,6 +465,8 @@ import Testing
     let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
     #expect(!repaired.isWhole && repaired.unmended.map(\.object) == [record.text])
     #expect(repaired.unmended.first?.hint?.contains("removed by hand") == true)
+    // Only words can be said again.
+    #expect(repaired.unmended.first?.hint?.contains("say again what it said") == (prefix == "notes/"))
     #expect(try await !check(road).isSound)
     road.store.content[record]?[60] ^= 1
     #expect(try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target).isWhole)

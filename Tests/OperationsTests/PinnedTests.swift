@@ -29,6 +29,38 @@ import Testing
     #expect(plan.refusals.isEmpty && plan.chains.first?.plan.going.map(\.version.sequence) == [1, 2])
   }
 
+  @Test func `a note that cannot be read is given up as its hint says, and what it said holds on every machine`()
+    async throws
+  {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    #expect(try await shelf.say(.pin, of: versions[0]).changed)
+    let note = try #require(shelf.road.store.content.keys.first { $0.text.hasPrefix("notes/") })
+    shelf.road.store.content[note]?[100] ^= 1
+    let scratch = try Scratch()
+    var other = shelf.road.withoutState(scratch)
+    other.now = shelf.world.now
+    let rules = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let refused = try await ForgetVersions(other).plan(rules, at: shelf.road.target).refusals
+    #expect(refused.map(\.code) == ["damaged"])
+    for words in ["say again what it said", "how to accept that it is gone"] {
+      #expect(refused.first?.hint?.contains(words) == true, "\(refused.first?.hint ?? "")")
+    }
+    // Who has read it shows it still, and stores nothing.
+    #expect(try await !shelf.say(.pin, of: versions[0]).changed)
+    let pin = VersionSelector.id(prefix: versions[0].id.hex)
+    #expect(try await AnnotateVersions(other).run(.pin, of: pin, at: shelf.road.target).changed)
+    shelf.road.store.content[note] = nil
+    let plan = try await ForgetVersions(other).plan(rules, at: shelf.road.target)
+    #expect(plan.refusals.isEmpty && plan.chains.first?.plan.going.map(\.version.sequence) == [2])
+    let missed = try await shelf.plan(RetentionRules(last: 1)).refusals
+    #expect(missed.map(\.code) == ["hole"])
+    let command = (missed.first?.hint ?? "").split(separator: ": rm ").last ?? ""
+    for file in command.split(separator: "'") where file.hasPrefix("/") { try removeFile(String(file)) }
+    let accepted = try await shelf.plan(RetentionRules(last: 1))
+    #expect(accepted.refusals.isEmpty && accepted.chains.first?.plan.going.map(\.version.sequence) == [2])
+  }
+
   @Test func `a pin that crossed a tombstone keeps its version, also when forget dies between the two`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(3)

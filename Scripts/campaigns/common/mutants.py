@@ -2665,4 +2665,6 @@ MUTANTS = [
            "do throws(RepositoryError) { if !MUTANT { try words.demandTakenBack(among: before) } } catch", (r"OperationsTests\.LaterWords",)),
     mutant("nobody looks up once more", "Repositories/Chains/RecordListings.swift",
            "where error.code == .conflict &&", "where !MUTANT && error.code == .conflict &&", (r"OperationsTests\.LaterWords",)),
+    mutant("what cannot be said again is to be said again", "Repositories/Checking/RecordsLook.swift",
+           "return kind == .annotation ? \"", "return MUTANT || kind == .annotation ? \"", (r"OperationsTests\.CheckAndRepair",)),
 ]

@@ -191,7 +191,7 @@ extension Repository {
       throw RepositoryError(
         .damaged,
         "the annotation \(lost.objectName) cannot be read, and it may say that a version is pinned, or not forgotten",
-        hint: "Bring that object back from a copy of the target, or remove it by hand if it is of no use.")
+        hint: "Bring that object back from a copy of the target. \(RepositoryError.sayAgainAndRemove)")
     }
     let decoded = try read.map { name, content in
       (name, try Annotation(decoding: Array(content.meta)), content.epoch)

@@ -90,7 +90,8 @@ struct RecordsLook {
 
   private static func hint(_ kind: ObjectKind) -> String {
     let what = kind == .condemned ? "pushed" : "forgotten or pruned"
-    return "Nothing is \(what) until it is brought back from a copy of the target, or removed by hand."
+    let stays = "Nothing is \(what) until it is brought back from a copy of the target, or removed by hand."
+    return kind == .annotation ? "\(stays) \(RepositoryError.sayAgainAndRemove)" : stays
   }
 
   private static func title(_ kind: ObjectKind) -> String {
