@@ -435,4 +435,26 @@ import Testing
     for file in files { try removeFile(file) }
     #expect(try await refusal() == nil)
   }
+
+  @Test func `a line that accepts the loss of some of very many words says that there are more`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(2)
+    #expect(try await shelf.say(.pin, of: versions[0]).changed)
+    holdBack(shelf)
+    func refusal() async throws -> OperationError? { try await shelf.plan(RetentionRules(last: 1)).refusals.first }
+    let only = try await refusal()
+    #expect(only?.hint?.contains("names the rest") == false)
+    let file = try #require(files(toRemoveBy: only).first)
+    let folder = "/" + file.split(separator: "/").dropLast().joined(separator: "/")
+    for number in 1...51 {
+      try writeFile("\(folder)/stay-\(Digest.sha256(of: [UInt8(number)]).hex)", [])
+    }
+    for (count, isPart) in [(50, true), (2, false)] {
+      let refused = try await refusal()
+      let files = files(toRemoveBy: refused)
+      #expect(files.count == count && refused?.hint?.contains("names the rest") == isPart)
+      for file in files { try removeFile(file) }
+    }
+    #expect(try await refusal() == nil)
+  }
 }

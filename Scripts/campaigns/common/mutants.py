@@ -2667,4 +2667,6 @@ MUTANTS = [
            "where error.code == .conflict &&", "where !MUTANT && error.code == .conflict &&", (r"OperationsTests\.LaterWords",)),
     mutant("what cannot be said again is to be said again", "Repositories/Checking/RecordsLook.swift",
            "return kind == .annotation ? \"", "return MUTANT || kind == .annotation ? \"", (r"OperationsTests\.CheckAndRepair",)),
+    mutant("some of the lost words are all", "Repositories/State/OwnWords.swift",
+           "let isPart = stored.count >", "let isPart = !MUTANT && stored.count >", (r"OperationsTests\.PassedOff",)),
 ]

@@ -87,19 +87,22 @@ struct OwnWords {
     throw missing(stored, read)
   }
 
-  /// Who has to say them again needs to know of which versions; and one line accepts all of it.
+  /// Who has to say them again needs to know of which versions; and one line accepts all of it, unless that is very much.
   private func missing(_ stored: [Word], _ read: [Word]) -> RepositoryError {
     let files = Set(stored.map(\.file))
     let lost = stored.prefix(Self.mostNamed).map(filled) + read.filter { !files.contains($0.file) }
     let named = lost.prefix(Self.mostNamed).map(\.words).joined(separator: ", ")
     let count = stored.count + read.count { !files.contains($0.file) }
     let more = count > Self.mostNamed ? ", and \(count - Self.mostNamed) more" : ""
+    // One command line cannot be of any length.
+    let isPart = stored.count > Self.mostNamed
+    let part = isPart ? ", \(Self.mostNamed) at a time (when run again, this command names the rest)" : ""
     let paths = stored.prefix(Self.mostNamed).map(\.file) + (read.isEmpty ? [] : [Self.seenFile])
     return RepositoryError(
       .hole,
       "what this machine has said of versions of chain \(chain.hex.prefix(12)), or has read of them, is not listed: \(named)\(more)",
       hint:
-        "The listing was short, or the target lost it. Nothing was deleted. Where it stays away, say it again of versions that are to stay (`sealift unforget`, `pin`, `tag`; what was found damaged a `drill` or `repair` says), and then accept the loss of the old words: rm \(paths.map { "'\(folder)/\($0)'" }.joined(separator: " "))"
+        "The listing was short, or the target lost it. Nothing was deleted. Where it stays away, say it again of versions that are to stay (`sealift unforget`, `pin`, `tag`; what was found damaged a `drill` or `repair` says), and then accept the loss of the old words\(part): rm \(paths.map { "'\(folder)/\($0)'" }.joined(separator: " "))"
     )
   }
 
