@@ -46,6 +46,9 @@ package struct PruneRepository: Sendable {
       /// Of what rests, what has by this machine's clock for a week longer than asked for, and waits for the target to show
       /// that by what is stored there later: where nobody pushes any more, for ever.
       package var waitsForTime = 0
+      /// Something ended it before all of it was done: these are the figures of what was answered until then, and the
+      /// outcome's `interruption` or one of its `problems` says why.
+      package var isCut = false
     }
 
     package struct Amount: Sendable, Equatable {
@@ -65,7 +68,8 @@ package struct PruneRepository: Sendable {
     package var leftovers = Amount(objects: 0, bytes: 0)
     /// How many deleted objects the target only hid: it keeps them as older versions, and their bytes cost.
     package var hidden = 0
-    /// Chains in which nothing was deleted because of a doubt, and objects that could not be deleted.
+    /// Chains that were not pruned, or not to their end, because of a doubt or of a target that went away, and objects that
+    /// could not be deleted.
     package var problems: [OperationError]
     /// Why the chains that are not among these were not begun, or not ended; one that it cut may be among these.
     package var interruption: OperationError?
@@ -116,11 +120,15 @@ package struct PruneRepository: Sendable {
     _ chain: ChainID, _ policy: PrunePolicy, _ repository: Repository, _ state: StateFolder, _ target: TargetAccess,
     _ outcome: inout Outcome
   ) async throws {
+    var extent = "was not pruned"
     do {
       if !policy.dryRun { try await repository.takeBackSaved(of: chain, world, state) }
       guard let pruned = try await repository.prune(chain, policy, state: state) else { return }
       outcome.chains.append(.init(pruned))
-      if let interruption = pruned.interruption { throw interruption }
+      if let cut = pruned.cut {
+        extent = "was not pruned to its end"
+        throw cut
+      }
       guard let first = pruned.failures.first else { return }
       var problem = OperationError(first, doing: "\(target.name): \(pruned.failures.count) objects stay")
       problem.hint = "Another prune tries them again. \(problem.hint ?? "")"
@@ -128,7 +136,7 @@ package struct PruneRepository: Sendable {
     } catch let error as StoreError where error.code != .notFound && error.object == nil {
       throw error
     } catch {
-      let problem = OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) was not pruned")
+      let problem = OperationError(error, doing: "\(target.name): chain \(chain.hex.prefix(12)) \(extent)")
       if problem.kind == .cancelled { throw problem }
       outcome.problems.append(problem)
     }
@@ -191,7 +199,7 @@ extension PruneRepository.Outcome.Chain {
       freed: .init(pruned.freed), waiting: .init(pruned.waiting), retained: .init(pruned.retained),
       retainedBecause: pruned.retainedBecause?.message, resting: pruned.resting,
       waitsForVersion: .init(pruned.waitsForVersion), young: .init(pruned.young),
-      waitsForTime: pruned.waitsForTime)
+      waitsForTime: pruned.waitsForTime, isCut: pruned.cut != nil)
   }
 }
 

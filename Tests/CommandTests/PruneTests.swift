@@ -188,6 +188,21 @@ import Testing
     }
   }
 
+  @Test func `a chain that was cut leaves the exit status to what cut it`() {
+    let nothing = PruneRepository.Outcome.Amount(objects: 0, bytes: 0)
+    func isAnythingDone(_ cuts: [Bool]) -> Bool {
+      let chains = cuts.map { isCut in
+        PruneRepository.Outcome.Chain(
+          database: "d", host: "h", chain: "c", condemned: nothing, freed: nothing, waiting: nothing,
+          retained: nothing, isCut: isCut)
+      }
+      let outcome = PruneRepository.Outcome(runs: .one, chains: chains, problems: [])
+      return PruneCommand.isAnythingDone([Pruning(target: "t", outcome: outcome)])
+    }
+    #expect(!isAnythingDone([]) && !isAnythingDone([true]))
+    #expect(isAnythingDone([false]) && isAnythingDone([true, false]))
+  }
+
   @Test func `every member of its document is described`() throws {
     let documentation = String(decoding: try fileBytes("\(SourceTree.root)/Docs/Json.md"), as: UTF8.self)
     let nothing = PruneRepository.Outcome.Amount(objects: 0, bytes: 0)

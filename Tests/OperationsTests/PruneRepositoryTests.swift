@@ -27,11 +27,13 @@ import Testing
     return request
   }
 
-  /// Puts a pack that nothing needs into every chain.
-  private func litter(_ road: Road) -> [ObjectName] {
+  /// Puts packs that nothing needs into every chain, one or several.
+  private func litter(_ road: Road, _ digits: [String] = ["a"]) -> [ObjectName] {
     let chains = Set(
       road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.map { $0.text.split(separator: "/")[1] })
-    let names = chains.sorted().compactMap { ObjectName("packs/\($0)/\(String(repeating: "a", count: 64))") }
+    let names = chains.sorted().flatMap { chain in
+      digits.compactMap { ObjectName("packs/\(chain)/\(String(repeating: $0, count: 64))") }
+    }
     for name in names { road.store.content[name] = [1, 2, 3] }
     return names
   }
@@ -117,15 +119,61 @@ import Testing
     #expect(outcome.chains.map(\.freed.objects).sorted() == [0, 1])
     #expect(names.count { road.store.content[$0] != nil } == 1)
     // In the middle of a chain.
-    for name in names {
-      for digit in ["a", "b", "c"] {
-        let pack = try #require(ObjectName("\(name.text.dropLast(64))\(String(repeating: digit, count: 64))"))
-        road.store.content[pack] = [1, 2, 3]
-      }
-    }
+    _ = litter(road, ["a", "b", "c"])
     let middle = try await prune.run(request(["other"]), at: cut(after: 2))
     #expect(middle.interruption?.kind == .cancelled && middle.chains.map(\.database) == ["other"])
     #expect(middle.chains.map(\.freed) == [.init(objects: 2, bytes: 6)] && middle.chains.map(\.waiting) == [one])
+  }
+
+  @Test(arguments: [0, 2, 3])
+  func `a prune whose target goes away tells what it condemned and deleted`(deletions: Int) async throws {
+    let (road, _) = try await road()
+    _ = litter(road, ["a", "b", "c"])
+    let (isNamed, done) = (Locked(false), Locked(0))
+    var target = road.target
+    target.store = HookedStore(
+      road.store,
+      afterPut: { name async throws(StoreError) in
+        if name.text.hasPrefix("gone/") { isNamed.withLock { $0 = true } }
+      },
+      beforeDelete: { _ async throws(StoreError) in
+        let isAway = done.withLock { done -> Bool in
+          done += 1
+          return done > deletions
+        }
+        if isAway { throw StoreError(.unavailable, "the line was cut") }
+      },
+      beforeList: { _ async throws(StoreError) in
+        if isNamed.withLock({ $0 }), done.withLock({ $0 }) >= deletions {
+          throw StoreError(.unavailable, "the line was cut")
+        }
+      })
+    let outcome = try await PruneRepository(road.world).run(request(["other"]), at: target)
+    func amount(_ objects: Int) -> PruneRepository.Outcome.Amount { .init(objects: objects, bytes: 3 * objects) }
+    #expect(outcome.chains.count == 1 && outcome.chains.map(\.isCut) == [true])
+    #expect(outcome.chains.map(\.condemned) == [amount(3)])
+    #expect(outcome.chains.map(\.freed) == [amount(deletions)])
+    #expect(outcome.chains.map(\.waiting) == [amount(3 - deletions)])
+    #expect(outcome.problems.map(\.code) == ["unavailable"] && outcome.interruption == nil)
+    // Another prune does the rest.
+    let last = try await PruneRepository(road.world).run(request(["other"]), at: road.target)
+    #expect(last.chains.map(\.freed) == [amount(3 - deletions)] && last.chains.map(\.isCut) == [false])
+  }
+
+  @Test func `a doubt of the second look hides nothing of what was condemned, and stops no other chain`() async throws {
+    let (road, _) = try await road()
+    let names = litter(road)
+    let base = road.store
+    var target = road.target
+    target.store = ListingStore(base: base) { (prefix) async throws(StoreError) in
+      prefix.hasPrefix("gone/") ? [] : try await base.list(prefix: prefix)
+    }
+    let outcome = try await PruneRepository(road.world).run(request(), at: target)
+    #expect(outcome.chains.map(\.condemned.objects) == [1, 1] && outcome.chains.map(\.freed.objects) == [0, 0])
+    #expect(outcome.chains.map(\.waiting.objects) == [1, 1] && outcome.chains.map(\.isCut) == [true, true])
+    #expect(outcome.problems.map(\.code) == ["conflict", "conflict"])
+    #expect(outcome.problems.allSatisfy { $0.message.contains(" was not pruned to its end: ") })
+    for name in names { #expect(road.store.content[name] != nil) }
   }
 
   @Test func `a chain that is not there any more is told, and what is left of it stays`() async throws {

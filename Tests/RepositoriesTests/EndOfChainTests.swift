@@ -66,7 +66,7 @@ import Testing
     #expect(lost.map(\.first) == [1] && lost.map(\.last) == [1])
     try await home.repository.putTombstone(over: lost, of: home.chain, now: 1)
     let policy = PrunePolicy(twoRuns: false, now: { 1_800_000_000_000 })
-    _ = try await home.repository.prune(home.chain, policy, state: home.state)
+    _ = try await home.repository.prune(home.chain, policy, state: home.state)?.whole()
   }
 
   /// Whoever brings back what could not be read must not be told that two machines push as one.
@@ -91,7 +91,7 @@ import Testing
       let listing = try await home.repository.versionListing(of: home.chain)
       let history = try await home.repository.history(of: listing, state: home.state)
       #expect(history.problems.isEmpty && history.versions.count == count + 1)
-      _ = try await home.repository.prune(home.chain, policy, state: home.state)
+      _ = try await home.repository.prune(home.chain, policy, state: home.state)?.whole()
     }
     let listing = try await home.repository.versionListing(of: home.chain)
     #expect(listing.versions.count == count)
@@ -117,7 +117,7 @@ import Testing
       #expect(listing.versions.count == 8)
       _ = try await home.repository.unforget(last.facts, from: [tombstone], now: 2, state: knowing)
     }
-    _ = try await home.repository.prune(home.chain, policy, state: knowing)
+    _ = try await home.repository.prune(home.chain, policy, state: knowing)?.whole()
     #expect(HighWaterMark(sequence: 8, id: last.id).raise(home.chain, in: knowing))
     home.store.content[last.name.objectName]?[300] ^= 1
     let pushed = try await home.push(home.image(pages: 3, seed: 70)).manifest
@@ -132,7 +132,7 @@ import Testing
       let history = try await home.repository.history(of: listing, state: state)
       #expect(history.problems.isEmpty && history.lost.isEmpty && history.goneThoughTakenBack.isEmpty)
       #expect(!history.versions.contains { $0.sequence == 8 && !history.isForgotten($0) })
-      _ = try await home.repository.prune(home.chain, policy, state: state)
+      _ = try await home.repository.prune(home.chain, policy, state: state)?.whole()
     }
     #expect(home.store.content[last.name.objectName] == nil)
     #expect(try await home.push(home.image(pages: 3, seed: 71)).manifest.name.sequence == 10)

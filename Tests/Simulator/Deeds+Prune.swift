@@ -10,6 +10,7 @@ extension Simulation {
     var policy = PrunePolicy(twoRuns: profile.twoRuns, now: { self.clock(of: session.host) })
     policy.minAge = profile.minimumAge
     guard let pruned = try await repository.prune(chain, policy, state: state), !session.isDead else { return }
+    if let cut = pruned.cut { throw cut }
     tally.prunes += 1
     tally.deleted += pruned.freed.objects
   }
@@ -57,8 +58,7 @@ extension Simulation {
         var policy = PrunePolicy(twoRuns: false, now: { self.now + 400 * PrunePolicy.day })
         policy.minAge = 0
         do {
-          _ = try await repository.prune(chain, policy, state: state)
-          return nil
+          return try await repository.prune(chain, policy, state: state)?.cut.map(Self.words)
         } catch {
           return Self.words(error)
         }

@@ -10,19 +10,23 @@ package final class HookedStore: ObjectStore {
   private let afterPut: Hook
   private let beforeGet: Hook
   private let beforeDelete: Hook
+  private let beforeList: @Sendable (String) async throws(StoreError) -> Void
   private let ignoresDeletions: Bool
 
   package init(
     _ base: MemoryStore, beforePut: @escaping Hook = { _ async throws(StoreError) in },
     afterPut: @escaping Hook = { _ async throws(StoreError) in },
     beforeGet: @escaping Hook = { _ async throws(StoreError) in },
-    beforeDelete: @escaping Hook = { _ async throws(StoreError) in }, ignoresDeletions: Bool = false
+    beforeDelete: @escaping Hook = { _ async throws(StoreError) in },
+    beforeList: @escaping @Sendable (String) async throws(StoreError) -> Void = { _ async throws(StoreError) in },
+    ignoresDeletions: Bool = false
   ) {
     self.base = base
     self.beforePut = beforePut
     self.afterPut = afterPut
     self.beforeGet = beforeGet
     self.beforeDelete = beforeDelete
+    self.beforeList = beforeList
     self.ignoresDeletions = ignoresDeletions
     traits = base.traits
   }
@@ -40,7 +44,10 @@ package final class HookedStore: ObjectStore {
 
   package func head(_ name: ObjectName) async throws(StoreError) -> ObjectInfo? { try await base.head(name) }
 
-  package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] { try await base.list(prefix: prefix) }
+  package func list(prefix: String) async throws(StoreError) -> [ObjectInfo] {
+    try await beforeList(prefix)
+    return try await base.list(prefix: prefix)
+  }
 
   package func delete(_ name: ObjectName) async throws(StoreError) {
     try await beforeDelete(name)

@@ -24,7 +24,8 @@ struct ChainPrune {
   }
 
   /// - Returns: `nil` when the chain has no version: what lies there may belong to a push that is about to make the first.
-  /// - Throws: what `ChainLook.view` throws, before anything was deleted; `StoreError` of a listing or a record.
+  /// - Throws: what `ChainLook.view` throws, and `StoreError` of a listing or a record, before anything was condemned or
+  ///   deleted; what comes after that is in the outcome (`PrunedChain.cut`).
   func run() async throws -> PrunedChain? {
     let firstBegan = policy.now()
     let first = try await look.view()
@@ -36,28 +37,23 @@ struct ChainPrune {
     var outcome = PrunedChain(first)
     outcome.waitsForVersion = .init(waitingForVersion(in: first, at: firstBegan))
     outcome.young = .init(young(in: first))
+    outcome.waiting = .init(unwanted(in: first, allCondemned(in: first)))
     noteSeen(first.condemned.map(\.name.digest), in: first)
-    let own = try await condemn(candidates)
-    noteSeen(own, in: first)
-    outcome.condemned = .init(candidates)
-    let mayDelete = !own.isEmpty && !policy.twoRuns || !unwanted(in: first, ripe(in: first, at: firstBegan)).isEmpty
-    outcome.waiting = outcome.condemned + .init(unwanted(in: first, allCondemned(in: first)))
-    guard mayDelete else { return outcome }
     do {
+      let own = try await condemn(candidates, &outcome)
+      noteSeen(own, in: first)
+      let mayDelete = !own.isEmpty && !policy.twoRuns || !unwanted(in: first, ripe(in: first, at: firstBegan)).isEmpty
+      guard mayDelete else { return outcome }
       let secondBegan = policy.now()
       let second = try await look.view()
       try second.checkContinues(first)
       guard own.isSubset(of: Set(second.condemned.map(\.name.digest))) else { throw late() }
       try await sweep(second, named: ripe(in: second, at: secondBegan), &outcome)
-    } catch let error where Self.isCut(error) && outcome.condemned + outcome.freed != .init() {
-      outcome.interruption = error
+    } catch let error where outcome.condemned + outcome.freed != .init() {
+      // Neither a signal nor a target that went away hides what was done until then, nor does a doubt of the second look.
+      outcome.cut = error
     }
     return outcome
-  }
-
-  /// A signal ended it.
-  private static func isCut(_ error: any Error) -> Bool {
-    error is CancellationError || (error as? StoreError)?.code == .cancelled
   }
 
   // MARK: what may go
@@ -160,16 +156,19 @@ struct ChainPrune {
 
   // MARK: condemning
 
-  /// Stores the records, and returns when they are durable.
+  /// Stores the records one by one, and returns when they are durable.
+  /// - Parameter outcome: told of each, so that one which cannot be stored does not hide those before it.
   /// - Returns: the names of their objects.
-  private func condemn(_ objects: [ObjectInfo]) async throws -> Set<Digest> {
+  private func condemn(_ objects: [ObjectInfo], _ outcome: inout PrunedChain) async throws -> Set<Digest> {
     var records: Set<Digest> = []
-    let names = objects.compactMap(\.digest)
-    for start in stride(from: 0, to: names.count, by: Self.namesPerRecord) {
-      let part = Array(names[start..<min(start + Self.namesPerRecord, names.count)])
-      let record = CondemnedRecord(chain: chain, time: policy.now(), packs: part)
+    for start in stride(from: 0, to: objects.count, by: Self.namesPerRecord) {
+      let part = objects[start..<min(start + Self.namesPerRecord, objects.count)]
+      let record = CondemnedRecord(chain: chain, time: policy.now(), packs: part.compactMap(\.digest))
       let place = Layout.condemned(of: chain)
       records.insert(try await repository.putRecord(.condemned, record.encode(), below: place, state: state))
+      let named = PrunedChain.Tally(part)
+      outcome.condemned = outcome.condemned + named
+      outcome.waiting = outcome.waiting + named
     }
     return records
   }
@@ -188,7 +187,7 @@ struct ChainPrune {
     let answered = Locked<[ObjectInfo]>([])
     do {
       try await sweep(view, named: named, answered, &outcome)
-    } catch let error where Self.isCut(error) {
+    } catch {
       // No listing tells any more what is left: what was answered is gone.
       let gone = answered.withLock { $0 }
       dropKept(of: gone)
@@ -229,7 +228,7 @@ struct ChainPrune {
   }
 
   /// Waits for the answer to each.
-  /// - Parameter answered: those that are gone, also where a signal ends it.
+  /// - Parameter answered: those that are gone, also where something ends it.
   /// - Returns: those that the target would not or could not delete, and what it said.
   private func delete(
     _ objects: [ObjectInfo], _ answered: Locked<[ObjectInfo]>
@@ -304,9 +303,10 @@ extension ObjectInfo {
 
 extension Repository {
   /// Deletes of a chain what nothing needs any more.
-  /// - Returns: `nil` when the chain has no version yet.
+  /// - Returns: `nil` when the chain has no version yet. What ended it in the middle is in what is returned
+  ///   (`PrunedChain.cut`).
   /// - Throws: `RepositoryError` `.damaged`, `.hole`, `.forked`, `.rolledBack`, `.incomplete` when there is a doubt, and
-  ///   then nothing was deleted; `SealError`; `StoreError`.
+  ///   then nothing was condemned or deleted; `SealError`; `StoreError`.
   package func prune(_ chain: ChainID, _ policy: PrunePolicy, state: StateFolder) async throws -> PrunedChain? {
     try await ChainPrune(self, chain, policy, state).run()
   }

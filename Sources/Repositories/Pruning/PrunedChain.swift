@@ -49,8 +49,9 @@ package struct PrunedChain: Sendable {
   package var retainedBecause: StoreError?
   /// What else could not be deleted, and why; another run tries again.
   package var failures: [StoreError] = []
-  /// A signal ended it after something was done: what is told of here is what was answered until then.
-  package var interruption: (any Error)?
+  /// What ended it after something was condemned or deleted: a signal, a target that went away, a doubt of the second look.
+  /// What is told of here is what was answered until then.
+  package var cut: (any Error)?
 
   init(_ view: ChainView) {
     chain = view.chain

@@ -67,7 +67,12 @@ struct PruneCommand: SealiftCommand {
     }
     return try tries.status(
       "targets", session.terminal, problems: prunings.flatMap(\.outcome.problems),
-      isAnythingDone: prunings.contains { !$0.outcome.chains.isEmpty })
+      isAnythingDone: Self.isAnythingDone(prunings))
+  }
+
+  /// A chain that was cut in the middle is told of, and the exit status is all the same that of what cut it.
+  static func isAnythingDone(_ prunings: [Pruning]) -> Bool {
+    prunings.flatMap(\.outcome.chains).contains { !$0.isCut }
   }
 
   private func request(of databases: [String]) -> PruneRepository.Request {

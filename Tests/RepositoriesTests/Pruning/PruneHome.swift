@@ -44,6 +44,7 @@ final class PruneHome: Sendable {
       store: store ?? home.store, keys: home.repository.keys, random: systemRandom, slot: home.repository.slot)
   }
 
+  /// - Throws: also what cut it in the middle.
   @discardableResult
   func prune(
     at store: (any ObjectStore)? = nil, twoRuns: Bool = false, minAge: UInt64 = 0, forgottenFor: UInt64 = 0,
@@ -54,7 +55,7 @@ final class PruneHome: Sendable {
     policy.forgottenFor = forgottenFor
     policy.dryRun = dryRun
     let pruned = try await repository(at: store).prune(home.chain, policy, state: state ?? home.state)
-    return try #require(pruned)
+    return try #require(pruned).whole()
   }
 
   // MARK: forgetting
@@ -126,5 +127,13 @@ final class PruneHome: Sendable {
     }
     let isUntouched = home.store.content == before
     #expect(isUntouched, "something was stored or deleted", sourceLocation: place)
+  }
+}
+
+extension PrunedChain {
+  /// - Throws: what cut it in the middle.
+  func whole() throws -> PrunedChain {
+    if let cut { throw cut }
+    return self
   }
 }

@@ -152,7 +152,7 @@ import Testing
       }
     }
     let policy = PrunePolicy(twoRuns: true, now: { clock.withLock { $0 } })
-    let pruned = try await home.repository(at: asleep).prune(home.home.chain, policy, state: home.home.state)
+    let pruned = try await home.repository(at: asleep).prune(home.home.chain, policy, state: home.home.state)?.whole()
     #expect(pruned?.freed.objects == 0 && pruned?.waiting.objects == 4)
     #expect(home.count(below: "packs/") == 4)
   }
@@ -175,7 +175,7 @@ import Testing
     }
     let policy = PrunePolicy(
       twoRuns: true, now: { [soon, day] in soon + day + (looks.withLock { $0 } > 1 ? 2 * day : 0) })
-    let pruned = try await home.repository(at: asleep).prune(home.home.chain, policy, state: home.home.state)
+    let pruned = try await home.repository(at: asleep).prune(home.home.chain, policy, state: home.home.state)?.whole()
     #expect(pruned?.freed.objects == 2 && pruned?.waiting.objects == 2)
     try await home.expectAllSafe()
   }

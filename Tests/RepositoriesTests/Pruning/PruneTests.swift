@@ -175,7 +175,7 @@ import Testing
     // A time of years to come proves nothing.
     for (days, freed) in [(29, 0), (4000, 0), (30, 4)] {
       policy.noteTimes(of: [ObjectInfo(name: name, size: 1, stored: forgotten + days * 86_400)])
-      let pruned = try await repository.prune(home.home.chain, policy, state: home.home.state)
+      let pruned = try await repository.prune(home.home.chain, policy, state: home.home.state)?.whole()
       #expect(pruned?.freed.objects == freed, "\(days)")
     }
     try await home.expectAllSafe()
@@ -333,7 +333,7 @@ import Testing
     let manifest = try await made.manifest(image: page, tableIn: holder)
     var policy = PrunePolicy(twoRuns: false, now: { PruneHome.now })
     policy.minAge = 0
-    let pruned = try await home.repository.prune(home.chain, policy, state: home.state)
+    let pruned = try await home.repository.prune(home.chain, policy, state: home.state)?.whole()
     #expect(pruned?.freed.objects == 1)
     #expect(Set(home.packs()) == [content.name, holder.name] && !home.packs().contains(stray.name))
     #expect(try await home.read(manifest) == page)
@@ -349,6 +349,35 @@ import Testing
   }
 
   @Test func `many names make several records`() async throws {
+    let home = try await tooMany()
+    #expect(try await home.prune().freed.objects == 20_001)
+    #expect(home.count(below: "gone/") == 2)
+    try await home.expectAllSafe()
+  }
+
+  @Test func `a record that cannot be stored hides none of those before it`() async throws {
+    let home = try await tooMany()
+    let records = Locked(0)
+    let store = StagedStore(home.home.store) {
+      $0.beforePut = { name async throws(StoreError) in
+        guard name.text.hasPrefix("gone/") else { return }
+        let isSecond = records.withLock { records -> Bool in
+          records += 1
+          return records > 1
+        }
+        if isSecond { throw StoreError(.unavailable, "the line was cut") }
+      }
+    }
+    var policy = PrunePolicy(twoRuns: false, now: { PruneHome.now })
+    policy.minAge = 0
+    let pruned = try await home.repository(at: store).prune(home.home.chain, policy, state: home.home.state)
+    #expect((pruned?.cut as? StoreError)?.code == .unavailable)
+    #expect(pruned?.condemned.objects == 20_000 && pruned?.waiting.objects == 20_000)
+    #expect(pruned?.freed.objects == 0 && home.count(below: "gone/") == 1)
+  }
+
+  /// One pack more that nothing needs than a record names.
+  private func tooMany() async throws -> PruneHome {
     let home = try await PruneHome(versions: 1)
     var content = home.home.store.content
     for number in 0..<20_001 {
@@ -356,8 +385,6 @@ import Testing
       content[Layout.pack(name, of: home.home.chain)] = [0]
     }
     home.home.store.content = content
-    #expect(try await home.prune().freed.objects == 20_001)
-    #expect(home.count(below: "gone/") == 2)
-    try await home.expectAllSafe()
+    return home
   }
 }

@@ -37,6 +37,26 @@ import Testing
     }
   }
 
+  @Test func `nothing is kept of packs that were deleted before the target went away`() async throws {
+    let home = try await PruneHome(versions: 4)
+    let state = try home.home.state
+    let packs = Set(home.home.packs())
+    for pack in packs { state.keep([1, 2, 3], as: UnitList.name(of: pack)) }
+    let isAway = Locked(false)
+    let store = StagedStore(home.home.store) {
+      $0.afterDelete = { _ async throws(StoreError) in isAway.withLock { $0 = true } }
+      $0.listed = { _, listed async throws(StoreError) in
+        if isAway.withLock({ $0 }) { throw StoreError(.unavailable, "the line was cut") }
+        return listed
+      }
+    }
+    try await home.forget(1...2)
+    await #expect(throws: StoreError.self) { try await home.prune(at: store) }
+    let left = Set(home.home.packs())
+    #expect(left.count == 2)
+    for pack in packs.subtracting(left) { #expect(!isKept(pack, state)) }
+  }
+
   @Test func `lists of units have a limit of their own, and what was used last stays`() throws {
     let scratch = try Scratch()
     let objects = KeptObjects(path: scratch.file("objects"))
