@@ -15,6 +15,8 @@ package struct PruneRepository: Sendable {
   package struct Request: Sendable {
     /// Names of databases; all when empty.
     package var databases: [String] = []
+    /// Only what this host pushed; `nil`: what all hosts did.
+    package var host: String?
     package var dryRun = false
     /// Milliseconds; younger packs stay.
     package var minAge: UInt64 = 86_400_000
@@ -96,7 +98,7 @@ package struct PruneRepository: Sendable {
         OperationError($0, doing: target.name)
       }
       do {
-        for listing in try await chosen(listings, request.databases, repository, state, target) {
+        for listing in try await chosen(listings, request, repository, state, target) {
           try await prune(listing.chain, policy, repository, state, target, &outcome)
         }
         try await sweepLeftovers(policy, repository, versions, target, &outcome)
@@ -155,40 +157,6 @@ package struct PruneRepository: Sendable {
     } catch let error as StoreError where error.code != .cancelled {
       outcome.problems.append(OperationError(error, doing: "\(target.name): leftovers of uploads were not looked for"))
     }
-  }
-
-  /// The chains of the databases that were named.
-  private func chosen(
-    _ listings: [ChainListing], _ names: [String], _ repository: Repository, _ state: StateFolder,
-    _ target: TargetAccess
-  ) async throws -> [ChainListing] {
-    guard !names.isEmpty else { return listings }
-    let databases = try await repository.atEnds(of: listings) { listing -> String? in
-      do {
-        return try await repository.newest(of: listing, state: state).newest?.facts.version?.database
-      } catch let error as StoreError where error.object != nil {
-        return nil
-      }
-    }
-    let host = HostName.known(world)
-    // Whose a chain is of which nothing can be read, only its number tells, and what this machine noted.
-    let claimed = zip(listings, databases).map { listing, database in
-      database
-        ?? names.first { name in
-          WantedChains(of: [ChainOwner(host: host, database: name)], repository.keys.keyring)
-            .contains(listing.chain.hex, HighWaterMark.owner(of: listing.chain.hex, in: state))
-        }
-    }
-    for name in names where !claimed.contains(where: { name.isSameName(as: $0) }) {
-      // What is gone was there: nobody is told that it never was.
-      let gone = state.vanishedChains(
-        shown: listings.map(\.chain), named: [name], host: host, isOwn: false, repository.keys.keyring)
-      if let gone = gone.first { throw gone }
-      throw OperationError(
-        .noSuchVersion, code: "noSuchDatabase", "\(target.name) has no version of '\(name)'",
-        hint: "`sealift list` shows what is there.")
-    }
-    return zip(listings, claimed).filter { $1.map(names.containsName) ?? false }.map(\.0)
   }
 }
 

@@ -148,6 +148,9 @@ import Testing
     try await home.must("init")
     try await home.push()
     #expect(try await home("prune", "nobody").status == 14)
+    let strange = try await home("prune", "--host", "web-9")
+    #expect(strange.status == 14 && strange.error.contains("disk has no version of host web-9; web-1 has some"))
+    #expect(try await home.must("prune", "app", "--host", "web-1") == "disk: app of web-1: nothing to delete\n")
     #expect(try await home("prune", "--one-run", "--two-runs").status == 2)
     #expect(try await home("prune", "--min-age", "7").status == 2)
     #expect(try await home("prune", "--forgotten-for", "7").status == 2)
@@ -170,7 +173,7 @@ import Testing
     let later = notices(chain(waiting: 4, forVersion: 0))
     #expect(later.count == 1 && later[0].contains("a newer version later"))
     let never = notices(chain(waiting: 4, forVersion: 4))
-    #expect(never.count == 1 && never[0].contains("`sealift --target nas prune old --one-run`"))
+    #expect(never.count == 1 && never[0].contains("`sealift --target nas prune old --host h --one-run`"))
     #expect(notices(chain(waiting: 5, forVersion: 4)).count == 2)
     #expect(notices(chain(waiting: 5, forVersion: 4), .one).isEmpty)
   }
@@ -184,7 +187,24 @@ import Testing
       let outcome = PruneRepository.Outcome(runs: .one, chains: [chain], problems: [])
       let notices = PruneCommand.notices(Pruning(target: "nas", outcome: outcome))
       #expect(notices.count == 1 && notices[0].contains(words))
-      #expect(notices[0].contains("`sealift --target nas prune old`"))
+      #expect(notices[0].contains("`sealift --target nas prune old --host h`"))
+      #expect(notices[0].hasSuffix("all that was forgotten of 'old' of h, also a moment ago"))
+    }
+  }
+
+  /// Those that go on pushing have databases of that name, too.
+  @Test func `of two hosts the way out of each names it`() {
+    let one = PruneRepository.Outcome.Amount(objects: 1, bytes: 1)
+    let chains = ["web-1", "web-2"].map { host in
+      PruneRepository.Outcome.Chain(
+        database: "app", host: host, chain: "c", condemned: one, freed: one, waiting: one, retained: one, resting: 1,
+        waitsForVersion: one, waitsForTime: 1)
+    }
+    let outcome = PruneRepository.Outcome(runs: .two, chains: chains, problems: [])
+    let notices = PruneCommand.notices(Pruning(target: "nas", outcome: outcome))
+    for host in ["web-1", "web-2"] {
+      let told = notices.filter { $0.contains("`sealift --target nas prune app --host \(host)") }
+      #expect(told.count == 2 && told.allSatisfy { $0.contains(" of 'app' of \(host) ") })
     }
   }
 

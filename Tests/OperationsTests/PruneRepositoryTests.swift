@@ -1,6 +1,7 @@
 import Backends
 import Glibc
 import Repositories
+import Sealing
 import Snapshots
 import TestKit
 import Testing
@@ -50,6 +51,52 @@ import Testing
     #expect(all.chains.map(\.freed.objects) == [1, 0])
     let error = await #expect(throws: OperationError.self) { try await prune.run(request(["nobody"]), at: road.target) }
     #expect(error?.kind == .noSuchVersion && error?.hint != nil)
+  }
+
+  /// What a machine left that is no more: those that go on pushing have databases of that name, too.
+  @Test func `only the chains of a host that is named, and that has some`() async throws {
+    let shelf = try await Shelf()
+    for (database, host) in [("app", "host"), ("app", "web-2"), ("mail", "web-2")] {
+      try await shelf.push(1, at: Shelf.monday, host: host, database: database)
+    }
+    let names = litter(shelf.road)
+    func pruned(_ databases: [String], of host: String?) async throws -> [String] {
+      var wish = request(databases)
+      wish.host = host
+      let outcome = try await PruneRepository(shelf.world).run(wish, at: shelf.road.target)
+      return outcome.chains.map { "\($0.database) \($0.host) \($0.freed.objects)" }
+    }
+    #expect(try await pruned(["app"], of: "web-2") == ["app web-2 1"])
+    #expect(names.count { shelf.road.store.content[$0] != nil } == 2)
+    #expect(try await pruned([], of: "web-2") == ["app web-2 0", "mail web-2 1"])
+    let absent = await #expect(throws: OperationError.self) { try await pruned(["app", "mail"], of: "host") }
+    #expect(absent?.kind == .noSuchVersion && absent?.code == "noSuchDatabase")
+    #expect(absent?.message.hasSuffix("no version of 'mail' of host host; web-2 has some") == true)
+    let strange = await #expect(throws: OperationError.self) { try await pruned([], of: "web-4") }
+    #expect(strange?.kind == .noSuchVersion && strange?.code == "noSuchVersion")
+    #expect(strange?.message.hasSuffix("no version of host web-4; host, web-2 have some") == true)
+    #expect(try await pruned([], of: nil) == ["app host 1", "app web-2 0", "mail web-2 0"])
+  }
+
+  /// Then what this machine noted of it tells whose it is.
+  @Test func `a chain of a host that is named is not passed over because its manifest cannot be read`() async throws {
+    let shelf = try await Shelf()
+    for host in ["host", "web-2"] { try await shelf.push(1, at: Shelf.monday, host: host) }
+    var wish = request()
+    wish.host = "web-2"
+    _ = try await PruneRepository(shelf.world).run(wish, at: shelf.road.target)
+    // What was kept of it here would still tell.
+    try removeFile("\(StateFolder(reading: shelf.world.stateFolder, repository: shelf.repository.id).path)/objects")
+    let prefix = "versions/\(shelf.chain(host: "web-2").hex)/"
+    let manifest = try #require(shelf.road.store.content.keys.first { $0.text.hasPrefix(prefix) })
+    var target = shelf.road.target
+    target.store = HookedStore(
+      shelf.road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == manifest { throw StoreError(.forbidden, "it is not given") }
+      })
+    let outcome = try await PruneRepository(shelf.world).run(wish, at: target)
+    #expect(outcome.chains.isEmpty && outcome.problems.count == 1)
   }
 
   @Test func `a doubt about one chain is no reason to leave the others alone`() async throws {

@@ -34,10 +34,17 @@ extension [ChainHistory] {
         .noSuchVersion, "this host has no \(what) there",
         hint: "`sealift list` shows what there is; --all-hosts takes in what other hosts pushed.")
     }
-    let others = filter { databases.isEmpty || databases.containsName($0.database ?? "") }
-    let hosts = Set(others.compactMap { $0.host.map { ExactName($0) } }).sorted().map(\.text)
-    let have = hosts.isEmpty ? "" : "; \(hosts.joined(separator: ", ")) \(hosts.count == 1 ? "has" : "have") some"
+    let have = compactMap { history in history.newest?.version.map { ChainOwner($0) } }.having(databases)
     return RepositoryError(
       .noSuchVersion, "host \(host) has no \(what) there\(have)", hint: "`sealift list` shows what there is.")
+  }
+}
+
+extension [ChainOwner] {
+  /// Which hosts have databases of these names, or any where there are none: the end of a sentence.
+  func having(_ databases: [String]) -> String {
+    let others = filter { databases.isEmpty || databases.containsName($0.database) }
+    let hosts = Set(others.map { ExactName($0.host) }).sorted().map(\.text)
+    return hosts.isEmpty ? "" : "; \(hosts.joined(separator: ", ")) \(hosts.count == 1 ? "has" : "have") some"
   }
 }

@@ -14,11 +14,15 @@ struct PruneCommand: SealiftCommand {
 
         sealift prune --dry-run
         sealift prune app --min-age 2d
+        sealift prune app --host web-2
         sealift prune --forgotten-for 30d
       """)
 
   @Argument(help: ArgumentHelp("Only what belongs to these databases.", valueName: "name"))
   var databases: [String] = []
+
+  @Option(help: ArgumentHelp("Only what this host pushed, instead of all hosts.", valueName: "host"))
+  var host: String?
 
   @Flag(name: [.long, .customShort("n")], help: "Say what would be deleted; delete and condemn nothing.")
   var dryRun = false
@@ -78,6 +82,7 @@ struct PruneCommand: SealiftCommand {
   private func request(of databases: [String]) -> PruneRepository.Request {
     var request = PruneRepository.Request()
     request.databases = databases
+    request.host = host
     request.dryRun = dryRun
     request.minAge = UInt64(max(0, TimeSpan.parse(minAge) ?? 0))
     request.forgottenFor = UInt64(max(0, forgottenFor.flatMap(TimeSpan.parse) ?? 0))
@@ -129,7 +134,8 @@ struct PruneCommand: SealiftCommand {
       notices.append(
         "\(target): \(what) would go by this machine's clock (--forgotten-for), and nothing was stored there since "
           + "that shows how late it is there. Set the clock if it is ahead; the next version there shows it. "
-          + "When no host pushes there: `sealift --target \(target) prune \(chain.database)`")
+          + "When no host pushes there: `sealift --target \(target) prune \(chain.database) --host \(chain.host)` deletes "
+          + "all that was forgotten of '\(chain.database)' of \(chain.host), also a moment ago")
     }
     guard pruning.outcome.runs == .two else { return notices }
     if pruning.outcome.chains.contains(where: { $0.waiting.objects > $0.waitsForVersion.objects }) {
@@ -140,8 +146,8 @@ struct PruneCommand: SealiftCommand {
     for chain in pruning.outcome.chains where chain.waitsForVersion.objects > 0 {
       notices.append(
         "\(target): what was condemned of '\(chain.database)' of \(chain.host) waits for a newer version, "
-          + "and for a week or longer none was pushed. When no host pushes '\(chain.database)' there: "
-          + "`sealift --target \(target) prune \(chain.database) --one-run`")
+          + "and for a week or longer none was pushed. When \(chain.host) pushes no '\(chain.database)' there any more: "
+          + "`sealift --target \(target) prune \(chain.database) --host \(chain.host) --one-run`")
     }
     return notices
   }
