@@ -188,6 +188,55 @@ import Testing
     #expect(plan.chains[0].plan.harmed.map(\.version.sequence) == [3] && plan.chains[0].problems.count == 1)
   }
 
+  /// Packs may stay away for weeks, and a timer forgets each night.
+  @Test func `versions that lost packs cost no listing each`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(6)
+    var own: [[ObjectName]] = []
+    for version in versions { own.append(try await shelf.ownPacks(of: version, among: versions)) }
+    let base = shelf.road.store
+    let listings = Locked(0)
+    var target = shelf.road.target
+    target.store = ListingStore(base: base) { (prefix) async throws(StoreError) in
+      if prefix.hasPrefix("versions/") { listings.withLock { $0 += 1 } }
+      return try await base.list(prefix: prefix)
+    }
+    var counts: [Int] = []
+    // The first finds what this machine keeps of the chain.
+    for harmed in [0, 1, 4] {
+      for pack in own.prefix(harmed).joined() { base.content[pack] = nil }
+      listings.withLock { $0 = 0 }
+      let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 6)))
+      let plan = try await ForgetVersions(shelf.world).plan(request, at: target)
+      #expect(plan.chains.map { $0.plan.harmed.count } == [harmed])
+      counts.append(listings.withLock { $0 })
+    }
+    #expect(counts[2] == counts[1], "\(counts)")
+  }
+
+  @Test func `what a repair has written anew meanwhile does not go`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    for version in versions[1...2] {
+      for pack in try await shelf.ownPacks(of: version, among: versions) { shelf.road.store.content[pack] = nil }
+    }
+    // It comes to be there behind the listing that the plan is made of.
+    let lost = versions[2].name
+    let anew = VersionName(
+      chain: lost.chain, sequence: lost.sequence, revision: 1, length: lost.length, digest: .sha256(of: [1]))
+    let base = shelf.road.store
+    var target = shelf.road.target
+    target.store = ListingStore(base: base) { (prefix) async throws(StoreError) in
+      let listed = try await base.list(prefix: prefix)
+      return prefix == Layout.versions(of: lost.chain)
+        ? listed + [ObjectInfo(name: anew.objectName, size: anew.length)] : listed
+    }
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 2)))
+    let plan = try await ForgetVersions(shelf.world).plan(request, at: target)
+    #expect(plan.chains.isEmpty && plan.refusals.map(\.code) == ["conflict"])
+    #expect(plan.refusals.first?.message.contains(versions[2].id.hex.prefix(12)) == true)
+  }
+
   @Test func `what only a listing missed does not go`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

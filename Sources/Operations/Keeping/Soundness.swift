@@ -83,13 +83,13 @@ struct Soundness {
   /// repair was under way.
   /// - Throws: `.conflict` when one of them may be all there.
   func demandLosses(of plan: RetentionPlan) async throws {
-    for decision in plan.going + plan.harmed where decision.version.flaw == .incomplete {
-      guard let fact = facts[decision.version.id], try await !completeness.isLost(fact, in: history) else { continue }
-      throw RepositoryError(
-        .conflict,
-        "version \(fact.id.hex.prefix(12)) seemed incomplete, and what was missing is there: a listing was late, or a repair is under way",
-        hint: "Run the command again in a while; nothing was forgotten.")
-    }
+    let incomplete = (plan.going + plan.harmed).map(\.version).filter { $0.flaw == .incomplete }
+    let found = incomplete.compactMap { facts[$0.id] }
+    guard let there = try await completeness.firstNotLost(among: found, in: history) else { return }
+    throw RepositoryError(
+      .conflict,
+      "version \(there.id.hex.prefix(12)) seemed incomplete, and what was missing is there: a listing was late, or a repair is under way",
+      hint: "Run the command again in a while; nothing was forgotten.")
   }
 
   /// Whoever lets versions go relies on those that stay, but for those that take no other's place.

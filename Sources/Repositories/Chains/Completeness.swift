@@ -65,14 +65,24 @@ package struct Completeness: Sendable {
     if let flaw = try await repository.flaw(of: version, in: history) { throw flaw }
   }
 
-  /// Whether a version that was found incomplete is, and was not only missed by a listing: what that did not show is asked
-  /// for by name. A revision that was written meanwhile, by a repair, speaks for it, too.
-  package func isLost(_ version: VersionFacts, in history: ChainHistory) async throws -> Bool {
-    let listed = try await repository.store.list(prefix: Layout.versions(of: version.chain))
-    let revisions = ChainListing(chain: version.chain, objects: listed).revisions(of: version.sequence)
-    guard !revisions.contains(where: { $0.revision > version.revision }) else { return false }
-    let readable = [version] + history.revisions(below: version)
-    for revision in readable {
+  /// The first of versions that were found incomplete which may be all there: what a listing did not show is asked for by
+  /// name. A revision that was written meanwhile, by a repair, speaks for its version, too: those that there are now are
+  /// listed last, once for all of them.
+  package func firstNotLost(
+    among versions: [VersionFacts], in history: ChainHistory
+  ) async throws -> VersionFacts? {
+    guard !versions.isEmpty else { return nil }
+    for version in versions {
+      guard try await hasLostPacks(version, in: history) else { return version }
+    }
+    let listing = try await repository.versionListing(of: history.chain)
+    return versions.first { version in
+      listing.revisions(of: version.sequence).contains { $0.revision > version.revision }
+    }
+  }
+
+  private func hasLostPacks(_ version: VersionFacts, in history: ChainHistory) async throws -> Bool {
+    for revision in [version] + history.revisions(below: version) {
       guard let needs = try await needs(of: revision, isThere: { _ in true }) else { continue }
       let unlisted = tables.packs(of: needs).filter { !verdicts.isThere($0) }
       guard try await hasLost(unlisted, of: version.chain) else { return false }
