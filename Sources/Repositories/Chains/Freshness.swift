@@ -1,4 +1,4 @@
-package import Sealing
+import Sealing
 import Storage
 
 /// Whether the target shows at least what this machine has seen: a machine that has seen a version notices when it, or
