@@ -92,7 +92,7 @@ package struct Push: Sendable {
     do {
       var push = self
       push.began = .now
-      var outcome = try await push.push(request)
+      var outcome = try await push.pushInTurn(request)
       if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
       if isUnfinished, let mixed = restore.shortfall(of: request.database) { outcome.shortfalls.append(mixed) }
       // What is no database is not opened to find out whether it has a -wal.
@@ -117,16 +117,18 @@ package struct Push: Sendable {
     }
   }
 
-  private func push(_ request: Request) async throws -> Outcome {
+  /// The targets at which a push was stopped come last.
+  private func pushInTurn(_ request: Request) async throws -> Outcome {
     let host = try HostName.current(world)
     var inTurn = request
     inTurn.targets = PushTurns(of: request, host: host, world).order(request.targets)
-    var outcome = try await push(inTurn, host)
+    var outcome = try await pushWhatChanged(inTurn, host)
     if inTurn.targets.map(\.name) != request.targets.map(\.name) { outcome.sort(as: request.targets) }
     return outcome
   }
 
-  private func push(_ request: Request, _ host: String) async throws -> Outcome {
+  /// A copy is taken where a target lacks what the database holds now.
+  private func pushWhatChanged(_ request: Request, _ host: String) async throws -> Outcome {
     try request.demandFittingTexts(host: host)
     try NamedFile.demandSame(request.database, host: host, world)
     try OperationError.demandOwnLinks(on: request.database.path, writing: false)
@@ -162,23 +164,23 @@ package struct Push: Sendable {
         do {
           if let begun = await growth.begun() {
             let copy = PushCopy(begun, growth: growth, taking, check, count)
-            return try await seal(copy, capture, for: waiting, request, host, outcome)
+            return try await sealForEach(waiting, copy, capture, request, host, outcome)
           }
         } catch is CopyGrowth.Abandoned {}
         let snapshot = try await taking.value
-        return try await seal(PushCopy(snapshot, check, count), capture, for: waiting, request, host, outcome)
+        return try await sealForEach(waiting, PushCopy(snapshot, check, count), capture, request, host, outcome)
       }
     } catch let damage as DamagedCopy {
       let copy = try await retakeCopy(damage, of: request.database, in: spool)
-      return try await seal(copy, capture, for: waiting, request, host, outcome)
+      return try await sealForEach(waiting, copy, capture, request, host, outcome)
     }
   }
 
   /// Seals the copy for one target after the other.
   /// - Throws: `CancellationError`; `DamagedCopy` before any target has a version of it; `CopyGrowth.Abandoned` before any
   ///   target has one, or has failed; what a copy that was still being written failed with.
-  private func seal(
-    _ copy: PushCopy, _ capture: CompanionCapture, for targets: [TargetAccess], _ request: Request, _ host: String,
+  private func sealForEach(
+    _ targets: [TargetAccess], _ copy: PushCopy, _ capture: CompanionCapture, _ request: Request, _ host: String,
     _ outcome: Outcome
   ) async throws -> Outcome {
     try await copy.whileChecking {
@@ -209,7 +211,8 @@ package struct Push: Sendable {
           if let other = opened.updateValue(target, forKey: repository.id) {
             throw OperationError.sameRepository(repository.id, at: target, as: other)
           }
-          let (pushed, result) = try await seal(copy, capture, for: target, repository, plan, request, host, &outcome)
+          let (pushed, result) = try await sealForOne(
+            target, repository, copy, capture, plan, request, host, &outcome)
           outcome.pushed.append(pushed)
           if first == nil { first = result } else { bases?.noteElsewhere(result) }
           plan = plan.behindFirst
@@ -248,84 +251,5 @@ package struct Push: Sendable {
       if let first, outcome.damage == nil, !request.dryRun { bases?.keep(snapshot, deltas, first) }
       return outcome
     }
-  }
-
-  private func seal(
-    _ copy: PushCopy, _ capture: CompanionCapture, for target: TargetAccess, _ repository: Repository,
-    _ deltas: DeltaPlan, _ request: Request, _ host: String, _ outcome: inout Outcome
-  ) async throws -> (Pushed, PushSession.Result) {
-    capture.events.beginTarget()
-    let snapshot = copy.begun
-    let database = request.database
-    let chain = repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
-    let state = try StateFolder(world.stateFolder, repository: repository.id)
-    var policy = PushSession.Policy(now: world.now)
-    policy.packLength = packLength
-    policy.settles = !request.dryRun
-    // Who has seen versions there keeps to that repository; two that were made at once may both have been empty until now.
-    if state.markedChains().isEmpty {
-      policy.confirm = { [world] in try await target.demandOnlyOne(repository, world) }
-    }
-    var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
-    for problem in session.problems { world.reporter.notice("\(target.name): \(problem.message)") }
-    // What is remembered is not the newest version any more, whatever comes of this: files may come to be as they were.
-    let memory = SourceMemory.path(world, database, host: host, store: target.store.traits.identity)
-    if !request.dryRun { StateFiles.remove(memory) }
-    let image = try SnapshotImage(snapshot, growth: copy.growth)
-    let place = session.next
-    var draft = VersionDraft(
-      chain: chain, sequence: place.sequence, previous: place.previous, time: UInt64(max(0, snapshot.takenAt)),
-      host: host,
-      database: database.name, method: database.coreMethod(snapshot), flags: database.coreFlags(snapshot),
-      members: [image.member(of: database, snapshot)], tags: unique(database.tags + request.tags), note: request.note,
-      compressionLevel: database.compressionLevel)
-    draft.deltas = deltas
-    draft.lateFlags = { [reporter = world.reporter] in
-      reporter.progress(Progress(.checking, subject: database.name, bytesDone: 0, bytesTotal: nil))
-      return try await copy.demandSealable().flags
-    }
-    draft.lateRows = { try await copy.rows().map { Remarks.TableRows(table: $0.table, rows: $0.rows) } }
-    draft.companions = { try await capture.members(with: copy.finished()).sources }
-    draft.lateStore = { try await capture.members(with: copy.finished()).store }
-    let newest = session.newest
-    let isFromElsewhere = session.newestIsFromElsewhere
-    draft.lateCapture = { capture.remarks(after: newest) }
-    if !request.dryRun { draft.admit = { try demandNotOvertaken(snapshot, by: newest) } }
-    let result = try await session.push(draft, skipEqual: !request.keepsEqual, dryRun: request.dryRun) { done in
-      // Companions come behind the database: how much they are is not known.
-      let total = done <= image.expectedLength ? image.expectedLength : nil
-      world.reporter.progress(Progress(.sealing, subject: database.name, bytesDone: done, bytesTotal: total))
-    }
-    // Nothing can have been said of one that was not there before; what was said of another is not read for this.
-    let words: Annotations? = result.unchanged ? nil : Annotations.none
-    guard let version = VersionSummary(result.manifest.facts, target: target.name, words: words) else {
-      throw RepositoryError(.damaged, "the manifest just written is no version")
-    }
-    if session.newestWasCut, !request.dryRun, let newest {
-      let id = newest.id.hex.prefix(8)
-      world.reporter.notice(
-        "\(target.name): version \(id), which an earlier push had stored when it was stopped, "
-          + (result.unchanged || session.newestIsWhole
-            ? "counts from now on" : "is not whole any more: `sealift forget \(id)` before the next prune"))
-    }
-    if !result.unchanged, !request.dryRun { tellClockWentBack(to: version.time, from: newest, at: target.name) }
-    let captured = try await capture.members(with: copy.finished())
-    let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)
-    outcome.shortfalls += shortfalls
-    // One that cannot be checked here cannot be tomorrow either, unless SQLite is another then.
-    if !request.dryRun, try await !copy.outcome().isDamaged, captured.digest == nil || captured.isSettled,
-      shortfalls.isEmpty
-    {
-      remember(version, result.manifest, .init(database), snapshot, captured.digest, repository, at: memory)
-    }
-    var pushed = Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
-    pushed.beside = Beside(captured, capture.events.all)
-    if isFromElsewhere { pushed.pushedElsewhere = newest?.name.sequence }
-    return (pushed, result)
-  }
-
-  private func unique(_ tags: [String]) -> [String] {
-    var seen: Set<String> = []
-    return tags.filter { seen.insert($0).inserted }
   }
 }
