@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Repositories
 import Snapshots
 import Storage
 import TestKit
@@ -100,6 +101,136 @@ import Testing
     let last = try await push(slow, road.target)
     #expect(last.interruption == nil && last.pushed.map(\.version.target) == ["second", "memory"])
     #expect(road.files(in: "\(road.world.stateFolder)/turns").isEmpty)
+  }
+
+  /// Another database of the same world, all of which rides in a manifest.
+  private func small(_ name: String) throws -> DatabaseSource {
+    let path = road.scratch.file("\(name).db")
+    try SQLite.run("create table t(b); insert into t values(randomblob(3000))", on: path)
+    return DatabaseSource(name: name, path: path)
+  }
+
+  /// As the program goes through a run, until that is stopped.
+  /// - Returns: what has a version, and where.
+  private func night(_ databases: [DatabaseSource], _ targets: [TargetAccess]) async -> [String] {
+    let (world, wishes) = (road.world, wished(databases, targets.map(\.name)))
+    return await Task { () -> [String] in
+      var done: [String] = []
+      for turn in RunTurn.inOrder(wishes, world) {
+        let meant = targets.filter { turn.targets.contains($0.name) }
+        let request = Push.Request(database: databases[turn.database], targets: meant)
+        guard let outcome = try? await Push(world).run(request) else { break }
+        done += outcome.pushed.map { "\($0.version.database) \($0.version.target)" }
+        if outcome.interruption != nil { break }
+      }
+      return done
+    }.value
+  }
+
+  private func wished(_ databases: [DatabaseSource], _ targets: [String]) -> [RunTurn.Wish] {
+    databases.map { (database: $0, targets: targets) }
+  }
+
+  @Test func `a target at which one database was stopped comes behind the other targets of all`() async throws {
+    let isSlow = Locked(true)
+    let slow = try await interrupting(while: isSlow)
+    let databases = [database, try small("second"), try small("third")]
+    let targets = [slow, road.target]
+    #expect(await night(databases, targets) == [])
+    for _ in 1...2 {
+      #expect(await night(databases, targets) == ["app memory", "second memory", "third memory"])
+    }
+    isSlow.withLock { $0 = false }
+    #expect(await night(databases, targets).count == 6)
+    #expect(road.files(in: "\(road.world.stateFolder)/turns").isEmpty)
+  }
+
+  @Test func `the target that was slow last comes last, and there who was stopped`() throws {
+    let time = Locked<UInt64>(5)
+    var world = road.world
+    world.now = { time.withLock { $0 } }
+    let databases = [database, try small("second")]
+    PushTurns(of: databases[0], world).begin(at: "b")
+    time.withLock { $0 = 9 }
+    PushTurns(of: databases[1], world).begin(at: "a")
+    let turns = RunTurn.inOrder(wished(databases, ["a", "b", "c"]), world)
+    #expect(turns.map(\.database) == [0, 1, 1, 0, 0, 1])
+    #expect(turns.map(\.targets) == [["c"], ["c"], ["b"], ["b"], ["a"], ["a"]])
+    // One database alone is copied once.
+    let alone = RunTurn.inOrder(wished([database], ["a", "b"]), world)
+    #expect(alone.map(\.targets) == [["a", "b"]])
+  }
+
+  @Test func `what is asked before a push leaves the note of one that was stopped`() async throws {
+    let turns = PushTurns(of: database, road.world)
+    turns.begin(at: "slow")
+    let began = try #require(turns.began(at: "slow"))
+    await turns.asking("slow") {}
+    #expect(turns.began(at: "slow") == began)
+    await turns.asking("good") {}
+    #expect(turns.began(at: "good") == nil)
+    // Nobody has come to that one.
+    await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      turns.begin(at: "good")
+    }.value
+    #expect(turns.began(at: "good") == nil)
+  }
+
+  /// What opens it may hang as well.
+  @Test func `a target whose secret was waited for in vain is opened behind the others the next time`() async throws {
+    var slow = try await interrupting(while: Locked(false))
+    slow.unlock = {
+      withUnsafeCurrentTask { $0?.cancel() }
+      throw OperationError(.cancelled, "interrupted")
+    }
+    slow.prepare = { [unlock = slow.unlock] in _ = try await unlock() }
+    let stopped = slow
+    await #expect(throws: OperationError.self) { try await push(stopped, road.target) }
+    let outcome = try await push(stopped, road.target)
+    #expect(outcome.interruption != nil && outcome.pushed.map(\.version.target) == ["memory"])
+  }
+
+  /// A listing may drip as a push may.
+  @Test func `a target at which a look for the newest version was stopped is asked behind the others`() async throws {
+    let (isSlow, asked) = (Locked(false), Locked<[String]>([]))
+    let store = MemoryStore(location: "memory:second")
+    var slow = TargetAccess(name: "second", store: store, unlock: road.target.unlock)
+    _ = try await Initialize(road.world).run(at: slow, ifMissing: false)
+    slow.store = ListingStore(base: store) { (prefix) async throws(StoreError) in
+      asked.withLock { $0.append("second") }
+      guard isSlow.withLock({ $0 }) else { return try await store.list(prefix: prefix) }
+      withUnsafeCurrentTask { $0?.cancel() }
+      throw StoreError(.cancelled, "interrupted")
+    }
+    var good = road.target
+    good.store = ListingStore(base: road.store) { [store = road.store] (prefix) async throws(StoreError) in
+      asked.withLock { $0.append("memory") }
+      return try await store.list(prefix: prefix)
+    }
+    var request = Push.Request(database: database, targets: [slow, good])
+    request.verifyRemoteEvery = 0
+    let (world, wish) = (road.world, request)
+    func run(slowly: Bool = false) async throws -> Push.Outcome {
+      isSlow.withLock { $0 = slowly }
+      asked.withLock { $0 = [] }
+      return try await Task { try await Push(world).run(wish) }.value
+    }
+    // A file touched less than two seconds ago proves nothing by its times.
+    try await Task.sleep(for: .milliseconds(2200))
+    _ = try await run()
+    let turns = PushTurns(of: database, world)
+    _ = try? await run(slowly: true)
+    #expect(turns.began(at: "second") != nil && turns.began(at: "memory") == nil)
+    // An answer is the end of it.
+    let unchanged = try await run()
+    #expect(unchanged.pushed.map(\.unchanged) == [true, true] && turns.began(at: "second") == nil)
+    _ = try? await run(slowly: true)
+    StateFiles.remove(SourceMemory.path(world, database, host: "host", store: road.store.traits.identity))
+    // The other one has to be pushed to now: nobody waits for this one before that.
+    let pushed = try await run()
+    #expect(pushed.pushed.map(\.unchanged) == [true, true] && asked.withLock { $0 }.first == "memory")
+    #expect(turns.began(at: "second") == nil)
   }
 
   /// Else all of it would be sent there again, each night, until the second target's first push has ended.

@@ -10,9 +10,12 @@ extension Push {
     _ outcome: inout Outcome
   ) async -> [TargetAccess] {
     guard !request.keepsEqual, !request.dryRun else { return request.targets }
+    let turns = PushTurns(of: request.database, world)
     var waiting: [TargetAccess] = []
     for target in request.targets {
-      if let version = await unchanged(request, host, signature, capture, at: target) {
+      // Those that wait are not held up by an answer that may drip: when it is its turn, equal content is found all the same.
+      let mayAsk = waiting.isEmpty || turns.began(at: target.name) == nil
+      if let version = await unchanged(request, host, signature, capture, at: target, turns, mayAsk: mayAsk) {
         outcome.pushed.append(Pushed(version: version, unchanged: true, dryRun: false))
       } else {
         waiting.append(target)
@@ -27,7 +30,7 @@ extension Push {
   /// of it since; what was said is read, because it may be that a drill on another machine could not restore it.
   func unchanged(
     _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
-    at target: TargetAccess
+    at target: TargetAccess, _ turns: PushTurns, mayAsk: Bool
   ) async -> VersionSummary? {
     let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
     guard var memory = SourceMemory.read(path), memory.source == .init(request.database), memory.signature == signature,
@@ -40,14 +43,29 @@ extension Push {
     memory.version.target = target.name
     memory.version.wordsUnread = true
     if isFresh, !target.store.traits.isLocal { return memory.version }
+    guard mayAsk else { return nil }
+    let version = await turns.asking(target.name) { [memory] in
+      await confirmed(memory, isFresh: isFresh, now: now, at: target, path)
+    }
+    if version != nil { turns.end(at: target.name) }
+    return version
+  }
+
+  /// The version that is remembered, where the target shows that it is the newest still.
+  /// - Parameters:
+  ///   - isFresh: what was said of it need not be asked for.
+  ///   - path: of what is remembered.
+  private func confirmed(
+    _ memory: SourceMemory, isFresh: Bool, now: UInt64, at target: TargetAccess, _ path: String
+  ) async -> VersionSummary? {
     guard let chain = ChainID(hex: memory.chain),
       let listed = try? await target.store.list(prefix: Layout.versions(of: chain)),
       memory.isOfNewest(in: ChainListing(chain: chain, objects: listed))
     else { return nil }
     if !isFresh {
       guard let annotations = await harmlessAnnotations(of: memory, at: target) else { return nil }
-      memory.annotations = annotations
-      memory.seenAt = now
+      var memory = memory
+      (memory.annotations, memory.seenAt) = (annotations, now)
       memory.write(path)
     }
     return memory.version

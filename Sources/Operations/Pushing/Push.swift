@@ -121,7 +121,7 @@ package struct Push: Sendable {
   private func pushInTurn(_ request: Request) async throws -> Outcome {
     let host = try HostName.current(world)
     var inTurn = request
-    inTurn.targets = PushTurns(of: request, host: host, world).order(request.targets)
+    inTurn.targets = PushTurns(of: request.database, dryRun: request.dryRun, world).order(request.targets)
     var outcome = try await pushWhatChanged(inTurn, host)
     if inTurn.targets.map(\.name) != request.targets.map(\.name) { outcome.sort(as: request.targets) }
     return outcome
@@ -147,7 +147,7 @@ package struct Push: Sendable {
     let capture = try CompanionCapture(request.database, companionHooks)
     var outcome = Outcome()
     let changed = await withoutUnchanged(request, host, signature, capture, &outcome)
-    let waiting = try await prepared(changed, for: request.database, &outcome)
+    let waiting = try await prepared(changed, for: request, &outcome)
     guard !waiting.isEmpty else {
       BaseRoom.noteUse(of: BaseFolder.path(of: request.database, host: host, world))
       return outcome
@@ -203,9 +203,9 @@ package struct Push: Sendable {
       // What becomes a base is decided, and sampled, at the first target.
       var plan = deltas
       var opened: [RepositoryID: TargetAccess] = [:]
-      let turns = PushTurns(of: request, host: host, world)
+      let turns = PushTurns(of: request.database, dryRun: request.dryRun, world)
       for target in targets where outcome.interruption == nil {
-        turns.begin(at: target)
+        turns.begin(at: target.name)
         do {
           let repository = try await target.open(world)
           if let other = opened.updateValue(target, forKey: repository.id) {
@@ -216,15 +216,15 @@ package struct Push: Sendable {
           outcome.pushed.append(pushed)
           if first == nil { first = result } else { bases?.noteElsewhere(result) }
           plan = plan.behindFirst
-          turns.end(at: target)
+          turns.end(at: target.name)
         } catch let error where error is DamagedCopy || error is CopyGrowth.Abandoned {
-          turns.end(at: target)
+          turns.end(at: target.name)
           throw error
         } catch {
           let problem = OperationError(error, doing: "pushing '\(request.database.name)' to \(target.name)")
           guard problem.kind == .cancelled else {
             // Another push that is busy there may be the one that is stopped.
-            if problem.kind != .pushInProgress { turns.end(at: target) }
+            if problem.kind != .pushInProgress { turns.end(at: target.name) }
             // A database that cannot be read is not the target's failure.
             _ = try await copy.finished()
             outcome.failures.append((target.name, problem))

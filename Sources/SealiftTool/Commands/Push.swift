@@ -61,12 +61,16 @@ struct PushCommand: SealiftCommand {
     let targets = try Targets(session, configuration)
     let chosen = try chosen(configuration)
     let isNamed = !databases.isEmpty
-    let pushes = try chosen.map { ($0, try targets.all(for: $0, isNamed: isNamed)) }
+    let pushes = try chosen.map { (database: $0, targets: try targets.all(for: $0, isNamed: isNamed)) }
     if !isNamed { try passOver(chosen, targets, session.terminal) }
     let world = try session.world(configuration)
-    var report = PushReport()
-    for (database, settings) in pushes {
-      let opened = open(settings, of: database, targets, &report)
+    let wishes = pushes.map { (database: $0.database.source, targets: $0.targets.map(\.name)) }
+    var report = PushReport(of: wishes)
+    for turn in RunTurn.inOrder(wishes, world) {
+      let (database, settings) = pushes[turn.database]
+      guard report.awaits(database.source) else { continue }
+      let meant = settings.filter { turn.targets.contains($0.name) }
+      let opened = await open(meant, of: database, targets, world, &report)
       guard !opened.isEmpty else { continue }
       var request = Push.Request(database: database.source, targets: opened)
       (request.tags, request.note, request.dryRun) = (tags, note, dryRun)
@@ -88,19 +92,25 @@ struct PushCommand: SealiftCommand {
 
   /// A target that cannot even be opened fails like one that breaks later: the others go on.
   private func open(
-    _ settings: [TargetSettings], of database: Configuration.DatabaseSettings, _ targets: Targets,
+    _ settings: [TargetSettings], of database: Configuration.DatabaseSettings, _ targets: Targets, _ world: World,
     _ report: inout PushReport
-  ) -> [TargetAccess] {
-    settings.compactMap { target in
+  ) async -> [TargetAccess] {
+    let turns = PushTurns(of: database.source, dryRun: dryRun, world)
+    var opened: [TargetAccess] = []
+    for target in settings {
       do {
-        // Of a database that did not change nothing is asked.
-        return try targets.access(
-          target, readsSecrets: false, doing: "pushing '\(database.source.name)' to \(target.name)")
+        // A folder may lie on a disk that does not answer.
+        let access = try await turns.asking(target.name) {
+          // Of a database that did not change nothing is asked.
+          try targets.access(
+            target, readsSecrets: false, doing: "pushing '\(database.source.name)' to \(target.name)")
+        }
+        opened.append(access)
       } catch {
         report.failed(database.source.name, target.name, OperationError(error))
-        return nil
       }
     }
+    return opened
   }
 
   /// What the command line and the configuration say together may make no sense, though each does alone.
