@@ -41,12 +41,15 @@ import Testing
     return (try text("output"), try text("error"))
   }
 
-  @Test func `each database goes to the other targets the next time`() async throws {
+  @Test func `each database goes to the other targets the next time, and what did not go is named`() async throws {
     let home = try await home()
     let first = try await night(home)
     #expect(first.output.isEmpty)
+    #expect(
+      first.error.contains("not pushed are app -> a-slow, app -> disk, other -> a-slow, other -> disk."), "\(first)")
     let second = try await night(home)
     for name in ["app", "other"] { #expect(second.output.contains("\(name) -> disk: version "), "\(second)") }
+    #expect(second.error.contains("not pushed are app -> a-slow, other -> a-slow."), "\(second)")
   }
 
   @Test func `a database that could not be copied has no second turn`() {

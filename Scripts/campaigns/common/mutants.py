@@ -2709,6 +2709,8 @@ MUTANTS = [
            "if version != nil { turns.end", "if version != nil, !MUTANT { turns.end", (r"OperationsTests\.InterruptedTarget",)),
     mutant("a slow target is opened before the others are pushed to", "Operations/Pushing/Push+Preparing.swift",
            "if !prepared.isEmpty, turns", "if !MUTANT, !prepared.isEmpty, turns", (r"OperationsTests\.InterruptedTarget",)),
+    mutant("what a stopped run has not pushed is not named", "SealiftTool/Commands/PushReport.swift",
+           "guard !left.isEmpty else", "guard !MUTANT, !left.isEmpty else", (r"CommandTests\.StoppedRun",)),
     mutant("what cannot be copied is copied again", "SealiftTool/Commands/PushReport.swift",
            "interruption == nil && !failures.contains { $0.target == nil", "interruption == nil && !failures.contains { !MUTANT && $0.target == nil", (r"CommandTests\.StoppedRun",)),
     mutant("a second turn's failures come last", "SealiftTool/Commands/PushReport.swift",

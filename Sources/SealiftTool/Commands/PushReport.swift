@@ -68,7 +68,7 @@ struct PushReport {
     if terminal.manner.json { terminal.report(Documents.push(self, notices: terminal.notices)) }
     let failed = failures.map(\.error)
     for error in damages + shortfalls + failed { terminal.tell(error) }
-    if let interruption { throw interruption }
+    if let interruption { throw telling(interruption) }
     if let worst = failed.first(where: { $0.kind == .verificationFailed }) ?? damages.first {
       terminal.tellDocument(worst)
       return .verificationFailed
@@ -100,6 +100,17 @@ struct PushReport {
     let placesOfFailures = failures.map { order[Place(database: $0.database, target: $0.target)] ?? places.count }
     self.failures = failures.indices.sorted { (placesOfFailures[$0], $0) < (placesOfFailures[$1], $1) }
       .map { failures[$0] }
+  }
+
+  /// Nobody could tell else which databases have no version of this run, and where.
+  private func telling(_ interruption: OperationError) -> OperationError {
+    let ended = Set(pushed.map { Place($0) } + failures.map { Place(database: $0.database, target: $0.target) })
+    let left = places.filter { !ended.contains($0) && !ended.contains(Place(database: $0.database, target: nil)) }
+    guard !left.isEmpty else { return interruption }
+    let list = left.map { "\($0.database) -> \($0.target ?? "")" }.joined(separator: ", ")
+    var telling = interruption
+    telling.hint = "Push again: not pushed are \(list)."
+    return telling
   }
 
   /// `app -> nas: version 3f2a91c0, 8.4 MiB, 120.0 KiB new, head 12-0123456789abcdef`.
