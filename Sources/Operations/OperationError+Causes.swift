@@ -78,7 +78,7 @@ extension OperationError {
     case .damaged, .rolledBack, .forked, .hole, .incomplete: .verificationFailed
     case .noSuchVersion: .noSuchVersion
     case .locked: .pushInProgress
-    case .unsupported, .conflict, .stateFolder, .noSpace: .failed
+    case .unsupported, .conflict, .noLane, .stateFolder, .noSpace: .failed
     }
   }
 }

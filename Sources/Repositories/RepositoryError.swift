@@ -25,6 +25,8 @@ package struct RepositoryError: Error, CustomStringConvertible {
     case noSuchVersion
     /// Prunes ran against this push again and again, or what is there is not listed yet.
     case conflict
+    /// A copy that is older than what is there finds no chain that it may continue, or begin.
+    case noLane
     /// Someone else on this machine is pushing this database.
     case locked
     /// A file of the state folder could not be read or written.

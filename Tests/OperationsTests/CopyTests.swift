@@ -451,6 +451,26 @@ import Testing
     #expect(try await latest(elsewhere).sha256 == originals[4].version?.file.sha256.hex)
   }
 
+  /// Each chain there, and each lane, ends with something younger.
+  @Test func `where no lane is left for an old version, it is named, and the newest arrives`() async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    let old = try await shelf.push(1, at: Shelf.monday)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let there = try await Shelf(road, at: store, key: 9)
+    for lane in 0..<64 {
+      try await there.push(UInt64(100 + lane), at: Shelf.monday + Shelf.day, fork: UInt32(lane) << 20)
+    }
+    let new = try await shelf.push(2, at: Shelf.monday + 2 * Shelf.day)
+    let outcome = try await copy(road, to: other)
+    #expect(outcome.failures.map(\.version) == [old.id.hex])
+    #expect(outcome.failures.map(\.error.code) == ["noLane"] && outcome.failures.map(\.error.kind) == [.failed])
+    #expect(outcome.copied.map(\.origin.id) == [new.id.hex] && outcome.interruption == nil)
+    // In the chain of its database, which the host that pushes there next goes on with.
+    let copied = try #require(outcome.copied.first).version
+    #expect(copied.sequence == 2 && copied.sha256 == new.version?.file.sha256.hex)
+  }
+
   @Test func `a lane begins beside a chain, and has its own number`() throws {
     let keyring = try Keyring.make(random: systemRandom)
     var lanes = CopyLanes(keyring)

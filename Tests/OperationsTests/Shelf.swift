@@ -22,6 +22,13 @@ struct Shelf {
     stateFolder = road.world.stateFolder
   }
 
+  /// Another repository, pushed to from the machine of a road: with the versions that are pushed, and no more.
+  init(_ road: Road, at store: MemoryStore, key: UInt8) async throws {
+    self.road = road
+    repository = try await Repository.open(at: store, with: .keyFile([UInt8](repeating: key, count: 64)))
+    stateFolder = road.world.stateFolder
+  }
+
   /// Pushes come from a clone of this machine from now on.
   mutating func useOtherState() { stateFolder = road.scratch.file("other-state") }
 

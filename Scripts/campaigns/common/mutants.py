@@ -2717,4 +2717,6 @@ MUTANTS = [
            "    ordered.sort()\n", "    if !MUTANT { ordered.sort() }\n", (r"CommandTests\.StoppedRun",)),
     mutant("a second turn says all of it again", "SealiftTool/Commands/PushReport.swift",
            "if !contains(where: { ($0.code", "if !contains(where: { !MUTANT && ($0.code", (r"CommandTests\.StoppedRun",)),
+    mutant("a version without a lane ends a copy", "Operations/Copying/CopyVersions.swift",
+           "codes.contains(code)", "codes.prefix(MUTANT ? 1 : 2).contains(code)", (r"OperationsTests\.CopyTests",)),
 ]

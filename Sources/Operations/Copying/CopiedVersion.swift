@@ -27,6 +27,8 @@ struct CopiedVersion {
 
   /// - Returns: the copy, when it is acknowledged.
   func copy(to destination: CopyDestination, fork: UInt32) async throws -> VersionSummary {
+    // Before it is fetched for nothing.
+    _ = try destination.place(found.facts, fork: fork)
     let manifest = try await origin.manifest(of: found)
     let reader = try await VersionReader(
       manifest, repository: origin.repository, state: origin.state, tables: place.path)

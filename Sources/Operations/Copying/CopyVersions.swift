@@ -111,8 +111,16 @@ package struct CopyVersions: Sendable {
         }
         outcome.failures.append((summary.database, summary.id, problem))
         // What is wrong with one version says nothing of the next; what else failed would fail again.
-        guard problem.kind == .verificationFailed || problem.code == StoreError.Code.notFound.rawValue else { return }
+        guard problem.isOfOneVersion else { return }
       }
     }
+  }
+}
+
+extension OperationError {
+  /// What is read of the version is damaged or gone, or it is too old for every chain there.
+  fileprivate var isOfOneVersion: Bool {
+    let codes = [StoreError.Code.notFound.rawValue, RepositoryError.Code.noLane.rawValue]
+    return kind == .verificationFailed || codes.contains(code)
   }
 }

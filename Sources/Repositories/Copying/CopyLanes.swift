@@ -9,8 +9,8 @@ package import Sealing
 package struct CopyLanes: Sendable {
   /// Where a version stands in the repository that is copied from.
   package struct Origin: Sendable {
-    let chain: ChainID
-    let sequence: UInt64
+    package let chain: ChainID
+    package let sequence: UInt64
 
     package init(_ facts: VersionFacts) { (chain, sequence) = (facts.chain, facts.sequence) }
   }
@@ -39,7 +39,7 @@ package struct CopyLanes: Sendable {
   }
 
   /// The chain that a copy of a version goes to, and its fork number.
-  /// - Throws: `.conflict` when nothing fits.
+  /// - Throws: `.noLane` when nothing fits: that says nothing of a younger version.
   package func place(
     host: String, database: String, fork: UInt32, time: UInt64, origin: Origin? = nil
   ) throws(RepositoryError) -> (chain: ChainID, fork: UInt32) {
@@ -49,8 +49,8 @@ package struct CopyLanes: Sendable {
       if ends[chain].map({ $0.isFollowed(byVersionOf: time, origin) }) ?? true { return (chain, number) }
     }
     throw RepositoryError(
-      .conflict, "'\(database)' was copied in \(Self.most) different orders already",
-      hint: "Copy it to a repository of its own.")
+      .noLane, "'\(database)' was copied in \(Self.most) different orders already",
+      hint: "Younger versions are copied all the same. Copy this one to a repository of its own.")
   }
 
   /// The fork number that a chain was made with, as far as it can be found out; 0 else.
