@@ -42,6 +42,19 @@ import Testing
     return outcome
   }
 
+  /// What a machine does each night at the other target.
+  private func forget(_ road: Road, keeping rules: RetentionRules, at target: TargetAccess, prunes: Bool) async throws {
+    var wish = ForgetVersions.Request(.rulesForAll(rules))
+    wish.allHosts = true
+    let plan = try await ForgetVersions(road.world).plan(wish, at: target)
+    #expect(plan.refusals.isEmpty)
+    for chain in plan.chains { try await ForgetVersions(road.world).carryOut(chain, of: plan) }
+    guard prunes else { return }
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    #expect(try await PruneRepository(road.world).run(request, at: target).problems.isEmpty)
+  }
+
   private func bytes(_ road: Road, _ version: VersionSummary, at target: TargetAccess) async throws -> [UInt8] {
     let scratch = try Scratch()
     let path = scratch.file("out.db")
@@ -230,7 +243,7 @@ import Testing
     #expect(try await bytes(road, copy.version, at: other) == bytes(road, copy.origin, at: road.target))
   }
 
-  @Test func `a copy that was forgotten, found damaged or lost a pack there does not count as there`() async throws {
+  @Test func `a copy that is forgotten and named, found damaged or lost a pack does not count as there`() async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 200))
     for round in 0..<4 {
@@ -257,8 +270,9 @@ import Testing
       store.content[Layout.pack(pack, of: found[1].facts.chain)] = nil
     }
 
-    let again = try await copy(road, to: other)
-    #expect(again.failures.isEmpty)
+    let originals = try await ListVersions(road.world).run(at: road.target).versions
+    let again = try await copy(road, to: other) { $0.choice = .versions(originals.map { .id(prefix: $0.id) }) }
+    #expect(again.failures.isEmpty && again.forgotten.isEmpty)
     #expect(again.copied.map(\.wasThere) == [false, false, false, true])
     for one in again.copied {
       #expect(try await bytes(road, one.version, at: other) == bytes(road, one.origin, at: road.target))
@@ -297,6 +311,83 @@ import Testing
       #expect(try await found(one.version, madeAt: 2000) == one.version.id)
       #expect(try await found(one.version, madeAt: 500) != one.version.id, "The order of what was stored decides.")
     }
+  }
+
+  @Test(arguments: [false, true])
+  func `what was forgotten there is not copied again, pruned or not, unless it is named`(prunes: Bool) async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 10)
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 10)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: prunes)
+    #expect(store.content.keys.filter { $0.text.hasPrefix("versions/") }.count == (prunes ? 1 : 10))
+    let before = store.content
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.copied.map(\.wasThere) == [true])
+    #expect(again.forgotten.map(\.id) == originals.prefix(9).map(\.id) && store.content == before)
+    let said = road.notices.said.withLock { $0 }.filter { $0.contains("9 versions were forgotten there") }
+    #expect(said.count == 1 && said[0].contains("--versions"))
+    // Also by a machine that remembers nothing.
+    let scratch = try Scratch()
+    let elsewhere = try await CopyVersions(road.withoutState(scratch))
+      .run(CopyVersions.Request(), from: road.target, to: other)
+    #expect(elsewhere.forgotten.count == 9 && store.content == before)
+    let named = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[3].id)]) }
+    #expect(named.failures.isEmpty && named.copied.map(\.wasThere) == [false] && named.forgotten.isEmpty)
+    #expect(try await ListVersions(road.world).run(at: other).versions.count == 2)
+  }
+
+  /// Night after night rules there are tighter than those at the origin.
+  @Test func `tighter rules at the other target take hold, and its chain stays one`() async throws {
+    let road = try await Road()
+    _ = try await history(road, versions: 3)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let database = DatabaseSource(name: "app", path: road.scratch.file("app.db"))
+    for night in 0..<4 {
+      try SQLite.run("update t set body = randomblob(900) where id % 40 = \(night)", on: database.path)
+      #expect(try await road.push(database).failures.isEmpty)
+      let outcome = try await copy(road, to: other)
+      #expect(outcome.failures.isEmpty && outcome.copied.filter { !$0.wasThere }.count == (night == 0 ? 4 : 1))
+      try await forget(road, keeping: RetentionRules(last: 2), at: other, prunes: night % 2 == 0)
+      #expect(try await ListVersions(road.world).run(at: other).versions.count == 2)
+    }
+    #expect(try await VersionLookup(at: other, road.world).histories().count == 1)
+    #expect(try await ListVersions(road.world).run(at: road.target).versions.count == 7)
+  }
+
+  /// A tombstone says how many places are empty, and not of what.
+  @Test func `what was never copied is not taken for forgotten`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 10)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let few = [originals[0], originals[9]].map { VersionSelector.id(prefix: $0.id) }
+    #expect(try await copy(road, to: other) { $0.choice = .versions(few) }.failures.isEmpty)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let rest = try await copy(road, to: other)
+    #expect(rest.failures.isEmpty && rest.forgotten.isEmpty)
+    #expect(rest.copied.map(\.wasThere) == [Bool](repeating: false, count: 9) + [true])
+    // Now all of it was there.
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.copied.map(\.wasThere) == [true, true])
+    #expect(again.forgotten.map(\.id) == originals.prefix(8).map(\.id))
+  }
+
+  /// No rule has let go of what it was.
+  @Test func `what was damaged there before it was forgotten is copied again`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let copies = try await copy(road, to: other).copied.map(\.version)
+    let lookup = try await VersionLookup(at: other, road.world)
+    let found = try await lookup.find(.id(prefix: copies[1].id))
+    try await lookup.repository.annotate(
+      found.facts, [.init(.foundDamaged, "a pack is damaged")], now: road.world.now())
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: false)
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.forgotten.map(\.id) == [originals[0].id])
+    #expect(again.copied.map(\.origin.id) == originals.dropFirst().map(\.id))
+    #expect(again.copied.map(\.wasThere) == [false, true])
   }
 
   @Test func `a newest copy that was found damaged is followed by a sound one, which is the latest`() async throws {

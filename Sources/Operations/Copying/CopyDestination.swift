@@ -6,33 +6,23 @@ import Storage
 
 /// The repository that versions are copied to, and what is known to be there.
 final class CopyDestination {
-  /// What tells a version from all others, in any repository.
-  private struct Identity: Hashable {
-    let owner: ChainOwner
-    let time: UInt64
-    let sha256: Digest
-
-    init(_ version: VersionFacts.Version) {
-      owner = ChainOwner(version)
-      time = version.time
-      sha256 = version.file.sha256
-    }
-  }
-
   let repository: Repository
   let state: StateFolder
   let name: String
   private let world: World
-  private var there: [Identity: VersionSummary] = [:]
+  private var there: [CopyIdentity: VersionSummary] = [:]
   /// Versions that were found at the ends of chains, whatever became of them.
   private var known: Set<Digest> = []
   private var lanes: CopyLanes
   /// Where the versions that are copied stand at their origin.
-  private let origins: [Identity: CopyLanes.Origin]
+  private let origins: [CopyIdentity: CopyLanes.Origin]
   private var bases: [ChainID: BaseFolder] = [:]
   private var copies: [String: VersionFacts] = [:]
   /// Copies that are known to be no sound databases.
   private var unsound: Set<Digest> = []
+  /// Whose manifests stand, whatever became of the versions.
+  private var standing: Set<CopyIdentity> = []
+  private var forgotten = ForgottenCopies()
 
   /// - Throws: `.usage` when it is the repository that is copied from.
   init(_ target: TargetAccess, _ world: World, not origin: Repository, for plan: CopyPlan) async throws {
@@ -48,28 +38,33 @@ final class CopyDestination {
     self.world = world
     lanes = CopyLanes(repository.keys.keyring)
     let known = plan.chains.flatMap { chain in
-      chain.history.versions.compactMap { facts in facts.version.map { (Identity($0), CopyLanes.Origin(facts)) } }
+      chain.history.versions.compactMap { facts in facts.version.map { (CopyIdentity($0), CopyLanes.Origin(facts)) } }
     }
     origins = Dictionary(known) { first, _ in first }
-    let wanted = Set(plan.chains.flatMap(\.versions).compactMap { $0.version.map(Identity.init) })
+    let wanted = Set(plan.chains.flatMap(\.versions).compactMap { $0.version.map(CopyIdentity.init) })
     let databases = plan.databases
     let histories = try await lookup.histories { databases.contains(ChainOwner($0)) }
     for history in histories { try await note(history, wanted, plan, lookup) }
+    let counting = plan.chains.flatMap { chain in chain.history.versions.filter { !chain.history.isForgotten($0) } }
+    let atOrigin = Set(counting.compactMap { $0.version.map(CopyIdentity.init) })
+    forgotten.judge(origins.filter { atOrigin.contains($0.key) && !standing.contains($0.key) })
   }
 
   /// Takes note of what a chain holds. Every version says what may come after it; only one that can be restored, and is
   /// not about to be deleted, is there.
   private func note(
-    _ history: ChainHistory, _ wanted: Set<Identity>, _ plan: CopyPlan, _ lookup: VersionLookup
+    _ history: ChainHistory, _ wanted: Set<CopyIdentity>, _ plan: CopyPlan, _ lookup: VersionLookup
   ) async throws {
     let versions = history.versions.filter { facts in
       facts.version.map { plan.databases.contains(ChainOwner($0)) } ?? false
     }
     guard let newest = versions.last else { return }
+    standing.formUnion(versions.compactMap { $0.version.map(CopyIdentity.init) })
+    forgotten.addGaps(of: history, origins)
     let annotations = try await lookup.annotations(of: history)
     let completeness = try await Completeness(repository, chain: history.chain, state: state, atTarget: false)
     let asked = versions.filter { facts in
-      facts.digest == newest.digest || facts.version.map { wanted.contains(Identity($0)) } ?? false
+      facts.digest == newest.digest || facts.version.map { wanted.contains(CopyIdentity($0)) } ?? false
     }
     let found = try await completeness.look(at: asked, in: history)
     let findings = Dictionary(zip(asked.map(\.digest), found)) { first, _ in first }
@@ -82,15 +77,35 @@ final class CopyDestination {
         continue
       }
       follow(facts)
-      guard let finding, finding != .incomplete, !history.isForgotten(facts), !annotations.isSpoilt(facts)
-      else { continue }
+      guard let finding else { continue }
+      if history.isForgotten(facts) {
+        // Of one that was damaged, or lost packs that no prune took, a copy makes up: no rule let go of what it was.
+        let isLost = try await isLost(facts, finding, in: history, completeness)
+        if let version = facts.version, !isLost, !annotations.isSpoilt(facts) {
+          forgotten.insert(CopyIdentity(version))
+        }
+        continue
+      }
+      guard finding != .incomplete, !annotations.isSpoilt(facts) else { continue }
       note(facts, words: annotations)
       if annotations.damage(of: facts) != nil { unsound.insert(facts.id) }
     }
   }
 
+  private func isLost(
+    _ facts: VersionFacts, _ finding: Completeness.Finding, in history: ChainHistory, _ completeness: Completeness
+  ) async throws -> Bool {
+    guard finding == .incomplete else { return false }
+    return try await !completeness.wasPruned(facts, in: history)
+  }
+
+  /// Whether a version was there, and was forgotten there: who copies everything does not mean it.
+  func hasForgotten(_ facts: VersionFacts) -> Bool {
+    facts.version.map { forgotten.contains(CopyIdentity($0)) } ?? false
+  }
+
   /// The version that is there, if it is: neither forgotten nor found damaged, and with all its packs.
-  func holds(_ facts: VersionFacts) -> VersionSummary? { facts.version.flatMap { there[Identity($0)] } }
+  func holds(_ facts: VersionFacts) -> VersionSummary? { facts.version.flatMap { there[CopyIdentity($0)] } }
 
   /// What came along is as it was: where a drill found that it is no sound database, no copy of it is one, and `forget` must not
   /// rest on it.
@@ -109,7 +124,7 @@ final class CopyDestination {
   /// - Parameter words: what was said of it since it was pushed; `nil` where that was not read.
   func note(_ facts: VersionFacts, words: Annotations?) {
     guard let version = facts.version else { return }
-    there[Identity(version)] = VersionSummary(facts, target: name, words: words)
+    there[CopyIdentity(version)] = VersionSummary(facts, target: name, words: words)
     copies[facts.id.hex] = facts
     follow(facts)
   }
@@ -126,7 +141,7 @@ final class CopyDestination {
   private func follow(_ facts: VersionFacts) {
     guard let version = facts.version else { return }
     known.insert(facts.id)
-    lanes.add(facts.chain, time: version.time, origin: origins[Identity(version)])
+    lanes.add(facts.chain, time: version.time, origin: origins[CopyIdentity(version)])
   }
 
   /// The chain that a version goes to, and its fork number there.

@@ -7,12 +7,18 @@ import Storage
 ///
 /// What a version *is* names its chain, so a copy has an id of its own; its manifest says of what it is a copy. A version
 /// that is there already, by host, database, time and SHA-256, is passed over: a copy that was cut goes on where it was.
+/// So is one that was there and was forgotten, unless it is named.
 package struct CopyVersions: Sendable {
   package enum Choice: Sendable {
     case all
     /// The newest of each database.
     case newest
     case versions([VersionSelector])
+
+    fileprivate var isByName: Bool {
+      if case .versions = self { return true }
+      return false
+    }
   }
 
   package struct Request: Sendable {
@@ -36,9 +42,11 @@ package struct CopyVersions: Sendable {
 
   package struct Outcome: Sendable {
     package var copied: [Copied] = []
+    /// Passed over, as they were forgotten at the other target.
+    package var forgotten: [VersionSummary] = []
     /// Each with the database where that is known, and the id of the version where there is one.
     package var failures: [(database: String?, version: String?, error: OperationError)] = []
-    /// Why the versions that are in neither list were not begun, or not ended.
+    /// Why the versions that are in no list were not begun, or not ended.
     package var interruption: OperationError?
   }
 
@@ -75,7 +83,20 @@ package struct CopyVersions: Sendable {
       defer { destination.forgetBases(in: place) }
       try await copy(chain, request, origin, destination, place, &outcome, onCopied)
     }
+    tell(outcome.forgotten, of: destination)
     return outcome
+  }
+
+  private func tell(_ forgotten: [VersionSummary], of destination: CopyDestination) {
+    guard !forgotten.isEmpty else { return }
+    let count = forgotten.count
+    let what =
+      count == 1
+      ? "1 version was forgotten there, as it or a tombstone says, and is not copied again"
+      : "\(count) versions were forgotten there, as they or tombstones say, and are not copied again"
+    world.reporter.notice(
+      "\(destination.name): \(what); --versions copies what it names all the same, and `sealift unforget` there takes back what no prune has taken"
+    )
   }
 
   private func copy(
@@ -84,6 +105,10 @@ package struct CopyVersions: Sendable {
   ) async throws {
     for facts in chain.versions {
       guard let summary = VersionSummary(facts, target: origin.targetName, annotations: chain.annotations) else {
+        continue
+      }
+      if !request.choice.isByName, destination.holds(facts) == nil, destination.hasForgotten(facts) {
+        outcome.forgotten.append(summary)
         continue
       }
       do {

@@ -7,8 +7,9 @@ struct Copy: SealiftCommand {
     abstract: "Copy versions from one repository to another, with other keys.",
     discussion: """
       Each version is restored, proved and sealed anew, oldest first; name, host, time, tags and note stay, its id does \
-      not. What is there already is passed over, so a copy that was cut goes on where it was. Copies continue the chain \
-      of their database: push from its host meanwhile to other targets only.
+      not. What is there already is passed over, so a copy that was cut goes on where it was; so is what was forgotten \
+      there, unless --versions names it. Copies continue the chain of their database: push from its host meanwhile to \
+      other targets only.
 
         sealift copy --from nas --to bucket
         sealift copy --from nas --to bucket app --latest
@@ -27,7 +28,9 @@ struct Copy: SealiftCommand {
 
   @Option(
     parsing: .singleValue,
-    help: ArgumentHelp("Only this version; may be given more than once.", valueName: "version"))
+    help: ArgumentHelp(
+      "Only this version, also where it was forgotten at the other target; may be given more than once.",
+      valueName: "version"))
   var versions: [String] = []
 
   @Flag(help: "Only the newest version of each database.")
@@ -97,7 +100,9 @@ struct Copy: SealiftCommand {
   }
 
   private func tell(_ outcome: CopyVersions.Outcome, _ terminal: Terminal) throws -> ExitStatus {
-    if outcome.copied.isEmpty, outcome.failures.isEmpty { terminal.notice("there was nothing to copy") }
+    if outcome.copied.isEmpty, outcome.forgotten.isEmpty, outcome.failures.isEmpty {
+      terminal.notice("there was nothing to copy")
+    }
     if terminal.manner.json { terminal.report(Documents.copy(outcome, notices: terminal.notices)) }
     if let interruption = outcome.interruption {
       for failure in outcome.failures { terminal.tell(failure.error) }

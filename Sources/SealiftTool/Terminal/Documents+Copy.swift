@@ -15,6 +15,9 @@ extension Documents {
         ("hint", .optional(failure.error.hint)),
       ])
     }
-    return .object([("copies", .array(copies)), ("failures", .array(failures)), ("notices", .strings(notices))])
+    return .object([
+      ("copies", .array(copies)), ("passedOver", .array(outcome.forgotten.map(version))),
+      ("failures", .array(failures)), ("notices", .strings(notices)),
+    ])
   }
 }
