@@ -103,6 +103,39 @@ import Testing
     #expect(error?.code == "forgotten")
   }
 
+  @Test func `a tag or a note on a forgotten version is told to bring nothing back`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[0]))
+    func told() -> [String] {
+      shelf.road.notices.said.withLock { $0 }.filter { $0.contains("does not bring it back: `sealift unforget ") }
+    }
+    let adding: [AnnotateVersions.Word] = [
+      .tags(add: ["t"], remove: []), .tags(add: ["t"], remove: []), .note("n"), .note("n"),
+    ]
+    for (index, word) in adding.enumerated() {
+      let said = try await shelf.say(word, of: versions[0])
+      #expect(said.version.forgotten && said.changed == (index % 2 == 0))
+      #expect(told().count == index + 1)
+    }
+    let id = versions[0].id.hex.prefix(12)
+    #expect(told().first?.hasPrefix("version \(id) is forgotten, and a tag does not") == true)
+    #expect(told().last?.contains("and a note does not") == true)
+    for word: AnnotateVersions.Word in [.tags(add: [], remove: ["t"]), .note(""), .unpin] {
+      _ = try await shelf.say(word, of: versions[0])
+    }
+    _ = try await shelf.say(.tags(add: ["t"], remove: []), of: versions[2])
+    #expect(told().count == adding.count)
+    // Of a tag and a tombstone that cross, too.
+    var target = shelf.road.target
+    target.store = CrossedStore(shelf.road.store) { name in
+      if name.text.hasPrefix("notes/") { _ = try? await shelf.repository.forget([versions[1]], now: 1) }
+    }
+    let crossed = try await AnnotateVersions(shelf.world).run(
+      .tags(add: ["t"], remove: []), of: .id(prefix: versions[1].id.hex), at: target)
+    #expect(crossed.changed && crossed.version.forgotten && told().count == adding.count + 1)
+  }
+
   @Test func `what was found damaged takes no place`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

@@ -2729,4 +2729,8 @@ MUTANTS = [
            "if UInt64(held.count) <= gap.places {", "if MUTANT || UInt64(held.count) <= gap.places {", (r"OperationsTests\.CopyTests",)),
     mutant("what was damaged there was let go", "Operations/Copying/CopyDestination.swift",
            "!isLost, !annotations.isSpoilt(facts)", "!isLost, MUTANT || !annotations.isSpoilt(facts)", (r"OperationsTests\.CopyTests",)),
+    mutant("a tag that protects nothing is told to be there", "Operations/Keeping/AnnotateVersions.swift",
+           "guard version.forgotten, let what", "guard !MUTANT, version.forgotten, let what", (r"OperationsTests\.KeepingTests",)),
+    mutant("of a tag and a tombstone that cross nobody hears", "Operations/Keeping/AnnotateVersions.swift",
+           "case .tags(let add, _): !add.isEmpty", "case .tags(let add, _): !MUTANT && !add.isEmpty", (r"OperationsTests\.KeepingTests",)),
 ]

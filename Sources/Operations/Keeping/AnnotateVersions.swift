@@ -37,20 +37,33 @@ package struct AnnotateVersions: Sendable {
       version.forgotten = found.history.isForgotten(found.facts)
       if case .pin = word, version.forgotten { throw Self.forgotten(version) }
       let (items, absent) = (word.items(for: version), word.absentTags(of: version))
-      guard !items.isEmpty else { return Outcome(version: version, changed: false, absentTags: absent) }
+      guard !items.isEmpty else {
+        tell(word, of: version)
+        return Outcome(version: version, changed: false, absentTags: absent)
+      }
       word.apply(to: &version)
       try Push.Request.demandFew(version.tags)
       try await lookup.repository.annotate(
         found.facts, items, now: annotations.time(for: found.facts, now: world.now()),
         state: lookup.state)
-      if case .pin = word {
+      if word.isToKeep, !version.forgotten {
+        // A tombstone may have come before the word was there to be seen.
         let now = try await lookup.repository.forgotten(of: found.facts.chain, state: lookup.state)
-        if now.contains(found.facts) { throw Self.forgotten(version) }
+        version.forgotten = now.contains(found.facts)
+        if case .pin = word, version.forgotten { throw Self.forgotten(version) }
       }
+      tell(word, of: version)
       return Outcome(version: version, changed: true, absentTags: absent)
     } catch {
       throw OperationError(error, doing: "writing to \(target.name)")
     }
+  }
+
+  /// Rules may keep what has a tag; but they ask nobody who was forgotten before.
+  private func tell(_ word: Word, of version: VersionSummary) {
+    guard version.forgotten, let what = word.whatIsAdded else { return }
+    let id = version.id.prefix(12)
+    world.reporter.notice("version \(id) is forgotten, and \(what) does not bring it back: `sealift unforget \(id)`")
   }
 
   private static func forgotten(_ version: VersionSummary) -> OperationError {
@@ -76,6 +89,24 @@ extension AnnotateVersions.Word {
       }
     case .note(let text): try Push.Request.demandShort(text, "the note")
     case .pin, .unpin: break
+    }
+  }
+
+  /// Who says it wants rules to keep the version.
+  fileprivate var isToKeep: Bool {
+    switch self {
+    case .tags(let add, _): !add.isEmpty
+    case .pin: true
+    case .note, .unpin: false
+    }
+  }
+
+  /// What a version has by it that it might be thought to be kept by.
+  fileprivate var whatIsAdded: String? {
+    switch self {
+    case .tags(let add, _): add.isEmpty ? nil : "a tag"
+    case .note(let text): text.isEmpty ? nil : "a note"
+    case .pin, .unpin: nil
     }
   }
 
