@@ -82,7 +82,11 @@ import Testing
     let pulled = try await home("pull", String(versions[1].id.prefix(12)), "-o", home.program.file("second.db"))
     #expect(pulled.status == 0)
 
-    let back = try await home.must("unforget", String(versions[1].id.prefix(8)), versions[2].id)
+    let taken = try await home("unforget", String(versions[1].id.prefix(8)), versions[2].id)
+    let back = taken.output
+    #expect(
+      taken.status == 0 && taken.error.contains("will do so again; `sealift pin \(versions[1].id.prefix(8))` keeps"))
+    #expect(try await !home("unforget", versions[1].id).error.contains("do so again"))
     #expect(back.contains("disk: version \(versions[1].id.prefix(8)) of 'app' counts again\n"))
     #expect(try await listed(home) == versions.dropFirst().map(\.id))
     let gone = try await home("unforget", "0123456789")

@@ -2733,4 +2733,8 @@ MUTANTS = [
            "guard version.forgotten, let what", "guard !MUTANT, version.forgotten, let what", (r"OperationsTests\.KeepingTests",)),
     mutant("of a tag and a tombstone that cross nobody hears", "Operations/Keeping/AnnotateVersions.swift",
            "case .tags(let add, _): !add.isEmpty", "case .tags(let add, _): !MUTANT && !add.isEmpty", (r"OperationsTests\.KeepingTests",)),
+    mutant("who takes a version back hears of no rules", "SealiftTool/Commands/Unforget.swift",
+           "guard outcome.wasForgotten, ", "guard !MUTANT, outcome.wasForgotten, ", (r"CommandTests\.WordsTests",)),
+    mutant("a pinned version goes by rules", "SealiftTool/Commands/Unforget.swift",
+           "!outcome.version.pinned else", "MUTANT || !outcome.version.pinned else", (r"CommandTests\.WordsTests",)),
 ]
