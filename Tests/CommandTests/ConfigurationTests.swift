@@ -211,6 +211,10 @@ import Testing
       "must be a time above 0, such as 48h, not '0s'"
     ),
     (
+      #"{"databases": {"a": {"path": "/a", "keep": {"within": "6m"}}}}"#,
+      "'databases.a.keep.within' must be in days or hours, such as 180d, as m may mean minutes or months, not '6m'"
+    ),
+    (
       #"{"targets": {"t": {"url": "s3://bucket", "objectLock": {"days": 30.5, "mode": "governance"}}}}"#,
       "'targets.t.objectLock.days' must be a whole number, not 30.5"
     ),

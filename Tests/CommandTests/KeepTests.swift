@@ -112,6 +112,19 @@ import Testing
     #expect(named.error.contains("`sealift --target disk unforget ID` takes that back"), "\(named.error)")
   }
 
+  /// Other programs take the one for the other: six minutes would have let two of these go.
+  @Test func `minutes that may be months keep nothing, and let nothing go`() async throws {
+    let (home, versions) = try await home(versions: 3)
+    for months in ["6m", "6 m", "6M"] {
+      let refused = try await home("forget", "app", "--keep-within", months)
+      #expect(refused.status == 2 && refused.error.contains("tell minutes and months apart"), "\(refused.error)")
+      #expect(refused.error.contains("180d"))
+    }
+    #expect(try await listed(home) == versions.map(\.id))
+    for span in ["3600s", "48h", "180d"] { try await home.must("forget", "app", "--keep-within", span) }
+    #expect(try await listed(home) == versions.map(\.id))
+  }
+
   @Test func `a version that a rule keeps and that lost packs stays, and ends forget with 13`() async throws {
     let home = try Home()
     try await home.must("init")

@@ -38,6 +38,14 @@ import Testing
     ] as [(String, Int?)])
   func `spans of time need a unit`(text: String, milliseconds: Int?) { #expect(TimeSpan.parse(text) == milliseconds) }
 
+  @Test func `how long versions are kept is not said in what may be months`() {
+    for text in ["6m", "1 m", "12M"] { #expect(KeepRule.span(text) == nil && TimeSpan.mayMeanMonths(text)) }
+    let spans: [(String, UInt64)] = [("90s", 90_000), ("48h", 172_800_000), ("30d", 2_592_000_000), ("500ms", 500)]
+    for (text, milliseconds) in spans {
+      #expect(KeepRule.span(text) == milliseconds && !TimeSpan.mayMeanMonths(text))
+    }
+  }
+
   @Test func `the nearest word is near`() {
     #expect(
       Nearest.match(for: "pasphraseFile", among: ["path", "passphraseFile", "passphraseCommand"]) == "passphraseFile")

@@ -2737,4 +2737,8 @@ MUTANTS = [
            "guard outcome.wasForgotten, ", "guard !MUTANT, outcome.wasForgotten, ", (r"CommandTests\.WordsTests",)),
     mutant("a pinned version goes by rules", "SealiftTool/Commands/Unforget.swift",
            "!outcome.version.pinned else", "MUTANT || !outcome.version.pinned else", (r"CommandTests\.WordsTests",)),
+    mutant("months are minutes", "SealiftTool/Terminal/Quantities.swift",
+           '?.unit.lowercased() == "m"', '?.unit.lowercased() == (MUTANT ? "" : "m")', (r"CommandTests\.(WordsTests|Configuration|Usage)",)),
+    mutant("prune takes months for minutes", "SealiftTool/Commands/Prune.swift",
+           "if let forgottenFor, TimeSpan.mayMeanMonths(", "if !MUTANT, let forgottenFor, TimeSpan.mayMeanMonths(", (r"CommandTests\.(PruneCommand|Usage)",)),
 ]

@@ -34,6 +34,9 @@ struct KeepOptions: ParsableArguments {
     where !KeepRule.counts.contains(count) {
       throw ValidationError("a number of versions to keep lies between 1 and \(KeepRule.counts.upperBound)")
     }
+    if let keepWithin, TimeSpan.mayMeanMonths(keepWithin) {
+      throw ValidationError("--keep-within \(KeepRule.monthsOrMinutes), not '\(keepWithin)'")
+    }
     if let keepWithin, KeepRule.span(keepWithin) == nil {
       throw ValidationError("--keep-within needs a time above 0, such as 48h or 30d, not '\(keepWithin)'")
     }
@@ -56,9 +59,17 @@ enum KeepRule {
   /// None would keep nothing: whoever wants that leaves the rule out.
   static let counts = 1...1_000_000
 
-  /// Milliseconds; `nil` when it is no time, or none at all.
+  /// What a text in the configuration that is no such time must be.
+  static func expected(insteadOf text: String) -> String {
+    TimeSpan.mayMeanMonths(text)
+      ? "in days or hours, such as 180d, as m may mean minutes or months" : "a time above 0, such as 48h"
+  }
+
+  static let monthsOrMinutes = "does not tell minutes and months apart: write days or hours, such as 180d or 48h"
+
+  /// Milliseconds; `nil` when it is no time, or none at all, or may mean months.
   static func span(_ text: String) -> UInt64? {
-    TimeSpan.parseSome(text).map { UInt64($0) }
+    TimeSpan.mayMeanMonths(text) ? nil : TimeSpan.parseSome(text).map { UInt64($0) }
   }
 }
 
@@ -72,7 +83,7 @@ extension RetentionRules {
     weekly = try section.integer("weekly", in: KeepRule.counts)
     monthly = try section.integer("monthly", in: KeepRule.counts)
     yearly = try section.integer("yearly", in: KeepRule.counts)
-    within = try section.value("within", "a time above 0, such as 48h", KeepRule.span)
+    within = try section.value("within", expected: KeepRule.expected(insteadOf:), KeepRule.span)
     tags = try section.texts("tags") ?? []
     try section.finish()
     guard !isEmpty else {

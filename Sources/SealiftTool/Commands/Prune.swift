@@ -44,6 +44,9 @@ struct PruneCommand: SealiftCommand {
   func validate() throws {
     if oneRun && twoRuns { throw ValidationError("--one-run and --two-runs exclude each other") }
     if TimeSpan.parse(minAge) == nil { throw ValidationError("--min-age needs a time with its unit, such as 24h") }
+    if let forgottenFor, TimeSpan.mayMeanMonths(forgottenFor) {
+      throw ValidationError("--forgotten-for \(KeepRule.monthsOrMinutes), not '\(forgottenFor)'")
+    }
     if let forgottenFor, TimeSpan.parse(forgottenFor) == nil {
       throw ValidationError("--forgotten-for needs a time with its unit, such as 30d")
     }

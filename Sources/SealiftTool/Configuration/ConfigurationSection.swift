@@ -139,10 +139,17 @@ final class ConfigurationSection {
   func value<Value>(
     _ key: String, default standard: String? = nil, _ expected: String, _ parse: (String) -> Value?
   ) throws -> Value? {
+    try value(key, default: standard, expected: { _ in expected }, parse)
+  }
+
+  /// - Parameter expected: what it must be, instead of a text that is none.
+  func value<Value>(
+    _ key: String, default standard: String? = nil, expected: (String) -> String, _ parse: (String) -> Value?
+  ) throws -> Value? {
     guard let text = try text(key, default: standard) else { return nil }
     guard let value = parse(text) else {
       guard let node = node(key) else { return nil }
-      throw wrong(key, node, "must be \(expected), not '\(text)'")
+      throw wrong(key, node, "must be \(expected(text)), not '\(text)'")
     }
     return value
   }

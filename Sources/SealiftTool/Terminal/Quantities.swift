@@ -70,6 +70,10 @@ enum TimeSpan {
     return overflow ? nil : milliseconds
   }
 
+  /// `6m` is six months to who comes from other programs. How long versions are kept is not left to that: six minutes would
+  /// let all of them go.
+  static func mayMeanMonths(_ text: String) -> Bool { splitQuantity(text)?.unit.lowercased() == "m" }
+
   /// As `parse`; `nil` also for no time at all.
   static func parseSome(_ text: String) -> Int? { parse(text).flatMap { $0 > 0 ? $0 : nil } }
 }
