@@ -136,6 +136,36 @@ import Testing
     #expect(crossed.changed && crossed.version.forgotten && told().count == adding.count + 1)
   }
 
+  @Test func `a tag that no version has is told, where it is given as a rule`() async throws {
+    let shelf = try await Shelf()
+    _ = try await shelf.week(2)
+    _ = try await shelf.push(7, at: Shelf.monday + 7 * Shelf.day, database: "mail", tags: ["first"])
+    let rules = RetentionRules(last: 1, tags: ["first", "frist"])
+    func told() -> [String] {
+      shelf.road.notices.said.withLock { $0 }.filter { $0.contains("has the tag") }
+    }
+    _ = try await shelf.plan(rules)
+    #expect(told() == ["memory: no version of 'app', 'mail' has the tag 'frist'"])
+    _ = try await shelf.plan(rules, named: ["app"])
+    #expect(told().dropFirst().map { $0.suffix(7) } == ["'first'", "'frist'"])
+    let configured = ForgetVersions.Request(.rules(["app": rules]))
+    _ = try await ForgetVersions(shelf.world).plan(configured, at: shelf.road.target)
+    #expect(told().count == 3)
+  }
+
+  @Test func `a version that is named and was forgotten before is told, and no plan is made of it`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[0]))
+    let content = shelf.road.store.content
+    let again = try await shelf.plan(forgetting: versions[0])
+    #expect(again.chains.isEmpty && again.refusals.isEmpty && shelf.road.store.content == content)
+    let both = try await shelf.plan(forgetting: versions[0], versions[1])
+    #expect(both.chains.map { $0.plan.going.map(\.version.sequence) } == [[2]])
+    let told = shelf.road.notices.said.withLock { $0 }.filter { $0.contains("was forgotten before") }
+    #expect(told.count == 2 && told.allSatisfy { $0.contains(versions[0].id.hex.prefix(12)) })
+  }
+
   @Test func `what was found damaged takes no place`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

@@ -2741,4 +2741,8 @@ MUTANTS = [
            '?.unit.lowercased() == "m"', '?.unit.lowercased() == (MUTANT ? "" : "m")', (r"CommandTests\.(WordsTests|Configuration|Usage)",)),
     mutant("prune takes months for minutes", "SealiftTool/Commands/Prune.swift",
            "if let forgottenFor, TimeSpan.mayMeanMonths(", "if !MUTANT, let forgottenFor, TimeSpan.mayMeanMonths(", (r"CommandTests\.(PruneCommand|Usage)",)),
+    mutant("a mistyped tag is as good as any", "Operations/Keeping/ForgetVersions+Telling.swift",
+           "for tag in rules.tags where ", "for tag in rules.tags where !MUTANT && ", (r"OperationsTests\.KeepingTests",)),
+    mutant("what was forgotten before is planned again", "Operations/Keeping/ForgetVersions+Telling.swift",
+           "return left.isEmpty ? nil : .gone(left)", "return left.isEmpty && !MUTANT ? nil : .gone(left)", (r"OperationsTests\.KeepingTests",)),
 ]

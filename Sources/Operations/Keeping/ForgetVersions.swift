@@ -63,8 +63,9 @@ package struct ForgetVersions: Sendable {
       plan.otherHosts = otherHosts(request, histories)
       let gone = gone(request, lookup)
       for chosen in try choose(request, from: histories, gone, at: target.name) {
+        guard let wish = wish(of: chosen, at: target.name) else { continue }
         do {
-          plan.chains.append(try await self.plan(chosen.history, chosen.wish, lookup))
+          plan.chains.append(try await self.plan(chosen.history, wish, lookup))
         } catch is CancellationError {
           throw CancellationError()
         } catch {
@@ -75,6 +76,7 @@ package struct ForgetVersions: Sendable {
       let wanted = wanted(by: request, lookup)
       for history in histories where history.isNameless && wanted(history) { plan.refusals.append(history.nameless) }
       plan.refusals += gone.map { OperationError($0, doing: "forgetting versions at \(target.name)") }
+      tellAbsentTags(request, plan)
       return plan
     } catch {
       throw OperationError(error, doing: "forgetting versions at \(target.name)")
@@ -152,7 +154,7 @@ package struct ForgetVersions: Sendable {
       problems: harm(plan, of: history, at: lookup.targetName).map { [$0] } ?? [])
   }
 
-  private static let mostNamed = 5
+  static let mostNamed = 5
 
   /// Packs that were moved away come back; a version that was let go because of it does not.
   private func harm(_ plan: RetentionPlan, of history: ChainHistory, at target: String) -> OperationError? {
