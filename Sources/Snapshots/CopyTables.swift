@@ -82,10 +82,11 @@ private final class TableCopyRun {
   init(_ request: TableCopy, _ watch: Watch) throws {
     self.request = request
     try watch.check()
-    guard (fileSize(request.database) ?? 0) > 0 else {
-      throw SnapshotError(
-        .missing, "there is no database \(request.database)", hint: "Name a database that is there with --into.")
+    let hint = "Name a database that is there with --into."
+    guard let size = fileSize(request.database) else {
+      throw SnapshotError(.missing, "there is no database \(request.database)", hint: hint)
     }
+    guard size > 0 else { throw LiveDestination.empty(request.database, hint: hint) }
     lockFolder = try LockFolderWatch(request.database, isForeign: request.isForeignLockFolder)
     try demandNothingPlanted(beside: request.database, watch, patience: request.busyTimeout)
     let keepsWal = (fileSize(request.database + "-wal") ?? 0) > 0

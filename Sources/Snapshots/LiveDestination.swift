@@ -46,9 +46,8 @@ package struct LiveDestination: Sendable {
   }
 
   /// It is in the way of a new file all the same.
-  static func empty(_ path: String) -> SnapshotError {
-    SnapshotError(
-      .missing, "\(path) is empty: there is no database to restore into", hint: "Restore it with --replace.")
+  static func empty(_ path: String, hint: String = "Restore it with --replace.") -> SnapshotError {
+    SnapshotError(.missing, "\(path) is empty: there is no database to restore into", hint: hint)
   }
 
   /// SQLite's backup API changes counters in the first page, whatever it copies.

@@ -2745,4 +2745,6 @@ MUTANTS = [
            "for tag in rules.tags where ", "for tag in rules.tags where !MUTANT && ", (r"OperationsTests\.KeepingTests",)),
     mutant("what was forgotten before is planned again", "Operations/Keeping/ForgetVersions+Telling.swift",
            "return left.isEmpty ? nil : .gone(left)", "return left.isEmpty && !MUTANT ? nil : .gone(left)", (r"OperationsTests\.KeepingTests",)),
+    mutant("an empty file is a database that tables go to", "Snapshots/CopyTables.swift",
+           "guard size > 0 else { throw LiveDestination", "guard MUTANT || size > 0 else { throw LiveDestination", (r"OperationsTests\.TableTests",)),
 ]

@@ -71,6 +71,15 @@ import Testing
     #expect(try TestDatabase(tables.other).number("SELECT a FROM mine") == 1)
   }
 
+  @Test func `a file that is empty is told to be so`() async throws {
+    let tables = try await Tables("CREATE TABLE t(a)")
+    try removeFile(tables.other)
+    try writeFile(tables.other, [])
+    let error = await tables.refusal("t")
+    #expect(error?.code == "missing" && error?.message.contains("\(tables.other) is empty") == true)
+    #expect(error?.hint?.contains("--into") == true)
+  }
+
   @Test func `a rehearsal changes nothing, not even beside a database whose writer died`() async throws {
     let tables = try await Tables(
       "CREATE TABLE wanted(a); INSERT INTO wanted VALUES(1), (2)", other: "CREATE TABLE gone(a)")
