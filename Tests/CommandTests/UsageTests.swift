@@ -28,6 +28,8 @@ import Testing
     ["push", "--dry-run", "--allow-recovery"],
     ["list", "--tag", "a", "--tag", "b", "--target", "/tmp"], ["--config", "a", "list", "--config=b"],
     ["copy", "--from", "/tmp", "--to", "/tmp/a", "--to", "/tmp/b"],
+    ["pull", "latest", "-o", "", "-n", "--target", "/tmp"], ["restore", "latest", "--to", "", "--target", "/tmp"],
+    ["restore", "latest", "--table", "t", "--into", "", "--target", "/tmp"],
     ["pull", "latest", "-o", "a", "--output", "b", "--target", "/tmp"],
   ])
   func `a mistake on the command line ends with 2 and says what to do`(arguments: [String]) async throws {

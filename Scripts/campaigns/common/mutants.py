@@ -2747,4 +2747,8 @@ MUTANTS = [
            "return left.isEmpty ? nil : .gone(left)", "return left.isEmpty && !MUTANT ? nil : .gone(left)", (r"OperationsTests\.KeepingTests",)),
     mutant("an empty file is a database that tables go to", "Snapshots/CopyTables.swift",
            "guard size > 0 else { throw LiveDestination", "guard MUTANT || size > 0 else { throw LiveDestination", (r"OperationsTests\.TableTests",)),
+    mutant("a new file without a name", "SealiftTool/Commands/Pull.swift",
+           "guard output?.isEmpty == false else", "guard MUTANT ? output != nil : output?.isEmpty == false else", (r"CommandTests\.UsageTests",)),
+    mutant("a restored file without a name", "SealiftTool/Commands/Restore.swift",
+           "if to?.isEmpty == true || into", "if !MUTANT, to?.isEmpty == true || into", (r"CommandTests\.UsageTests",)),
 ]

@@ -44,7 +44,7 @@ struct PullCommand: SealiftCommand {
   func validate() throws {
     if all == nil {
       guard version != nil else { throw ValidationError("name a version, or fetch all with --all FOLDER") }
-      guard output != nil else { throw ValidationError("name the file to write with -o FILE") }
+      guard output?.isEmpty == false else { throw ValidationError("name the file to write with -o FILE") }
       if host != nil { throw ValidationError("--host goes with --all") }
       if output == "-", options.dryRun { throw ValidationError("--dry-run goes with a file, not with -o -") }
     } else {

@@ -89,6 +89,7 @@ struct RestoreCommand: SealiftCommand {
     guard all == (version == nil) else {
       throw ValidationError(all ? "--all goes without a version" : "name a version, or restore all with --all")
     }
+    if to?.isEmpty == true || into?.isEmpty == true { throw ValidationError("--to and --into name a file") }
     if all, to != nil || !options.expect.isEmpty { throw ValidationError("--all goes without --to and --expect") }
     try validateTables()
   }
