@@ -313,7 +313,12 @@ import Testing
     try home.program.write("", to: "app.db")
     let empty = try await home("restore", "app:latest", "--if-missing", "--json")
     #expect(try empty.status == 2 && empty.errorDocument().code == "destinationExists")
+    #expect(try empty.errorDocument().hint?.contains("--replace") == false)
     try removeFile(path)
+    #expect(try await home.program.shell("ln -s nowhere link.db").status == 0)
+    let link = try await home("restore", "app:latest", "--if-missing", "--to", home.program.file("link.db"), "--json")
+    #expect(try link.status == 2 && link.errorDocument().code == "destinationExists")
+    #expect(try link.errorDocument().hint?.contains("--replace") == false)
     // Nor is a folder, whatever is in it.
     #expect(try await home.program.shell("mkdir app.db; echo it > app.db/file").status == 0)
     let folder = try await home("restore", "app:latest", "--if-missing", "--json")

@@ -2751,4 +2751,6 @@ MUTANTS = [
            "guard output?.isEmpty == false else", "guard MUTANT ? output != nil : output?.isEmpty == false else", (r"CommandTests\.UsageTests",)),
     mutant("a restored file without a name", "SealiftTool/Commands/Restore.swift",
            "if to?.isEmpty == true || into", "if !MUTANT, to?.isEmpty == true || into", (r"CommandTests\.UsageTests",)),
+    mutant("--if-missing is told to replace", "Operations/Restoring/Restore.swift",
+           "guard !request.onlyIfMissing else", "guard MUTANT || !request.onlyIfMissing else", (r"CommandTests\.RestoreCommand",)),
 ]

@@ -31,6 +31,8 @@ package struct Restore: Sendable {
     package var expect: [String] = []
     /// Where databases are by the configuration: a file that is named may be one of them.
     package var configured: [String: String] = [:]
+    /// What is there is left alone: no other mode is a way on.
+    package var onlyIfMissing = false
     /// How long locks are waited for; `nil`: as long as pushes of the database in that place wait.
     package var busyTimeout: Duration?
     /// How long those wait, by the paths of the configuration.
@@ -208,6 +210,10 @@ package struct Restore: Sendable {
   /// Where something is in the way of a new file, a restore knows two ways on.
   func hinting<Value>(_ request: Request, _ work: () async throws -> Value) async throws -> Value {
     do { return try await work() } catch var error as OperationError where error.code == "destinationExists" {
+      guard !request.onlyIfMissing else {
+        error.hint = "Move away what stands there: with --if-missing nothing is replaced."
+        throw error
+      }
       let ways = "Stop its application and add --replace, or add --live while it runs"
       // Of all databases each has its place.
       error.hint =

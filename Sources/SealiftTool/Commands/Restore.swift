@@ -117,6 +117,7 @@ struct RestoreCommand: SealiftCommand {
     var request = Restore.Request(place: .origin([:]), mode: replace ? .replace : live ? .live : .new)
     request.keepsUndo = !noUndo
     request.busyTimeout = patience
+    request.onlyIfMissing = ifMissing
     if all { return try await RetrievalOfAll(options, host).restore(request, in: session) }
     let retrieval = Retrieval(version ?? "", options)
     if ifMissing, let there = try retrieval.standing(at: to, in: session) {
