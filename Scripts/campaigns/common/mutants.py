@@ -2753,4 +2753,6 @@ MUTANTS = [
            "if to?.isEmpty == true || into", "if !MUTANT, to?.isEmpty == true || into", (r"CommandTests\.UsageTests",)),
     mutant("--if-missing is told to replace", "Operations/Restoring/Restore.swift",
            "guard !request.onlyIfMissing else", "guard MUTANT || !request.onlyIfMissing else", (r"CommandTests\.RestoreCommand",)),
+    mutant("a rehearsal knows what a live restore will find", "Operations/Restoring/RestorePreview.swift",
+           "(mode == .live ? Self.unseen", "(!MUTANT && mode == .live ? Self.unseen", (r"OperationsTests\.RestorePreview",)),
 ]

@@ -33,13 +33,19 @@ package struct RestorePreview: Sendable {
   /// Why it would not be done.
   package var refusal: OperationError?
 
-  /// What may go wrong though nothing is against it: there may be too little room.
+  /// What may go wrong though nothing is against it: there may be too little room, or the version be refused for what only
+  /// its content shows.
   package var doubt: String? {
     guard refusal == nil, let free else { return nil }
-    return RestoreRoom.doubt(
+    let here = RestoreRoom.doubt(
       in: RestoredFile.folder(of: path), free: free, regained: regained, most: needed,
-      hasCompanions: !companions.isEmpty) ?? spoolDoubt
+      hasCompanions: !companions.isEmpty)
+    return here ?? spoolDoubt ?? (mode == .live ? Self.unseen : nil)
   }
+
+  private static let unseen =
+    "that its text encoding is the database's, and that nothing but SQLite writes to the ends of its pages, is seen only "
+    + "when it is fetched"
 
   /// The version stands there already: nothing is against it, and nothing would be written.
   mutating func standsAlready() { (refusal, needed, spoolDoubt) = (nil, 0, nil) }

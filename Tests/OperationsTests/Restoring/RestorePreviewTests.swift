@@ -105,6 +105,13 @@ import Testing
     #expect(error?.code == "mountPoint" && error?.message.hasPrefix("/proc is") == true)
   }
 
+  @Test func `of a live restore it is told what only the content of the version shows`() async throws {
+    let home = try await Home()
+    let live = try await home.preview(.live, .file(home.path))
+    #expect(live.refusal == nil && live.doubt?.contains("text encoding") == true)
+    #expect(try await home.preview(.replace, .file(home.path)).doubt == nil)
+  }
+
   @Test func `room is counted by what is written before the old content goes`() async throws {
     let home = try await Home()
     let companion = home.companion.count
