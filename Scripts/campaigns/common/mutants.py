@@ -2755,4 +2755,6 @@ MUTANTS = [
            "guard !request.onlyIfMissing else", "guard MUTANT || !request.onlyIfMissing else", (r"CommandTests\.RestoreCommand",)),
     mutant("a rehearsal knows what a live restore will find", "Operations/Restoring/RestorePreview.swift",
            "(mode == .live ? Self.unseen", "(!MUTANT && mode == .live ? Self.unseen", (r"OperationsTests\.RestorePreview",)),
+    mutant("names of companions that are taken are met when all is fetched", "Operations/Restoring/SetAside.swift",
+           "&& !others.contains { CompanionsPlace.stands(CompanionsPlace.aside($0, time)) }", "&& (MUTANT || !others.contains { CompanionsPlace.stands(CompanionsPlace.aside($0, time)) })", (r"OperationsTests\.RestoreBeside",)),
 ]

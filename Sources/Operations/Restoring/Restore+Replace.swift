@@ -38,9 +38,7 @@ extension Restore {
     try Task.checkCancellation()
     var (aside, resuming) = try freePlace(path, beside)
     do {
-      // Where no database was moved, no name of one keeps the others apart.
-      let time = aside.moves.isEmpty && !resuming ? beside.freeTime(aside.time) : aside.time
-      try beside.put(time, resuming: resuming)
+      try beside.put(aside.time, resuming: resuming)
       do {
         try onReplace()
         try spooled.file.publish()
@@ -105,7 +103,9 @@ extension Restore {
     case .unusable(let problem): throw problem
     case .settled: break
     }
-    return (try moveAside(path, time, intent, beside), false)
+    // All that is moved gets names of one time.
+    let free = SetAside.freeTime(time, of: path, with: beside.existing)
+    return (try moveAside(path, free, intent, beside), false)
   }
 
   /// Goes on with what the restore that was killed had planned. It may have been of another version: what it moved

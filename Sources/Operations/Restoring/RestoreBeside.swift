@@ -60,7 +60,7 @@ final class RestoreBeside: Sendable {
   var claimed: [String] { staged.map { CompanionsPlace($0, beside: path, layout).claimed } ?? [] }
 
   /// What stands in its way.
-  private var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
+  var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
 
   /// - Throws: `.failed` where somebody has a database open that is about to be moved aside.
   func demandNobody() throws {

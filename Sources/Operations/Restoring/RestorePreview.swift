@@ -92,11 +92,15 @@ package struct RestorePreview: Sendable {
     self.use = use
     let now = Times.compact(restore.world.now())
     var room = RestoreRoom(found, beside: real, restore.pull.makeOver, state: state)
+    let existing = found.companionPlaces(of: request, beside: real).map(\.path).filter(CompanionsPlace.stands)
+    let time =
+      mode == .replace
+      ? SetAside.freeTime(now, of: real, with: existing) : CompanionsPlace.freeTime(now, for: existing)
     if mode == .replace {
       note { try use.demandNobody(real) }
       note { try SetAside.demandMovable(real) }
       note { try ReplaceIntent(database: real).demandUsable() }
-      let aside = SetAside(real, time: now, leavingCompanions: found.leavesCompanions)
+      let aside = SetAside(real, time: time, leavingCompanions: found.leavesCompanions)
       moves = aside.plan.map { Restore.Move(from: $0.from, to: $0.to) }
     } else {
       identical = false
@@ -112,9 +116,6 @@ package struct RestorePreview: Sendable {
       undoCopy = request.keepsUndo ? SetAside.freeName(real, now) : nil
     }
     lookAtCompanions(of: found, request, real)
-    let existing = found.companionPlaces(of: request, beside: real).map(\.path).filter(CompanionsPlace.stands)
-    let nextTime = mode == .replace ? SetAside(real, time: now).time : now
-    let time = moves.isEmpty ? CompanionsPlace.freeTime(nextTime, for: existing) : nextTime
     for place in existing {
       guard !moves.contains(where: { $0.from == place }) else { continue }
       moves.append(Restore.Move(from: place, to: CompanionsPlace.aside(place, time)))

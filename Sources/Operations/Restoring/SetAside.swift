@@ -43,6 +43,15 @@ struct SetAside {
     firstFreeName("\(database).before-\(time)", where: isFree)
   }
 
+  /// A time at which no name is taken that the database, or what goes aside with it, would get.
+  /// - Parameter others: what is in the way of companions.
+  static func freeTime(_ time: String, of database: String, with others: [String]) -> String {
+    firstFreeName(time) { time in
+      isFree("\(database).before-\(time)")
+        && !others.contains { CompanionsPlace.stands(CompanionsPlace.aside($0, time)) }
+    }
+  }
+
   private static func isFree(_ name: String) -> Bool {
     ([""] + endings).allSatisfy { FileIdentity(at: name + $0) == nil }
   }

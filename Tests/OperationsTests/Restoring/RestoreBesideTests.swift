@@ -361,6 +361,22 @@ import Testing
     #expect(try fileBytes(wal) == [1, 2, 3])
   }
 
+  /// Nobody who gave --replace can be told to give it.
+  @Test func `a name of that time that is taken beside the database is passed over`() async throws {
+    let home = try await Home()
+    var restore = home.restore
+    restore.pull.world.now = { 1_795_000_000_000 }
+    let time = Times.compact(1_795_000_000_000)
+    let taken = home.road.scratch.file("att.before-\(time)")
+    try writeFile(taken, [1])
+    let request = home.request(.replace, .origin(["app": home.path]))
+    let preview = try await restore.preview(.latest(database: "app"), from: home.road.target, request)
+    let outcome = try await restore.run(.latest(database: "app"), from: home.road.target, request)
+    #expect(Set(outcome.moved.map(\.to)) == ["\(home.path).before-\(time)-2", "\(taken)-2"])
+    #expect(Set(preview.moves.map(\.to)) == Set(outcome.moved.map(\.to)))
+    #expect(try fileBytes(taken) == [1] && home.attached() == "pushed")
+  }
+
   @Test(arguments: [Restore.Mode.replace, .live])
   func `restores within one second keep apart what they move aside`(mode: Restore.Mode) async throws {
     let home = try await Home()
