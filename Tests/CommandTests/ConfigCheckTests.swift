@@ -29,6 +29,20 @@ import Testing
     }
   }
 
+  @Test func `databases that would be restored into one another are remarked`() async throws {
+    let program = try Program()
+    for (companion, isRemarked) in [("data", true), ("other", false)] {
+      try program.write(
+        #"{"stateFolder": "/s", "targets": {"t": {"url": "s3://bucket/p?style=path"}}, "databases": {"#
+          + #""vault": {"path": "/srv/vault.db", "companions": ["\#(companion)"]}, "#
+          + #""inner": {"path": "/srv/data/inner.db"}}}"#, to: "c.json")
+      let ending = try await program.start(Program.path, ["--config", "c.json", "config", "check"])
+      #expect(ending.status == 0, "\(ending.error)")
+      let isTold = ending.error.contains("/srv/data/inner.db") && ending.error.contains("restore --all")
+      #expect(isTold == isRemarked, "\(ending.error)")
+    }
+  }
+
   @Test func `what holds of an S3 target is shown, whatever says it, and no secret`() async throws {
     var program = try Program()
     try program.write(

@@ -269,6 +269,13 @@ import Testing
     let fetched = many.fetchedRecords(of: "far", host: "other")
     #expect(fetched.own == 2 * ManyChains.words && fetched.others == 0)
     #expect(many.listedRecords == many.prefixes(of: "far", host: "other"))
+    // Of many, those of all are listed at once.
+    let other = try Scratch()
+    many.log.clear()
+    let most = try await RestoreAll(Pull(many.machine("another"))).run(
+      .pull(into: other.path), from: many.target, host: "host")
+    #expect(most.failures.isEmpty && most.done.count == ManyChains.databases)
+    #expect(many.listedRecords == [Layout.allTombstones, Layout.allAnnotations])
   }
 
   @Test func `a check of one database asks others for their names alone`() async throws {

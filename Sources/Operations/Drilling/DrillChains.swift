@@ -90,8 +90,9 @@ struct DrillChains {
       hint: "Drill all of them with --all-hosts, or name versions with --versions.")
   }
 
-  /// Takes the listings of what was forgotten of these databases. Who restores them chooses versions one after the other,
-  /// the last ones maybe hours later: what was forgotten by then may be so for a version that is not listed here.
+  /// Takes the listings of what was forgotten of these databases. Who drills them chooses versions one after the other,
+  /// the last ones maybe hours later: what was forgotten by then may be so for a version that is not listed here. Of many
+  /// databases, those of all are listed at once.
   func prepare(for databases: [Database]) async throws {
     try await records.take(databases.flatMap { $0.chains.map(\.listing.chain) }, of: shown.count)
   }

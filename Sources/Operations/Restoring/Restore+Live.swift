@@ -11,6 +11,7 @@ extension Restore {
     try ReplaceIntent(database: path).demandSettled()
     try Self.demandDatabase(path)
     tellOtherNames(of: path)
+    tellDatabasesMovedAside(by: found, beside: path, request)
     try found.demandRoomForNames(of: request, beside: path)
     try found.demandNobody(for: request, beside: path)
     if request.keepsUndo { try Self.demandRoomForUndo(of: path) }

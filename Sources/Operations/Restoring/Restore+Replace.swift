@@ -14,6 +14,7 @@ extension Restore {
     try found.demandRoomForNames(of: request, beside: path)
     try found.demandNobody(for: request, beside: path)
     if let remark = use.remark { world.reporter.notice(remark) }
+    tellDatabasesMovedAside(by: found, beside: path, request)
     pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver, state: world.stateFolder))
     let spooled = try await pull.spool(found, for: path, replacing: true)
     defer { spooled.discard() }

@@ -46,6 +46,8 @@ package struct RestoreAll: Sendable {
   package var dryRun = false
   /// Of the databases that have a place, those that have versions at another target only: no failure where none is here.
   package var elsewhere: Set<String> = []
+  /// Bytes that are free in a folder; tests answer it themselves.
+  var freeBytes: @Sendable (String) -> Int? = { RestoreRoom.free(in: $0) }
 
   package init(_ pull: Pull) { self.pull = pull }
 
@@ -75,19 +77,25 @@ package struct RestoreAll: Sendable {
       outcome.passedOver = databases.map(\.name).filter { !work.means($0) }
       outcome.others = others(than: outcome.host, chains, work)
       try await chains.prepare(for: meant)
-      for database in meant {
+      var choices = try await choose(of: meant, work, target, chains)
+      keepApart(&choices, work)
+      if !dryRun { tellShortage(of: choices) }
+      var room = RoomOfAll(freeBytes)
+      for choice in choices {
+        let name = choice.database.name
         do {
-          let done = try await one(database, work, target, chains)
+          var done = try await one(choice, work, target, chains)
+          if dryRun { try demandRoom(for: &done, in: &room) }
           outcome.done.append(done)
           onDone(done)
         } catch {
-          var problem = OperationError(error, doing: "restoring '\(database.name)' from \(target.name)")
+          var problem = OperationError(error, doing: "restoring '\(name)' from \(target.name)")
           // Files in a folder are named by their databases.
           if case .pull = work, problem.hint == RestoredFile.nameAnother {
             problem.hint = "Fetch into another folder, or move that file away."
           }
           guard problem.kind == .cancelled else {
-            outcome.failures.append((database.name, problem))
+            outcome.failures.append((name, problem))
             continue
           }
           // What was replaced by then has to be told, and where the old one is.
@@ -134,53 +142,32 @@ package struct RestoreAll: Sendable {
   }
 
   private func one(
-    _ database: DrillChains.Database, _ work: Work, _ target: TargetAccess, _ chains: DrillChains
+    _ choice: Choice, _ work: Work, _ target: TargetAccess, _ chains: DrillChains
   ) async throws -> Done {
-    let facts = try await chains.newest(of: database, isNoted: true)
-    let state = StateFolder(reading: pull.world.stateFolder, repository: chains.repository.id)
-    let manifest = try await chains.repository.readManifest(facts.name, state: state)
-    let words = await chains.words(of: facts)
-    // None that was forgotten is chosen.
-    var found = try FoundVersion(
-      manifest, chains.repository, state, target: target.name, words: words, isForgotten: false)
-    found.leavesCompanions = pull.leavesCompanions
-    if found.summary.isFlawed, let history = try? await chains.history(of: facts, database) {
-      found.standIn = FoundVersion.newestSound(besides: facts, in: history, words)
+    let version = try choice.version.get()
+    try Task.checkCancellation()
+    var found = try await read(version.facts, version.words, target, chains)
+    found.standIn = version.standIn
+    let pull = suited(to: found)
+    if pull.makeOver != self.pull.makeOver {
+      pull.world.reporter.notice("'\(choice.database.name)' is no database: it is brought back as it is")
     }
-    let restore = Restore(pull)
-    var done = Done(database: database.name)
-    switch work {
-    case .pull(let folder):
-      let path = "\(folder)/\(Self.fileName(database.name))"
-      let request = Restore.Request(place: .file(path))
-      done.alreadyThere = try pull.stands(found, at: path, request)
-      if dryRun {
-        done.preview = RestorePreview(found, newFile: path, pull.makeOver, state: pull.world.stateFolder)
-      } else if done.alreadyThere {
-        done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
-      } else {
-        done.outcome = Restore.Outcome(pulled: try await pull.restore(found, to: path), mode: .new)
-      }
-    case .restore(var request, let paths):
-      let path = paths.value(ofName: database.name) ?? ""
-      request.place = .home(path)
-      done.alreadyThere = try request.mode == .new && pull.stands(found, at: path, request)
-      if dryRun {
-        done.preview = try await RestorePreview(found, request, restore)
-      } else if done.alreadyThere {
-        done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
-      } else {
-        done.outcome = try await restore.restore(found, request)
-      }
+    let (path, request) = place(of: choice.database.name, work)
+    var done = Done(database: choice.database.name)
+    done.alreadyThere = try request.mode == .new && pull.stands(found, at: path, request)
+    if !dryRun, done.alreadyThere {
+      done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
+      return done
+    }
+    switch (work, dryRun) {
+    case (.pull, true):
+      done.preview = RestorePreview(found, newFile: path, pull.makeOver, state: pull.world.stateFolder)
+    case (.pull, false): done.outcome = Restore.Outcome(pulled: try await pull.restore(found, to: path), mode: .new)
+    case (.restore, true): done.preview = try await RestorePreview(found, request, Restore(pull))
+    case (.restore, false): done.outcome = try await Restore(pull).restore(found, request)
     }
     if done.alreadyThere { done.preview?.standsAlready() }
     if let refusal = done.preview?.refusal { throw refusal }
     return done
-  }
-
-  /// `NAME.sqlite`; what cannot stand in the name of a file becomes `_`.
-  static func fileName(_ database: String) -> String {
-    let name = database.asFileName
-    return name.hasPrefix(".") ? "_\(name).sqlite" : "\(name).sqlite"
   }
 }

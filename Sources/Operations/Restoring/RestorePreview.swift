@@ -20,6 +20,10 @@ package struct RestorePreview: Sendable {
   private var regained = 0
   /// What may go wrong where it would be repacked elsewhere.
   private var spoolDoubt: String?
+  /// What may go wrong because others are restored before it.
+  var doubtOfAll: String?
+  /// What it would take; `nil` where nothing would be written.
+  private(set) var room: RestoreRoom?
   package var moves: [Restore.Move] = []
   /// Where a live restore would keep the old content.
   package var undoCopy: String?
@@ -40,7 +44,7 @@ package struct RestorePreview: Sendable {
     let here = RestoreRoom.doubt(
       in: RestoredFile.folder(of: path), free: free, regained: regained, most: needed,
       hasCompanions: !companions.isEmpty)
-    return here ?? spoolDoubt ?? (mode == .live ? Self.unseen : nil)
+    return here ?? spoolDoubt ?? doubtOfAll ?? (mode == .live ? Self.unseen : nil)
   }
 
   private static let unseen =
@@ -48,7 +52,7 @@ package struct RestorePreview: Sendable {
     + "when it is fetched"
 
   /// The version stands there already: nothing is against it, and nothing would be written.
-  mutating func standsAlready() { (refusal, needed, spoolDoubt) = (nil, 0, nil) }
+  mutating func standsAlready() { (refusal, needed, spoolDoubt, room) = (nil, 0, nil, nil) }
 
   /// Of a pull into a new file.
   init(_ found: FoundVersion, newFile path: String, _ makeOver: MakeOver, state: String) {
@@ -116,6 +120,7 @@ package struct RestorePreview: Sendable {
       undoCopy = request.keepsUndo ? SetAside.freeName(real, now) : nil
     }
     lookAtCompanions(of: found, request, real)
+    restore.tellDatabasesMovedAside(by: found, beside: real, request)
     for place in existing {
       guard !moves.contains(where: { $0.from == place }) else { continue }
       moves.append(Restore.Move(from: place, to: CompanionsPlace.aside(place, time)))
@@ -141,6 +146,7 @@ package struct RestorePreview: Sendable {
     let folder = RestoredFile.folder(of: path)
     let known = RestoreRoom.free(in: folder)
     (free, needed, regained, spoolDoubt) = (known, room.most, room.regained, room.spoolDoubt)
+    self.room = room
     note {
       guard known != nil else { throw RestoredFile.noFolder(folder) }
       try RestoredFile.demandOwnWay(to: folder)

@@ -17,7 +17,11 @@ struct RestoreRoom {
   let most: Int
   /// What earlier restores left there, which is taken over or removed.
   let regained: Int
-  private let folder: String
+  /// The database's.
+  let folder: String
+  /// Bytes that are still there when the restore has ended: surely, and at most.
+  let stays: Int
+  let staysAtMost: Int
   private let hasCompanions: Bool
   /// Of a database that is repacked elsewhere: the copy, and what is made of it, at most.
   private let spool: Need?
@@ -35,6 +39,9 @@ struct RestoreRoom {
     needs =
       [Need(folder: folder, bytes: max(0, size - regained))] + (isSpooled ? [Need(folder: state, bytes: size)] : [])
     most = [size, makeOver.vacuum ? size : 0, found.companionBytes, found.baseBytes].clampedSum
+    // Nobody knows what a vacuum leaves of it.
+    stays = makeOver.vacuum ? 0 : max(0, size - regained)
+    staysAtMost = max(0, [size, found.companionBytes].clampedSum - regained)
   }
 
   /// Of a live restore: a private image, the copy of the old content, and what SQLite writes beside the database — the new
@@ -64,6 +71,8 @@ struct RestoreRoom {
     spool = nil
     needs = [Need(folder: state, bytes: size), Need(folder: folder, bytes: [size, undo].clampedSum)]
     most = [isWAL ? size : max(size, old), undo, found.companionBytes].clampedSum
+    stays = [max(0, size - old), undo].clampedSum
+    staysAtMost = [isWAL ? size : max(0, size - old), undo, found.companionBytes].clampedSum
   }
 
   /// What to say where not surely everything fits; `nil` where it does.
@@ -118,7 +127,7 @@ struct RestoreRoom {
   }
 
   /// A folder, or the nearest above it that is there.
-  private static func existing(_ folder: String) -> String {
+  static func existing(_ folder: String) -> String {
     var (folder, status) = (folder, stat())
     while stat(folder, &status) != 0, folder != "/", folder != "." { folder = RestoredFile.folder(of: folder) }
     return folder

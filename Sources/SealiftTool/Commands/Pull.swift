@@ -12,7 +12,8 @@ struct PullCommand: SealiftCommand {
       named after the database and the time. With -o - only verified bytes are written to standard output. --all fetches \
       the newest version of every database of this host, or of the only host there: a target and its key are enough. What \
       was cut goes on where it was when the same command is run again, and with --all what stands there already, to the \
-      byte, counts as done. --no-companions fetches the database alone, where what comes with it is damaged or has no room.
+      byte, counts as done; with --vacuum or --journal it is refused. --no-companions fetches the database alone, where \
+      what comes with it is damaged or has no room.
 
         sealift pull latest -o restored.db
         sealift pull app@2026-11-20T12:00:00Z -o /tmp/

@@ -195,6 +195,27 @@ import Testing
     }
   }
 
+  @Test func `where databases are made over, what is none comes back as it is`() async throws {
+    let road = try await Road()
+    try await pushed(["app"], at: road)
+    let path = road.scratch.file("export")
+    try writeFile(path, Array("an export".utf8))
+    let export = try await road.push(DatabaseSource(name: "export", path: path, method: .file))
+    #expect(export.failures.isEmpty)
+    let folder = try Scratch()
+    var all = RestoreAll(Pull(road.world))
+    all.pull.makeOver.journal = .delete
+    for isRehearsal in [true, false] {
+      all.dryRun = isRehearsal
+      let outcome = try await all.run(.pull(into: folder.path), from: road.target, host: nil)
+      #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["app", "export"], "\(outcome.failures)")
+      if !isRehearsal { #expect(outcome.done.map(\.outcome?.pulled.identical) == [false, true]) }
+    }
+    #expect(try fileBytes(folder.file("export.sqlite")) == Array("an export".utf8))
+    let told = road.notices.said.withLock { $0.filter { $0.contains("'export' is no database") } }
+    #expect(told.count == 2)
+  }
+
   @Test func `a chain that is damaged fails alone`() async throws {
     let road = try await Road()
     try await pushed(["app", "mail"], at: road)

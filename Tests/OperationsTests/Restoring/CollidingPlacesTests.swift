@@ -1,0 +1,207 @@
+import FoundationEssentials
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// What `restore --all` brings back stays as it was brought back.
+@Suite struct CollidingPlacesTests {
+  private struct Home {
+    let road: Road
+    let folder: String
+    /// Where the databases are, by their names.
+    var paths: [String: String] = [:]
+
+    init() async throws {
+      road = try await Road()
+      folder = road.scratch.file("srv")
+      try makeFolder(folder)
+    }
+
+    func makeFolder(_ path: String) throws {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    mutating func push(_ name: String, at path: String, holding text: String, _ companions: [String] = []) async throws
+    {
+      try SQLite.run("CREATE TABLE IF NOT EXISTS t(a); DELETE FROM t; INSERT INTO t VALUES('\(text)')", on: path)
+      var source = DatabaseSource(name: name, path: path)
+      source.companions = companions.map { Companion($0) }
+      let pushed = try await road.push(source)
+      #expect(pushed.failures.isEmpty, "\(pushed.failures)")
+      paths[name] = path
+    }
+
+    func restore(
+      _ mode: Restore.Mode, dryRun: Bool = false, _ change: (inout RestoreAll) -> Void = { _ in }
+    ) async throws -> RestoreAll.Outcome {
+      var all = RestoreAll(Pull(road.world))
+      all.dryRun = dryRun
+      change(&all)
+      let request = Restore.Request(place: .origin([:]), mode: mode)
+      return try await all.run(.restore(request, paths: paths), from: road.target, host: nil)
+    }
+
+    /// The same, rehearsed and done: one is restored, and the other told to be left out.
+    func expect(_ done: String, without left: String, _ mode: Restore.Mode) async throws {
+      for isRehearsal in [true, false] {
+        let outcome = try await restore(mode, dryRun: isRehearsal)
+        #expect(outcome.done.map(\.database) == [done], "\(mode), \(isRehearsal): \(outcome.failures)")
+        #expect(outcome.failures.map(\.database) == [left])
+        let error = try #require(outcome.failures.first?.error)
+        #expect(error.code == "placesCollide" && error.kind == .usage, "\(error)")
+        #expect(error.message.contains("'\(done)'") && error.message.contains("'\(left)' is left out"), "\(error)")
+        #expect(error.hint?.contains("--to FILE") == true && error.hint?.contains("--no-companions") == true)
+      }
+    }
+
+    func text(_ name: String) throws -> String {
+      try TestDatabase(try #require(paths[name])).text("SELECT a FROM t")
+    }
+  }
+
+  /// A database that lies in a folder that comes with another one, and was pushed once more behind that.
+  private func nested(_ outer: String) async throws -> Home {
+    var home = try await Home()
+    try home.makeFolder("\(home.folder)/data")
+    let (path, inner) = ("\(home.folder)/outer.db", "\(home.folder)/data/inner.db")
+    try await home.push("inner", at: inner, holding: "old")
+    try await home.push(outer, at: path, holding: "outer", ["data"])
+    try await home.push("inner", at: inner, holding: "new")
+    try SQLite.run("UPDATE t SET a = 'since'", on: inner)
+    return home
+  }
+
+  @Test(arguments: ["app", "vault"], [Restore.Mode.new, .replace, .live])
+  func `a database is not overwritten by what comes with another one`(outer: String, mode: Restore.Mode) async throws {
+    let home = try await nested(outer)
+    if mode == .new { for path in home.paths.values { try removeFile(path) } }
+    try await home.expect("inner", without: outer, mode)
+    #expect(try home.text("inner") == "new")
+    // Alone, nothing of one lies in the other.
+    let alone = try await home.restore(.replace) { $0.pull.leavesCompanions = true }
+    #expect(alone.failures.isEmpty && alone.done.count == 2)
+    #expect(try home.text("inner") == "new" && home.text(outer) == "outer")
+  }
+
+  @Test(arguments: [Restore.Mode.new, .replace, .live])
+  func `companions of two databases do not take one place`(mode: Restore.Mode) async throws {
+    var home = try await Home()
+    for name in ["one", "two"] {
+      let keys = home.road.scratch.file("etc/\(name)/keys")
+      try home.makeFolder(home.road.scratch.file("etc/\(name)"))
+      try writeFile(keys, Array("keys of \(name)".utf8))
+      try await home.push(name, at: "\(home.folder)/\(name).db", holding: name, [keys])
+    }
+    if mode == .new { for path in home.paths.values { try removeFile(path) } }
+    try await home.expect("one", without: "two", mode)
+    #expect(String(decoding: try fileBytes("\(home.folder)/keys"), as: UTF8.self) == "keys of one")
+  }
+
+  @Test func `a companion does not come to lie in that of another database`() async throws {
+    var home = try await Home()
+    try home.makeFolder("\(home.folder)/keys")
+    for name in ["one", "two"] { try writeFile("\(home.folder)/keys/\(name)", [1]) }
+    try await home.push("one", at: "\(home.folder)/one.db", holding: "one", ["keys"])
+    try await home.push("two", at: "\(home.folder)/two.db", holding: "two", ["keys/two"])
+    try await home.expect("one", without: "two", .replace)
+  }
+
+  @Test(arguments: [Restore.Mode.new, .replace, .live])
+  func `two names for one path are one place`(mode: Restore.Mode) async throws {
+    var home = try await Home()
+    for name in ["one", "two"] { try await home.push(name, at: "\(home.folder)/\(name).db", holding: name) }
+    let link = home.road.scratch.file("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: home.folder)
+    home.paths["two"] = "\(link)/one.db"
+    if mode == .new { try removeFile("\(home.folder)/one.db") }
+    try await home.expect("one", without: "two", mode)
+    #expect(try home.text("one") == "one")
+  }
+
+  @Test func `two databases of one file name are not fetched into it`() async throws {
+    var home = try await Home()
+    for (name, file) in [("a/b", "one.db"), ("a_b", "two.db")] {
+      try await home.push(name, at: "\(home.folder)/\(file)", holding: name)
+    }
+    let folder = try Scratch()
+    for isRehearsal in [true, false] {
+      var all = RestoreAll(Pull(home.road.world))
+      all.dryRun = isRehearsal
+      let outcome = try await all.run(.pull(into: folder.path), from: home.road.target, host: nil)
+      #expect(outcome.done.map(\.database) == ["a/b"] && outcome.failures.map(\.database) == ["a_b"])
+      let error = try #require(outcome.failures.first?.error)
+      #expect(error.code == "placesCollide" && error.hint?.contains("-o FILE") == true, "\(error)")
+    }
+  }
+
+  /// Whoever names one database means it.
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `that another database is moved aside with a companion is told`(mode: Restore.Mode) async throws {
+    let home = try await nested("vault")
+    let path = try #require(home.paths["vault"])
+    var request = Restore.Request(place: .home(path), mode: mode)
+    request.configured = home.paths
+    let restore = Restore(Pull(home.road.world))
+    func told() -> Int {
+      home.road.notices.said.withLock { $0.count { $0.contains("'inner' lies in what is moved aside") } }
+    }
+    _ = try await restore.preview(.latest(database: "vault"), from: home.road.target, request)
+    #expect(told() == 1)
+    _ = try await restore.run(.latest(database: "vault"), from: home.road.target, request)
+    #expect(told() == 2)
+    #expect(try home.text("inner") == "old")
+  }
+
+  /// - Returns: the bytes of `app`, and of `mail`, which has a companion of 100 bytes.
+  private func twoOfThem(_ home: inout Home) async throws -> (app: Int, mail: Int) {
+    try writeFile("\(home.folder)/keys", [UInt8](repeating: 1, count: 100))
+    try await home.push("app", at: "\(home.folder)/app.db", holding: "app")
+    try await home.push("mail", at: "\(home.folder)/mail.db", holding: "mail", ["keys"])
+    let list = try await ListVersions(home.road.world).run(at: home.road.target).versions
+    func size(_ name: String) throws -> Int { try #require(list.first { $0.database == name }).size }
+    return (try size("app"), try size("mail"))
+  }
+
+  @Test func `a rehearsal counts what is restored before each`() async throws {
+    var home = try await Home()
+    let size = try await twoOfThem(&home)
+    func pulled(with free: Int) async throws -> RestoreAll.Outcome {
+      let folder = try Scratch()
+      var all = RestoreAll(Pull(home.road.world))
+      all.dryRun = true
+      all.freeBytes = { _ in free }
+      return try await all.run(.pull(into: folder.path), from: home.road.target, host: nil)
+    }
+    let full = try await pulled(with: size.app + size.mail - 1)
+    #expect(full.done.map(\.database) == ["app"] && full.failures.map(\.error.code) == ["noSpace"])
+    #expect(full.failures.first?.error.message.contains("it will not fit") == true)
+    let close = try await pulled(with: size.app + size.mail)
+    #expect(close.failures.isEmpty && close.done.count == 2)
+    #expect(close.done.first?.preview?.doubt == nil)
+    #expect(close.done.last?.preview?.doubt?.contains("it may not fit") == true)
+    let roomy = try await pulled(with: size.app + size.mail + 100)
+    #expect(roomy.failures.isEmpty && roomy.done.allSatisfy { $0.preview?.doubt == nil })
+  }
+
+  @Test func `that there is too little room for all is told before the first is fetched`() async throws {
+    var home = try await Home()
+    let size = try await twoOfThem(&home)
+    let (folder, notices) = (try Scratch(), home.road.notices)
+    var all = RestoreAll(Pull(home.road.world))
+    all.freeBytes = { _ in size.app + size.mail - 1 }
+    func told() -> [String] { notices.said.withLock { $0.filter { $0.contains("it will not fit") } } }
+    let toldFirst = Counter()
+    let outcome = try await all.run(.pull(into: folder.path), from: home.road.target, host: nil) { done in
+      let isTold = notices.said.withLock { $0.contains { $0.contains("it will not fit") } }
+      if done.database == "app", isTold { _ = toldFirst.add(1) }
+    }
+    #expect(told().count == 1 && told().first?.hasPrefix("'mail': ") == true && toldFirst.add(0) == 1)
+    // Nobody is kept from trying.
+    #expect(outcome.failures.isEmpty && outcome.done.count == 2)
+    // What stands there needs nothing more.
+    _ = try await all.run(.pull(into: folder.path), from: home.road.target, host: nil)
+    #expect(told().count == 1)
+  }
+}
