@@ -50,6 +50,29 @@ import Testing
     }
   }
 
+  /// Its answer may be long in the making, and its connection may be gone without a word.
+  @Test func `a server that is gone is found out in two minutes`() async throws {
+    try await withServer { _ in
+      .status(200)
+    } _: { server in
+      let client = HTTPClient()
+      _ = try await client.send(get(server))
+      var kept: [[Int32]] = []
+      for descriptor in Int32(3)..<4096 where Self.peerPort(of: descriptor) == server.port {
+        kept.append([TCP_KEEPIDLE, TCP_KEEPINTVL].map { Self.number(of: descriptor, $0) })
+      }
+      #expect(!kept.isEmpty && kept.allSatisfy { $0 == [30, 10] })
+      withExtendedLifetime(client) {}
+    }
+  }
+
+  private static func number(of descriptor: Int32, _ option: Int32) -> Int32 {
+    var number: Int32 = -1
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(descriptor, Int32(IPPROTO_TCP), option, &number, &length)
+    return number
+  }
+
   private static func peerPort(of descriptor: Int32) -> Int? {
     var address = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -4,17 +4,25 @@ import Storage
 /// What a transfer was given up for.
 struct Stall: Error, CustomStringConvertible {
   let time: Duration
+  /// The other side has the whole request, and had all the time that there is for such an answer.
+  var isOfAnswer = false
 
   var description: String { "the transfer stood still for \(time.wholeMilliseconds / 1000) s" }
 }
 
 extension StoreError {
   /// Hardly anything came or went for `timeout`.
-  static func stalled(_ request: HTTPRequest, for timeout: Duration) -> StoreError {
+  /// - Parameter isOfAnswer: as of `Stall`. Then it is asked once more and no longer: a server that hung may be well again;
+  ///   one that needs more time would take as much again and again, and keep a copy of each.
+  static func stalled(_ request: HTTPRequest, for timeout: Duration, isOfAnswer: Bool) -> StoreError {
     StoreError(
       .unavailable, "\(notInTime(request.authority)): hardly a byte moved for \(timeout.wholeMilliseconds / 1000) s",
-      retry: .later(after: nil), cause: Stall(time: timeout))
+      hint: isOfAnswer ? tookEverything : nil, retry: isOfAnswer ? .once : .later(after: nil),
+      cause: Stall(time: timeout, isOfAnswer: isOfAnswer))
   }
+
+  private static let tookEverything =
+    "The server took everything and did not answer: look whether it hands on, or checks, what it takes."
 
   private static func notInTime(_ authority: Substring) -> String { "\(authority) did not answer in time" }
 

@@ -48,18 +48,24 @@ final class CurlTransfer: @unchecked Sendable {
   /// Bytes that came, and bytes of the body that were handed to the kernel: fewer than libcurl has taken, which reads a
   /// mebibyte ahead. They are fewer again when it has to go back to the start.
   func moved(_ handle: UnsafeMutableRawPointer) -> Int {
-    var uploaded: curl_off_t = 0
-    sl_get_offset(handle, CURLINFO_SIZE_UPLOAD_T, &uploaded)
-    return received + Int(uploaded)
+    received + uploaded(handle)
   }
 
-  /// How long it may stand still now.
-  /// - Parameter hasArrived: the other side has acknowledged all that was sent, so it is there.
-  func patience(_ settings: HTTPSettings, hasArrived: Bool) -> Duration {
-    guard let patience = request.patience, hasArrived, answer.isEmpty || isLoginRefused else {
-      return settings.stallTimeout
-    }
-    return patience
+  /// The kernel has the body to its end. Not so before a login is asked for, which goes with none, or while libcurl waits
+  /// in the middle.
+  func isSent(_ handle: UnsafeMutableRawPointer) -> Bool { uploaded(handle) >= request.body?.count ?? 0 }
+
+  private func uploaded(_ handle: UnsafeMutableRawPointer) -> Int {
+    var uploaded: curl_off_t = 0
+    sl_get_offset(handle, CURLINFO_SIZE_UPLOAD_T, &uploaded)
+    return Int(uploaded)
+  }
+
+  /// How long its answer may be in the making; `nil` where it may stand still for no longer than any transfer.
+  /// - Parameter hasArrived: all of the request was sent, and the other side has acknowledged it, so it is there.
+  func patience(hasArrived: Bool) -> Duration? {
+    guard hasArrived, answer.isEmpty || isLoginRefused else { return nil }
+    return request.patience
   }
 
   func outcome(_ code: CURLcode, of handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) -> Outcome {
@@ -105,6 +111,9 @@ extension CurlTransfer {
     sl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     sl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     sl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
+    // Who is gone while an answer may be long in the making shows it in two minutes: nine questions, by the kernel's default.
+    sl_set_long(handle, CURLOPT_TCP_KEEPIDLE, 30)
+    sl_set_long(handle, CURLOPT_TCP_KEEPINTVL, 10)
     sl_set_long(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
     sl_set_pointer(handle, CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(detail))
     limit(handle, settings)

@@ -82,10 +82,11 @@ struct CurlWork {
     for (handle, transfer) in running {
       let unacknowledged = sockets.unacknowledged(handle)
       let progress = transfer.moved(handle) - unacknowledged
-      let timeout = transfer.patience(settings, hasArrived: unacknowledged == 0)
+      let patience = transfer.patience(hasArrived: unacknowledged == 0 && transfer.isSent(handle))
+      let timeout = patience ?? settings.stallTimeout
       guard transfer.pace.isStalled(at: progress, now: now, timeout: timeout) else { continue }
       release(handle)
-      transfer.finish(.failure(.stalled(transfer.request, for: timeout)))
+      transfer.finish(.failure(.stalled(transfer.request, for: timeout, isOfAnswer: patience != nil)))
     }
   }
 

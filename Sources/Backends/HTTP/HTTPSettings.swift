@@ -8,8 +8,8 @@ package struct HTTPSettings: Sendable {
   /// Requests on the wire at once.
   package var concurrency = 8
   package var connectTimeout = Duration.seconds(20)
-  /// A transfer that hardly moves for so long is given up (`TransferPace`). There is no limit on its whole time: lines
-  /// are slow.
+  /// A transfer that hardly moves for so long is given up (`TransferPace`), but for answers that may be longer in the
+  /// making (`HTTPRequest.patience`). There is no limit on its whole time: lines are slow.
   package var stallTimeout = Duration.seconds(60)
 
   package init() {}

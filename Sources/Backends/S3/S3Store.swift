@@ -15,6 +15,8 @@ package struct S3Store: ObjectStore {
   /// Until the first byte of a page: a run of delete markers is gone through before the server says anything. Tests
   /// make it small.
   var listingPatience = LongestListing.patience
+  /// Until the answer to a PUT. Tests make it small.
+  var storingPatience = LongestStoring.patience
 
   /// What the server has shown so far.
   struct Learned {
@@ -48,11 +50,12 @@ package struct S3Store: ObjectStore {
     if ifAbsent, try await head(name) != nil { return try await compare(body, with: name) }
     var request = Request("PUT", name)
     request.body = body
+    request.patience = storingPatience
     if let storageClass = configuration.storageClass { request.headers.append(("x-amz-storage-class", storageClass)) }
     request.headers += configuration.lockHeaders(now: now(), body: body.bytes)
     let isConditional = ifAbsent && !learned.withLock { $0.refusesConditions }
     if isConditional { request.headers.append(("If-None-Match", "*")) }
-    let response = try await send(request)
+    guard let response = try await answer(request, storing: body, at: name) else { return }
     let what = "\(name) could not be stored at \(traits.location)"
     switch response.status {
     case 200, 201, 204:
@@ -177,6 +180,20 @@ extension S3Store {
       throw StoreError(
         .unavailable, "the objects at \(traits.location) could not be listed: \(error.message)",
         hint: LongestListing.wayPastSilence, retry: .once)
+    }
+  }
+
+  /// - Returns: `nil` where no answer came to a PUT that was taken, and these very bytes are there, so that they need not be
+  ///   sent anew. Not under a lock: what lay there before may have an older one.
+  private func answer(
+    _ request: Request, storing body: ObjectBody, at name: ObjectName
+  ) async throws(StoreError) -> HTTPResponse? {
+    do throws(StoreError) {
+      return try await send(request)
+    } catch {
+      guard (error.cause as? Stall)?.isOfAnswer == true, configuration.objectLock == nil, await holds(body, at: name)
+      else { throw error }
+      return nil
     }
   }
 

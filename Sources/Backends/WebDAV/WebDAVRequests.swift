@@ -11,6 +11,8 @@ struct WebDAVRequests: Sendable {
   /// Until the first byte of a collection's entries: some servers ask their database for each of thousands before they
   /// say anything.
   var listingPatience = LongestListing.patience
+  /// Until the answer to a PUT or a MOVE.
+  var storingPatience = LongestStoring.patience
 
   /// Seconds since 1970 UTC.
   let now: @Sendable () -> Int
@@ -108,7 +110,9 @@ struct WebDAVRequests: Sendable {
     _ path: String, to other: String, _ overwriting: Bool, _ form: MoveDestination
   ) async throws(StoreError) -> HTTPResponse {
     let place = form == .url ? url(other) : "\(configuration.address.path)/\(other)"
-    return try await send("MOVE", path, headers: [("Destination", place), ("Overwrite", overwriting ? "T" : "F")])
+    return try await send(
+      "MOVE", path, headers: [("Destination", place), ("Overwrite", overwriting ? "T" : "F")],
+      patience: storingPatience)
   }
 
   /// The resource and, with depth 1, what lies directly in it; `nil` when there is no such resource.

@@ -103,7 +103,8 @@ package struct WebDAVStore: ObjectStore {
 extension WebDAVStore {
   private func upload(_ body: ObjectBody, to temporary: String, for name: ObjectName) async throws(StoreError) {
     let response = try await requests.send(
-      "PUT", temporary, headers: [("Content-Type", "application/octet-stream")], body: body.bytes)
+      "PUT", temporary, headers: [("Content-Type", "application/octet-stream")], body: body.bytes,
+      patience: requests.storingPatience)
     switch response.status {
     case 200, 201, 204: break
     case 404, 409, 500:
