@@ -110,10 +110,40 @@ import Testing
 
   @Test(arguments: [
     ("http://localhost", true), ("http://127.0.0.1:80", true), ("http://[::1]", true), ("http://a.localhost", true),
+    ("http://[0:0:0:0:0:0:0:1]", true), ("http://[::ffff:127.0.0.1]", true), ("http://[::ffff:128.0.0.1]", false),
     ("http://127.evil.example", false), ("http://localhost.example", false), ("http://128.0.0.1", false),
   ])
   func `this machine is told from others`(_ url: String, _ isLoopback: Bool) throws {
     #expect(try WebAddress(url).isLoopback == isLoopback)
+  }
+
+  /// libcurl writes some of them anew in the Host header, and a signature of another spelling fits no more.
+  @Test(arguments: [
+    ("[::1]", "[::1]"), ("[0:0:0:0:0:0:0:1]", "[::1]"), ("[0::0001]", "[::1]"), ("[2001:DB8::A]", "[2001:db8::a]"),
+    ("[2001:db8:0:0:1:0:0:1]", "[2001:db8::1:0:0:1]"), ("[2001:db8:0:1::]", "[2001:db8:0:1::]"),
+    ("[1:0:2:3:4:5:6:7]", "[1:0:2:3:4:5:6:7]"), ("[::ffff:7f00:1]", "[::ffff:127.0.0.1]"),
+    ("[::ffff:10.0.0.1]", "[::ffff:10.0.0.1]"), ("[64:ff9b::1.2.3.4]", "[64:ff9b::102:304]"), ("[::]", "[::]"),
+    ("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "0.0.0.0"), ("255.10.200.9", "255.10.200.9"),
+    // Names that begin as numbers do.
+    ("1.example", "1.example"), ("127.0.0.1.Example", "127.0.0.1.example"), ("0xg", "0xg"), ("9-9", "9-9"),
+  ])
+  func `an address has one spelling`(_ host: String, _ spelling: String) throws {
+    #expect(try WebAddress("http://\(host):9701/x").text == "http://\(spelling):9701/x")
+    #expect(try WebAddress("http://\(spelling)").host == spelling)
+  }
+
+  @Test(arguments: [
+    ("[::g]", "no IPv6 address"), ("[1:2:3]", "no IPv6 address"), ("[127.0.0.1]", "no IPv6 address"),
+    ("[1::2::3]", "no IPv6 address"), ("[::ffff:1.2.3.256]", "no IPv6 address"), ("[]", "names no host"),
+    ("[fe80::1%25eth0]", "names no host"), ("[fe80::1%eth0]", "names no host"), ("[::1]x", "names no host"),
+    ("127.1", "four plain numbers"), ("127.0.0.01", "means octal"), ("192.168.010.001", "means octal"),
+    ("0x7f.0.0.1", "0x hexadecimal"), ("0X7F000001", "four plain numbers"), ("2130706433", "four plain numbers"),
+    ("256.1.1.1", "four plain numbers"), ("1.2.3.4.5", "four plain numbers"), ("1.2.3", "four plain numbers"),
+    ("1.2.3.4.", "four plain numbers"), ("1..2.3", "four plain numbers"),
+  ])
+  func `an address that is none, or may be read as another, is refused`(_ host: String, _ reason: String) {
+    let refusal = #expect(throws: WebAddress.Refusal.self) { _ = try WebAddress("http://\(host):80/x") }
+    #expect(refusal?.reason.contains(reason) == true, "\(refusal?.reason ?? "")")
   }
 
   @Test func `a target makes its store`() throws {

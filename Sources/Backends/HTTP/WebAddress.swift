@@ -7,7 +7,7 @@ package struct WebAddress: Sendable, Hashable {
   }
 
   package let scheme: Scheme
-  /// In lower case; an IPv6 address in its brackets.
+  /// In lower case; an IPv6 address in its brackets, and in its shortest spelling.
   package let host: String
   /// `nil` when it is the scheme's own.
   package let port: Int?
@@ -80,6 +80,7 @@ package struct WebAddress: Sendable, Hashable {
   /// This machine: what is sent there does not pass a network.
   var isLoopback: Bool {
     host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+      || host.hasPrefix("[::ffff:127.")
       || (host.hasPrefix("127.") && host.split(separator: ".").count == 4
         && host.allSatisfy { $0.isNumber || $0 == "." })
   }
@@ -105,7 +106,19 @@ package struct WebAddress: Sendable, Hashable {
       throw Refusal(reason: "names its host in letters beyond ASCII, which must be in their xn-- form")
     }
     guard !inner.isEmpty, inner.allSatisfy(allowed) else { throw Refusal(reason: "names no host") }
-    return (host.lowercased(), port)
+    let name = inner.lowercased()
+    if isAddress {
+      guard let address = HostAddress.version6(name) else {
+        throw Refusal(reason: "has something in brackets that is no IPv6 address")
+      }
+      return ("[\(address)]", port)
+    }
+    guard !HostAddress.isInNumbers(name) || HostAddress.isVersion4(name) else {
+      throw Refusal(
+        reason:
+          "has an address that is not four plain numbers of 0 to 255 (a zero in front means octal, 0x hexadecimal)")
+    }
+    return (name, port)
   }
 
   private static func isAllowedInPath(_ byte: UInt8) -> Bool {
