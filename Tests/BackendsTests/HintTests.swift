@@ -36,6 +36,31 @@ import Testing
     for caFile in ["/ca.pem", nil] { #expect(error(caFile).code == .tls && error(caFile).retry == .never) }
   }
 
+  /// The numbers of OpenSSL, of the server's certificate and of the proxy's.
+  @Test(
+    arguments: [
+      (1, 0, "of host:443 was", "write one that is in it into the target's URL"),
+      (62, 0, "of host:443 was", "write one that is in it into the target's URL"),
+      (9, 0, "of host:443 was", "Check this machine's clock; where it is right, renew the server's"),
+      (10, 0, "of host:443 was", "Check this machine's clock; where it is right, renew the server's"),
+      (18, 0, "of host:443 was", "give its certificate as the target's caFile."),
+      (20, 0, "of host:443 was", "give its certificate as the target's caFile."),
+      (23, 0, "of host:443 was", "caFile; check this machine's clock"),
+      (0, 1, "of the proxy was", "write one that is in it into http_proxy"),
+      (0, 10, "of the proxy was", "where it is right, renew the proxy's"),
+      (0, 18, "of the proxy was", "update-ca-certificates"), (0, 23, "of the proxy was", "update-ca-certificates"),
+    ] as [(Int, Int, String, String)])
+  func `a certificate that is refused is told with what helps against that`(
+    _ server: Int, _ proxy: Int, _ whose: String, _ help: String
+  ) {
+    let error = StoreError.transport(
+      CURLE_PEER_FAILED_VERIFICATION, detail: "SSL", authority: "host:443", caFile: nil,
+      verdict: CertificateVerdict(server: server, proxy: proxy))
+    #expect(error.code == .tls && error.retry == .never)
+    #expect(error.message.contains(whose), "\(error.message)")
+    #expect(error.hint?.contains(help) == true, "\(error.hint ?? "")")
+  }
+
   // MARK: rights
 
   /// A hint that asked for all rights would give away what keeps the versions from whoever takes over this machine.

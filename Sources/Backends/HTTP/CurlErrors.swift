@@ -55,7 +55,10 @@ extension StoreError {
   ///     cannot make sense of: that one it quotes as the variable has it.
   ///   - authority: the `host:port` that was asked.
   ///   - caFile: of the target; `nil` where the system's authorities are trusted.
-  static func transport(_ code: CURLcode, detail: String, authority: Substring, caFile: String?) -> StoreError {
+  static func transport(
+    _ code: CURLcode, detail: String, authority: Substring, caFile: String?,
+    verdict: CertificateVerdict = CertificateVerdict()
+  ) -> StoreError {
     guard !detail.hasPrefix("Unsupported proxy") else { return unusableProxy }
     let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     func error(_ code: Code, _ what: String, hint: String? = nil, retry: Retry = .later(after: nil)) -> StoreError {
@@ -77,8 +80,7 @@ extension StoreError {
     case CURLE_OPERATION_TIMEDOUT: return error(.unavailable, notInTime(authority))
     case CURLE_PEER_FAILED_VERIFICATION:
       return error(
-        .tls, "the certificate of \(authority) was refused",
-        hint: "For a private authority give its certificate as the target's caFile; check this machine's clock.",
+        .tls, "the certificate of \(verdict.isOfProxy ? "the proxy" : authority) was refused", hint: verdict.hint,
         retry: .never)
     case CURLE_SSL_CACERT_BADFILE:
       return error(

@@ -68,6 +68,13 @@ final class CurlTransfer: @unchecked Sendable {
     return request.patience
   }
 
+  private static func verdict(of handle: UnsafeMutableRawPointer) -> CertificateVerdict {
+    var verdict = CertificateVerdict()
+    sl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verdict.server)
+    sl_get_long(handle, CURLINFO_PROXY_SSL_VERIFYRESULT, &verdict.proxy)
+    return verdict
+  }
+
   func outcome(_ code: CURLcode, of handle: UnsafeMutableRawPointer, _ settings: HTTPSettings) -> Outcome {
     if isTooLarge {
       return .failure(
@@ -78,7 +85,10 @@ final class CurlTransfer: @unchecked Sendable {
       sl_get_long(handle, CURLINFO_HTTP_CONNECTCODE, &tunnel)
       if let refused = StoreError.tunnel(tunnel, authority: request.authority) { return .failure(refused) }
       let words = String(cString: detail)
-      return .failure(.transport(code, detail: words, authority: request.authority, caFile: settings.caFile))
+      return .failure(
+        .transport(
+          code, detail: words, authority: request.authority, caFile: settings.caFile,
+          verdict: Self.verdict(of: handle)))
     }
     var offered = 0
     sl_get_long(handle, CURLINFO_HTTPAUTH_AVAIL, &offered)
