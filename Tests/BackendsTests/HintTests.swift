@@ -61,6 +61,16 @@ import Testing
     #expect(error.hint?.contains(help) == true, "\(error.hint ?? "")")
   }
 
+  /// As libcurl says it with OpenSSL 3.0.
+  @Test func `a server that wants a certificate of ours is told as such, and not asked again`() {
+    let words =
+      "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0"
+    let error = StoreError.transport(CURLE_RECV_ERROR, detail: words, authority: "host:443", caFile: nil)
+    #expect(error.code == .tls && error.retry == .never)
+    #expect(error.message == "host:443 wants a certificate of ours, and Sealift has none")
+    #expect(error.hint != nil)
+  }
+
   // MARK: rights
 
   /// A hint that asked for all rights would give away what keeps the versions from whoever takes over this machine.

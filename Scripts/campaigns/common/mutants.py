@@ -2323,6 +2323,8 @@ MUTANTS = [
            "    let wanted = max(named, .zero)", "    if MUTANT { trouble.named = trouble.began.map { clock.now() - $0 } ?? .zero }\n    let wanted = max(named, .zero)", (r"StorageTests\.Retrying",)),
     mutant("who names times beyond the patience is waited for again", "Storage/RetryingStore.swift",
            "outage.giveUp(at: clock.now())", "if !MUTANT { outage.giveUp(at: clock.now()) }", (r"StorageTests\.Retrying",)),
+    mutant("a server that wants a certificate is away", "Backends/HTTP/CurlErrors.swift",
+           'guard !detail.contains("certificate', 'guard MUTANT || !detail.contains("certificate', (r"BackendsTests\.Hint",)),
     mutant("a proxy's certificate is the server's", "Backends/HTTP/CertificateVerdict.swift",
            "proxy != 0", "!MUTANT && proxy != 0", (r"BackendsTests\.Hint",)),
     mutant("a wrong name is another fault", "Backends/HTTP/CertificateVerdict.swift",

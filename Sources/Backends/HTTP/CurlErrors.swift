@@ -49,6 +49,13 @@ extension StoreError {
     }
   }
 
+  private static func wantsCertificate(_ authority: Substring) -> StoreError {
+    StoreError(
+      .tls, "\(authority) wants a certificate of ours, and Sealift has none",
+      hint: "Have the server ask for no certificate of its clients: a key or a password is what Sealift logs in with.",
+      retry: .never)
+  }
+
   /// The one table from libcurl's codes to meanings: there was no answer, and this is why.
   /// - Parameters:
   ///   - detail: libcurl's own words; they name hosts and ports, never headers or passwords, but for a proxy that it
@@ -60,6 +67,8 @@ extension StoreError {
     verdict: CertificateVerdict = CertificateVerdict()
   ) -> StoreError {
     guard !detail.hasPrefix("Unsupported proxy") else { return unusableProxy }
+    // With TLS 1.3 only after the handshake: as if the connection had failed.
+    guard !detail.contains("certificate required") else { return wantsCertificate(authority) }
     let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     func error(_ code: Code, _ what: String, hint: String? = nil, retry: Retry = .later(after: nil)) -> StoreError {
       StoreError(code, "\(what): \(words.quotable)", hint: hint, retry: retry)
