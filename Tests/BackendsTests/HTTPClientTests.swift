@@ -362,6 +362,26 @@ import Testing
     }
   }
 
+  /// libcurl says no more of it than that nothing answers.
+  @Test func `a proxy that is not there is told beside the target, and without its password`() async {
+    await #expect(processExitsWith: .success) { () async throws -> Void in
+      unsetenv("no_proxy")
+      let port = await withServer({ _ in .status(200) }) { $0.port }
+      setenv("https_proxy", "http://ali:geheim@127.0.0.1:\(port)", 1)
+      let error = await storeError {
+        _ = try await HTTPClient().send(HTTPRequest("GET", "https://backup.example/x"))
+      }
+      guard error?.code == .unavailable, error?.retry == .later(after: nil) else { exit(2) }
+      guard error?.hint?.contains("or of the proxy that the environment names") == true else { exit(3) }
+      guard error?.description.contains("geheim") == false else { exit(4) }
+      // No proxy is asked for this machine.
+      let own = await storeError {
+        _ = try await HTTPClient().send(HTTPRequest("GET", "https://127.0.0.1:\(port)/x"))
+      }
+      guard own?.code == .unavailable, own?.hint?.contains("proxy") == false else { exit(5) }
+    }
+  }
+
   /// Its clean-up would run beside the thread of a client that just ends.
   @Test func `OpenSSL under libcurl stays until the process is gone`() async {
     await #expect(processExitsWith: .success) {

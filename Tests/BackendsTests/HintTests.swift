@@ -71,6 +71,19 @@ import Testing
     #expect(error.hint != nil)
   }
 
+  // MARK: proxies
+
+  @Test(
+    arguments: [
+      (.http, "http_proxy", true), (.http, "HTTP_PROXY", false), (.http, "https_proxy", false),
+      (.http, "all_proxy", true), (.http, "ALL_PROXY", true), (.https, "https_proxy", true),
+      (.https, "HTTPS_PROXY", true), (.https, "http_proxy", false), (.https, "all_proxy", true),
+      (.https, "no_proxy", false),
+    ] as [(WebAddress.Scheme, String, Bool)])
+  func `proxies are where libcurl finds them`(_ scheme: WebAddress.Scheme, _ variable: String, _ isNamed: Bool) {
+    #expect(ProxyVariables.nameProxy(for: scheme, isSet: { $0 == variable }) == isNamed)
+  }
+
   // MARK: rights
 
   /// A hint that asked for all rights would give away what keeps the versions from whoever takes over this machine.

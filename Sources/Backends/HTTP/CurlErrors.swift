@@ -62,8 +62,9 @@ extension StoreError {
   ///     cannot make sense of: that one it quotes as the variable has it.
   ///   - authority: the `host:port` that was asked.
   ///   - caFile: of the target; `nil` where the system's authorities are trusted.
+  ///   - mayHaveProxy: the environment names a proxy, which may be what does not answer.
   static func transport(
-    _ code: CURLcode, detail: String, authority: Substring, caFile: String?,
+    _ code: CURLcode, detail: String, authority: Substring, caFile: String?, mayHaveProxy: Bool = false,
     verdict: CertificateVerdict = CertificateVerdict()
   ) -> StoreError {
     guard !detail.hasPrefix("Unsupported proxy") else { return unusableProxy }
@@ -85,7 +86,8 @@ extension StoreError {
     case CURLE_COULDNT_CONNECT:
       return error(
         .unavailable, "nothing answers at \(authority)",
-        hint: "Check host and port of the target, the network, and that the server is running.")
+        hint: "Check host and port of the target\(mayHaveProxy ? ", or of the proxy that the environment names" : ""),"
+          + " the network, and that the server is running.")
     case CURLE_OPERATION_TIMEDOUT: return error(.unavailable, notInTime(authority))
     case CURLE_PEER_FAILED_VERIFICATION:
       return error(

@@ -68,6 +68,12 @@ final class CurlTransfer: @unchecked Sendable {
     return request.patience
   }
 
+  private var isForThisMachine: Bool { (try? WebAddress("http://\(request.authority)"))?.isLoopback == true }
+
+  private var mayHaveProxy: Bool {
+    !isForThisMachine && ProxyVariables.nameProxy(for: request.url.hasPrefix("https:") ? .https : .http)
+  }
+
   private static func verdict(of handle: UnsafeMutableRawPointer) -> CertificateVerdict {
     var verdict = CertificateVerdict()
     sl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verdict.server)
@@ -87,7 +93,7 @@ final class CurlTransfer: @unchecked Sendable {
       let words = String(cString: detail)
       return .failure(
         .transport(
-          code, detail: words, authority: request.authority, caFile: settings.caFile,
+          code, detail: words, authority: request.authority, caFile: settings.caFile, mayHaveProxy: mayHaveProxy,
           verdict: Self.verdict(of: handle)))
     }
     var offered = 0
@@ -115,7 +121,7 @@ extension CurlTransfer {
     sl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0)
     sl_set_long(handle, CURLOPT_NETRC, 0)
     // A proxy is another machine: what is meant for this one, a password perhaps, must not be shown to it.
-    if (try? WebAddress("http://\(request.authority)"))?.isLoopback == true { set(handle, CURLOPT_NOPROXY, "*") }
+    if isForThisMachine { set(handle, CURLOPT_NOPROXY, "*") }
     sl_set_long(handle, CURLOPT_NOSIGNAL, 1)
     // Who gives up a name that no name server answers to waits for none of them: all transfers stand still meanwhile.
     sl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
