@@ -164,17 +164,46 @@ import Testing
 
   /// Due at 100, and for once as much again nobody asks.
   @Test(arguments: [199, 200]) func `what small changes have cost in the end pays for what is due`(excess: Int) {
-    let due = after(after(record(), .leaf, cost: 10), .leaf, cost: 10 + excess)
+    // By leaves of which none costs as much as the middle.
+    func spending(_ record: BaseRecord?) -> BaseRecord? {
+      [0, 66, 66, excess - 132].reduce(record) { after($0, .leaf, cost: 10 + $1) }
+    }
+    let due = spending(record())
+    #expect(due?.excessOfLeaves == excess && due?.excessOfSmallLeaves == excess)
     #expect(due?.level(for: Self.length) == .middle)
     #expect(due?.leafUpTo(for: 64_000) == (excess == 199 ? 1000 : 62))
     // An anchor is dearer; and a middle that rode in its manifest, and made no base, is not.
-    let another = after(after(after(record(), .middle, cost: 1100), .leaf, cost: 10), .leaf, cost: 10 + 10 * excess)
+    let another = (0..<10).reduce(after(record(), .middle, cost: 1100)) { record, _ in spending(record) }
     #expect(another?.level(for: Self.length) == .anchor)
     #expect(another?.leafUpTo(for: 64_000) == (excess == 199 ? 1000 : 62))
-    var rode = after(record(middle: false), .middle, cost: 100, isKept: false)
-    rode = after(after(rode, .leaf, cost: 10), .leaf, cost: 10 + excess)
+    let rode = spending(after(record(middle: false), .middle, cost: 100, isKept: false))
     #expect(rode?.level(for: Self.length) == .middle)
     #expect(rode?.leafUpTo(for: 64_000) == (excess == 199 ? 1000 : 62))
+  }
+
+  /// Small changes of this length have up to 10,000 bytes. Another middle would cost what the great leaf has, and small ones
+  /// pay when they have come to that twice over.
+  @Test func `what a great change has cost is not for the small ones behind it to pay`() {
+    let length = 640_000
+    var last = after(record(), .leaf, cost: 10, length: length)
+    last = after(last, .leaf, cost: 20_000, length: length)
+    #expect(last?.excessOfLeaves == 19_990 && last?.level(for: length) == .middle)
+    #expect(last?.leafUpTo(for: length) == 10_000)
+    for count in 1...5 {
+      last = after(last, .leaf, planned: .middle, cost: 10_000, length: length)
+      #expect(last?.leafUpTo(for: length) == (count < 5 ? 10_000 : 625), "\(count)")
+    }
+    let anew = after(last, .middle, cost: 120, length: length)
+    #expect(anew?.excessOfSmallLeaves == nil && anew?.dearestLeafCost == nil)
+  }
+
+  /// Its manifest may be longer than its pages, and companions come beside them.
+  @Test func `a leaf in the place of a base counts as small whatever it cost`() {
+    var last = after(after(record(), .leaf, cost: 10), .leaf, cost: 120)
+    for limit in [1000, 62] {
+      last = after(last, .leaf, planned: .middle, cost: 210)
+      #expect(last?.level(for: 64_000) == .middle && last?.leafUpTo(for: 64_000) == limit)
+    }
   }
 
   /// Every leaf was too dear, and every push a middle that no leaf could rest on.

@@ -230,7 +230,7 @@ private struct ChainLife {
   /// Notes that changes have cost what makes a version of this level pay, or decode too much for a leaf.
   private func makeDue(_ level: DeltaLevel) throws {
     guard var record else { return }
-    (record.excessOfMiddles, record.excessOfLeaves) = (0, 0)
+    (record.excessOfMiddles, record.excessOfLeaves, record.dearestLeafCost) = (0, 0, nil)
     record.expectedGrowth = 0
     switch level {
     case .anchor: (record.excessOfMiddles, record.excessOfLeaves) = (record.anchor.cost, 2 * record.anchor.cost)
@@ -238,6 +238,7 @@ private struct ChainLife {
     case .shoot: record.latestDecoded = 4 * record.anchor.length
     default: break
     }
+    record.excessOfSmallLeaves = record.excessOfLeaves
     try writeFile(recordPath, [UInt8](JSONEncoder().encode(record)))
   }
 

@@ -85,7 +85,7 @@ import Testing
       }
       try #require(records.count == 1)
       var record = records[0].record
-      record.excessOfLeaves = 1 << 40
+      (record.excessOfLeaves, record.excessOfSmallLeaves) = (1 << 40, 1 << 40)
       try writeFile(records[0].path, [UInt8](JSONEncoder().encode(record)))
     }
 

@@ -50,6 +50,31 @@ import Testing
     #expect(dump.isSuccess && dump.output == expected.output)
   }
 
+  /// By itself the change has cost several times what the middle version did, which a leaf before it makes an excess. What is
+  /// due then would store all of it once more, for one row.
+  @Test(arguments: [DatabaseSource.Method.vacuum, .pages])
+  func `one row after a great change that makes another middle version due`(
+    method: DatabaseSource.Method
+  ) async throws {
+    let road = try await Road()
+    let database = try orders(road, method: method)
+    _ = try await push(database, road)
+    try change(database, "id < 2000")
+    _ = try await push(database, road)
+    try change(database, "id = 1")
+    _ = try await push(database, road)
+    try change(database, "id between 10000 and 25000")
+    _ = try await push(database, road)
+    let last = try #require(try record(of: database, road))
+    let middle = try #require(last.middle)
+    try #require(last.excessOfLeaves >= 2 * middle.cost && last.level(for: middle.length) == .middle)
+    for id in 2...4 {
+      try change(database, "id = \(id)")
+      #expect(try await push(database, road) < 64 << 10)
+    }
+    #expect(try record(of: database, road)?.middle == middle, "another one became the middle")
+  }
+
   /// A leaf that rests on all of the middle version, and that on all of the anchor, decodes three times the image: the row
   /// after it would decode more. So it becomes a middle.
   @Test func `one row after what decodes nearly too much`() async throws {

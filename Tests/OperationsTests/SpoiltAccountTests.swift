@@ -24,6 +24,7 @@ import Testing
     let older = record((#","needs":{"decoded":9100,"stored":4300,"whole":4096}"#, ""))
     #expect(BaseRecord(json: older)?.needs == nil)
     #expect(BaseRecord(json: older)?.isLackedElsewhere == nil)
+    #expect(BaseRecord(json: older)?.excessOfSmallLeaves == nil)
     #expect(BaseRecord(json: older)?.level(for: 8192) == .leaf)
   }
 
@@ -34,6 +35,8 @@ import Testing
     ("\"excessOfMiddles\":10", "\"excessOfMiddles\":-1"), ("\"firstMiddleCost\":90", "\"firstMiddleCost\":\(Int.min)"),
     ("\"pageSize\":4096", "\"pageSize\":-4096"), ("\"stored\":4300", "\"stored\":\(Int.max)"),
     ("\"whole\":4096", "\"whole\":-1"), ("\"decoded\":9100", "\"decoded\":\(Int.min)"),
+    ("\"excessOfLeaves\":9", "\"excessOfLeaves\":9,\"excessOfSmallLeaves\":-1"),
+    ("\"firstLeafCost\":50", "\"firstLeafCost\":50,\"dearestLeafCost\":\(Int.max)"),
   ])
   func `a record with impossible figures is none`(figure: String, wrong: String) {
     #expect(BaseRecord(json: record((figure, wrong))) == nil)

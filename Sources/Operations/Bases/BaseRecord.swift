@@ -32,8 +32,13 @@ struct BaseRecord: Codable, Equatable, Sendable {
   var firstLeafCost: Int?
   /// What leaves on the middle have cost beyond the first.
   var excessOfLeaves = 0
+  /// What small ones among them have: they alone show that nothing but small changes comes. `nil` without one, and in
+  /// records of older programs.
+  var excessOfSmallLeaves: Int?
   /// The least that a leaf on the middle has cost; `nil` without one, and in records of older programs.
   var leastLeafCost: Int?
+  /// The most, likewise: the next middle stores that, too.
+  var dearestLeafCost: Int?
   /// What restoring the latest version decodes, and how much more the next leaf may decode, at a guess.
   var latestDecoded: Int?
   var expectedGrowth: Int?
@@ -71,15 +76,15 @@ struct BaseRecord: Codable, Equatable, Sendable {
 
   /// Where a base or a shoot is due: up to how many bytes of new pages a version of this length is a leaf all the same.
   /// What costs next to nothing as a leaf does not pay for those, and the next great change will. Where none comes, and small
-  /// ones have cost what is due once more, only the smallest go on; so where a target waits for a base, and stores even
-  /// those whole. `nil` where it would decode too much; and for the first middle on an anchor, which costs no more than a
-  /// leaf would.
+  /// ones have cost what is due twice over, only the smallest go on, whatever a great one before them has cost: that it made
+  /// a base due is no reason for them to pay. So where a target waits for a base, and stores even those whole. `nil` where
+  /// it would decode too much; and for the first middle on an anchor, which costs no more than a leaf would.
   func leafUpTo(for length: Int) -> Int? {
     let due = level(for: length)
     guard due < .leaf, let firstMiddleCost, let latestDecoded, latestDecoded <= 3 * length else { return nil }
     let small = DeltaPlan.smallChange(of: length)
-    let price = due == .anchor ? anchor.cost : middle?.cost ?? firstMiddleCost
-    return excessOfLeaves < 2 * price && isLackedElsewhere != true ? small : small / 16
+    let price = due == .anchor ? anchor.cost : max(middle?.cost ?? firstMiddleCost, dearestLeafCost ?? 0)
+    return (excessOfSmallLeaves ?? 0) < 2 * price && isLackedElsewhere != true ? small : small / 16
   }
 
   /// About what another middle would need. It stores what this one did, and by how much leaves have grown; packs of all
@@ -123,15 +128,24 @@ struct BaseRecord: Codable, Equatable, Sendable {
       record.middle = isKept ? base : nil
       record.firstLeafCost = nil
       record.leastLeafCost = nil
+      record.dearestLeafCost = nil
       record.excessOfLeaves = 0
+      record.excessOfSmallLeaves = nil
       record.isLackedElsewhere = nil
       record.isAnchorLacked = lacksBases ? true : nil
       if isLackedElsewhere { record.isAnchorLackedElsewhere = true }
     } else {
       if isLackedElsewhere { record.isLackedElsewhere = true }
-      record.excessOfLeaves += max(0, base.cost - record.ownCost(of: level, base.cost))
+      let excess = max(0, base.cost - record.ownCost(of: level, base.cost))
+      record.excessOfLeaves += excess
+      // In the place of what is due only a small one is a leaf, whatever its manifest or companions add.
+      let isInItsPlace = level == .leaf && (planned ?? level) < .leaf
+      if isInItsPlace || base.cost <= DeltaPlan.smallChange(of: base.length) {
+        record.excessOfSmallLeaves = (record.excessOfSmallLeaves ?? 0) + excess
+      }
       record.firstLeafCost = record.firstLeafCost ?? base.cost
       record.leastLeafCost = min(record.leastLeafCost ?? base.cost, base.cost)
+      record.dearestLeafCost = max(record.dearestLeafCost ?? base.cost, base.cost)
     }
     return record
   }
@@ -171,6 +185,6 @@ extension BaseRecord {
     let bases = [anchor, middle].compactMap { $0 }.flatMap { [$0.length, $0.cost, $0.decoded, $0.plannedLength ?? 0] }
     let needed = needs.map { [$0.decoded, $0.stored, $0.whole] } ?? []
     return bases + needed + [pageSize, firstMiddleCost ?? 0, excessOfMiddles, firstLeafCost ?? 0, excessOfLeaves]
-      + [leastLeafCost, latestDecoded, expectedGrowth].compactMap { $0 }
+      + [excessOfSmallLeaves, leastLeafCost, dearestLeafCost, latestDecoded, expectedGrowth].compactMap { $0 }
   }
 }
