@@ -239,6 +239,20 @@ import Testing
     #expect(try await home.read(result.manifest) == image)
   }
 
+  /// Else the next version could not refer to it, and would store it with its own.
+  @Test(arguments: [DeltaLevel.fresh, .anchor]) func `a little behind the packs of an anchor is stored once`(
+    level: DeltaLevel
+  ) async throws {
+    let home = try await Home()
+    var image = home.noise(PushSession.Policy.packLength + 15 * 4096, seed: 1)
+    let first = try await home.push(image, deltas: DeltaPlan(level: level))
+    #expect(first.level == level && first.canBeBase)
+    image[0] ^= 1
+    let second = try await home.push(image, deltas: DeltaPlan(level: .middle))
+    #expect(second.bytesNew + second.manifest.name.length < 16 << 10)
+    #expect(try await home.read(second.manifest) == image)
+  }
+
   /// A leaf would decode the anchor, which is half as long again, the middle, and itself.
   @Test func `what becomes a middle because a leaf would be too dear is a base as any middle is`() async throws {
     let line = try await Line(rows: 40_000)

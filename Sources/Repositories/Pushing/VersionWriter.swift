@@ -196,11 +196,12 @@ struct VersionWriter: ~Copyable {
     }
   }
 
-  /// What is left of the content becomes a pack, or rides when it is small. What is to be a base must lie in packs: of a
-  /// middle only that rides which is hardly more than nothing, and makes no base, if none is waited for.
+  /// What is left of the content becomes a pack, or rides when it is small. What is to be a base must lie in packs: behind
+  /// one nothing of it rides, as the next version would store that with its own; and of a middle only that rides which is
+  /// hardly more than nothing, and makes no base, if none is waited for.
   private mutating func endContent() async throws -> [MadeFrame] {
-    let mayNotRide = draft.deltas.mustBeBase
-    let limit = level != .middle ? Self.riderLimit : mayNotRide || packs.hasClosed ? 0 : Self.riderLimit / 4
+    let mayNotRide = level < .shoot && packs.hasClosed || level == .middle && draft.deltas.mustBeBase
+    let limit = mayNotRide ? 0 : level == .middle ? Self.riderLimit / 4 : Self.riderLimit
     if packs.pendingLength < limit, draft.deltas.companions?.hasNewBases != true { return packs.takeRiders() }
     try await packs.close()
     return []
