@@ -44,7 +44,7 @@ struct ChainRepair {
         var damaged = DamagedPacks(of: chain.chain, in: state)
         try damaged.add(chain.damagedPacks, of: chain.chain, in: state)
       }
-      let images = try await LocalImages(of: source, world)
+      let images = try await LocalImages(of: source, dryRun: request.dryRun, world)
       defer { images.remove() }
       var isNewestLost = false
       for version in chain.harmed.reversed() {

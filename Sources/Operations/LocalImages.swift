@@ -10,9 +10,11 @@ final class LocalImages {
   private var bases: BaseFolder?
   private var indexed: (pageSize: Int, pages: LocalPages)?
 
-  /// - Parameter database: `nil` when there is none here; what is kept as a file brings nothing.
+  /// - Parameters:
+  ///   - database: `nil` when there is none here; what is kept as a file brings nothing.
+  ///   - dryRun: a transaction that a dead writer left is not rolled back, whatever the settings say.
   /// - Throws: `CancellationError`.
-  init(of database: DatabaseSource?, _ world: World) async throws {
+  init(of database: DatabaseSource?, dryRun: Bool, _ world: World) async throws {
     guard let database, database.method != .file else {
       (paths, spool) = ([], nil)
       return
@@ -23,15 +25,15 @@ final class LocalImages {
     self.spool = spool
     var paths = bases?.images ?? []
     do {
-      var request = SnapshotRequest(source: database.path, spoolFolder: spool.path)
-      request.method = StickyMethod.method(for: database, world)
-      request.busyTimeout = .milliseconds(database.busyTimeoutMilliseconds)
-      request.keepFreePages = database.keepFreePages
-      request.maxWalGrowth = database.maxWalGrowth
+      var request = database.snapshotRequest(in: spool, world)
       request.check = false
+      if dryRun { request.allowRecovery = false }
       paths.insert(try await takeSnapshot(request).path, at: 0)
     } catch let error as SnapshotError where error.code != .cancelled {
-      world.reporter.notice("'\(database.name)' as it is now is of no help: \(error.message)")
+      let isLeft = dryRun && database.allowRecovery && error.code == .hotJournal
+      let isForUs = isLeft && LockFolder.beside(database.path) == nil
+      let way = isForUs ? "; a repair rolls that back, a dry run does not" : ""
+      world.reporter.notice("'\(database.name)' as it is now is of no help: \(error.message)\(way)")
     }
     self.paths = paths
   }

@@ -332,6 +332,30 @@ import Testing
     #expect(Set(found.harmed.compactMap(\.id)) == Set(repaired.lost.compactMap(\.id)))
   }
 
+  /// Its settings say that a push may roll that back; a dry run changes nothing.
+  @Test func `a database that was left in the middle of a transaction saves what it holds`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 400)
+    let database = DatabaseSource(name: "app", path: path, allowRecovery: true, delta: false)
+    let version = try #require(try await road.push(database).pushed.first?.version)
+    let content = try await dump(path)
+    road.store.content[try largestPack(road)]?[5000] ^= 1
+    try leaveHotJournal(of: "UPDATE t SET body = randomblob(900)", at: path)
+    let files = [path, path + "-journal"]
+    func bytes() throws -> [[UInt8]] { try files.map { try fileBytes($0) } }
+    let before = try bytes()
+    var request = RepairRepository.Request(databases: [database])
+    request.dryRun = true
+    let told = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(told.lost.map(\.id) == [version.id])
+    #expect(try bytes() == before)
+    #expect(road.notices.said.withLock { $0.contains { $0.hasSuffix("a repair rolls that back, a dry run does not") } })
+    request.dryRun = false
+    let repaired = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(repaired.isWhole && repaired.lost.isEmpty && repaired.saved.map(\.id) == [version.id])
+    #expect(try await restores(version, road) == content)
+  }
+
   @Test func `a version that was flagged and is whole again loses its flag`() async throws {
     let (road, database, versions, _) = try await pushed()
     let pack = try largestPack(road)

@@ -78,6 +78,17 @@ final class Notices: Reporter {
   func detail(_ text: String) { details.withLock { $0.append(text) } }
 }
 
+/// Leaves a database as a writer does that died in the middle of its transaction.
+func leaveHotJournal(of update: String, at path: String) throws {
+  let database = try TestDatabase(path)
+  try database.run("PRAGMA cache_size=2; PRAGMA synchronous=NORMAL; BEGIN; \(update)")
+  let (journal, content) = (try fileBytes(path + "-journal"), try fileBytes(path))
+  try database.run("ROLLBACK")
+  database.close()
+  try writeFile(path, content)
+  try writeFile(path + "-journal", journal)
+}
+
 /// The whole content of a database as text, by the sqlite3 program.
 func dump(_ path: String) async throws -> String {
   let result = try await Child.run(["sqlite3", "-readonly", path, ".dump"])

@@ -205,11 +205,5 @@ extension ZooTests {
 
 private func leaveHotJournal(at path: String) throws {
   try SampleDatabase.rollback.make(at: path)
-  let database = try TestDatabase(path)
-  try database.run("PRAGMA cache_size=2; PRAGMA synchronous=NORMAL; BEGIN; UPDATE people SET name = name || 'x'")
-  let (journal, content) = (try fileBytes(path + "-journal"), try fileBytes(path))
-  try database.run("ROLLBACK")
-  database.close()
-  try writeFile(path, content)
-  try writeFile(path + "-journal", journal)
+  try leaveHotJournal(of: "UPDATE people SET name = name || 'x'", at: path)
 }

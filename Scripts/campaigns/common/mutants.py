@@ -2833,4 +2833,10 @@ MUTANTS = [
            "guard output?.isEmpty == false else", "guard MUTANT ? output != nil : output?.isEmpty == false else", (r"CommandTests\.UsageTests",)),
     mutant("a restored file without a name", "SealiftTool/Commands/Restore.swift",
            "if to?.isEmpty == true || into", "if !MUTANT, to?.isEmpty == true || into", (r"CommandTests\.UsageTests",)),
+    mutant("a repair leaves the transaction of a dead writer", "Operations/DatabaseSource+SnapshotRequest.swift",
+           "request.allowRecovery = allowRecovery", "request.allowRecovery = allowRecovery && !MUTANT", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
+    mutant("a dry run of a repair rolls a transaction back", "Operations/LocalImages.swift",
+           "if dryRun { request", "if dryRun, !MUTANT { request", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
+    mutant("that a dry run leaves a transaction is not told", "Operations/LocalImages.swift",
+           "let isLeft = dryRun &&", "let isLeft = !MUTANT && dryRun &&", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
 ]

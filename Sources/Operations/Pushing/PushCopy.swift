@@ -147,7 +147,7 @@ extension Push {
     of database: DatabaseSource, in spool: Spool, checkingSource: Bool,
     _ body: (_ growth: CopyGrowth, _ taking: Task<Snapshot, any Error>) async throws -> Value
   ) async throws -> Value {
-    var request = request(for: database, in: spool)
+    var request = database.snapshotRequest(in: spool, world)
     request.check = false
     request.checksSource = checkingSource
     let growth = CopyGrowth(overlap)
@@ -187,7 +187,7 @@ extension Push {
     _ damage: DamagedCopy, of database: DatabaseSource, in spool: Spool
   ) async throws -> PushCopy {
     let spoiled = damage.snapshot
-    var request = request(for: database, in: spool)
+    var request = database.snapshotRequest(in: spool, world)
     request.method = .pages
     do {
       var snapshot = try await take(request, database)
@@ -206,16 +206,6 @@ extension Push {
       snapshot.check = .damaged(damage.findings)
       return PushCopy(snapshot, check, count)
     }
-  }
-
-  private func request(for database: DatabaseSource, in spool: Spool) -> SnapshotRequest {
-    var request = SnapshotRequest(source: database.path, spoolFolder: spool.path)
-    request.method = StickyMethod.method(for: database, world)
-    request.busyTimeout = .milliseconds(database.busyTimeoutMilliseconds)
-    request.allowRecovery = database.allowRecovery
-    request.keepFreePages = database.keepFreePages
-    request.maxWalGrowth = database.maxWalGrowth
-    return request
   }
 
   private func take(
