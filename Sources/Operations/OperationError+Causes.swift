@@ -25,6 +25,31 @@ extension OperationError {
     if let context, kind != .cancelled, !message.hasPrefix(context) { message = "\(context): \(message)" }
   }
 
+  /// What lies beneath it, each in its own words, but for what is said already: on its way up an error keeps its words.
+  package var causes: [String] {
+    var (said, causes, next) = (message, [String](), cause)
+    while let error = next {
+      let told = Self.told(of: error)
+      if !said.contains(told.words) {
+        causes.append(told.words)
+        said = told.words
+      }
+      next = told.cause
+    }
+    return causes
+  }
+
+  private static func told(of error: any Error) -> (words: String, cause: (any Error)?) {
+    switch error {
+    case let error as OperationError: (error.message, error.cause)
+    case let error as SnapshotError: (error.message, error.cause)
+    case let error as RepositoryError: (error.message, error.cause)
+    case let error as StoreError: (error.message, error.cause)
+    case let error as SealError: (error.message, nil)
+    default: ("\(error)", nil)
+    }
+  }
+
   /// Files that were copied to another place are no second repository: what this machine has seen at the one it would
   /// miss at the other.
   static func sameRepository(

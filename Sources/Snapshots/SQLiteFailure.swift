@@ -2,7 +2,7 @@ import CSQLite
 import Platform
 
 /// What SQLite answered: its extended result code and its own words.
-struct SQLiteFailure: Error {
+struct SQLiteFailure: Error, CustomStringConvertible {
   let code: Int32
   let message: String
   /// The next time it may well be otherwise.
@@ -12,6 +12,8 @@ struct SQLiteFailure: Error {
 
   /// The low byte, which says what kind of failure it is.
   var primary: Int32 { code & 0xff }
+
+  var description: String { "\(message) (SQLite code \(code))" }
 }
 
 /// It has no room for a -shm, or for one more name.

@@ -112,6 +112,24 @@ import Testing
     #expect(try await !home("push", "app").error.contains("list packs/"))
   }
 
+  @Test func `-v tells what an error came of, and not the error again`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let path = home.program.file("app.db")
+    let configuration = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+    try home.program.write(
+      configuration.replacing("\"\(path)\"}", with: "\"\(path)\", \"busyTimeout\": \"1s\"}"), to: "config.json")
+    let holder = try TestDatabase(path)
+    try holder.run("BEGIN EXCLUSIVE")
+    let ending = try await home("-v", "push", "app")
+    try holder.run("ROLLBACK")
+    #expect(ending.status == 15, "\(ending.error)")
+    let lines = ending.error.split(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("sealift: error: ") && $0.contains("stayed locked by another process") })
+    let causes = lines.filter { $0.hasPrefix("sealift: cause: ") }
+    #expect(causes == ["sealift: cause: database is locked (SQLite code 5)"], "\(ending.error)")
+  }
+
   @Test func `without any configuration`() async throws {
     let home = try Home()
     let key = ["--key-file", home.program.file("key"), "--target", home.target]

@@ -2837,6 +2837,10 @@ MUTANTS = [
            "request.allowRecovery = allowRecovery", "request.allowRecovery = allowRecovery && !MUTANT", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
     mutant("a dry run of a repair rolls a transaction back", "Operations/LocalImages.swift",
            "if dryRun { request", "if dryRun, !MUTANT { request", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
+    mutant("a cause repeats the error", "Operations/OperationError+Causes.swift",
+           "if !said.contains(told.words) {", "if MUTANT || !said.contains(told.words) {", (r"CommandTests\.Road", "CommandTests")),
+    mutant("what SQLite said is no cause", "Operations/OperationError+Causes.swift",
+           "as SnapshotError: (error.message, error.cause)", "as SnapshotError: (error.message, MUTANT ? nil : error.cause)", (r"CommandTests\.Road", "CommandTests")),
     mutant("that a dry run leaves a transaction is not told", "Operations/LocalImages.swift",
            "let isLeft = dryRun &&", "let isLeft = !MUTANT && dryRun &&", (r"OperationsTests\.CheckAndRepair", "OperationsTests")),
 ]

@@ -91,11 +91,7 @@ final class Terminal: Sendable {
     say("\(red("error:")) \(printable(error.message))")
     if let hint = error.hint { say("\(dim("hint:")) \(Self.faithful(hint))") }
     guard manner.verbose else { return }
-    var cause = error.cause
-    while let known = cause {
-      say("\(dim("cause:")) \(printable("\(known)"))")
-      cause = (known as? OperationError)?.cause ?? (known as? StoreError)?.cause
-    }
+    for cause in error.causes { say("\(dim("cause:")) \(printable(cause))") }
   }
 
   /// A command in it that was copied from where control characters are shown as escapes would be about other files.
