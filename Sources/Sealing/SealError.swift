@@ -14,13 +14,11 @@ package struct SealError: Error, CustomStringConvertible {
   package var code: Code
   package var message: String
   package var hint: String?
-  package var cause: (any Error)?
 
-  package init(_ code: Code, _ message: String, hint: String? = nil, cause: (any Error)? = nil) {
+  package init(_ code: Code, _ message: String, hint: String? = nil) {
     self.code = code
     self.message = message
     self.hint = hint
-    self.cause = cause
   }
 
   /// Where an object says that it is another repository's: nothing is wrong with it.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sealing
 
-/// Fixed keys: whatever is sealed with them and `fixedRandom` comes out the same on every machine.
+/// Fixed keys, the same on every machine.
 enum Fixed {
   static let repository = RepositoryID(Array("sealift-test-repo"[...].utf8.prefix(16)))!
   static let otherRepository = RepositoryID([UInt8](repeating: 7, count: 16))!

@@ -69,7 +69,6 @@ final class ChainFrames: @unchecked Sendable {
   var count: Int { frames.count }
   subscript(_ ordinal: Int) -> Frame { frames[ordinal] }
   func base(_ index: Int) -> Base { bases[index] }
-  func object(_ name: Digest) -> UInt32? { byName[name] }
 
   func setState(_ state: State, of ordinal: Int) { frames[ordinal].state = state.rawValue }
   func state(of ordinal: Int) -> State { State(rawValue: frames[ordinal].state) ?? .unread }
