@@ -40,3 +40,19 @@ struct EachVersion {
     return try tries.status("versions", session.terminal)
   }
 }
+
+extension Session {
+  /// Says something of each of these versions: the work of `tag`, `note`, `pin` and `unpin`.
+  func say(
+    _ word: AnnotateVersions.Word, of versions: [String], _ told: (AnnotateVersions.Outcome) -> String
+  ) async throws -> ExitStatus {
+    try await EachVersion(versions).run(in: self) { selector, target, world in
+      let outcome = try await AnnotateVersions(world).run(word, of: selector, at: target)
+      for tag in outcome.absentTags {
+        let version = outcome.version
+        terminal.notice("version \(version.id.prefix(8)) of '\(version.database)' had no tag '\(tag)'")
+      }
+      return EachVersion.Done(version: outcome.version, word: told(outcome))
+    }
+  }
+}

@@ -115,7 +115,7 @@ struct TableSchema {
   }
 
   /// What a table of this name is called that had to make room.
-  var formerName: String { "\(name)\(TakenNames.ending)" }
+  var formerName: String { "\(name)\(NamesInTheWay.ending)" }
 
   /// What of the database has followed a table that made room: since 3.26 SQLite's RENAME rewrites foreign keys, views and
   /// triggers of others, too, and puts each name into quotation marks.

@@ -151,9 +151,9 @@ private final class TableCopyRun {
   }
 
   private func demandFree(_ tables: [TableSchema]) throws {
-    var taken = TakenNames(connection)
+    var taken = NamesInTheWay(connection)
     let wanted = try tables.map { table in
-      TakenNames.Wanted(table: table.name, parts: try table.indexes(connection) + table.triggers(connection))
+      NamesInTheWay.Wanted(table: table.name, parts: try table.indexes(connection) + table.triggers(connection))
     }
     try taken.look(for: wanted)
     try taken.demandNone(in: request.database)

@@ -1,7 +1,7 @@
 import CSQLite
 
 /// What of a database has the names that tables need which are to be put into it, and how to make room for them.
-struct TakenNames {
+struct NamesInTheWay {
   /// Of a table that makes room.
   static let ending = "_old"
 
@@ -175,11 +175,11 @@ extension TableCopy {
       do {
         guard let connection = try look(at: database, watch) else { return }
         guard try !connection.usesReservedBytes() else { throw reservedBytes(of: database) }
-        var taken = TakenNames(connection)
+        var taken = NamesInTheWay(connection)
         var seen: Set<String> = []
-        var wanted: [TakenNames.Wanted] = []
+        var wanted: [NamesInTheWay.Wanted] = []
         for table in tables where seen.insert(table.lowercased()).inserted {
-          if try connection.hasPlainTable(table) { wanted.append(TakenNames.Wanted(table: table)) }
+          if try connection.hasPlainTable(table) { wanted.append(NamesInTheWay.Wanted(table: table)) }
         }
         try taken.look(for: wanted)
         try taken.demandNone(in: database)
