@@ -6,6 +6,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.dirname(HERE))
 import rows
+from mutants import MUTANTS
 from traced import calls_of, met
 
 OURS = '7 openat(AT_FDCWD, "/desk/state", O_RDONLY) = -1 EIO (Input/output error) (INJECTED)'
@@ -51,6 +52,10 @@ def of_slices():
         ("power lost during init", "120 schedules", "power --binary PROGRAM"): False,
         ("the life of a database", "1376 versions", "versions --binary PROGRAM --other some"): True,
         ("key slots", "9 cases", "suites --small"): True,
+        ("key slots that ask for anything", "9,999 cases (cost 9,999)", "suites"): True,
+        ("key slots that ask for anything", "10,000 cases (cost 10,000)", "suites"): False,
+        ("a check of ours is missing", f"{len(MUTANTS) - 1:,} mutants", "mutants"): True,
+        ("a check of ours is missing", f"{len(MUTANTS):,} mutants", "mutants"): False,
     }
     return {f"{fault}, {command}": (reliability.is_slice({"campaign": command.split()[0], "fault": fault, "count": count, "command": command}),
                                     expected) for (fault, count, command), expected in runs.items()}
@@ -67,6 +72,12 @@ def of_commits():
         with open(reliability.PAGE, "w") as file:
             file.write(reliability.page([row, dirty]))
         told = list(reliability.found_before())
+        outgrown = row | {"campaign": "mutants", "command": "Scripts/campaigns/mutants", "count": "1 mutants"}
+        with open(reliability.PAGE, "w") as file:
+            file.write(reliability.page([outgrown]))
+        with open(reliability.PAGE) as file:
+            marked = f"| *a slice of {len(MUTANTS):,}:* 1 mutants |" in file.read()
+        regrown = list(reliability.found_before())
     marks = {}
     # Where a hook of git calls, it names another repository.
     for name in [name for name in os.environ if name.startswith("GIT_")]:
@@ -83,6 +94,7 @@ def of_commits():
         marks["after"] = rows.commit(folder).endswith("-dirty")
     return {
         "rows on the page": (told, [row, dirty]),
+        "a row that its campaign has outgrown": ((marked, regrown), (True, [outgrown])),
         "a full run that was never committed, and a slice": (reliability.weight(dirty) < reliability.weight(small), True),
         "a greater run that was never committed": (rows.rank(dirty | {"size": 9}) < rows.rank(row | {"size": 1}), True),
         "commits": (marks, {"before notes": False, "before Sources": False, "after": True}),
