@@ -27,26 +27,23 @@ def tell(campaign, fault, how, count, asserted, result, command, **more):
     """Writes the row of one fault and says it aloud.
 
     `count` is what was injected, in words ("2,143 points in 2,160 runs"); `result` what came of it ("0 losses").
-    A later run of the same campaign with fewer cases does not take the place of a greater one: `size` decides, among those
-    of a commit.
+    Of one commit, a later run with fewer cases does not take the place of a greater one: `size` decides. Rows of different
+    commits lie side by side, and `Scripts/reliability` chooses.
     """
     print(f"{campaign}: {fault}: {count}; {result}", flush=True)
     os.makedirs(FOLDER, exist_ok=True)
+    tried = commit()
     name = "".join(c if c.isalnum() else "-" for c in f"{campaign}-{fault}".lower())[:120]
-    path = f"{FOLDER}/{name}.json"
+    path = f"{FOLDER}/{name}-{tried}.json"
     row = {"campaign": campaign, "fault": fault, "how": how, "count": count, "asserted": asserted, "result": result,
-           "command": command, "commit": commit(), "date": time.strftime("%Y-%m-%d", time.gmtime()), **more}
+           "command": command, "commit": tried, "date": time.strftime("%Y-%m-%d", time.gmtime()), **more}
     if os.path.exists(path):
         with open(path) as file:
-            if rank(json.load(file)) > rank(row):
+            if json.load(file).get("size", 0) > row.get("size", 0):
                 return
     with open(path + ".new", "w") as file:
         json.dump(row, file, indent=1)
     os.rename(path + ".new", path)
-
-
-def rank(row):
-    return is_committed(row), row.get("size", 0)
 
 
 def commit(root=ROOT):
@@ -57,10 +54,6 @@ def commit(root=ROOT):
     except FileNotFoundError:
         return "unknown"
     return head + (DIRTY if changed else "") if head else "unknown"
-
-
-def is_committed(row):
-    return not row["commit"].endswith(DIRTY)
 
 
 def git(root, *words):

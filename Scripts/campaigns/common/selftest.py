@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Do the campaigns see what they look for? Each check gives them something made up whose meaning is known. The tests run it."""
-import importlib.machinery, importlib.util, os, subprocess, sys, tempfile
+import contextlib, importlib.machinery, importlib.util, io, json, os, shutil, subprocess, sys, tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -51,18 +51,27 @@ def of_slices():
         ("hostile bytes to every parser", "36,000,000 inputs", "fuzz --runs 1000000 --all"): False,
         ("power lost during init", "120 schedules", "power --binary PROGRAM"): False,
         ("the life of a database", "1376 versions", "versions --binary PROGRAM --other some"): True,
+        ("hostile bytes to every parser", "1,000,000 inputs", "fuzz --runs 1000000 --all --only manifest"): True,
+        ("plaintext or secrets", "9 forms", "canary --binary PROGRAM --cores 200"): True,
+        ("plaintext or secrets", "9 forms", "canary --binary PROGRAM --targets TARGETS.JSON"): False,
+        ("core files", "200 runs met", "canary --binary PROGRAM --cores 200"): False,
+        ("a long life", "600 minutes", "soak --binary PROGRAM --minutes 600 --names ceph"): True,
+        ("a long life", "600 minutes", "soak --binary PROGRAM --minutes 600 --names swift,apache-basic,ceph"): False,
         ("key slots", "9 cases", "suites --small"): True,
         ("key slots that ask for anything", "9,999 cases (cost 9,999)", "suites"): True,
         ("key slots that ask for anything", "10,000 cases (cost 10,000)", "suites"): False,
         ("a check of ours is missing", f"{len(MUTANTS) - 1:,} mutants", "mutants"): True,
         ("a check of ours is missing", f"{len(MUTANTS):,} mutants", "mutants"): False,
     }
-    return {f"{fault}, {command}": (reliability.is_slice({"campaign": command.split()[0], "fault": fault, "count": count, "command": command}),
+    return {f"{fault}, {count}, {command}": (reliability.is_slice({"campaign": command.split()[0], "fault": fault, "count": count, "command": command}),
                                     expected) for (fault, count, command), expected in runs.items()}
 
 
 def of_commits():
     """Rows of what was never committed: marked so, kept so by the page, and worth less than those of a commit."""
+    # Where a hook of git calls, it names another repository.
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        del os.environ[name]
     reliability = loaded(f"{HERE}/../../reliability")
     row = {"campaign": "model", "fault": "interleavings", "how": "searched", "count": "9 states", "asserted": "no loss", "result": "0 losses",
            "command": "Scripts/campaigns/model --full", "commit": "0123456789", "date": "2026-11-20"}
@@ -79,9 +88,6 @@ def of_commits():
             marked = f"| *a slice of {len(MUTANTS):,}:* 1 mutants |" in file.read()
         regrown = list(reliability.found_before())
     marks = {}
-    # Where a hook of git calls, it names another repository.
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        del os.environ[name]
     with tempfile.TemporaryDirectory() as folder:
         # Whatever the person's own configuration of git says.
         as_nobody = os.environ | {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
@@ -96,9 +102,74 @@ def of_commits():
         "rows on the page": (told, [row, dirty]),
         "a row that its campaign has outgrown": ((marked, regrown), (True, [outgrown])),
         "a full run that was never committed, and a slice": (reliability.weight(dirty) < reliability.weight(small), True),
-        "a greater run that was never committed": (rows.rank(dirty | {"size": 9}) < rows.rank(row | {"size": 1}), True),
+        "a greater run that was never committed": (reliability.takes_place_of(dirty | {"count": "99 states"}, row), False),
         "commits": (marks, {"before notes": False, "before Sources": False, "after": True}),
     }
+
+
+def of_later_runs():
+    """A full run of a later commit stands for one that met more; a slice, or what was never committed, does not. What was
+    changed since is told.
+    """
+    reliability, chosen = loaded(f"{HERE}/../../reliability"), {}
+    as_nobody = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        reliability.ROOT, reliability.FOLDER, reliability.PAGE = folder, f"{folder}/rows", f"{folder}/page"
+        git = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b"]
+        commits = []
+        subprocess.run([*git, "init", "-q"], check=True, env=os.environ | as_nobody)
+        os.mkdir(f"{folder}/Sources")
+        for name in ("notes", "Sources/one", "Sources/two", "more"):
+            with open(f"{folder}/{name}", "w"):
+                pass
+            for words in (["add", name], ["commit", "-q", "-m", name]):
+                subprocess.run([*git, *words], check=True, env=os.environ | as_nobody)
+            commits.append(rows.commit(folder).removesuffix("-dirty"))
+        # One that this clone has, and that none of its own came from.
+        aside = subprocess.run([*git, "commit-tree", "-m", "aside", "HEAD^{tree}"], check=True, capture_output=True, text=True, env=os.environ | as_nobody)
+        commits.append(aside.stdout.strip())
+        old = {"campaign": "model", "fault": "interleavings", "how": "searched", "count": "900 states", "asserted": "no loss",
+               "result": "0 losses", "command": "Scripts/campaigns/model --full", "commit": commits[0], "date": "2026-11-20"}
+        later = {
+            "a later full run that met less": old | {"count": "8 states", "commit": commits[2]},
+            "one that met less, later by its commit though not by its day": old | {"count": "8 states", "commit": commits[2], "date": "2026-11-19"},
+            "a later slice": old | {"command": "Scripts/campaigns/model", "count": "999 states", "commit": commits[2]},
+            "a later one that was never committed": old | {"count": "999 states", "commit": commits[2] + "-dirty"},
+            "a full run of the same commit that met less": old | {"count": "8 states"},
+            "one of another history, of an earlier day": old | {"count": "999 states", "commit": "0123456789", "date": "2026-11-19"},
+        }
+        for what, row in later.items():
+            with open(reliability.PAGE, "w") as file:
+                file.write(reliability.page([old]))
+            before = rows.FOLDER, rows.commit
+            rows.FOLDER, rows.commit = reliability.FOLDER, lambda: row["commit"]
+            with contextlib.redirect_stdout(io.StringIO()):
+                rows.tell(*(row[key] for key in ("campaign", "fault", "how", "count", "asserted", "result", "command")), size=1, date=row["date"])
+            rows.FOLDER, rows.commit = before
+            (kept,) = reliability.merged()
+            chosen[what] = kept["count"] == row["count"]
+            shutil.rmtree(reliability.FOLDER)
+        # The other way round: what stands in the page is the later one.
+        chosen["an earlier one, found later"] = reliability.takes_place_of(old | {"date": "2026-11-30"}, old | {"count": "8 states", "commit": commits[2]})
+        changed = [reliability.since(commit) for commit in (commits[0], commits[1] + "-dirty", commits[3], commits[4], "0123456789")]
+    return {what: (found, "met less, later" in what or "later full run" in what) for what, found in chosen.items()} | {
+        "commits since": (changed, ["2 commits since", "1 commit since", "0 commits since", "not in this history", "not in this history"])}
+
+
+def of_kept_rows():
+    """Of one commit the greater run is kept, in whatever order they came; one of another commit is kept beside it."""
+    before, counts = (rows.FOLDER, rows.commit), []
+    with tempfile.TemporaryDirectory() as folder:
+        rows.FOLDER = folder
+        for commit, size in (("first", 3), ("first", 9), ("first", 5), ("second", 1)):
+            rows.commit = lambda: commit
+            with contextlib.redirect_stdout(io.StringIO()):
+                rows.tell("model", "interleavings", "searched", f"{size} states", "no loss", "0 losses", "model", size=size)
+        for name in os.listdir(folder):
+            with open(f"{folder}/{name}") as file:
+                counts.append(json.load(file)["size"])
+    rows.FOLDER, rows.commit = before
+    return {"rows of two commits": (sorted(counts), [1, 9])}
 
 
 def of_objects():
@@ -126,7 +197,7 @@ def seen(log, status):
 
 
 def main():
-    wrong = {what: pair for what, pair in (of_crashes() | of_slices() | of_commits() | of_objects()).items() if pair[0] != pair[1]}
+    wrong = {what: pair for what, pair in (of_crashes() | of_slices() | of_commits() | of_later_runs() | of_kept_rows() | of_objects()).items() if pair[0] != pair[1]}
     for what, (found, expected) in wrong.items():
         print(f"WRONG {what}: {found} (expected {expected})")
     return 1 if wrong else 0
