@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Do the campaigns see what they look for? Each check gives them something made up whose meaning is known. The tests run it."""
-import contextlib, importlib.machinery, importlib.util, io, json, os, shutil, subprocess, sys, tempfile
+import collections, contextlib, importlib.machinery, importlib.util, io, json, os, shutil, subprocess, sys, tempfile, types
+from unittest import mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -172,6 +173,50 @@ def of_kept_rows():
     return {"rows of two commits": (sorted(counts), [1, 9])}
 
 
+def of_idle_campaigns():
+    """One that injected nothing says so, and has found nothing."""
+    writers, links, soak = (loaded(f"{HERE}/../{name}") for name in ("writers", "links", "soak"))
+    busy = {"error": None, "bookings": 3, "is_alive": lambda: False}
+    lively = collections.Counter({"faults": 2, "killed": 1, "late requests": 1, "restores": 9})
+
+    def refuses(module, demand, *arguments):
+        try:
+            demand(*arguments)
+        except module.Wrong:
+            return True
+        return False
+
+    def written(**more):
+        return refuses(writers, writers.demand_written, types.SimpleNamespace(**busy | more))
+
+    def planted(*counts):
+        """Runs the campaign with another user who plants so often, run by run."""
+        left, told = iter(counts), []
+        attacker = types.SimpleNamespace(stop=lambda: next(left), process=types.SimpleNamespace(returncode=1))
+        run = types.SimpleNamespace(returncode=1, stderr="error")
+        with mock.patch.multiple(links, Attacker=lambda *_: attacker, PLACES={"state": (lambda _: ([], [["list"]], None), 0)}):
+            with mock.patch.object(links.rows, "tell", lambda *_, **more: told.append(more["size"])):
+                desk = types.SimpleNamespace(run=lambda *_: run, check_acknowledged=lambda: None)
+                hall = types.SimpleNamespace(desk=desk, precious="", check=lambda *_: None, clear=lambda: None, configure=lambda: None)
+                return refuses(links, links.campaign, hall, "state", 0), told
+
+    return {
+        "a writer that writes": (written(), False),
+        "one that failed at the end": (written(error=OSError()), True),
+        "one that hangs": (written(is_alive=lambda: True), True),
+        "one that never came to write": (written(bookings=0), True),
+        "pushes that are refused now and then": (refuses(writers, writers.demand_read, 240, 100), False),
+        "pushes that all are refused, at the beginning": (refuses(writers, writers.demand_read, 48, 0), False),
+        "pushes that all are refused": (refuses(writers, writers.demand_read, 144, 0), True),
+        "links that were planted": (planted(0, 2, 0, 1), (False, [3])),
+        "links of which none was planted": (planted(0, 0, 0, 0), (True, [])),
+        "another user who ended": (planted(2, None, 2, 2), (True, [])),
+        "a life in bad weather": (refuses(soak, soak.demand_bad_weather, lively, 10), False),
+        **{f"a life without {what}": (refuses(soak, soak.demand_bad_weather, lively - collections.Counter({what: 9}), 10), True) for what in lively},
+        "a short life in fair weather": (refuses(soak, soak.demand_bad_weather, collections.Counter(), 9), False),
+    }
+
+
 def of_objects():
     """Of what lies in a build folder, the objects of sources that are there."""
     fuzz = loaded(f"{HERE}/../fuzz")
@@ -197,7 +242,8 @@ def seen(log, status):
 
 
 def main():
-    wrong = {what: pair for what, pair in (of_crashes() | of_slices() | of_commits() | of_later_runs() | of_kept_rows() | of_objects()).items() if pair[0] != pair[1]}
+    found = of_crashes() | of_slices() | of_commits() | of_later_runs() | of_kept_rows() | of_idle_campaigns() | of_objects()
+    wrong = {what: pair for what, pair in found.items() if pair[0] != pair[1]}
     for what, (found, expected) in wrong.items():
         print(f"WRONG {what}: {found} (expected {expected})")
     return 1 if wrong else 0
