@@ -95,9 +95,10 @@ TEXT = """
   with that of 1 GiB after the same first push, 1 % updates and restore.
 * README's table of zstd's **levels** is of first pushes of vacuumed copies to the same server, opened by a key file; all
   levels of a run are pushed one after the other.
-* **Disk** is what files with a name take; tables that Sealift keeps in files without one, some tens of bytes for each
-  page, are not seen. Litestream keeps its files beside the database, where the application's own `-wal` grows too; it has no
-  figure.
+* **Disk** is what files with a name take, looked at every 100 ms, and, in newer cells, once more when the last step has
+  ended: a shorter peak can be missed. Of an older first push it is at least what lay there afterwards. Tables that
+  Sealift keeps in files without a name, some tens of bytes for each page, are not seen. Litestream keeps its files
+  beside the database, where the application's own `-wal` grows too; it has no figure.
 
 ## What is unfair to whom
 

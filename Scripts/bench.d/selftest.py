@@ -7,7 +7,7 @@ With --quick what needs root or watches the clock is left out: that is what the 
 import contextlib, importlib.util, io, json, os, re, shutil, socket, sqlite3, sys, tempfile, threading, time
 from unittest import mock
 
-import bench, bounds, databases, kinds, measure, readme, report, targets
+import bench, bounds, databases, kinds, measure, readme, report, story, targets
 from figures import Figures, mebibytes, megabytes, seconds
 from results import Results, is_ours
 from room import Room, Wire
@@ -271,6 +271,33 @@ def of_restores(_):
     return check("restores after a change", 1, good, 1)
 
 
+def of_disk(folder):
+    """What lies there when the steps have ended counts, however short they were: the copy too, and not what was there."""
+    room = mock.Mock(folder=folder, spaces=[f"{folder}/disk"], copy=f"{folder}/disk/copy", live=f"{folder}/none", computed=None)
+    room.stored.return_value = 0
+    wire = mock.Mock(**{"bytes.return_value": (0, 0), "log_size.return_value": 0, "requests.return_value": {}})
+    told, found = story.Story.__new__(story.Story), []
+    told.bench, told.room, told.tool = mock.Mock(wire=wire, out=folder), room, mock.Mock(hides=False)
+    told.kind, told.size, told.run, told.tool.name = "oltp", "1M", 1, "restic/vacuum"
+    told.bench.results.add = found.append
+    os.makedirs(f"{folder}/disk")
+    sizes = {"disk/before": 1, "disk/kept": 2, "disk/copy": 4}
+
+    def write(*names):
+        for name in names:
+            with open(f"{folder}/{name}", "wb") as file:
+                file.write(b"x" * (sizes[name] * MIB))
+
+    write("disk/before")
+    with contextlib.redirect_stdout(io.StringIO()), mock.patch.object(story, "PATIENCE", 0):
+        told.cell("first", lambda: write("disk/kept", "disk/copy"))
+    new = tuple(round(found[0][name] / MIB) for name in ("disk", "had", "kept"))
+    old = {"kind": "oltp", "size": "1M", "tool": "a", "run": 1, "ok": True, "disk": 5, "kept": 9}
+    cells = [old | {"what": "first"}, old | {"what": "update1"}, old | {"what": "first", "run": 2, "had": 3}]
+    raised = [Figures(cells).values("oltp", "1M", "a", what, "disk") for what in ("first", "update1")]
+    return check(f"peaks of disk {new}", 1, new == (6, 1, 3), 1) & check(f"those of older cells {raised}", 1, raised == [[9, 6], [5]], 1)
+
+
 def of_verdicts(_):
     """Every target has a reason for the day when it is not met, also where nothing was measured; of cells, where there are any.
     """
@@ -419,7 +446,7 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = [of_figures, of_series, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores]
+        tests = [of_figures, of_series, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_disk]
         tests += [of_verdicts, of_narrow_verdicts, of_report, of_readme, of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]

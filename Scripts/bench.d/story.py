@@ -68,8 +68,11 @@ class Story:
             action()
         except (measure.Failed, OSError, sqlite3.Error) as error:
             cell |= {"ok": False, "error": str(error)[:600]}
+        total = room.meter.total
+        # Between two looks of the sampler a step may write and end: what lies there now, a copy too, was there.
+        most_on_disk = max(total.disk, measure.disk_usage(room.spaces))
         # The log first: while it is waited for, the kernel comes to tell of the connections that were closed last.
-        logged_after, after, total = wire.log_size(), wire.bytes(), room.meter.total
+        logged_after, after = wire.log_size(), wire.bytes()
         # The copy is ours, not the tool's: it is not what the tool keeps.
         if os.path.exists(room.copy):
             os.unlink(room.copy)
@@ -81,7 +84,8 @@ class Story:
             "anonymous": total.anonymous,
             "resident": total.resident,
             "copy": round(room.meter.copy.wall, 4),
-            "disk": max(0, total.disk - kept_on_disk),
+            "disk": max(0, most_on_disk - kept_on_disk),
+            "had": kept_on_disk,
             "kept": measure.disk_usage(room.spaces),
             "sent": after[0] - sent,
             "received": after[1] - received,
@@ -100,7 +104,7 @@ class Story:
         if self.is_disturbed:
             cell["disturbed"] = True
         if self.tool.hides:
-            del cell["disk"], cell["kept"]
+            del cell["disk"], cell["had"], cell["kept"]
         if os.path.exists(room.live):
             cell["database"] = os.path.getsize(room.live)
         if room.computed is not None:
