@@ -96,7 +96,7 @@ def target_table(figures):
     yield (
         f"## Targets\n\nOn the OLTP database of {size}iB unless said: successive pushes, and the restores of what they "
         f"left, are of {series_of(rows)}, lists of a database of 1MiB; ratios are medians of ratios within one run. "
-        f"Met: {met}; not met: {missed}; not measured: {unknown}. *Runs*: of how many a figure is the median, or, of "
+        f"Met: {met}; not met: {missed}; not measured, or not to the end: {unknown}. *Runs*: of how many a figure is the median, or, of "
         "peaks, the greatest; where it is of several steps, of the one that was measured least often. A verdict that "
         f"rests on fewer than {targets.ENOUGH} runs says so: {few} of them do."
         f"{spread_of_bytes(figures)}"
@@ -145,7 +145,7 @@ def on_few_runs(row):
 
 def verdict(row):
     if row.verdict is None:
-        return "not measured"
+        return f"measured so far: {row.so_far} of {targets.LENGTH}" if row.so_far else "not measured"
     few = f" ({row.runs} of {targets.ENOUGH})" if on_few_runs(row) else ""
     return f"met{few}" if row.verdict else f"**not met**{few}"
 

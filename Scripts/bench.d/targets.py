@@ -20,6 +20,8 @@ METHODS = ("vacuum", "pages")
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 ENOUGH = 5
 """As many runs as a verdict should rest on; of fewer it says how many they were."""
+LENGTH = 100
+"""As many successive pushes as the targets of a series are about: of fewer there is no verdict. The dear ones may be the last."""
 
 
 @dataclasses.dataclass
@@ -28,7 +30,7 @@ class Row:
     limit: str
     measured: str
     verdict: bool | None
-    """None when nothing was measured."""
+    """None when nothing was measured, or not to the end."""
     runs: int = 0
     """How many runs the figure is of; of one over several cells, how many there are of the one that has fewest."""
     between: tuple = ()
@@ -37,6 +39,8 @@ class Row:
     """The sustained series that it is of: (size, name)."""
     pushes: int = 0
     """How many pushes of that series it is of."""
+    so_far: int = 0
+    """How many pushes a series has that was not measured to its end."""
 
 
 def rows(figures):
@@ -55,6 +59,12 @@ def rows(figures):
 def at_most(what, limit, value, show=as_ratio, note="", **more):
     verdict = None if value is None else value <= limit
     return Row(what, f"≤ {show(limit)}", apart(limit, value, verdict, show) + note, verdict, **more)
+
+
+def whole(length, row):
+    """No verdict on a series that was cut: it lacks pushes, and may lack the dear ones."""
+    is_cut = row.verdict is not None and length < LENGTH
+    return dataclasses.replace(row, verdict=None, so_far=length) if is_cut else row
 
 
 def at_least(what, limit, value, **more):
@@ -141,12 +151,16 @@ def outdone(figures, size):
 
 
 def by_size(figures, rows_of):
-    """For each target its rows, of small databases first, and the place of the one that stands for those before it."""
+    """For each target its rows, of small databases first, and the place of the one that stands for those before it. Where
+    a database was pushed, that something is not known of it is a row, too.
+    """
     for found in zip(*(rows_of(figures, size) for size in series_sizes(figures))):
-        measured = [row for row in found if row.verdict is not None] or [found[0]]
-        longest = max(row.pushes for row in measured)
-        complete = [at for at, row in enumerate(measured) if row.runs >= ENOUGH and row.pushes == longest]
-        yield measured, max(complete, default=0)
+        begun = [row for row in found if row.verdict is not None or length_of_series(figures, *row.series)] or [found[0]]
+        longest = max(row.pushes for row in begun)
+        complete = [
+            at for at, row in enumerate(begun) if row.verdict is not None and row.runs >= ENOUGH and row.pushes == longest
+        ]
+        yield begun, max(complete, default=0)
 
 
 def series(figures, size, tool, name, metric="sent", run=1):
@@ -199,13 +213,16 @@ def sustained(figures, size):
             ("restic", 1 / 14, ["restic/vacuum", "restic/backup"]),
         ):
             count, found = ratios_of_means(figures, size, tools, name)
-            yield at_most(
-                f"mean bytes of {length or 100} successive pushes, {of}, against {rival}"
-                + (f" (the first {count} of its pushes)" if 0 < count < length else ""),
-                limit,
-                statistics.median(found) if found else None,
-                runs=len(found),
-                **more | {"pushes": count},
+            yield whole(
+                length,
+                at_most(
+                    f"mean bytes of {max(length, LENGTH)} successive pushes, {of}, against {rival}"
+                    + (f" (the first {count} of its pushes)" if 0 < count < length else ""),
+                    limit,
+                    statistics.median(found) if found else None,
+                    runs=len(found),
+                    **more | {"pushes": count},
+                ),
             )
         needs, first = (figures.runs("oltp", size, "sealift/vacuum", f"{name}-{what}") for what in ("needs", "000"))
         found = [max(needs[run]["fetched"]) / first[run]["stored"] for run in needs if first.get(run)]
@@ -213,10 +230,10 @@ def sustained(figures, size):
             f"bytes that a restore of one version fetches (parts of packs, which hold more), {of}, against what the "
             "first push of the series stored"
         )
-        yield at_most(fetched, 2.0, max(found, default=None), runs=len(found), **more)
+        yield whole(length, at_most(fetched, 2.0, max(found, default=None), runs=len(found), **more))
         pages = figures.values("oltp", size, "sealift/vacuum", f"{name}-onepage", "sent")
-        page = f"one changed page after {length or 100} pushes, {of}, bytes sent"
-        yield at_most(page, 64 << 10, max(pages, default=None), show=megabytes, runs=len(pages), **more)
+        page = f"one changed page after {max(length, LENGTH)} pushes, {of}, bytes sent"
+        yield whole(length, at_most(page, 64 << 10, max(pages, default=None), show=megabytes, runs=len(pages), **more))
 
 
 def pushes(figures, size):
@@ -272,14 +289,17 @@ def restores_of_series(figures, size):
         later = [wall for number, wall in walls.items() if number]
         first = figures.runs("oltp", size, "sealift/vacuum", f"{name}-any000")
         known = later and 0 in walls
-        yield at_most(
-            f"restore of the sustained versions ({name}), the slowest of every tenth, against the first, {size}iB",
-            2.5,
-            max(later) / walls[0] if known else None,
-            note=f" (both with the key's derivation, {seconds(derivation)})" if known and derivation else "",
-            runs=len(first),
-            series=(size, name),
-            pushes=max(walls, default=0),
+        yield whole(
+            length_of_series(figures, size, name),
+            at_most(
+                f"restore of the sustained versions ({name}), the slowest of every tenth, against the first, {size}iB",
+                2.5,
+                max(later) / walls[0] if known else None,
+                note=f" (both with the key's derivation, {seconds(derivation)})" if known and derivation else "",
+                runs=len(first) if known else 0,
+                series=(size, name),
+                pushes=max(walls, default=0),
+            ),
         )
 
 
