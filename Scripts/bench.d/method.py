@@ -7,7 +7,6 @@ import targets
 from figures import PAIRED, plural
 
 NAMES = {"sealift": "Sealift", "limit": "the computed limit"}
-COPIES = {"vacuum": "`VACUUM INTO`", "backup": "`.backup`"}
 
 
 def text(figures):
@@ -23,13 +22,18 @@ def chain(figures):
 
 def series(figures):
     """The tools whose series of pushes were measured at each size, and by what copies where it was not by both."""
-    return "; ".join(f"at {size}iB of {series_at(figures, size)}" for size in targets.series_sizes(figures))
+    return "; ".join(
+        f"{title} at {size}iB, of {told}"
+        for size in targets.series_sizes(figures)
+        for name, title in targets.SERIES.items()
+        if (told := series_at(figures, size, name))
+    )
 
 
-def series_at(figures, size):
+def series_at(figures, size, name):
     found = {}
     for tool in targets.SUSTAINED:
-        if any(figures.runs("oltp", size, tool, f"{name}-001") for name in targets.SERIES):
+        if figures.runs("oltp", size, tool, f"{name}-001"):
             family, _, variant = tool.partition("/")
             found.setdefault(family, []).append(variant)
     told = [NAMES.get(family, family) + copies(family, variants) for family, variants in found.items()]
@@ -37,7 +41,7 @@ def series_at(figures, size):
 
 
 def copies(family, variants):
-    return f" (copied by {COPIES[variants[0]]} alone)" if family in PAIRED and len(variants) < 2 else ""
+    return f" (copied by {targets.COPIES[variants[0]]} alone)" if family in PAIRED and len(variants) < 2 else ""
 
 
 TEXT = """
@@ -83,9 +87,8 @@ TEXT = """
   before anything is measured, and one page of each 2 MiB is held, so that it stays: otherwise the first to write a
   gigabyte pays seconds for that, and the next one nothing.
 * Lines in *italics* are computed limits: nothing is encrypted or sent, `sent` is the size of a file.
-* Rivals restore their newest version only. The series of many pushes are,
-  {series}; in each run other rows change, for what one run costs depends on where
-  Sealift's anchors fall.
+* Rivals restore their newest version only. The series of many pushes are: {series}.
+  In each run other rows change, for what one run costs depends on where Sealift's anchors fall.
   What a restore of one version fetches there is what Sealift itself says of it, and what one really received stands
   below. The packs that it needs hold more than what it fetches: whether they, too, stay within twice a first push is
   looked at by `Scripts/campaigns/versions` (Docs/Reliability.md has what it found, Decisions/0005 the greatest figure).

@@ -7,7 +7,7 @@ With --quick what needs root or watches the clock is left out: that is what the 
 import contextlib, importlib.util, io, json, os, re, shutil, socket, sqlite3, sys, tempfile, threading, time
 from unittest import mock
 
-import bench, bounds, databases, kinds, measure, readme, report, story, tables, targets
+import bench, bounds, databases, kinds, measure, method, readme, report, story, tables, targets
 from figures import Figures, mebibytes, megabytes, seconds
 from results import Results, is_ours
 from room import Room, Wire
@@ -148,6 +148,22 @@ def of_cut_series(_):
     done = [(value, "met (1 of 5)") for value in ("1/9", "1.00 ×", "1 B")]
     good = [told[41], told[40]] == [[one[0], unknown, unknown, *one[1:], unknown] for one in (cut, done)]
     return check(f"series that were cut {'' if good else told}", 1, good and named, 1)
+
+
+def of_copies(_):
+    """Of each series its own tools and copies, and of a target in how many runs the other copy is missing."""
+    cell = {"kind": "oltp", "size": "64M", "ok": True, "sent": 1}
+    tools = {"sealift/vacuum": (1, 2), "restic/vacuum": (1, 2), "restic/backup": (2,), "duplicity/backup": (1,)}
+    cells = [cell | {"tool": tool, "what": "update1-001", "run": run} for tool, runs in tools.items() for run in runs]
+    cells += [cell | {"tool": tool, "what": "mixed-001", "run": 1} for tool in ("sealift/vacuum", "restic/vacuum")]
+    figures = Figures(cells)
+    rows = [row.what.partition("restic")[2] for row in targets.sustained(figures, "64M") if "restic" in row.what]
+    told = method.series(figures) == (
+        "mixed changes at 64MiB, of Sealift and restic (copied by `VACUUM INTO` alone); "
+        "1 % updates alone at 64MiB, of Sealift, restic and duplicity (copied by `.backup` alone)"
+    )
+    wanted = [" (copied by `VACUUM INTO` alone)", " (copied by `VACUUM INTO` alone in 1 of 2 runs)"]
+    return check(f"copies of series {rows}", 1, rows == wanted and told, 1)
 
 
 def of_sizes(_):
@@ -473,7 +489,7 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = [of_figures, of_series, of_cut_series, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_disk]
+        tests = [of_figures, of_series, of_cut_series, of_copies, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_disk]
         tests += [of_verdicts, of_narrow_verdicts, of_report, of_readme, of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]

@@ -3,7 +3,7 @@
 
 import collections, dataclasses, statistics
 
-from figures import as_ratio, in_bytes, mebibytes, megabytes, seconds, tells
+from figures import PAIRED, as_ratio, in_bytes, mebibytes, megabytes, seconds, tells
 
 SERIES = {"mixed": "mixed changes", "update1": "1 % updates alone"}
 SUSTAINED = [
@@ -16,6 +16,8 @@ SUSTAINED = [
     "limit/pagelevel",
     "limit/pagelevel-backup",
 ]
+COPIES = {"vacuum": "`VACUUM INTO`", "backup": "`.backup`"}
+"""How the copy is made that a tool is given."""
 METHODS = ("vacuum", "pages")
 CHANGES = ["update0.1", "update0.1grow", "update1", "update1grow", "append1", "delete30", "schema", "vacuum"]
 ENOUGH = 5
@@ -189,6 +191,21 @@ def length_of_series(figures, size, name):
     return max(map(len, pushes_of_series(figures, size, "sealift/vacuum", name).values()), default=0)
 
 
+def copies_of_series(figures, size, tools, name):
+    """In words, that a tool which is given copies was not measured with both of them, in so many runs."""
+    if tools[0].split("/")[0] not in PAIRED:
+        return ""
+    ours, *theirs = (pushes_of_series(figures, size, tool, name) for tool in ("sealift/vacuum", *tools))
+    by = [{tool for tool, runs in zip(tools, theirs) if run in runs} for run in ours]
+    compared = [found for found in by if found]
+    alone = [found for found in compared if len(found) < len(tools)]
+    if not alone:
+        return ""
+    (copy,) = {tool.split("/")[1] for found in alone for tool in found} if len(set.union(*alone)) == 1 else [None]
+    words = f"copied by {COPIES[copy]} alone" if copy else "given one of two copies alone"
+    return f" ({words}{'' if len(alone) == len(compared) else f' in {len(alone)} of {len(compared)} runs'})"
+
+
 def ratios_of_means(figures, size, tools, name):
     """Of how many of the others' pushes: at most of as many as ours, and of fewer where each of their versions takes so
     much room that they were pushed less often. And the ratios, run by run, against the one of them that sent least. Ours
@@ -217,6 +234,7 @@ def sustained(figures, size):
                 length,
                 at_most(
                     f"mean bytes of {max(length, LENGTH)} successive pushes, {of}, against {rival}"
+                    + copies_of_series(figures, size, tools, name)
                     + (f" (the first {count} of its pushes)" if 0 < count < length else ""),
                     limit,
                     statistics.median(found) if found else None,
