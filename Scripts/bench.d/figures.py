@@ -89,16 +89,26 @@ class Figures:
 
     def spreads(self, metric, whats):
         """Tool → (the greatest over the least, the group's key) of each group of enough runs, ascending; the variants
-        of a tool that is given copies stand together.
+        of a tool that is given copies stand together. Of several builds of Sealift each by itself: what one of them sends
+        more than another is no chance.
         """
         found = {}
         for group, runs in self.groups.items():
-            values = [cell[metric] for cell in runs.values() if cell.get(metric) and not cell.get("computed")]
-            if group[3] in whats and len(values) >= SOME:
+            builds = {}
+            for cell in runs.values():
+                if cell.get(metric) and not cell.get("computed"):
+                    builds.setdefault(build_of(cell), []).append(cell[metric])
+            ratios = [max(values) / min(values) for values in builds.values() if len(values) >= SOME]
+            if group[3] in whats and ratios:
                 family = group[2].split("/")[0]
                 tool = group[2] if family not in PAIRED else family
-                found.setdefault(tool, []).append((max(values) / min(values), group))
+                found.setdefault(tool, []).append((max(ratios), group))
         return {tool: sorted(groups) for tool, groups in found.items()}
+
+    def builds(self, groups):
+        """How many builds of Sealift the cells of some groups are of."""
+        found = {build_of(cell) for group in groups for cell in self.runs(*group).values()}
+        return len(found - {None})
 
     def kinds(self):
         return [kind for kind in ("oltp", "events", "mail", "blobs") if self.sizes(kind)]
@@ -137,6 +147,13 @@ def one_sitting(cells):
     moments = [cell["at"] for cell in cells if "at" in cell]
     machines = {cell["processor"] for cell in cells if cell.get("processor")}
     return len(machines) < 2 and (not moments or max(moments) - min(moments) <= SITTING)
+
+
+def build_of(cell):
+    """What a cell of Sealift was measured with; None of all others."""
+    if "program" not in cell:
+        return None
+    return cell.get("commit") or f"{cell['program'][:8]}, of a commit that was not noted"
 
 
 def machine_of(cell):

@@ -3,7 +3,7 @@
 import collections, datetime, json, os, statistics, sys
 
 import bounds, drawing, method, readme, tables
-from figures import Figures, machine_of, plural
+from figures import Figures, build_of, machine_of, plural
 from results import Results
 
 ROOT = os.path.realpath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
@@ -110,8 +110,7 @@ def builds(figures):
     found = {}
     for (_, size, _, _), runs in figures.groups.items():
         for cell in runs.values():
-            if "program" in cell:
-                build = cell.get("commit") or f"{cell['program'][:8]}, of a commit that was not noted"
+            if build := build_of(cell):
                 found.setdefault(build, set()).add(f"{size}iB" if size != "0" else "start")
     if len(found) < 2:
         return "".join(f" Sealift's cells are of one build, {build}." for build in found)

@@ -353,6 +353,24 @@ def of_verdicts(_):
     )
 
 
+def of_builds(_):
+    """What one build sends more than another is no chance, and is told of the rows that it is in."""
+    cell = {"kind": "oltp", "size": "64M", "what": "update1", "ok": True, "load": 0, "at": 60}
+    sent = {"old": (200, 200, 204), "new": (100,)}
+    cells = [cell | {"tool": "restic/vacuum", "run": run, "sent": 9000 * run} for run in (1, 2, 3, 4)]
+    cells += [one | {"tool": "restic/backup"} for one in cells]
+    runs = enumerate(((build, one) for build, pushes in sent.items() for one in pushes), 1)
+    cells += [cell | {"tool": "sealift/vacuum", "run": run, "sent": one, "program": build} for run, (build, one) in runs]
+    figures = Figures(cells)
+    spread = {tool: round(groups[-1][0], 3) for tool, groups in figures.spreads("sent", ["update1"]).items()}
+    told = {row.what: tables.runs_of(row) for row in targets.changes(figures, "64M")}
+    of_one = {row.what: tables.runs_of(row) for row in targets.changes(Figures(cells[:-1]), "64M")}
+    title = "bytes sent after 1 % updates, against restic"
+    good = spread == {"sealift/vacuum": 1.02, "restic": 4} and (told[title], of_one[title]) == ("4, 2 builds", "3")
+    said = "2 builds: new, of a commit that was not noted, old, of" in tables.builds_of(cells) and not tables.builds_of(cells[:-1])
+    return check(f"figures of several builds {spread}", 1, good and said, 1)
+
+
 def of_narrow_verdicts(_):
     """What misses its limit by little is not shown as its limit."""
     missed, met = (targets.at_most("", 1.0, value) for value in (1.0004, 1.0))
@@ -489,7 +507,7 @@ def of_comparison(folder):
 def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
-        tests = [of_figures, of_series, of_cut_series, of_copies, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_disk]
+        tests = [of_figures, of_series, of_cut_series, of_copies, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_disk, of_builds]
         tests += [of_verdicts, of_narrow_verdicts, of_report, of_readme, of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]

@@ -4,7 +4,7 @@
 import re, statistics
 
 import targets
-from figures import SOME, in_bytes, machines_of, mebibytes, megabytes, plural, seconds, tells
+from figures import SOME, build_of, in_bytes, machines_of, mebibytes, megabytes, plural, seconds, tells
 from kinds import KINDS
 from results import is_ours
 
@@ -97,7 +97,7 @@ def target_table(figures):
         f"## Targets\n\nOn the OLTP database of {size}iB unless said: successive pushes, and the restores of what they "
         f"left, are of {series_of(rows)}, lists of a database of 1MiB; ratios are medians of ratios within one run. "
         f"Met: {met}; not met: {missed}; not measured, or not to the end: {unknown}. *Runs*: of how many a figure is the median, or, of "
-        "peaks, the greatest; where it is of several steps, of the one that was measured least often. A verdict that "
+        "peaks, the greatest; where it is of several steps, of the one that was measured least often; of bytes, of how many builds of Sealift, where not of one. A verdict that "
         f"rests on fewer than {targets.ENOUGH} runs says so: {few} of them do."
         f"{spread_of_bytes(figures)}"
     )
@@ -112,8 +112,12 @@ def series_of(rows):
 def target_rows(rows):
     return table(
         ["what", "target", "measured", "runs", ""],
-        [[row.what, row.limit, row.measured, str(row.runs), verdict(row)] for row in rows],
+        [[row.what, row.limit, row.measured, runs_of(row), verdict(row)] for row in rows],
     )
+
+
+def runs_of(row):
+    return str(row.runs) + (f", {row.builds} builds" if row.runs and row.builds > 1 else "")
 
 
 def spread_of_bytes(figures):
@@ -128,7 +132,7 @@ def spread_of_bytes(figures):
     near = [groups[-1][0] for tool, groups in rivals.items() if tool not in far]
     told += [f"with all others at most {max(near):.3f} ×"] if near else []
     return (
-        f" Bytes are no exception: where the same push was measured in {SOME} runs or more, the most that was sent is, "
+        f" Bytes are no exception: where the same push was measured in {SOME} runs or more (of Sealift by one build), the most that was sent is, "
         f"against the least, with Sealift at most {max(ours):.3f} × ({len(ours)} such pushes), {', '.join(told)}."
     )
 
@@ -159,6 +163,7 @@ def kinds(figures):
             yield (
                 f"## {title[0].upper()}{title[1:]} — {size}iB\n\nUp to {plural(runs, 'run')}; median (least–most, of "
                 f"how many where not of all).{unmeasured(figures, kind, size)}{measured_on(compared(figures, kind, size))}"
+                f"{builds_of(compared(figures, kind, size))}"
             )
 
             def matrix(heading, rows, columns, metric, show):
@@ -191,6 +196,12 @@ def compared(figures, kind, size):
         if of == [kind, size] and tool in known and what in [*PUSHES, *RESTORES]
         for cell in runs.values()
     ]
+
+
+def builds_of(cells):
+    """That what lies between the least and the most is not all chance."""
+    found = sorted(filter(None, {build_of(cell) for cell in cells}))
+    return f" Sealift's cells here are of {len(found)} builds: {', '.join(found)}." if len(found) > 1 else ""
 
 
 def measured_on(cells):

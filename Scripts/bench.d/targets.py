@@ -43,6 +43,8 @@ class Row:
     """How many pushes of that series it is of."""
     so_far: int = 0
     """How many pushes a series has that was not measured to its end."""
+    builds: int = 0
+    """Of bytes: how many builds of Sealift they are of. One sends more than another."""
 
 
 def rows(figures):
@@ -85,9 +87,11 @@ def apart(limit, value, verdict, show=as_ratio):
 def ratio(figures, title, limit, kind, size, one, other, what, metric):
     """A row of a median of ratios."""
     found = figures.ratios(kind, size, one, other, what, metric)
-    between = tuple((kind, size, tool, what, metric) for tool in (one, other))
+    groups = [(kind, size, tool, what) for tool in (one, other)]
+    between = tuple((*group, metric) for group in groups)
     value = statistics.median(found) if found else None
-    return at_most(title, limit, value, runs=len(found), between=between)
+    builds = figures.builds(groups) if metric == "sent" else 0
+    return at_most(title, limit, value, runs=len(found), between=between, builds=builds)
 
 
 def changes(figures, size):
@@ -99,6 +103,7 @@ def changes(figures, size):
         for rival, limit in rivals.items():
             title = f"bytes sent after {what[6:]} % updates, against {rival.replace('/', ' ')}"
             yield ratio(figures, title, limit, "oltp", size, "sealift/vacuum", rival, what, "sent")
+    ours = [("oltp", size, "sealift/vacuum", what) for what in CHANGES]
     each = {what: figures.ratios("oltp", size, "sealift/vacuum", "limit/patch", what, "sent") for what in CHANGES}
     known = {what: statistics.median(found) for what, found in each.items() if found}
     worst = max(known, key=known.get, default=None)
@@ -110,11 +115,12 @@ def changes(figures, size):
             known.get(worst),
             note=f" ({worst}, the worst of {len(known)})" if worst else "",
             runs=min((len(each[what]) for what in known), default=0),
+            builds=figures.builds(ours),
         ),
     )
     summed = [found for run in figures.all_runs("oltp", size, "limit/patch") if (found := sums(figures, size, run))]
     value = statistics.median(summed) if summed else None
-    yield at_most("the same, summed over all", 0.55, value, runs=len(summed))
+    yield at_most("the same, summed over all", 0.55, value, runs=len(summed), builds=figures.builds(ours))
 
 
 def sums(figures, size, run):
@@ -223,7 +229,8 @@ def ratios_of_means(figures, size, tools, name):
 def sustained(figures, size):
     for name, title in SERIES.items():
         of, length = f"{title}, {size}iB", length_of_series(figures, size, name)
-        more = {"series": (size, name), "pushes": length}
+        pushed = [("oltp", size, "sealift/vacuum", f"{name}-{number:03}") for number in range(length + 1)]
+        more = {"series": (size, name), "pushes": length, "builds": figures.builds(pushed)}
         for rival, limit, tools in (
             ("page-level deduplication with zstd of vacuumed copies", 1 / 7, ["limit/pagelevel"]),
             ("the same of `.backup` copies", 1 / 7, ["limit/pagelevel-backup"]),
@@ -279,7 +286,8 @@ def pushes(figures, size):
     pages = figures.values("oltp", "10G", "sealift/vacuum+key", "onepage", "sent")
     one = statistics.median(pages) if pages else None
     title = "one changed page in a 10 GiB database, right after its first push, bytes sent"
-    yield at_most(title, 64 << 10, one, show=megabytes, runs=len(pages))
+    builds = figures.builds([("oltp", "10G", "sealift/vacuum+key", "onepage")])
+    yield at_most(title, 64 << 10, one, show=megabytes, runs=len(pages), builds=builds)
 
 
 def speed(figures, what, size, plain, ours):
