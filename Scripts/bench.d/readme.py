@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""README's figures: what stands between <!-- bench: speed --> and <!-- bench: end -->, and after <!-- bench: levels -->,
-is of cells.
+"""README's figures: what stands between <!-- bench: speed --> and <!-- bench: end -->, after <!-- bench: methods -->, and
+after <!-- bench: levels -->, is of cells.
 """
 
 import os, re, statistics
@@ -8,7 +8,7 @@ import os, re, statistics
 from figures import machines_of, megabytes, tells
 from studies import levels
 from tables import FLOORS, table
-from targets import CHANGES, ENOUGH
+from targets import CHANGES, ENOUGH, METHODS
 
 PUSHED = {"oltp": "orders with eight indexes", "blobs": "random blobs"}
 CALLED = {"oltp": "orders", "blobs": "random files", "mail": "mail with full-text search", "events": "events of devices"}
@@ -21,7 +21,8 @@ def write(figures, path):
         return
     with open(path) as file:
         text = new = file.read()
-    for place, said in {"speed": sentences(figures), "levels": levels_table(figures)}.items():
+    places = {"speed": sentences(figures), "methods": methods(figures), "levels": levels_table(figures)}
+    for place, said in places.items():
         if said:
             new = re.sub(rf"(?<=<!-- bench: {place} -->).*?(?=<!-- bench: end -->)", lambda _: said, new, flags=re.DOTALL)
     if new != text:
@@ -41,6 +42,28 @@ def sentences(figures):
         f"data, sizes and changes that were measured{on_few_runs(found)}{slower(ours)}. Both times count the copy that "
         "SQLite makes. Sealift also has SQLite check it, restic's is checked by nobody: copy and check by the "
         f"`sqlite3` program take {span(floors)} of restic's time (orders; first push and 1 % updates)."
+    )
+
+
+def methods(figures):
+    """Where one method sends less, and where the other. None, and a warning, when it is not so: then README needs another
+    example.
+    """
+    sent = {
+        (method, what): figures.median("oltp", "1G", f"sealift/{method}", what, "sent")
+        for what in ("update0.1", "delete30")
+        for method in METHODS
+    }
+    if None in sent.values():
+        return None
+    if sent["pages", "update0.1"] >= sent["vacuum", "update0.1"] or sent["pages", "delete30"] <= sent["vacuum", "delete30"]:
+        print("bench: README says when pages send less and when more, which no cell shows any more", flush=True)
+        return None
+    told = {of: megabytes(value) for of, value in sent.items()}
+    return (
+        f"0.1 % of the rows of 1 GiB of orders cost {told['pages', 'update0.1']}, and {told['vacuum', 'update0.1']} vacuumed. "
+        f"Where much changes it sends more: {told['pages', 'delete30']} against {told['vacuum', 'delete30']} after 30 % were "
+        "deleted"
     )
 
 

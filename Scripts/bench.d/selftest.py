@@ -457,7 +457,8 @@ def of_readme(folder):
     with open(path, "w") as file:
         file.write(f"{before}b{after}")
     for count in (targets.ENOUGH - 1, targets.ENOUGH):
-        readme.write(Figures([cell for run in range(1, count + 1) for cell in cells_of_all(run)]), path)
+        with contextlib.redirect_stdout(io.StringIO()):
+            readme.write(Figures([cell for run in range(1, count + 1) for cell in cells_of_all(run)]), path)
         with open(path) as file:
             found.append(file.read().removeprefix(before))
     said = r"to 64 MiB [^<>]* costs 210 MB\. A push takes 10\.00 to 10\.00 [^<>]*"
@@ -467,6 +468,28 @@ def of_readme(folder):
     said += r"\| level \| 0 \| \*\*1\*\* \|[^<>]* random blobs: CPU \| 10\.0 s \|[^<>]*<!-- bench: end --> e"
     new = re.fullmatch(said, found[1])
     return check("sentences of README", 1, found[0] == f"b{after}" and bool(new), 1)
+
+
+def of_methods(folder):
+    """README's example of both methods follows the cells, and is left alone where they show nothing of the kind."""
+    path, found = f"{folder}/METHODS.md", []
+    sent = {("pages", "update0.1"): 5, ("vacuum", "update0.1"): 6, ("pages", "delete30"): 8, ("vacuum", "delete30"): 7}
+    for wrong in ({}, {("vacuum", "update0.1"): 5}, {("vacuum", "delete30"): 8}, {("pages", "update0.1"): None}):
+        with open(path, "w") as file:
+            file.write("a <!-- bench: methods -->b<!-- bench: end --> c")
+        cells = [
+            {"kind": "oltp", "size": "1G", "tool": f"sealift/{method}", "what": what, "run": 1, "ok": True, "sent": value * 10**6}
+            for (method, what), value in (sent | wrong).items()
+            if value
+        ]
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            readme.write(Figures(cells), path)
+        with open(path) as file:
+            found.append((file.read(), bool(output.getvalue())))
+    said = "0.1 % of the rows of 1 GiB of orders cost 5.00 MB, and 6.00 MB vacuumed. Where much changes it sends more: "
+    said += "8.00 MB against 7.00 MB after 30 % were deleted"
+    texts = [f"a <!-- bench: methods -->{one}<!-- bench: end --> c" for one in (said, "b", "b", "b")]
+    return check("README's example of both methods", 1, found == list(zip(texts, (False, True, True, False))), 1)
 
 
 def of_comparison(folder):
@@ -508,7 +531,7 @@ def main():
     measure.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="sealift-bench-selftest-") as folder:
         tests = [of_figures, of_series, of_cut_series, of_copies, of_sizes, of_levels, of_results, of_cores, of_folders, of_rooms, of_counts, of_sittings, of_restores, of_disk, of_builds]
-        tests += [of_verdicts, of_narrow_verdicts, of_report, of_readme, of_comparison, of_databases]
+        tests += [of_verdicts, of_narrow_verdicts, of_report, of_readme, of_methods, of_comparison, of_databases]
         if sys.argv[1:] != ["--quick"]:
             tests += [of_wire, of_memory, of_cpu]
         results = [test(folder) for test in tests]
