@@ -1,16 +1,5 @@
 import Platform
 
-/// The real path of a file, with every symbolic link resolved; nil, and `errno`, when it cannot be.
-func realPath(_ path: String) -> String? {
-  guard !path.utf8.contains(0) else {
-    errno = ENOENT
-    return nil
-  }
-  guard let resolved = realpath(path, nil) else { return nil }
-  defer { free(resolved) }
-  return String(cString: resolved)
-}
-
 func unreadable(_ path: String, _ number: Int32) -> SnapshotError {
   SnapshotError(
     .unreadable, "\(path) cannot be read: \(words(number))",

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Repositories
 import Sealing
 import Snapshots

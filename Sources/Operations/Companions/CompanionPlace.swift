@@ -1,3 +1,4 @@
+import Platform
 import Storage
 
 /// Where a companion is that somebody named: at the end of the links of its path, which are that person's own. They are

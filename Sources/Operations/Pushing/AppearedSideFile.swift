@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// A file that SQLite made beside a database because we opened it.
 struct AppearedSideFile {

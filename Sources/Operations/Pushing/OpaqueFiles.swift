@@ -1,3 +1,4 @@
+import Platform
 import Repositories
 import Sealing
 package import Snapshots

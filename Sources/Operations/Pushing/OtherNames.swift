@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Snapshots
 
 /// A database whose file may be in use by another name.

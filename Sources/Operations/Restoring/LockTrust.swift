@@ -1,3 +1,4 @@
+import Platform
 import Snapshots
 
 /// Where SQLite's locks are not to be believed.

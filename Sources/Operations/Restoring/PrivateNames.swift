@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Snapshots
 
 /// Whose the names in a folder are. What a restore makes is private, and what it has open stays what it was; but SQLite goes

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 extension Restore {
   /// Where the links of a path lead: a linked database is replaced where it is, and the link stays.
@@ -44,15 +45,4 @@ extension Restore {
     }
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
   }
-}
-
-/// The path of what is there, with every link resolved; `nil`, and `errno`, when nothing is there.
-func realPath(_ path: String) -> String? {
-  guard !path.utf8.contains(0) else {
-    errno = ENOENT
-    return nil
-  }
-  guard let real = realpath(path, nil) else { return nil }
-  defer { free(real) }
-  return String(cString: real)
 }

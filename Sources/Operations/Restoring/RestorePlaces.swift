@@ -1,3 +1,5 @@
+import Platform
+
 /// Where a restore would write, by each name that leads there: two paths are compared before anything is there, and either
 /// may be by way of a link.
 enum RestorePlaces {

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Repositories
 
 /// What stands where companions are to come, and would be moved aside under whoever has it open. Whether a file is a

@@ -1,4 +1,5 @@
 import CSQLite
+import Platform
 
 /// Copies between an application's open connection and files, by SQLite's backup API, on the calling thread.
 package struct ConnectionCopy {

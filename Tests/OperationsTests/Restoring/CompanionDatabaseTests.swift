@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Platform
 import Storage
 import TestKit
 import Testing
