@@ -25,7 +25,7 @@ extension World {
 }
 
 /// Milliseconds since 1970 by the system's clock.
-func wallMilliseconds() -> Int {
+package func wallMilliseconds() -> Int {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)
   return time.tv_sec * 1000 + time.tv_nsec / 1_000_000

@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import Sealift
 
@@ -78,13 +77,6 @@ final class Session: Sendable {
     if let limit = configuration.baseLimit { world.baseLimit = limit }
     return world
   }
-}
-
-/// Milliseconds since 1970 by the system's clock.
-func wallMilliseconds() -> Int {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
-  return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
 /// Operations report here.
