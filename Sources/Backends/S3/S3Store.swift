@@ -280,14 +280,6 @@ extension S3Store {
     }
   }
 
-  private func emptyPart(at offset: Int, of name: ObjectName) async throws(StoreError) -> [UInt8] {
-    guard let info = try await head(name) else {
-      throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
-    }
-    guard offset <= info.size else { throw .outside(offset..<offset, of: name, size: info.size) }
-    return []
-  }
-
   /// Why a HEAD was refused. Who asked that may have got other credentials by it, and then the HEAD goes through as well.
   private func lookAgain(
     at name: ObjectName, after response: HTTPResponse, to asked: S3Credentials

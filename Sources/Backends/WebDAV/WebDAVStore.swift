@@ -215,14 +215,6 @@ extension WebDAVStore {
     guard try await isHeld(body, at: name, replacing: false) else { throw .taken(name) }
   }
 
-  private func emptyPart(at offset: Int, of name: ObjectName) async throws(StoreError) -> [UInt8] {
-    guard let info = try await head(name) else {
-      throw StoreError(.notFound, "there is no \(name) at \(traits.location)")
-    }
-    guard offset <= info.size else { throw .outside(offset..<offset, of: name, size: info.size) }
-    return []
-  }
-
   /// What a listing saw in one collection.
   private struct Look: Sendable {
     var objects: [ObjectInfo] = []
