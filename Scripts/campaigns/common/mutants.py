@@ -1968,7 +1968,7 @@ MUTANTS = [
            (r"OperationsTests\.LiveRestore",)),
     mutant("a companion's place is gone by its path once more", "Operations/Companions/StagedCompanions.swift",
            "    let source = try tree.place(of: top)\n",
-           "    let source = try tree.place(of: top)\n    let place = MUTANT ? HeldPlace(FolderHandle(path: RestoredFile.folder(of: place.path)) ?? place.folder, place.path) : place\n",
+           "    let source = try tree.place(of: top)\n    let place = MUTANT ? HeldPlace(FolderHandle(path: PathSteps.folder(of: place.path)) ?? place.folder, place.path) : place\n",
            (r"OperationsTests\.CompanionTests",)),
     mutant("what has the name of the fetched companions is taken for them", "Operations/Companions/MemberTree.swift",
            "guard isNamed else { throw OperationError.fileSystem(\"cannot find", "guard MUTANT || isNamed else { throw OperationError.fileSystem(\"cannot find",

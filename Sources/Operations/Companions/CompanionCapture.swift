@@ -92,7 +92,7 @@ actor CompanionCapture {
   /// The companions that are asked for, and the folder where Core Data puts external files, which may come to be there while
   /// the snapshot is waited for.
   private static func roots(of database: DatabaseSource, at real: String, but refused: [String]) -> [CompanionRoot] {
-    let folder = RestoredFile.folder(of: real)
+    let folder = PathSteps.folder(of: real)
     let support = database.externalData ? SupportFolder.name(of: real) : nil
     let followed = database.companions.filter { companion in
       !refused.contains { MemberPath.isSame($0, companion.memberPath) }
@@ -112,7 +112,7 @@ actor CompanionCapture {
       let end = linkedFolder("\(folder)/\(support)", of: real)
       roots.append(
         CompanionRoot(
-          folder: end.map(RestoredFile.folder(of:)) ?? folder,
+          folder: end.map(PathSteps.folder(of:)) ?? folder,
           components: [end.flatMap { MemberPath.components($0).last } ?? support], memberPath: support,
           exclude: ExcludePatterns([]), leaving: named, isAsked: false, isSupport: true, mayBeLink: true))
     }

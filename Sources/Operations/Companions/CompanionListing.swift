@@ -1,6 +1,7 @@
 import Glibc
 import Repositories
 import Sealing
+import Storage
 
 /// One of the companions of a database: where it is, and what it is called inside a version.
 struct CompanionRoot: Sendable {
@@ -62,7 +63,7 @@ struct CompanionListing: Sendable {
       self.opening = opening
       var status = stat()
       self.database = stat(database, &status) == 0 ? FileStatus(status) : nil
-      databaseFolder = stat(RestoredFile.folder(of: database), &status) == 0 ? FileStatus(status) : nil
+      databaseFolder = stat(PathSteps.folder(of: database), &status) == 0 ? FileStatus(status) : nil
       let name = MemberPath.components(database).last ?? ""
       ownNames = Set(([""] + SideFiles.endings).map { MemberPath.key(name + $0) })
     }

@@ -22,7 +22,7 @@ struct CompanionPlace {
       (folder, components) = named
       return
     }
-    folder = RestoredFile.folder(of: real)
+    folder = PathSteps.folder(of: real)
     components = [name]
   }
 
@@ -32,7 +32,7 @@ struct CompanionPlace {
   }
 
   private static func named(_ companion: Companion, beside database: String) -> (folder: String, components: [String]) {
-    (companion.isAbsolute ? "/" : RestoredFile.folder(of: database), companion.components)
+    (companion.isAbsolute ? "/" : PathSteps.folder(of: database), companion.components)
   }
 
   private static func path(_ named: (folder: String, components: [String])) -> String {

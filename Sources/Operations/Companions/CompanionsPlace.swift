@@ -1,5 +1,6 @@
 import Glibc
 import Snapshots
+import Storage
 
 /// Puts restored companions beside the database that they belong to.
 struct CompanionsPlace: Sendable {
@@ -37,7 +38,7 @@ struct CompanionsPlace: Sendable {
     fileprivate init(_ time: String) { self.time = time }
 
     fileprivate func held(_ path: String) -> HeldPlace? {
-      folders[MemberPath.key(RestoredFile.folder(of: path))].map { HeldPlace($0, path) }
+      folders[MemberPath.key(PathSteps.folder(of: path))].map { HeldPlace($0, path) }
     }
   }
 
@@ -62,7 +63,7 @@ struct CompanionsPlace: Sendable {
   static func places(
     _ tops: [String], support: String?, beside database: String, _ layout: Layout
   ) -> [Place] {
-    let (folder, apart) = (RestoredFile.folder(of: database), StagedCompanions.places(beside: database))
+    let (folder, apart) = (PathSteps.folder(of: database), StagedCompanions.places(beside: database))
     let own = tops.filter { layout == .inPlace || $0 == support }
     return own.map { top in (top, top == support ? apart.support : RestoredFile.path(top, in: folder)) }
       + (own.count == tops.count ? [] : [(nil, apart.folder)])
@@ -207,7 +208,7 @@ struct CompanionsPlace: Sendable {
   /// - Throws: for what `put` could not do: something that stands on the way to a companion and is no folder, or in its place
   ///   and cannot be moved.
   static func demandWay(to places: [Place], beside database: String) throws {
-    let home = RestoredFile.folder(of: database)
+    let home = PathSteps.folder(of: database)
     for member in places.compactMap(\.member) {
       guard var folder = FolderHandle(path: home) else { return }
       var path = home == "/" ? "" : home
@@ -244,7 +245,7 @@ struct CompanionsPlace: Sendable {
     // All that has its place in one folder is taken back from that one, whatever has its name by then.
     if let held = placed.held(place.path) { return held }
     var folder = staged.home
-    for component in MemberPath.components(of: place.path, below: RestoredFile.folder(of: database)).dropLast() {
+    for component in MemberPath.components(of: place.path, below: PathSteps.folder(of: database)).dropLast() {
       let isNew = making && mkdirat(folder.descriptor, component, 0o755) == 0
       guard let next = folder.folder(component) else {
         guard making else { return nil }
@@ -253,7 +254,7 @@ struct CompanionsPlace: Sendable {
       if isNew { staged.giveOwner(next) }
       folder = next
     }
-    placed.folders[MemberPath.key(RestoredFile.folder(of: place.path))] = folder
+    placed.folders[MemberPath.key(PathSteps.folder(of: place.path))] = folder
     return HeldPlace(folder, place.path)
   }
 }

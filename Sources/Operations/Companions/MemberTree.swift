@@ -41,7 +41,7 @@ final class MemberTree: Sendable {
     ownerOfOurs: (FolderHandle) -> uid_t? = MemberTree.ownerOfOurs(in:),
     makeFolder: @escaping MakeFolder = { mkdirat($0, $1, 0o700) == 0 ? 0 : errno }
   ) throws {
-    let (folder, name) = (RestoredFile.folder(of: path), RestoredFile.name(of: path))
+    let (folder, name) = (PathSteps.folder(of: path), RestoredFile.name(of: path))
     guard let home = FolderHandle(path: folder) else { throw OperationError.fileSystem("cannot make \(path)", errno) }
     let problem = makeFolder(home.descriptor, name)
     guard problem == 0 else { throw OperationError.fileSystem("cannot make \(path)", problem) }

@@ -44,7 +44,7 @@ final class StagedCompanions: Sendable {
   ) throws {
     let members = reader.core.members.dropFirst()
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
-    tree = try Self.makeTree(in: RestoredFile.folder(of: path), prefix, owners, syncing)
+    tree = try Self.makeTree(in: PathSteps.folder(of: path), prefix, owners, syncing)
     // Only one that we have made tells what this file system shows of those that a killed run has left.
     if let mode = tree.shownMode, let owner = tree.shownOwner, (mode, owner) != (Self.mode, geteuid()) {
       Self.sweep(beside: path, shown: mode, owner: owner)
@@ -177,7 +177,7 @@ final class StagedCompanions: Sendable {
   /// Removes what restores that were killed left beside a file.
   /// - Parameters: see `isOurs`.
   static func sweep(beside path: String, shown: mode_t = StagedCompanions.mode, owner: uid_t = geteuid()) {
-    sweep(RestoredFile.folder(of: path), prefix(MemberPath.components(path).last ?? ""), shown, owner)
+    sweep(PathSteps.folder(of: path), prefix(MemberPath.components(path).last ?? ""), shown, owner)
   }
 
   /// As folders of ours are made.
@@ -221,7 +221,7 @@ extension StagedCompanions {
 
   /// Where a version's companions come to lie beside a new file.
   static func places(beside path: String) -> (folder: String, support: String) {
-    ("\(path).companions", RestoredFile.path(SupportFolder.name(of: path), in: RestoredFile.folder(of: path)))
+    ("\(path).companions", RestoredFile.path(SupportFolder.name(of: path), in: PathSteps.folder(of: path)))
   }
 
   /// Names everything beside a database that is about to get its name: the folder of external files under the new

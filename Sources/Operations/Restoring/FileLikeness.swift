@@ -104,7 +104,7 @@ extension FileLikeness {
   static func handingOver(_ path: String, with companions: [String] = []) -> String? {
     var file = stat()
     var folder = stat()
-    guard lstat(path, &file) == 0, stat(RestoredFile.folder(of: path), &folder) == 0 else { return nil }
+    guard lstat(path, &file) == 0, stat(PathSteps.folder(of: path), &folder) == 0 else { return nil }
     guard geteuid() == 0, file.st_uid == 0, folder.st_uid != 0 else { return nil }
     // Nobody can be told here to whom.
     guard !UserNamespace.own.isUnknown(user: folder.st_uid) else { return nil }

@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 
 /// Held while the files of a database change their names: another restore in this folder waits.
 struct FolderLock {
@@ -7,7 +8,7 @@ struct FolderLock {
   /// Anybody who may read the folder can hold such a lock: it is waited for so long and no longer.
   /// - Throws: `.failed` (`folderLocked`) when that has passed; `CancellationError`.
   static func take(of path: String, within patience: Duration, _ reporter: any Reporter) async throws -> FolderLock {
-    let folder = RestoredFile.folder(of: path)
+    let folder = PathSteps.folder(of: path)
     let lock = try FolderLock(folder)
     do {
       let clock = SuspendingClock()

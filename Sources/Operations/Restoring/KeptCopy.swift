@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 
 /// Gives a finished private file a place of its own.
 package enum KeptCopy {
@@ -19,7 +20,7 @@ package enum KeptCopy {
   private static func link(_ path: String, to destination: String) throws -> Bool {
     try synchronize(path)
     // The other road refuses it, and says why.
-    guard RestoredFile.refusal(onWayTo: RestoredFile.folder(of: destination)) == nil else { return false }
+    guard RestoredFile.refusal(onWayTo: PathSteps.folder(of: destination)) == nil else { return false }
     guard Glibc.link(path, destination) == 0 else {
       if errno == EEXIST { try RestoredFile.refuseIfPresent(destination) }
       return false

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Repositories
 import Sealing
+import Storage
 
 /// What a live restore is about to move aside, or, where nothing is in the way, to put there: written beside the database
 /// before, and removed when the transaction has ended. Whoever comes after one that was killed in between learns where the
@@ -12,7 +13,7 @@ struct LiveIntent {
   /// The database's real path.
   let database: String
   var path: String { ReplaceIntent.path(of: database, "live") }
-  private var folder: String { RestoredFile.folder(of: database) }
+  private var folder: String { PathSteps.folder(of: database) }
 
   /// Absolute paths: what was moved aside, and the copy of the old content, as far as they are there. A person is told to
   /// put them back: none that somebody else has noted, nor any outside the folder.

@@ -1,5 +1,6 @@
 import Repositories
 import Snapshots
+import Storage
 
 /// What is changed in a restored database before it gets its name. It is no longer byte for byte what was pushed then.
 package struct MakeOver: Sendable, Equatable {
@@ -21,7 +22,7 @@ package struct MakeOver: Sendable, Equatable {
   var isNothing: Bool { !vacuum && journal == nil }
 
   /// It is made in a private place, and copied from there: to repack it SQLite goes by names.
-  func needsSpool(for path: String) -> Bool { vacuum && !PrivateNames.are(in: RestoredFile.folder(of: path)) }
+  func needsSpool(for path: String) -> Bool { vacuum && !PrivateNames.are(in: PathSteps.folder(of: path)) }
 
   func demandImage(_ found: FoundVersion) throws {
     guard !isNothing else { return }

@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import Storage
 
 extension Restore {
   /// Where the links of a path lead: a linked database is replaced where it is, and the link stays.
@@ -12,7 +13,7 @@ extension Restore {
     var status = stat()
     guard lstat(path, &status) == 0 else {
       // Nothing is there: then the folder has to be.
-      let folder = RestoredFile.folder(of: path)
+      let folder = PathSteps.folder(of: path)
       guard let real = realPath(folder) else { throw RestoredFile.noFolder(folder) }
       let name = MemberPath.components(path).last ?? ""
       return real == "/" ? "/\(name)" : "\(real)/\(name)"
@@ -38,9 +39,9 @@ extension Restore {
       let count = readlink(at, &buffer, buffer.count)
       guard count > 0 else { break }
       let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      at = target.hasPrefix("/") ? target : "\(RestoredFile.folder(of: at))/\(target)"
+      at = target.hasPrefix("/") ? target : "\(PathSteps.folder(of: at))/\(target)"
     }
-    guard let folder = realPath(RestoredFile.folder(of: at)), let name = MemberPath.components(at).last else {
+    guard let folder = realPath(PathSteps.folder(of: at)), let name = MemberPath.components(at).last else {
       return nil
     }
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Repositories
 import Sealing
+import Storage
 
 /// What a restore that replaces a database is about to do, written beside it before anything is moved: whoever comes
 /// after a restore that was killed knows from it where the old database is.
@@ -50,7 +51,7 @@ struct ReplaceIntent {
     guard Core.Member.isSafe(name), !name.contains("/"),
       paths.allSatisfy({ $0.isEmpty || Core.Member.isSafe(String(decoding: $0, as: UTF8.self)) })
     else { throw unusable(note, of: database, "it names what no restore moves") }
-    let folder = RestoredFile.folder(of: database)
+    let folder = PathSteps.folder(of: database)
     let start = folder == "/" ? "/" : "\(folder)/"
     let own = MemberPath.components(database).last ?? ""
     let time = String(name.dropFirst("\(own).before-".count))
@@ -82,7 +83,7 @@ struct ReplaceIntent {
   /// Never taken for a leftover: it stays until the matter is settled.
   static func path(of database: String, _ mode: String = "replace") -> String {
     let name = MemberPath.components(database).last ?? ""
-    return "\(RestoredFile.folder(of: database))/.\(shortName(name)).sealift.\(mode)"
+    return "\(PathSteps.folder(of: database))/.\(shortName(name)).sealift.\(mode)"
   }
 
   /// What stands now where nothing stood: that restore has put it there, or somebody who used what it had put. Beside a
@@ -98,7 +99,7 @@ struct ReplaceIntent {
   ///   - companions: paths below the database's folder, of what is moved aside.
   ///   - free: others, where nothing stands.
   func note(_ aside: String, companions: [String] = [], free: [String] = []) throws {
-    let folder = RestoredFile.folder(of: database)
+    let folder = PathSteps.folder(of: database)
     let start = folder == "/" ? 1 : folder.utf8.count + 1
     var bytes = Array("\(MemberPath.components(aside).last ?? aside)\n".utf8)
     for path in companions + [""] + free {

@@ -2,6 +2,7 @@ import Glibc
 import Repositories
 import Sealing
 import Snapshots
+import Storage
 
 extension Restore {
   /// The old database and all that belongs to it get another name, then the new one gets theirs.
@@ -112,7 +113,7 @@ extension Restore {
   /// Goes on with what the restore that was killed had planned. It may have been of another version: what it moved
   /// aside for a companion that this one does not have is put back; what it put where nothing stood is moved away.
   private func settle(_ intent: ReplaceIntent, _ earlier: String, _ beside: RestoreBeside, _ time: String) throws {
-    let home = RestoredFile.folder(of: intent.database)
+    let home = PathSteps.folder(of: intent.database)
     for path in intent.added {
       guard let away = try HeldPlace(path, below: home)?.moveAway(time) else { continue }
       world.reporter.notice("moved away what the earlier restore had put where nothing was: \(path) is \(away)")

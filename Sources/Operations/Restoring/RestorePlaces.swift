@@ -1,4 +1,5 @@
 import Platform
+import Storage
 
 /// Where a restore would write, by each name that leads there: two paths are compared before anything is there, and either
 /// may be by way of a link.
@@ -16,7 +17,7 @@ enum RestorePlaces {
   /// Of what would come with the next version, as far as the configuration says it.
   static func ofCompanions(of source: DatabaseSource) -> [String] {
     homes(of: source.path, .replace).flatMap { home in
-      source.companions.map { RestoredFile.path($0.memberPath, in: RestoredFile.folder(of: home)) }
+      source.companions.map { RestoredFile.path($0.memberPath, in: PathSteps.folder(of: home)) }
     }
   }
 
@@ -46,7 +47,7 @@ enum RestorePlaces {
   private static func real(_ path: String) -> String { realPath(path) ?? inRealFolder(path) }
 
   private static func inRealFolder(_ path: String) -> String {
-    let folder = RestoredFile.folder(of: path)
+    let folder = PathSteps.folder(of: path)
     guard folder.utf8.count < path.utf8.count else { return path }
     return RestoredFile.path(RestoredFile.name(of: path), in: real(folder))
   }

@@ -42,7 +42,7 @@ package struct RestorePreview: Sendable {
   package var doubt: String? {
     guard refusal == nil, let free else { return nil }
     let here = RestoreRoom.doubt(
-      in: RestoredFile.folder(of: path), free: free, regained: regained, most: needed,
+      in: PathSteps.folder(of: path), free: free, regained: regained, most: needed,
       hasCompanions: !companions.isEmpty)
     return here ?? spoolDoubt ?? doubtOfAll ?? (mode == .live ? Self.unseen : nil)
   }
@@ -143,7 +143,7 @@ package struct RestorePreview: Sendable {
   }
 
   private mutating func lookAtFolder(_ room: RestoreRoom) {
-    let folder = RestoredFile.folder(of: path)
+    let folder = PathSteps.folder(of: path)
     let known = RestoreRoom.free(in: folder)
     (free, needed, regained, spoolDoubt) = (known, room.most, room.regained, room.spoolDoubt)
     self.room = room

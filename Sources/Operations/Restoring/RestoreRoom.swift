@@ -3,6 +3,7 @@ import Platform
 import Repositories
 import Sealing
 import Snapshots
+import Storage
 
 /// The room on disk that a restore takes before it has ended: what it writes stands beside what is there until then.
 struct RestoreRoom {
@@ -32,7 +33,7 @@ struct RestoreRoom {
   init(_ found: FoundVersion, beside path: String, _ makeOver: MakeOver, state: String) {
     let size = found.summary.size
     regained = RestoredFile.leftoverBytes(besides: path)
-    folder = RestoredFile.folder(of: path)
+    folder = PathSteps.folder(of: path)
     hasCompanions = !found.companions.isEmpty
     let isSpooled = makeOver.needsSpool(for: path)
     spool = isSpooled ? Need(folder: state, bytes: [size, size].clampedSum) : nil
@@ -66,7 +67,7 @@ struct RestoreRoom {
     let size = found.summary.size
     let undo = keepsUndo ? old : 0
     regained = RestoredFile.leftoverBytes(besides: path)
-    folder = RestoredFile.folder(of: path)
+    folder = PathSteps.folder(of: path)
     hasCompanions = !found.companions.isEmpty
     spool = nil
     needs = [Need(folder: state, bytes: size), Need(folder: folder, bytes: [size, undo].clampedSum)]
@@ -129,7 +130,7 @@ struct RestoreRoom {
   /// A folder, or the nearest above it that is there.
   static func existing(_ folder: String) -> String {
     var (folder, status) = (folder, stat())
-    while stat(folder, &status) != 0, folder != "/", folder != "." { folder = RestoredFile.folder(of: folder) }
+    while stat(folder, &status) != 0, folder != "/", folder != "." { folder = PathSteps.folder(of: folder) }
     return folder
   }
 }

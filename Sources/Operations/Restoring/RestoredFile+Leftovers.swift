@@ -1,5 +1,6 @@
 import Glibc
 import Repositories
+import Storage
 
 /// What restores that were killed left beside their destination, or left there on purpose to go on from.
 extension RestoredFile {
@@ -36,7 +37,7 @@ extension RestoredFile {
   private static func temporaryPrefix(_ name: String) -> String { ".\(shortName(name)).sealift-" }
 
   /// Removes what killed restores of a database left beside it.
-  static func sweep(besides path: String) throws { try sweep(folder(of: path), leftoversOf: name(of: path)) }
+  static func sweep(besides path: String) throws { try sweep(PathSteps.folder(of: path), leftoversOf: name(of: path)) }
 
   /// Removes what killed restores of the same file left behind.
   /// - Parameter note: of the version that is to come.
@@ -96,7 +97,7 @@ extension RestoredFile {
 
   /// None where the folder cannot be read.
   static func leftovers(besides path: String) -> [String] {
-    (try? leftovers(in: folder(of: path), of: name(of: path))) ?? []
+    (try? leftovers(in: PathSteps.folder(of: path), of: name(of: path))) ?? []
   }
 
   private static func leftovers(in folder: String, of name: String) throws -> [String] {

@@ -31,7 +31,7 @@ final class RestoredFile: MemberDestination {
   ///   - note: of the version that is fetched, where a leftover that holds some of it is to be taken over.
   init(for path: String, replacing: Bool = false, kin: String? = nil, noting note: FetchNote? = nil) throws {
     self.path = path
-    folder = Self.folder(of: path)
+    folder = PathSteps.folder(of: path)
     let name = Self.name(of: path)
     guard !name.isEmpty, name != ".", name != "..", !path.utf8.contains(0) else {
       throw OperationError(.usage, "'\(path)' is no file name", hint: "Name the file to write.")
@@ -51,10 +51,6 @@ final class RestoredFile: MemberDestination {
     self.note = note
     note?.begin(at: temporary.complete)
     writeBack = WriteBack(of: descriptor, noting: note)
-  }
-
-  static func folder(of path: String) -> String {
-    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 
   /// A path below a folder, `/` too: one byte after the folder's, as notes of a restore drop it.
@@ -232,7 +228,7 @@ final class RestoredFile: MemberDestination {
 
   /// Makes names durable.
   static func synchronizeFolder(of path: String) throws {
-    let folder = folder(of: path)
+    let folder = PathSteps.folder(of: path)
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot open \(folder)", errno) }
     defer { close(descriptor) }
@@ -242,7 +238,7 @@ final class RestoredFile: MemberDestination {
   /// Makes a small file beside a database, or replaces it: whole and durable, or not at all.
   /// - Parameter kin: the database; what a killed run leaves is removed with its other leftovers.
   static func write(_ bytes: [UInt8], to path: String, of kin: String) throws {
-    let temporary = try makeTemporary(in: folder(of: path), name(of: kin))
+    let temporary = try makeTemporary(in: PathSteps.folder(of: path), name(of: kin))
     defer { close(temporary.descriptor) }
     do {
       let problem = bytes.withUnsafeBytes { WholeTransfer.write($0, to: temporary.descriptor) }

@@ -1,5 +1,6 @@
 import Glibc
 import Snapshots
+import Storage
 
 /// A database and its side files under another name, so that their place is free and nothing of them is lost.
 ///
@@ -151,7 +152,7 @@ struct SetAside {
   /// The restore that was killed had moved them along. What it put in their place goes, under another name.
   private func bringCompanionsBack(_ now: String) throws {
     for ending in Self.goesAlong where FileIdentity(at: aside + ending) != nil {
-      try HeldPlace(database + ending, below: RestoredFile.folder(of: database))?.moveAway(now)
+      try HeldPlace(database + ending, below: PathSteps.folder(of: database))?.moveAway(now)
       try Self.rename(Move(from: aside + ending, to: database + ending))
     }
   }

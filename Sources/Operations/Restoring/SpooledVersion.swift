@@ -24,7 +24,7 @@ extension Pull {
     _ found: FoundVersion, for path: String, replacing: Bool = false, keeping: Bool = true
   ) async throws -> SpooledVersion {
     try makeOver.demandImage(found)
-    let tables = RestoredFile.folder(of: path)
+    let tables = PathSteps.folder(of: path)
     var reader = try await found.reader(tables: tables)
     if let waveLength { reader.waveLength = waveLength }
     let note = keeping ? FetchNote(of: found.manifest.id, length: found.summary.size) : nil

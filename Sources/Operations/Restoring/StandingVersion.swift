@@ -13,7 +13,7 @@ extension Pull {
     // What was made over is not the version any more: nobody can tell whose it is.
     guard makeOver.isNothing, let content = found.manifest.core?.members.first?.file else { return false }
     guard SideFiles.present(of: path) == [""] else { return false }
-    let folder = RestoredFile.folder(of: path)
+    let folder = PathSteps.folder(of: path)
     guard let file = FolderHandle(path: folder)?.file(RestoredFile.name(of: path)) else { return false }
     guard try holds(file, content, of: found) else { return false }
     let places = found.companionPlaces(of: request, beside: path)
@@ -54,7 +54,7 @@ extension Pull {
 
   private func stands(_ member: Core.Member, at place: String, of found: FoundVersion) throws -> Bool {
     let name = RestoredFile.name(of: place)
-    guard let folder = FolderHandle(path: RestoredFile.folder(of: place)), let status = folder.status(name) else {
+    guard let folder = FolderHandle(path: PathSteps.folder(of: place)), let status = folder.status(name) else {
       return false
     }
     switch member.content {
