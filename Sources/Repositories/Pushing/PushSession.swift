@@ -162,9 +162,7 @@ package struct PushSession: ~Copyable {
     let revisions = end.listing.revisions(of: draft.sequence).map(\.revision)
     var partials = PartialManifests(
       policy, nextRevision: revisions.max().map { $0 + 1 } ?? 0, after: listedByPartials)
-    var draft = draft
-    var level = draft.deltas.leafUpTo == nil ? draft.deltas.level : .leaf
-    var reusesLeftovers = true
+    var footing = Footing(draft: draft, level: draft.deltas.leafUpTo == nil ? draft.deltas.level : .leaf)
     // By this push, in attempts that came to nothing.
     var carried: Set<Digest> = []
     let listings = LateListing(repository: repository, chain: chain, state: state, clock: policy.clock)
@@ -175,8 +173,8 @@ package struct PushSession: ~Copyable {
       }
       let stored = Locked<[PackEntry]>([])
       var writer = try VersionWriter(
-        draft, level: level, repository: repository, state: state, known: known, resumed: resumed,
-        reusesLeftovers: reusesLeftovers, nextPackNumber: nextPackNumber, packLength: policy.packLength,
+        footing.draft, level: footing.level, repository: repository, state: state, known: known, resumed: resumed,
+        reusesLeftovers: footing.reusesLeftovers, nextPackNumber: nextPackNumber, packLength: policy.packLength,
         partials: partials, dryRun: dryRun,
         onPackStored: { [journal] entry in
           stored.withLock { $0.append(entry) }
@@ -190,21 +188,7 @@ package struct PushSession: ~Copyable {
         attempt = try await writer.write(
           after: newest?.core, evenIfEqual: !skipEqual || !newestIsWhole, onProgress: onProgress)
       } catch let problem as VersionWriter.TooDear {
-        if problem.isOnAnyBase, level > .fresh {
-          (level, draft.deltas.leafUpTo) = (problem.hasCompanions && level > .anchor ? .anchor : .fresh, nil)
-        } else if draft.deltas.leafUpTo != nil {
-          level = draft.deltas.level
-          draft.deltas.leafUpTo = nil
-        } else if let instead = writer.levelWithoutBases {
-          level = instead
-        } else if let below = level.below {
-          level = below
-        } else if resumed.contains(where: { !carried.contains($0.name) }) {
-          // What earlier pushes left is in the way: other content, a little of each pack.
-          resumed.removeAll { !carried.contains($0.name) }
-        } else {
-          reusesLeftovers = false
-        }
+        stepDown(&footing, from: writer, for: problem, carried: carried)
         partials = writer.partials.again()
         // What the next attempt may refer to of the packs just stored need not be sent again.
         let sent = stored.withLock { $0 }
@@ -221,7 +205,7 @@ package struct PushSession: ~Copyable {
         of: attempt?.packs ?? [], attempt?.manifest.name.digest,
         own: carried.union(stored.withLock { $0 }.map(\.name)))
       guard let attempt else {
-        if try await newestIsSafe(present) { return try acknowledgeUnchanged(level, dryRun: dryRun) }
+        if try await newestIsSafe(present) { return try acknowledgeUnchanged(footing.level, dryRun: dryRun) }
         newestIsWhole = false
         partials = writer.partials.again()
         try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: writer.packs.nextNumber)
@@ -234,13 +218,44 @@ package struct PushSession: ~Copyable {
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
       state.dropLong(attempt.manifest.name)
       // Files beside a database are read again: another content is another version, and its place is taken.
-      draft.expectedCore = attempt.manifest.body.core
+      footing.draft.expectedCore = attempt.manifest.body.core
       partials = PartialManifests(
         policy, nextRevision: attempt.manifest.name.revision + 1, after: listedByPartials)
     }
     throw RepositoryError(
       .conflict, "prunes took packs of this version away \(Self.attempts) times in a row",
       hint: "Let the prune that is running end, then push again; what was stored is used again.")
+  }
+
+  /// What an attempt is to write, and how much of what is there it may rest on.
+  private struct Footing {
+    var draft: VersionDraft
+    var level: DeltaLevel
+    var reusesLeftovers = true
+  }
+
+  /// A version that would be too dear rests on less the next time.
+  /// - Parameter carried: what this push has stored, in attempts before this one.
+  private mutating func stepDown(
+    _ footing: inout Footing, from writer: borrowing VersionWriter, for problem: VersionWriter.TooDear,
+    carried: Set<Digest>
+  ) {
+    if problem.isOnAnyBase, footing.level > .fresh {
+      footing.level = problem.hasCompanions && footing.level > .anchor ? .anchor : .fresh
+      footing.draft.deltas.leafUpTo = nil
+    } else if footing.draft.deltas.leafUpTo != nil {
+      footing.level = footing.draft.deltas.level
+      footing.draft.deltas.leafUpTo = nil
+    } else if let instead = writer.levelWithoutBases {
+      footing.level = instead
+    } else if let below = footing.level.below {
+      footing.level = below
+    } else if resumed.contains(where: { !carried.contains($0.name) }) {
+      // What earlier pushes left is in the way: other content, a little of each pack.
+      resumed.removeAll { !carried.contains($0.name) }
+    } else {
+      footing.reusesLeftovers = false
+    }
   }
 
   /// The newest version may be one that nobody was told of: then it is acknowledged here, and what was listed before it was
