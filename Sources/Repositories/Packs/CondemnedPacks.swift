@@ -26,22 +26,15 @@ extension Repository {
   ///
   /// All of them, also what is not listed: a name does not tell whether it is a pack's or a manifest's, and a manifest
   /// may be stored again that is not there (`Docs/Decisions/0014-attempts.md`).
-  /// - Throws: as `condemnedRecords`.
+  /// - Throws: `.damaged` when a whole record is not authentic: somebody meddles with the target.
   func condemnedNames(of chain: ChainID, state: StateFolder?) async throws -> NameSet {
     NameSet(joining: try await condemnedRecords(of: chain, state: state) { NameSet($0.record.packs) })
   }
 
-  /// The condemned records of a chain.
-  ///
-  /// A record shorter than its name says is a `PUT` that never ended: it condemns nothing, for its prune never went on.
-  /// - Throws: `.damaged` when a whole record is not authentic: somebody meddles with the target.
-  func condemnedRecords(of chain: ChainID, state: StateFolder?) async throws -> [NamedCondemnedRecord] {
-    try await condemnedRecords(of: chain, state: state) { $0 }
-  }
-
-  /// The same in less room.
+  /// The same record by record, in no more room than a prune needs.
   /// - Parameter known: what an earlier look found: what is listed of that is not read again, for a name ends with the
   ///   hash of all that its record says.
+  /// - Throws: as `condemnedNames`.
   func condemnedInBrief(
     of chain: ChainID, state: StateFolder?, known: [CondemnedNames] = []
   ) async throws -> [CondemnedNames] {
@@ -51,8 +44,11 @@ extension Repository {
     }
   }
 
-  /// The same, and of each only what `take` leaves of it.
-  private func condemnedRecords<Value: Sendable>(
+  /// The condemned records of a chain, and of each only what `take` leaves of it.
+  ///
+  /// A record shorter than its name says is a `PUT` that never ended: it condemns nothing, for its prune never went on.
+  /// - Throws: as `condemnedNames`.
+  func condemnedRecords<Value: Sendable>(
     of chain: ChainID, state: StateFolder?, known: [RecordName: Value] = [:],
     _ take: @escaping @Sendable (NamedCondemnedRecord) -> Value
   ) async throws -> [Value] {
