@@ -55,7 +55,7 @@ package struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
 /// SHA-256 over bytes as they come. One thread at a time.
 ///
 /// Its state is here, not in memory that OpenSSL asks for: a digest that was not computed because there was none would be
-/// a wrong one.
+/// a wrong one (`Docs/Decisions/0021`).
 package final class RunningDigest {
   private var state = SHA256_CTX()
 

@@ -6,7 +6,7 @@ import Storage
 ///
 /// A thread of its own waits for its end and takes it from the kernel at once. Where a thousand tests share two threads a
 /// task can wait minutes for its turn; as long as any child has ended and is not taken note of, the testing library's
-/// thread that waits for exit tests spins, on one of two cores.
+/// thread that waits for exit tests spins, on one of two cores (`Docs/Decisions/0028`).
 package final class Child: Sendable {
   package let pid: Int32
   private let ending: ChildEnd

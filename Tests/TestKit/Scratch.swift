@@ -20,7 +20,7 @@ package final class Scratch: Sendable {
   package func file(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Where they lie. Thousands of files that live for a moment are most of what the kernel has to do for the suites, and a
-  /// disk makes that three times as much; where everything is tried, it is tried on one.
+  /// disk makes that three times as much; where everything is tried, it is tried on one (`Docs/Decisions/0029`).
   static let place: String = {
     if let chosen = Environment.value("TMPDIR") { return chosen }
     guard !Environment.isWhole else { return "/tmp" }

@@ -74,9 +74,9 @@ extension CompanionCapture {
     return notices
   }
 
-  /// What makes a version less than it should be: a companion that an earlier version has is gone, or one was never there;
-  /// files may not be read; root is led to what is another's; a store's external files are not there, more of them than in
-  /// the version before, or all.
+  /// What makes a version less than it should be: a companion that an earlier version has is gone, or one was never there
+  /// (`Docs/Decisions/0033`); files may not be read; root is led to what is another's; a store's external files are not
+  /// there, more of them than in the version before, or all.
   /// - Parameters:
   ///   - store: what was found of the store, where it is one.
   ///   - newest: the version before.

@@ -177,8 +177,8 @@ final class RestoredFile: MemberDestination {
 
   /// Gives the file its name, without replacing anything, and makes the name durable.
   ///
-  /// By a hard link, which fails when the name is taken; where a file system has none, by a rename after a last look. From
-  /// then on the file is not ours any more, and closed.
+  /// By a hard link, which fails when the name is taken; where a file system has none, by a rename after a last look
+  /// (`Docs/Decisions/0003`). From then on the file is not ours any more, and closed.
   func publish() throws {
     try Self.refuseIfPresent(path)
     try endFetching()

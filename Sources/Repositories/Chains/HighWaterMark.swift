@@ -26,8 +26,8 @@ package struct ChainOwner: Sendable, Hashable {
   }
 }
 
-/// The newest version of a chain that this machine pushed or accepted. It only rises, so that a target that loses
-/// versions, or puts an older state back, is noticed.
+/// The newest version of a chain that this machine pushed or accepted, also one that it only read
+/// (`Docs/Decisions/0004`). It only rises, so that a target that loses versions, or puts an older state back, is noticed.
 package struct HighWaterMark: Codable, Sendable, Equatable {
   package var sequence: UInt64
   /// Hexadecimal core hash of that version: its id.

@@ -5,7 +5,8 @@ package import Sealing
 /// A copy continues the chain of its database as long as it is younger than what is there: then a host that pushes
 /// there next goes on from it. An older one must not come after a younger one, or the end of the chain would not be the
 /// newest version: it goes to a chain beside it, a *lane*, whose fork number says so. Between copies of one chain its
-/// order tells which is younger, between others their time: clocks go back, the order of a chain does not.
+/// order tells which is younger, between others their time: clocks go back, the order of a chain does not
+/// (`Docs/Decisions/0013`).
 package struct CopyLanes: Sendable {
   /// Where a version stands in the repository that is copied from.
   package struct Origin: Sendable {

@@ -1,7 +1,7 @@
 import Sealing
 import Storage
 
-/// The slot that opened a repository on this machine last: it is tried first.
+/// The slot that opened a repository on this machine last: it is tried first (`Docs/Decisions/0022`).
 ///
 /// To try a slot of a passphrase costs a second and 128 MiB. Whoever has several passphrases would pay for each of them at
 /// every command, and whoever can write to the target could plant any number of them.

@@ -7,7 +7,7 @@ struct Tries<Outcome> {
 
   var failures: [Documents.Failure] { failed.failures }
 
-  /// The first target that could not be verified.
+  /// The first target that could not be verified: it goes before all else (`Docs/Decisions/0033`).
   var worst: OperationError? { failures.map(\.error).first { $0.kind == .verificationFailed } }
 
   /// What fails is kept, and the next one is tried all the same. Once the work was cancelled nothing more is begun.

@@ -1,5 +1,5 @@
 /// Pages of a database taken apart: what repeats from page to page and from version to version is laid side by side
-/// (`Docs/Format.md` §4.5).
+/// (`Docs/Format.md` §4.5, `Docs/Decisions/0007`).
 ///
 /// A vacuum moves the borders between pages, not the order of the rows. In a page cells lie backwards, behind a list of
 /// their offsets; here they stand in the order of their keys, one page's behind the other's, so that a row changed in

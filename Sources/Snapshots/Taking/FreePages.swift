@@ -4,7 +4,7 @@ import CSQLite
 ///
 /// SQLite's check compares the list of free pages with the pages of tables and indexes, but only where it can look at all
 /// of them. Where one needs code of its application it looks table by table, and compares nothing. Then this does, with
-/// SQLite's own table of pages, which needs no such code (<https://sqlite.org/dbstat.html>).
+/// SQLite's own table of pages, which needs no such code (<https://sqlite.org/dbstat.html>; `Docs/Decisions/0032`).
 enum FreePages {
   /// Our SQLite has that table.
   static let canBeCompared = sqlite3_compileoption_used("ENABLE_DBSTAT_VTAB") != 0

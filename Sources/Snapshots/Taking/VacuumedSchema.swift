@@ -4,7 +4,8 @@ import CSQLite
 // the letters CRE without a word; to read a schema, SQLite takes them in any case. So an entry that was edited
 // (writable_schema), or that another program than SQLite wrote, can stand for a table that works, and a vacuumed copy has
 // nothing of it: no rows, no index, and no check misses them. CREATE TEMP TABLE makes a table that the copy does not keep.
-// The entries of views, triggers and virtual tables are copied as they are, whatever they say.
+// The entries of views, triggers and virtual tables are copied as they are, whatever they say. What is done
+// about it: Docs/Decisions/0037.
 
 extension Connection {
   /// Why a vacuum would lose a table or an index; nil where the entry of each begins as SQLite itself writes it.
