@@ -36,13 +36,20 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
+    // The system's C library under one name, and what differs from system to system.
     .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: house),
+    // Consistent copies of live databases; alone talks to SQLite.
     .target(name: "Snapshots", dependencies: ["Platform", "CSQLite"], swiftSettings: house),
+    // The sealed format: bytes in, bytes out, without files, network or clock.
     .target(name: "Sealing", dependencies: ["COpenSSL", "CZstd"], swiftSettings: house),
+    // The door to every target, and what may stand around it: retries, limits.
     .target(name: "Storage", swiftSettings: house),
+    // Folders, S3 and WebDAV behind that door: they see opaque bytes.
     .target(
       name: "Backends", dependencies: ["Platform", "Storage", "CCurl", "CExpat", "COpenSSL"], swiftSettings: house),
+    // Sealed versions at one target, and the order in which they are written and deleted.
     .target(name: "Repositories", dependencies: ["Sealing", "Storage"], swiftSettings: house),
+    // What a person does: push, restore, forget, prune. Receives stores as values and never prints.
     .target(
       name: "Operations", dependencies: ["Platform", "Snapshots", "Repositories", "Sealing", "Storage", "CLinux"],
       swiftSettings: house),
@@ -51,6 +58,7 @@ let package = Package(
       name: "Sealift",
       dependencies: ["Operations", "Repositories", "Backends", "Storage", "Sealing", "Snapshots", "Platform"],
       swiftSettings: house),
+    // The command line: alone prints, exits, parses arguments.
     .executableTarget(
       name: "SealiftTool",
       dependencies: [
@@ -59,6 +67,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: house),
 
+    // What the suites share: databases, stores that fail, programs that are started.
     .target(
       name: "TestKit", dependencies: ["Storage", "CSQLite"], path: "Tests/TestKit", swiftSettings: house),
     .testTarget(
