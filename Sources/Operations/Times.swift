@@ -22,6 +22,9 @@ package enum Times {
     return "\(tenths / 10).\(tenths % 10)"
   }
 
+  /// When something is done before which there is a pause: `in 2.5 s`.
+  package static func after(_ pause: Duration) -> String { pause > .zero ? "in \(tenths(pause)) s" : "at once" }
+
   /// Reads RFC 3339, with any offset: `2026-11-20T12:00:00Z`, `2026-11-20t14:00:00.5+02:00`. Digits beyond
   /// milliseconds are cut. `nil` when it is not such a time, or lies before 1970.
   package static func milliseconds(_ text: String) -> UInt64? {

@@ -159,7 +159,7 @@ extension Repository.Target {
     let store = RetryingStore(
       throttled, policy: policy,
       willRetry: { [name = description] retry in
-        options.onRemark("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
+        options.onRemark("\(name): \(retry.error.message); trying again \(Times.after(retry.pause))")
       })
     return TargetAccess(name: description, store: store) { try await key.unlock() }
   }

@@ -58,7 +58,7 @@ struct Stores: Sendable {
     return RetryingStore(
       store, policy: policy, outage: outage(of: name),
       willRetry: { [terminal] retry in
-        terminal.notice("\(name): \(retry.error.message); trying again in \(Times.tenths(retry.pause)) s")
+        terminal.notice("\(name): \(retry.error.message); trying again \(Times.after(retry.pause))")
       })
   }
 

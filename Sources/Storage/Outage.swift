@@ -4,6 +4,9 @@
 /// then would have to be done anew. One that never answered has a wrong address more likely than a bad hour. One that was
 /// waited for in vain is not waited for again, until a request that had failed comes through after all. And where all tries
 /// of a request were in vain, those that begin within the next while are made once: a run pushes hundreds of databases.
+///
+/// A server may answer whatever is read, and take what is to be stored without ever saying that it has it. What it answers
+/// otherwise says nothing of that.
 package final class Outage: Sendable {
   private enum Standing {
     case unknown
@@ -17,6 +20,8 @@ package final class Outage: Sendable {
     var began: Duration?
     /// When a request last had all its tries in vain, with no success since.
     var inVain: Duration?
+    /// What was to be stored had no answer, nor had it when it was sent anew; and nothing was stored since.
+    var storesNothing = false
     /// The most failures of one request that were told since then, and when a person heard last.
     var told = 0
     var lastTold = Duration.zero
@@ -64,6 +69,15 @@ package final class Outage: Sendable {
   func wasTriedInVain(within patience: Duration, at now: Duration) -> Bool {
     state.withLock { state in state.inVain.map { now - $0 < patience } ?? false }
   }
+
+  /// What was sent was taken, and then sent anew, and no answer came in all the time that there is for one.
+  func storedInVain() { state.withLock { $0.storesNothing = true } }
+
+  /// Something was stored.
+  func stored() { state.withLock { $0.storesNothing = false } }
+
+  /// Whether what is to be stored is sent once, as one try may take ten minutes.
+  var storesNothing: Bool { state.withLock { $0.storesNothing } }
 
   /// Whether a person wants to hear of a failure: of the first ones of a request, but of one alone where several requests
   /// fail side by side, and then once a minute.

@@ -59,7 +59,9 @@ package struct RetryingStore: ObjectStore {
   package var traits: StoreTraits { base.traits }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {
-    try await persist { () async throws(StoreError) in try await base.put(body, at: name, ifAbsent: ifAbsent) }
+    try await persist(isStoring: true) { () async throws(StoreError) in
+      try await base.put(body, at: name, ifAbsent: ifAbsent)
+    }
   }
 
   package func get(_ name: ObjectName, range: Range<Int>?) async throws(StoreError) -> [UInt8] {
@@ -82,6 +84,7 @@ package struct RetryingStore: ObjectStore {
   private struct Trouble {
     /// How often it is made where the store is not waited for.
     let tries: Int
+    let isStoring: Bool
     var failures = 0
     /// Answers that make no sense and may be better next time: no outage, however often they come.
     var oddities = 0
@@ -95,26 +98,49 @@ package struct RetryingStore: ObjectStore {
     var named = Duration.zero
   }
 
-  private func persist<Answer>(_ request: () async throws(StoreError) -> Answer) async throws(StoreError) -> Answer {
+  private func persist<Answer>(
+    isStoring: Bool = false, _ request: () async throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
     let isHopeless = outage.wasTriedInVain(within: policy.patience, at: clock.now())
-    var trouble = Trouble(tries: isHopeless ? 1 : policy.tries)
+    var trouble = Trouble(tries: isHopeless ? 1 : policy.tries, isStoring: isStoring)
     while true {
       do {
         let answer = try await request()
         outage.succeeded(at: clock.now(), hadFailed: trouble.failures > 0, patience: policy.patience)
+        if isStoring { outage.stored() }
         return answer
       } catch {
-        if error.retry == .once, !trouble.isDoubted {
-          trouble.isDoubted = true
+        if error.retry == .once {
+          guard mayDoubt(error, &trouble) else { throw error }
           continue
         }
         guard let pause = pause(after: error, &trouble) else { throw error }
-        if outage.isNews(trouble.failures, at: clock.now(), first: policy.tries) {
-          willRetry(Retry(error: error, failures: trouble.failures, pause: pause))
-        }
+        tell(of: error, trouble, pause)
         try await clock.pause(pause)
       }
     }
+  }
+
+  private func tell(of error: StoreError, _ trouble: Trouble, _ pause: Duration) {
+    guard outage.isNews(trouble.failures, at: clock.now(), first: policy.tries) else { return }
+    willRetry(Retry(error: error, failures: trouble.failures, pause: pause))
+  }
+
+  /// What made no sense is asked for once more, at once. So is what had no answer in all the time that there is for one: that
+  /// took minutes, and is told. Who stored nothing both times is not waited for twice again, until something is stored.
+  private func mayDoubt(_ error: StoreError, _ trouble: inout Trouble) -> Bool {
+    let isSilence = error.code.isOutage
+    let isKnown = isSilence && trouble.isStoring && outage.storesNothing
+    guard !trouble.isDoubted, !isKnown else {
+      if isSilence, trouble.isStoring { outage.storedInVain() }
+      return false
+    }
+    trouble.isDoubted = true
+    if isSilence {
+      trouble.failures += 1
+      tell(of: error, trouble, .zero)
+    }
+    return true
   }
 
   /// `nil` when trying again is of no use, or was tried for long enough.

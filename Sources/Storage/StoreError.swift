@@ -43,7 +43,8 @@ package struct StoreError: Error, CustomStringConvertible {
   /// Whether the same request may succeed when made again.
   package enum Retry: Sendable, Equatable {
     case never
-    /// At once, and no more than that: the answer may not have been the target's, but a proxy's or a portal's.
+    /// At once, and no more than that: the answer may not have been the target's, but a proxy's or a portal's; or none came
+    /// in all the time that there is for it.
     case once
     /// With growing pauses; not before `after` when the server named a time.
     case later(after: Duration?)

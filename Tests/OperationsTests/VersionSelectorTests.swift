@@ -81,5 +81,6 @@ import Testing
   @Test func `tables and file names have their own forms`() {
     #expect(Times.seconds(1_795_176_000_999) == "2026-11-20T12:00:00Z")
     #expect(Times.compact(1_795_176_000_999) == "20261120T120000Z")
+    #expect(Times.after(.milliseconds(2549)) == "in 2.5 s" && Times.after(.zero) == "at once")
   }
 }

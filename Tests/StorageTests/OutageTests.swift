@@ -126,6 +126,55 @@ import Testing
     }
   }
 
+  /// It has ten minutes for each answer, and hundreds of databases go there.
+  @Test func `a server that stores nothing is told of, and then sent each object once, whatever is read there`() async {
+    let (outage, told) = (Outage(), Locked<[RetryingStore.Retry]>([]))
+    let silent = StoreError(.unavailable, "silent", retry: .once)
+    // Each database has its own store.
+    func put() async -> StoreError? {
+      let store = store(outage: outage) { retry in told.withLock { $0.append(retry) } }
+      do {
+        try await store.put(ObjectBody([7]), at: name, ifAbsent: false)
+        return nil
+      } catch { return error }
+    }
+    for count in [2, 3, 4] {
+      faulty.plan(.put, .failure(silent), times: count == 2 ? 2 : 1)
+      #expect(await put()?.message == "silent")
+      #expect(faulty.count(.put) == count)
+      #expect(await read(store(outage: outage)) == nil)
+      clock.advance(by: .seconds(3600))
+    }
+    #expect(told.withLock { $0.map(\.failures) } == [1] && told.withLock { $0.map(\.pause) } == [.zero])
+    // What makes no sense is asked for once more all the same.
+    faulty.plan(.put, .failure(StoreError(.badAnswer, "a page", retry: .once)))
+    #expect(await put() == nil)
+    // It has stored something, and was told of nothing that took no time.
+    faulty.plan(.put, .failure(silent))
+    #expect(await put() == nil)
+    #expect(told.withLock { $0.map(\.error.message) } == ["silent", "silent"])
+    #expect(faulty.count(.put) == 8 && faulty.unfiredFaults.isEmpty && clock.waits.isEmpty)
+  }
+
+  /// There may be too much of one database in one place.
+  @Test func `a listing that does not come is told of, and says nothing of other ones`() async throws {
+    let told = Locked(0)
+    let silent = StoreError(.unavailable, "silent", retry: .once)
+    let store = store(willRetry: { _ in told.withLock { $0 += 1 } })
+    faulty.plan(.list, .failure(silent), times: 4)
+    for count in [2, 4] {
+      await #expect(throws: StoreError.self) { _ = try await store.list(prefix: "") }
+      #expect(faulty.count(.list) == count && told.withLock { $0 } == count / 2)
+      clock.advance(by: .seconds(900))
+    }
+    faulty.plan(.put, .failure(silent), times: 2)
+    await #expect(throws: StoreError.self) { try await store.put(ObjectBody([7]), at: name, ifAbsent: false) }
+    #expect(faulty.count(.put) == 2)
+    faulty.plan(.list, .failure(silent))
+    #expect(try await store.list(prefix: "").count == 1)
+    #expect(faulty.count(.list) == 6 && faulty.unfiredFaults.isEmpty)
+  }
+
   @Test func `what makes no sense is not waited for`() async throws {
     let store = store()
     _ = try await store.head(name)
