@@ -117,6 +117,34 @@ import Testing
     }
   }
 
+  /// Its settings say that a transaction which a dead writer left may be rolled back. What earlier pushes have kept helps.
+  @Test(arguments: [false, true])
+  func `a repair takes nothing from behind a link of another user`(hasBases: Bool) async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 400)
+    let linked = road.scratch.file("linked.db")
+    try link(linked, to: path, by: 0)
+    let database = DatabaseSource(name: "app", path: linked, allowRecovery: true, delta: hasBases)
+    let pushed = try await road.push(database)
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    let pack = try #require(packs.max { $0.value.count < $1.value.count }?.key)
+    road.store.content[pack]?[5000] ^= 1
+    try leaveHotJournal(of: "UPDATE t SET body = randomblob(900)", at: path)
+    try #require(lchown(linked, Self.stranger, Self.stranger) == 0)
+    let files = [path, path + "-journal"]
+    let before = try files.map { try fileBytes($0) }
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(try files.map { try fileBytes($0) } == before)
+    let told = road.notices.said.withLock { $0 }
+    let refusals = told.filter { $0.contains("linked.db is a link that another user made") }
+    #expect(refusals.count == 1 && refusals[0].hasPrefix("'app' as it is now is of no help: "), "\(told)")
+    let ids = pushed.pushed.map(\.version.id)
+    #expect(repaired.saved.compactMap(\.id) == (hasBases ? ids : []))
+    #expect(repaired.lost.compactMap(\.id) == (hasBases ? [] : ids))
+    // Nor does the push that follows where the newest is lost.
+    #expect(repaired.failures.map(\.code) == (hasBases ? [] : ["plantedLink"]))
+  }
+
   /// On the same disk it only gets another name.
   @Test func `a copy is kept by a link of another user where it leads to what is that user's`() throws {
     let scratch = try Scratch()

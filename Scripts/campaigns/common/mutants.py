@@ -2859,4 +2859,6 @@ MUTANTS = [
            "if isStoring { outage.stored() }", "if isStoring, !MUTANT { outage.stored() }", (r"StorageTests\.Outage", "StorageTests")),
     mutant("who reads has stored", "Storage/RetryingStore.swift",
            "outage.succeeded(at: clock.now()", "if MUTANT { outage.stored() }\n        outage.succeeded(at: clock.now()", (r"StorageTests\.Outage", "StorageTests")),
+    mutant("a repair goes by another user's link", "Operations/Repairing/LocalImages.swift",
+           "try OperationError.demandOwnLinks(on: database.path, writing: false)", "if !MUTANT { try OperationError.demandOwnLinks(on: database.path, writing: false) }", (r"OperationsTests\.ForeignLink",)),
 ]

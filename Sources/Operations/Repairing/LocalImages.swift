@@ -24,16 +24,23 @@ final class LocalImages {
     let spool = try Spool.open(in: world.stateFolder)
     self.spool = spool
     var paths = bases?.images ?? []
+    func tellOfNoHelp(_ why: String) {
+      world.reporter.notice("'\(database.name)' as it is now is of no help: \(why)")
+    }
     do {
+      // As a push: what is behind it would be read, or rolled back, and sealed.
+      try OperationError.demandOwnLinks(on: database.path, writing: false)
       var request = database.snapshotRequest(in: spool, world)
       request.check = false
       if dryRun { request.allowRecovery = false }
       paths.insert(try await takeSnapshot(request).path, at: 0)
+    } catch let error as OperationError {
+      tellOfNoHelp(error.message)
     } catch let error as SnapshotError where error.code != .cancelled {
       let isLeft = dryRun && database.allowRecovery && error.code == .hotJournal
       let isForUs = isLeft && LockFolder.beside(database.path) == nil
       let way = isForUs ? "; a repair rolls that back, a dry run does not" : ""
-      world.reporter.notice("'\(database.name)' as it is now is of no help: \(error.message)\(way)")
+      tellOfNoHelp("\(error.message)\(way)")
     }
     self.paths = paths
   }
