@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Repositories
+import Sealing
 import Snapshots
 import Storage
 import TestKit
@@ -169,12 +170,34 @@ import Testing
     #expect(turns.began(at: "slow") == began)
     await turns.asking("good") {}
     #expect(turns.began(at: "good") == nil)
+    // The push that it was of has come to its end.
+    await turns.asking("slow") { turns.end(at: "slow") }
+    #expect(turns.began(at: "slow") == nil)
     // Nobody has come to that one.
     await Task {
       withUnsafeCurrentTask { $0?.cancel() }
       turns.begin(at: "good")
     }.value
     #expect(turns.began(at: "good") == nil)
+  }
+
+  /// Another push has a note of its own; a copy or a repair has none, and nobody would end this one's.
+  @Test(arguments: [nil, 7] as [UInt64?])
+  func `a push that is kept out by another run leaves the note as it was`(before: UInt64?) async throws {
+    let repository = try await road.target.open(road.world)
+    let state = try StateFolder(road.world.stateFolder, repository: repository.id)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let lock = try ChainLock(chain, in: state)
+    if let before {
+      var world = road.world
+      world.now = { before }
+      PushTurns(of: database, world).begin(at: "memory")
+    }
+    let outcome = try await push(road.target)
+    #expect(outcome.pushed.isEmpty && outcome.failures.map(\.error.kind) == [.pushInProgress])
+    #expect(PushTurns(of: database, road.world).began(at: "memory") == before)
+    #expect(road.files(in: "\(road.world.stateFolder)/turns").isEmpty == (before == nil))
+    withExtendedLifetime(lock) {}
   }
 
   /// What opens it may hang as well.

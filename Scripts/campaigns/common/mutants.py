@@ -2861,4 +2861,10 @@ MUTANTS = [
            "outage.succeeded(at: clock.now()", "if MUTANT { outage.stored() }\n        outage.succeeded(at: clock.now()", (r"StorageTests\.Outage", "StorageTests")),
     mutant("a repair goes by another user's link", "Operations/Repairing/LocalImages.swift",
            "try OperationError.demandOwnLinks(on: database.path, writing: false)", "if !MUTANT { try OperationError.demandOwnLinks(on: database.path, writing: false) }", (r"OperationsTests\.ForeignLink",)),
+    mutant("who is kept out ends the note of who is busy there", "Operations/Pushing/Push.swift",
+           "if problem.kind == .pushInProgress {", "if !MUTANT, problem.kind == .pushInProgress {", (r"OperationsTests\.InterruptedTarget",)),
+    mutant("who is kept out leaves a note", "Operations/Pushing/Push.swift",
+           "turns.putBack(before, at: target.name)", "if !MUTANT { turns.putBack(before, at: target.name) }", (r"OperationsTests\.InterruptedTarget",)),
+    mutant("a note that was ended is put back", "Operations/Pushing/PushTurns.swift",
+           "if !dryRun, began(at: target) != nil {", "if !dryRun, MUTANT || began(at: target) != nil {", (r"OperationsTests\.InterruptedTarget",)),
 ]

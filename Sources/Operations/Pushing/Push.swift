@@ -206,6 +206,7 @@ package struct Push: Sendable {
       var opened: [RepositoryID: TargetAccess] = [:]
       let turns = PushTurns(of: request.database, dryRun: request.dryRun, world)
       for target in targets where outcome.interruption == nil {
+        let before = turns.began(at: target.name)
         turns.begin(at: target.name)
         do {
           let repository = try await target.open(world)
@@ -224,8 +225,12 @@ package struct Push: Sendable {
         } catch {
           let problem = OperationError(error, doing: "pushing '\(request.database.name)' to \(target.name)")
           guard problem.kind == .cancelled else {
-            // Another push that is busy there may be the one that is stopped.
-            if problem.kind != .pushInProgress { turns.end(at: target.name) }
+            // Another push that is busy there may be the one that is stopped, and has its own note; a copy or a repair has none.
+            if problem.kind == .pushInProgress {
+              turns.putBack(before, at: target.name)
+            } else {
+              turns.end(at: target.name)
+            }
             // A database that cannot be read is not the target's failure.
             _ = try await copy.finished()
             outcome.failures.append((target.name, problem))

@@ -56,9 +56,10 @@ package struct PushTurns: Sendable {
     targets.reduce(into: [:]) { $0[$1] = began(at: $1) }
   }
 
-  private func putBack(_ began: UInt64?, at target: String) {
-    guard let began else { return end(at: target) }
-    if !dryRun { note(began, at: target) }
+  /// As it was before a `begin`. What another push has ended meanwhile stays so.
+  func putBack(_ before: UInt64?, at target: String) {
+    guard let before else { return end(at: target) }
+    if !dryRun, began(at: target) != nil { note(before, at: target) }
   }
 
   private func note(_ time: UInt64, at target: String) {
