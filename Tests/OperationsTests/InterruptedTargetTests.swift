@@ -214,6 +214,30 @@ import Testing
     #expect(outcome.interruption != nil && outcome.pushed.map(\.version.target) == ["memory"])
   }
 
+  /// Else all databases would go there last until this one changes.
+  @Test func `a target that is known to have the content has no push to wait for`() async throws {
+    let isSlow = Locked(false)
+    var slow = road.target
+    slow.unlock = { [unlock = slow.unlock] in
+      guard isSlow.withLock({ $0 }) else { return try await unlock() }
+      withUnsafeCurrentTask { $0?.cancel() }
+      throw OperationError(.cancelled, "interrupted")
+    }
+    // A file touched less than two seconds ago proves nothing by its times.
+    try await Task.sleep(for: .milliseconds(2200))
+    let target = slow
+    _ = try await push(target)
+    isSlow.withLock { $0 = true }
+    var request = Push.Request(database: database, targets: [target])
+    request.note = "of this content, once more"
+    let (world, wish) = (road.world, request)
+    await #expect(throws: OperationError.self) { try await Task { try await Push(world).run(wish) }.value }
+    let turns = PushTurns(of: database, world)
+    #expect(turns.began(at: "memory") != nil)
+    #expect(try await push(target).pushed.map(\.unchanged) == [true])
+    #expect(turns.began(at: "memory") == nil)
+  }
+
   /// A listing may drip as a push may.
   @Test func `a target at which a look for the newest version was stopped is asked behind the others`() async throws {
     let (isSlow, asked) = (Locked(false), Locked<[String]>([]))

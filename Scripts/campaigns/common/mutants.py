@@ -2867,4 +2867,6 @@ MUTANTS = [
            "turns.putBack(before, at: target.name)", "if !MUTANT { turns.putBack(before, at: target.name) }", (r"OperationsTests\.InterruptedTarget",)),
     mutant("a note that was ended is put back", "Operations/Pushing/PushTurns.swift",
            "if !dryRun, began(at: target) != nil {", "if !dryRun, MUTANT || began(at: target) != nil {", (r"OperationsTests\.InterruptedTarget",)),
+    mutant("a note of what is there already stays", "Operations/Pushing/Push+Unchanged.swift",
+           "      turns.end(at: target.name)\n      return memory.version", "      if !MUTANT { turns.end(at: target.name) }\n      return memory.version", (r"OperationsTests\.InterruptedTarget",)),
 ]

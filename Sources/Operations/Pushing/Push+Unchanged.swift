@@ -42,7 +42,11 @@ extension Push {
     // A target's name may be another one since, in the configuration or on the command line.
     memory.version.target = target.name
     memory.version.wordsUnread = true
-    if isFresh, !target.store.traits.isLocal { return memory.version }
+    if isFresh, !target.store.traits.isLocal {
+      // A push that was stopped there was of this content once more: there is none left that could be held up.
+      turns.end(at: target.name)
+      return memory.version
+    }
     guard mayAsk else { return nil }
     let version = await turns.asking(target.name) { [memory] in
       await confirmed(memory, isFresh: isFresh, now: now, at: target, path)
