@@ -345,6 +345,28 @@ import Testing
     #expect(try await find(asked, shelf, shelf.world) == versions[1].id.hex)
   }
 
+  @Test func `what was taken back in another fork is missed there, too, when the word for it is held back`()
+    async throws
+  {
+    let shelf = try await Shelf()
+    let mine = try await shelf.push(7, at: Shelf.monday)
+    var fork: [VersionFacts] = []
+    for day in 1...3 {
+      fork.append(try await shelf.push(UInt64(7 + day), at: Shelf.monday + UInt64(day) * Shelf.day, fork: 1))
+    }
+    try await shelf.carryOut(try await shelf.plan(forgetting: fork[0]))
+    #expect(try await shelf.unforget(fork[0]).wasForgotten)
+    let asked = VersionSelector.notLater(database: "app", time: fork[0].version?.time ?? 0)
+    #expect(try await find(asked, shelf, shelf.world) == fork[0].id.hex)
+    let notes = shelf.road.store.content.filter { $0.key.text.hasPrefix("notes/") }
+    for name in notes.keys { shelf.road.store.content[name] = nil }
+    let error = await refusal(asked, shelf, shelf.world)
+    #expect(error?.code == "hole" && error?.message.contains(fork[0].id.hex.prefix(12)) == true)
+    #expect(try await find(.id(prefix: mine.id.hex), shelf, shelf.world) == mine.id.hex)
+    shelf.road.store.content.merge(notes) { first, _ in first }
+    #expect(try await find(asked, shelf, shelf.world) == fork[0].id.hex)
+  }
+
   @Test func `what this machine has pinned or tagged is not let go while the word for it is held back`() async throws {
     for word in [AnnotateVersions.Word.pin, .tags(add: ["keep"], remove: [])] {
       let shelf = try await Shelf()

@@ -257,8 +257,8 @@ MUTANTS = [
     mutant("a chain that was left stands in the way of reading", "Operations/Finding/StorageTimes.swift",
            "return first <", "return !MUTANT && first <", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("readers miss no word of their own", "Operations/Finding/VersionLookup.swift",
-           "    try await records.demandTakenBack(of: history.chain, state: state)",
-           "    if !MUTANT { try await records.demandTakenBack(of: history.chain, state: state) }", (r"OperationsTests\.PassedOff", "OperationsTests")),
+           "state: state)\n    try await records.demandTakenBack(of: history.chain, state: state)",
+           "state: state)\n    if !MUTANT { try await records.demandTakenBack(of: history.chain, state: state) }", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("who pins forgets it", "Repositories/Chains/Annotations.swift",
            "if let state, items.contains", "if !MUTANT, let state, items.contains", (r"OperationsTests\.PassedOff", "OperationsTests")),
     mutant("clocks never go back", "Repositories/Chains/Annotations.swift", "max(now, (said[version.subject]?.last?.time)", "max(now, MUTANT ? 0 : (said[version.subject]?.last?.time)", (r"OperationsTests\.(Drill|CheckAndRepair|Keeping)", "RepositoriesTests", "OperationsTests")),
@@ -2869,4 +2869,7 @@ MUTANTS = [
            "if !dryRun, began(at: target) != nil {", "if !dryRun, MUTANT || began(at: target) != nil {", (r"OperationsTests\.InterruptedTarget",)),
     mutant("a note of what is there already stays", "Operations/Pushing/Push+Unchanged.swift",
            "      turns.end(at: target.name)\n      return memory.version", "      if !MUTANT { turns.end(at: target.name) }\n      return memory.version", (r"OperationsTests\.InterruptedTarget",)),
+    mutant("words of another fork are not missed", "Operations/Finding/VersionLookup.swift",
+           "      try await records.demandTakenBack(of: history.chain, state: state)",
+           "      if !MUTANT { try await records.demandTakenBack(of: history.chain, state: state) }", (r"OperationsTests\.PassedOff",)),
 ]

@@ -156,7 +156,8 @@ struct VersionLookup: Sendable {
   }
 
   /// What was asked for may have a newer version in another chain: of another fork, or, for `latest` alone, of any
-  /// database. One that this machine has seen may not be gone, nor be less than it was. A chain where two machines pushed
+  /// database. One that this machine has seen may not be gone, nor be less than it was, nor miss a word of this machine's
+  /// that a version counts again. A chain where two machines pushed
   /// as one was left by both, as they were told.
   private func demandSiblings(of found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]) async throws {
     guard let version = found.facts.version else { return }
@@ -169,6 +170,8 @@ struct VersionLookup: Sendable {
         let listing = byChain[history.chain]
       else { continue }
       try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
+      // What was taken back there looks forgotten while the word for it is not listed, and may be what is meant.
+      try await records.demandTakenBack(of: history.chain, state: state)
     }
     if let gone = vanishedChains(among: wanted).first { throw gone }
     try demandSiblingsRead(wanted, of: version, found, selector, histories)
