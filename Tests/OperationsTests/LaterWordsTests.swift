@@ -83,6 +83,29 @@ import Testing
     #expect(plan.refusals.isEmpty && plan.chains.first?.plan.going.map(\.version.sequence) == [1, 2])
   }
 
+  @Test(arguments: [false, true])
+  func `what was taken back while the target was listed counts for who names it by its id`(
+    isOnlyRead: Bool
+  ) async throws {
+    for isPinned in [false, true] {
+      let shelf = try await Shelf()
+      let versions = try await shelf.week(3)
+      try await shelf.carryOut(try await shelf.plan(forgetting: versions[1]))
+      let (id, there) = (versions[1].id.hex, shelf.road.target)
+      let takesBack = says(isOnlyRead, shelf) { world in
+        _ = try await UnforgetVersions(world).run(.id(prefix: id), at: there)
+      }
+      let target = target(shelf, takesBack)
+      if isPinned {
+        let outcome = try await AnnotateVersions(shelf.world).run(.pin, of: .id(prefix: id), at: target)
+        #expect(outcome.changed && !outcome.version.forgotten)
+      } else {
+        #expect(try await !ListVersions(shelf.world).show(.id(prefix: id), at: target).summary.forgotten)
+      }
+      #expect(!shelf.road.notices.said.withLock { $0 }.contains { $0.contains("taken back") })
+    }
+  }
+
   /// As it was before that was taken back.
   private func forget(_ before: [ObjectName: [UInt8]], _ shelf: Shelf) throws {
     shelf.road.store.content = before

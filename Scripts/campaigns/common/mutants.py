@@ -2736,7 +2736,7 @@ MUTANTS = [
            "do throws(RepositoryError) { try words.demandTakenBack(among: before) } catch",
            "do throws(RepositoryError) { if !MUTANT { try words.demandTakenBack(among: before) } } catch", (r"OperationsTests\.LaterWords",)),
     mutant("nobody looks up once more", "Repositories/Chains/RecordListings.swift",
-           "where error.code == .conflict &&", "where !MUTANT && error.code == .conflict &&", (r"OperationsTests\.LaterWords",)),
+           "catch let error where isOvertaken", "catch let error where !MUTANT && isOvertaken", (r"OperationsTests\.LaterWords",)),
     mutant("what cannot be said again is to be said again", "Repositories/Checking/RecordsLook.swift",
            "return kind == .annotation ? \"", "return MUTANT || kind == .annotation ? \"", (r"OperationsTests\.CheckAndRepair",)),
     mutant("some of the lost words are all", "Repositories/State/OwnWords.swift",
@@ -2872,4 +2872,6 @@ MUTANTS = [
     mutant("words of another fork are not missed", "Operations/Finding/VersionLookup.swift",
            "      try await records.demandTakenBack(of: history.chain, state: state)",
            "      if !MUTANT { try await records.demandTakenBack(of: history.chain, state: state) }", (r"OperationsTests\.PassedOff",)),
+    mutant("who names an id is content with the first listing", "Operations/Finding/VersionLookup.swift",
+           "as RepositoryError where !isOvertaken(problem)", "as RepositoryError where MUTANT || !isOvertaken(problem)", (r"OperationsTests\.LaterWords",)),
 ]

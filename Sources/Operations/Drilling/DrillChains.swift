@@ -109,7 +109,7 @@ struct DrillChains {
 
   /// Each chain read from its end to a version that was not forgotten, and the last of those; nothing that was seen is gone.
   private func read(_ database: Database) async throws -> (whole: Database, newest: VersionLookup.Found?) {
-    try await records.relying {
+    try await records.relying { _ in
       let whole = try await withForgotten(database)
       let newest = try await last(of: whole)
       try await demandFresh(whole, newest: newest?.history.chain)

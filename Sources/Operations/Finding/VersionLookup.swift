@@ -122,10 +122,13 @@ struct VersionLookup: Sendable {
   ///   or `.unsupported` where what is meant may be there and cannot be read, unless the version was named by its id: that
   ///   proves by itself which one it is, and nothing may stand in the way of it.
   func find(_ selector: VersionSelector, whole: Bool = false) async throws -> Found {
-    try await records.relying { try await findOnce(selector, whole: whole) }
+    try await records.relying { isOvertaken in try await findOnce(selector, whole: whole, isOvertaken) }
   }
 
-  private func findOnce(_ selector: VersionSelector, whole: Bool) async throws -> Found {
+  /// - Parameter isOvertaken: it is looked once more because of such an error.
+  private func findOnce(
+    _ selector: VersionSelector, whole: Bool, _ isOvertaken: (any Error) -> Bool
+  ) async throws -> Found {
     let histories = try await selector.isAmbiguous ? histories() : parts(selector)
     guard case .id(let prefix) = selector else {
       let selector = try await exact(selector, among: histories)
@@ -140,7 +143,7 @@ struct VersionLookup: Sendable {
     do {
       try await freshness(of: found.history)
       noteSeen(found.history)
-    } catch let problem as RepositoryError {
+    } catch let problem as RepositoryError where !isOvertaken(problem) {
       reporter.notice("\(problem.message); the version was asked for by its id")
     }
     if let unread = found.history.unread(behind: found.facts) {

@@ -98,12 +98,16 @@ extension RecordListings {
   }
 
   /// Does what relies on the listings, and once more where it ended because versions were taken back behind them.
-  package func relying<Answer>(_ deed: () async throws -> Answer) async throws -> Answer {
+  /// - Parameter deed: is told which errors have it done once more: none may be passed over. The second time there are none.
+  package func relying<Answer>(
+    _ deed: (_ isOvertaken: (any Error) -> Bool) async throws -> Answer
+  ) async throws -> Answer {
     let before = renewals.withLock { $0 }
-    do { return try await deed() } catch let error as RepositoryError
-      where error.code == .conflict && renewals.withLock({ $0 }) > before
-    {
-      return try await deed()
+    func isOvertaken(_ error: any Error) -> Bool {
+      (error as? RepositoryError)?.code == .conflict && renewals.withLock { $0 } > before
+    }
+    do { return try await deed(isOvertaken) } catch let error where isOvertaken(error) {
+      return try await deed { _ in false }
     }
   }
 
