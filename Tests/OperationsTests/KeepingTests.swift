@@ -160,10 +160,30 @@ import Testing
     let content = shelf.road.store.content
     let again = try await shelf.plan(forgetting: versions[0])
     #expect(again.chains.isEmpty && again.refusals.isEmpty && shelf.road.store.content == content)
+    #expect(again.forgottenBefore == 1)
     let both = try await shelf.plan(forgetting: versions[0], versions[1])
-    #expect(both.chains.map { $0.plan.going.map(\.version.sequence) } == [[2]])
+    #expect(both.chains.map { $0.plan.going.map(\.version.sequence) } == [[2]] && both.forgottenBefore == 1)
     let told = shelf.road.notices.said.withLock { $0 }.filter { $0.contains("was forgotten before") }
     #expect(told.count == 2 && told.allSatisfy { $0.contains(versions[0].id.hex.prefix(12)) })
+    #expect(told.allSatisfy { $0.hasSuffix("and waits for a prune") })
+    // Of a pin and a tombstone that crossed.
+    try await shelf.annotate(versions[0], Annotation.Item(.pin))
+    let pinned = try await shelf.plan(forgetting: versions[0])
+    #expect(pinned.chains.isEmpty && pinned.refusals.isEmpty)
+    #expect(shelf.road.notices.said.withLock { $0 }.last?.hasSuffix("and stays because it is pinned") == true)
+  }
+
+  @Test func `what was taken back is not told to be forgotten while the word for it is held back`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    try await shelf.carryOut(shelf.plan(forgetting: versions[0]))
+    #expect(try await shelf.unforget(versions[0]).wasForgotten)
+    for name in shelf.road.store.content.keys where name.text.hasPrefix("notes/") {
+      shelf.road.store.content[name] = nil
+    }
+    let plan = try await shelf.plan(forgetting: versions[0])
+    #expect(plan.refusals.map(\.code) == ["hole"] && plan.chains.isEmpty && plan.forgottenBefore == 0)
+    #expect(!shelf.road.notices.said.withLock { $0 }.contains { $0.contains("was forgotten before") })
   }
 
   @Test func `what was found damaged takes no place`() async throws {

@@ -2874,4 +2874,10 @@ MUTANTS = [
            "      if !MUTANT { try await records.demandTakenBack(of: history.chain, state: state) }", (r"OperationsTests\.PassedOff",)),
     mutant("who names an id is content with the first listing", "Operations/Finding/VersionLookup.swift",
            "as RepositoryError where !isOvertaken(problem)", "as RepositoryError where MUTANT || !isOvertaken(problem)", (r"OperationsTests\.LaterWords",)),
+    mutant("what looks forgotten is in no doubt", "Operations/Keeping/ForgetVersions.swift",
+           "          try await demandNoDoubt(about: chosen.history, lookup)\n", "          if !MUTANT { try await demandNoDoubt(about: chosen.history, lookup) }\n", (r"OperationsTests\.KeepingTests",)),
+    mutant("what is pinned waits for a prune", "Operations/Keeping/ForgetVersions+Telling.swift",
+           "annotations.isPinned(version) ?", "!MUTANT && annotations.isPinned(version) ?", (r"OperationsTests\.KeepingTests",)),
+    mutant("what was forgotten before is no version to forget", "SealiftTool/Commands/ForgetReport.swift",
+           "forgottenBefore == 0, ", "MUTANT || forgottenBefore == 0, ", (r"CommandTests\.KeepTests",)),
 ]

@@ -5,15 +5,22 @@ import Storage
 /// What a person may have mistyped, or has asked for before.
 extension ForgetVersions {
   /// What was forgotten before is told, and stands in no plan.
+  /// - Parameter chosen: of a chain that is in no doubt.
   /// - Returns: what is left to be done; `nil`: nothing.
-  func wish(of chosen: Chosen, at target: String) -> Wish? {
+  /// - Throws: for an annotation that cannot be read: it may be a pin.
+  func wish(of chosen: Chosen, _ lookup: VersionLookup, _ plan: inout Plan) async throws -> Wish? {
     guard case .gone(let ids) = chosen.wish else { return chosen.wish }
     let history = chosen.history
-    let before = Set(history.versions.filter { history.isForgotten($0) }.map(\.id.hex)).intersection(ids)
-    for id in before.sorted() {
-      world.reporter.notice("\(target): version \(id.prefix(12)) was forgotten before, and waits for a prune")
+    let before = history.versions.filter { ids.contains($0.id.hex) && history.isForgotten($0) }
+    guard !before.isEmpty else { return chosen.wish }
+    let annotations = try await lookup.everyAnnotation(of: history)
+    for version in before {
+      // A pin that crossed the tombstone holds it: no prune takes that version.
+      let what = annotations.isPinned(version) ? "stays because it is pinned" : "waits for a prune"
+      world.reporter.notice("\(plan.target): version \(version.id.hex.prefix(12)) was forgotten before, and \(what)")
     }
-    let left = ids.subtracting(before)
+    plan.forgottenBefore += before.count
+    let left = ids.subtracting(before.map(\.id.hex))
     return left.isEmpty ? nil : .gone(left)
   }
 

@@ -46,6 +46,8 @@ package struct ForgetVersions: Sendable {
     package internal(set) var refusals: [OperationError] = []
     /// Other hosts with versions there, where only this one's were asked for.
     package internal(set) var otherHosts: [String] = []
+    /// Of the versions that were named: how many had been forgotten before.
+    package internal(set) var forgottenBefore = 0
     let repository: Repository
     let state: StateFolder
   }
@@ -63,8 +65,10 @@ package struct ForgetVersions: Sendable {
       plan.otherHosts = otherHosts(request, histories)
       let gone = gone(request, lookup)
       for chosen in try choose(request, from: histories, gone, at: target.name) {
-        guard let wish = wish(of: chosen, at: target.name) else { continue }
         do {
+          // Also of what was forgotten before: it may have been taken back, and the word for that is not listed.
+          try await demandNoDoubt(about: chosen.history, lookup)
+          guard let wish = try await self.wish(of: chosen, lookup, &plan) else { continue }
           plan.chains.append(try await self.plan(chosen.history, wish, lookup))
         } catch is CancellationError {
           throw CancellationError()
@@ -124,8 +128,8 @@ package struct ForgetVersions: Sendable {
 
   // MARK: deciding
 
+  /// - Parameter history: of a chain that is in no doubt.
   private func plan(_ history: ChainHistory, _ wish: Wish, _ lookup: VersionLookup) async throws -> ChainPlan {
-    try await demandNoDoubt(about: history, lookup)
     lookup.noteSeen(history)
     let annotations = try await lookup.everyAnnotation(of: history)
     let counting = history.versions.filter { !history.isForgotten($0) }

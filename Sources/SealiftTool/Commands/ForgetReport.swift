@@ -8,6 +8,8 @@ struct ForgetReport {
   private var tried: Set<String> = []
   /// Hosts whose versions were not asked for.
   private var otherHosts: Set<String> = []
+  /// How many versions were named that had been forgotten before, as notices said.
+  private var forgottenBefore = 0
 
   var failures: [Documents.Failure] { failed.failures }
 
@@ -28,6 +30,7 @@ struct ForgetReport {
       return failed.add(error, at: target.name)
     }
     otherHosts.formUnion(plan.otherHosts)
+    forgottenBefore += plan.forgottenBefore
     for error in plan.refusals + plan.chains.flatMap(\.problems) { add(error, at: target.name) }
     if !terminal.manner.json {
       for chain in plan.chains {
@@ -55,7 +58,7 @@ struct ForgetReport {
 
   /// - Throws: the interruption; the first failure when nothing was done.
   func end(_ terminal: Terminal) throws -> ExitStatus {
-    if failures.isEmpty, done.isEmpty, !failed.isInterrupted { terminal.notice(nothing) }
+    if failures.isEmpty, done.isEmpty, forgottenBefore == 0, !failed.isInterrupted { terminal.notice(nothing) }
     if terminal.manner.json { terminal.report(Documents.forget(self, notices: terminal.notices)) }
     // Of one target the error says itself which database it was.
     let part = tried.count > 1 ? "\(Set(failures.map { $0.target }).count) of \(tried.count) targets" : nil
