@@ -97,6 +97,42 @@ import Testing
       })
     let outcome = try await PruneRepository(shelf.world).run(wish, at: target)
     #expect(outcome.chains.isEmpty && outcome.problems.count == 1)
+    wish.host = "host"
+    let other = try await PruneRepository(shelf.world).run(wish, at: target)
+    #expect(other.chains.map(\.host) == ["host"] && other.problems.isEmpty)
+  }
+
+  /// On a machine that has noted nothing of it.
+  @Test(arguments: [false, true])
+  func `a chain that nobody can name is told where a host is named, and nothing of it goes`(
+    isSpoilt: Bool
+  ) async throws {
+    let shelf = try await Shelf()
+    for (database, host) in [("app", "host"), ("app", "web-2"), ("mail", "web-2")] {
+      try await shelf.push(1, at: Shelf.monday, host: host, database: database)
+    }
+    let names = litter(shelf.road)
+    let chain = shelf.chain("mail", host: "web-2").hex
+    let manifest = try #require(shelf.road.store.content.keys.first { $0.text.hasPrefix("versions/\(chain)/") })
+    if isSpoilt { shelf.road.store.content[manifest]?[200] ^= 1 }
+    var target = shelf.road.target
+    target.store = HookedStore(
+      shelf.road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == manifest, !isSpoilt { throw StoreError(.forbidden, "it is not given") }
+      })
+    var wish = request()
+    for (host, freed) in [("web-2", ["app web-2 1"]), ("web-4", [])] as [(String, [String])] {
+      wish.host = host
+      let scratch = try Scratch()
+      var fresh = shelf.road.withoutState(scratch)
+      fresh.now = shelf.world.now
+      let outcome = try await PruneRepository(fresh).run(wish, at: target)
+      #expect(outcome.chains.map { "\($0.database) \($0.host) \($0.freed.objects)" } == freed)
+      #expect(outcome.problems.map(\.kind) == [isSpoilt ? .verificationFailed : .failed])
+      #expect(outcome.problems.first?.message.contains("chain \(chain.prefix(12)) was not pruned: ") == true)
+    }
+    #expect(names.count { shelf.road.store.content[$0] != nil } == 2)
   }
 
   @Test func `a doubt about one chain is no reason to leave the others alone`() async throws {
@@ -253,6 +289,10 @@ import Testing
     var request = PruneRepository.Request()
     request.dryRun = true
     let prune = PruneRepository(road.world)
+    // They may be anybody's.
+    request.host = road.world.host
+    #expect(try await prune.run(request, at: disk).leftovers == .init(objects: 0, bytes: 0))
+    request.host = nil
     #expect(try await prune.run(request, at: disk).leftovers == .init(objects: 1, bytes: 3))
     #expect(access("\(target)/tmp/\(old)", F_OK) == 0)
     request.dryRun = false

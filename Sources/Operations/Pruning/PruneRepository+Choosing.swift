@@ -4,14 +4,28 @@ import Storage
 
 /// What a person meant: whose chains, of which databases.
 extension PruneRepository {
-  /// The chains of the databases and of the host that were named.
+  /// What a chain says of itself.
+  private struct Said: Sendable {
+    var owner: ChainOwner?
+    /// Why nothing says whose it is, though something of it is there.
+    var doubt: (any Error)?
+  }
+
+  /// The chains of the databases and of the host that were named. Where only a host was, one that nobody can name may be
+  /// that host's: it is a problem, and nothing of it is deleted.
   func chosen(
     _ listings: [ChainListing], _ request: Request, _ repository: Repository, _ state: StateFolder,
-    _ target: TargetAccess
+    _ target: TargetAccess, _ outcome: inout Outcome
   ) async throws -> [ChainListing] {
     let (names, host) = (request.databases, request.host)
     guard !names.isEmpty || host != nil else { return listings }
-    let owners = try await owners(of: listings, request, repository, state)
+    let said = try await said(by: listings, request, repository, state)
+    let owners = said.map(\.owner)
+    let doubts = zip(listings, said).compactMap { listing, said -> OperationError? in
+      guard names.isEmpty, said.owner == nil, let doubt = said.doubt else { return nil }
+      return OperationError(doubt, doing: "\(target.name): chain \(listing.chain.hex.prefix(12)) was not pruned")
+    }
+    outcome.problems += doubts
     func isMeant(_ owner: ChainOwner?) -> Bool {
       guard let owner, names.isEmpty || names.containsName(owner.database) else { return false }
       return host.map { owner.host.isSameName(as: $0) } ?? true
@@ -19,7 +33,7 @@ extension PruneRepository {
     let chosen = zip(listings, owners).filter { isMeant($1) }
     let found = chosen.compactMap { $1?.database }
     let missing = names.first { !found.containsName($0) }
-    guard missing != nil || chosen.isEmpty else { return chosen.map(\.0) }
+    guard missing != nil || (chosen.isEmpty && doubts.isEmpty) else { return chosen.map(\.0) }
     // What is gone was there: nobody is told that it never was.
     let gone = state.vanishedChains(
       shown: listings.map(\.chain), named: missing.map { [$0] } ?? [], host: host ?? HostName.known(world),
@@ -30,24 +44,28 @@ extension PruneRepository {
 
   /// Whose each chain is, as its newest version says. Of one of which nothing can be read, only its number tells, and what
   /// this machine noted.
-  private func owners(
-    of listings: [ChainListing], _ request: Request, _ repository: Repository, _ state: StateFolder
-  ) async throws -> [ChainOwner?] {
-    let said = try await repository.atEnds(of: listings) { listing -> ChainOwner? in
+  private func said(
+    by listings: [ChainListing], _ request: Request, _ repository: Repository, _ state: StateFolder
+  ) async throws -> [Said] {
+    let said = try await repository.atEnds(of: listings) { listing -> Said in
       do {
-        return try await repository.newest(of: listing, state: state).newest?.facts.version.map { ChainOwner($0) }
+        let head = try await repository.newest(of: listing, state: state)
+        if let version = head.newest?.facts.version { return Said(owner: ChainOwner(version)) }
+        // A push that was cut leaves partial manifests alone: that is no version, and no doubt.
+        guard !head.unreadable.isEmpty, let problem = head.problems.first else { return Said() }
+        return Said(doubt: problem)
       } catch let error as StoreError where error.object != nil {
-        return nil
+        return Said(doubt: error)
       }
     }
     let host = request.host ?? HostName.known(world)
     let asked = request.databases.map { ChainOwner(host: host, database: $0) }
-    return zip(listings, said).map { listing, owner -> ChainOwner? in
-      if let owner { return owner }
+    return zip(listings, said).map { listing, said -> Said in
+      guard said.owner == nil else { return said }
       let chain = listing.chain.hex
       let noted = HighWaterMark.owner(of: chain, in: state)
       let own = asked.first { WantedChains(of: [$0], repository.keys.keyring).contains(chain, noted) }
-      return asked.isEmpty ? noted : own
+      return Said(owner: asked.isEmpty ? noted : own, doubt: said.doubt)
     }
   }
 

@@ -15,7 +15,7 @@ package struct PruneRepository: Sendable {
   package struct Request: Sendable {
     /// Names of databases; all when empty.
     package var databases: [String] = []
-    /// Only what this host pushed; `nil`: what all hosts did.
+    /// Only what this host pushed; `nil`: what all hosts did, and what uploads left.
     package var host: String?
     package var dryRun = false
     /// Milliseconds; younger packs stay.
@@ -66,7 +66,7 @@ package struct PruneRepository: Sendable {
     package var runs: Runs
     /// In the order of databases and hosts.
     package var chains: [Chain]
-    /// What uploads that were killed had left, and is not at the target any more.
+    /// What uploads that were killed had left, and is not at the target any more; with a host that is not looked for.
     package var leftovers = Amount(objects: 0, bytes: 0)
     /// How many deleted objects the target only hid: it keeps them as older versions, and their bytes cost.
     package var hidden = 0
@@ -98,10 +98,11 @@ package struct PruneRepository: Sendable {
         OperationError($0, doing: target.name)
       }
       do {
-        for listing in try await chosen(listings, request, repository, state, target) {
+        for listing in try await chosen(listings, request, repository, state, target, &outcome) {
           try await prune(listing.chain, policy, repository, state, target, &outcome)
         }
-        try await sweepLeftovers(policy, repository, versions, target, &outcome)
+        // Nothing says whose an upload was.
+        if request.host == nil { try await sweepLeftovers(policy, repository, versions, target, &outcome) }
       } catch {
         let problem = OperationError(error, doing: "pruning \(target.name)")
         // Neither a target that does not answer any more nor a signal hides anything of what was deleted before.

@@ -7,7 +7,7 @@ struct PruneCommand: SealiftCommand {
     commandName: "prune",
     abstract: "Delete at the targets what no version needs any more.",
     discussion: """
-      What forgotten versions and pushes that were cut left behind, also in tmp/. Pushes may run meanwhile, on any machine. Where a \
+      What forgotten versions and pushes that were cut left behind, also in tmp/ (not with --host: nothing there says whose it is). Pushes may run meanwhile, on any machine. Where a \
       target's listings may be late, one run condemns and another one, a day and a version later, deletes; `sealift \
       doctor` finds out. Where no version will come, because nobody pushes that database any more, --one-run deletes. A versioned bucket keeps what is deleted as older versions, and you are told. Where anything is in doubt, nothing is deleted. What a push that was cut left may be gone on \
       with: what a long push left is left alone until that database has a later version; of a short one, for --min-age.
