@@ -83,13 +83,15 @@ import Testing
       notCheckable: false, sha256: "00", formatVersion: 0)
   }
 
-  @Test func `who takes a version back hears that rules will let it go again, unless it is pinned`() {
+  @Test func `who takes a version back hears that rules may let it go again, unless it is pinned`() {
     func warning(forgotten: Bool, pinned: Bool) -> String? {
       var version = self.version("0123456789abcdef")
       version.pinned = pinned
       return Unforget.warning(.init(version: version, wasForgotten: forgotten))
     }
-    #expect(warning(forgotten: true, pinned: false)?.hasSuffix("do so again; `sealift pin 01234567` keeps it") == true)
+    #expect(
+      warning(forgotten: true, pinned: false)?.hasSuffix(": rules may let it go again; `sealift pin 01234567` keeps it")
+        == true)
     #expect(warning(forgotten: true, pinned: true) == nil && warning(forgotten: false, pinned: false) == nil)
   }
 

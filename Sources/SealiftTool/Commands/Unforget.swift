@@ -6,8 +6,8 @@ struct Unforget: SealiftCommand {
     commandName: "unforget",
     abstract: "Take back that versions were forgotten, until a prune.",
     discussion: """
-      Succeeds only when nothing of the version was taken by a prune, and none can take it any more. The rules that let \
-      it go will do so again with the next forget: `sealift pin` keeps it.
+      Succeeds only when nothing of the version was taken by a prune, and none can take it any more. Rules may let it go \
+      again with the next forget: `sealift pin` keeps it.
 
         sealift unforget 9c06ab3f
       """)
@@ -30,6 +30,6 @@ struct Unforget: SealiftCommand {
   static func warning(_ outcome: UnforgetVersions.Outcome) -> String? {
     guard outcome.wasForgotten, !outcome.version.pinned else { return nil }
     let id = outcome.version.id.prefix(8)
-    return "version \(id): the rules that let it go will do so again; `sealift pin \(id)` keeps it"
+    return "version \(id): rules may let it go again; `sealift pin \(id)` keeps it"
   }
 }
