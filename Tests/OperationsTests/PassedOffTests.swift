@@ -281,6 +281,12 @@ import Testing
       }
     }
 
+    // It is there, cannot be read, and is said to be of long ago: a drill goes by nothing else than the target.
+    shelf.road.store.content[last.name.objectName]?[200] ^= 1
+    let spoilt = target(last.name.objectName)
+    let drilled = try await drill(shelf, seen, at: spoilt)
+    #expect(drilled.contains { $0.code == "damaged" && $0.message.contains("there may be a newer version") })
+
     // In the place of the one that was seen lies something that cannot be read, and is said to be of long ago.
     shelf.road.store.content[last.name.objectName] = nil
     let inItsPlace = junk(last.sequence, last.chain, shelf)

@@ -106,10 +106,14 @@ import Testing
       #expect(faulty.count(.get) == count && clock.now == .seconds(12))
     }
     // The time runs from the last of the tries, whatever was asked since.
-    clock.advance(by: .seconds(60))
+    clock.advance(by: .seconds(30))
+    faulty.plan(.get, .failure(away))
+    #expect(await read(store(outage: outage)) != nil)
+    #expect(faulty.count(.get) == 8)
+    clock.advance(by: .seconds(30))
     faulty.plan(.get, .failure(away), times: 5)
     #expect(await read(store(outage: outage)) != nil)
-    #expect(faulty.count(.get) == 12)
+    #expect(faulty.count(.get) == 13)
     // It is back, and then waited for.
     #expect(await read(store(outage: outage)) == nil)
     faulty.plan(.get, .failure(away), times: 10)
