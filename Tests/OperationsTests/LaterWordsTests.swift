@@ -106,6 +106,21 @@ import Testing
     }
   }
 
+  @Test func `a copy of what is named goes by the listing that was taken last`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(3)
+    try await shelf.carryOut(try await shelf.plan(forgetting: versions[1]))
+    let (id, there) = (versions[1].id.hex, shelf.road.target)
+    let takesBack = says(false, shelf) { world in
+      _ = try await UnforgetVersions(world).run(.id(prefix: id), at: there)
+    }
+    var request = CopyVersions.Request()
+    request.choice = .versions([.id(prefix: id)])
+    let plan = try await CopyPlan(request, VersionLookup(at: target(shelf, takesBack), shelf.world))
+    #expect(plan.failures.isEmpty, "\(plan.failures)")
+    #expect(plan.chains.flatMap(\.versions).map(\.id) == [versions[1].id])
+  }
+
   /// As it was before that was taken back.
   private func forget(_ before: [ObjectName: [UInt8]], _ shelf: Shelf) throws {
     shelf.road.store.content = before

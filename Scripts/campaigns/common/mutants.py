@@ -2884,4 +2884,7 @@ MUTANTS = [
            "guard names.isEmpty, said.owner == nil,", "guard !MUTANT, names.isEmpty, said.owner == nil,", (r"OperationsTests\.PruneRepository",)),
     mutant("a prune of one host sweeps for all", "Operations/Pruning/PruneRepository.swift",
            "if request.host == nil {", "if MUTANT || request.host == nil {", (r"OperationsTests\.PruneRepository",)),
+    mutant("a copy goes by two listings", "Operations/Copying/CopyPlan.swift",
+           "    let named = try await named(request, origin)\n    let histories = try await Self.histories(askedBy: request, origin)\n",
+           "    let early = try await MUTANT ? Self.histories(askedBy: request, origin) : []\n    let named = try await named(request, origin)\n    let histories = try await MUTANT ? early : Self.histories(askedBy: request, origin)\n", (r"OperationsTests\.LaterWords",)),
 ]

@@ -20,11 +20,11 @@ struct CopyPlan {
 
   /// - Throws: `.noSuchVersion` for a name that nothing answers to.
   init(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws {
-    let histories = try await Self.histories(askedBy: request, origin)
-    failures = (histories.flatMap(\.problems) + origin.vanishedChains()).map {
-      (nil, nil, OperationError($0, doing: origin.targetName))
-    }
+    // First what was named: who looks it up may take later listings, and all are to go by the same.
     let named = try await named(request, origin)
+    let histories = try await Self.histories(askedBy: request, origin)
+    let problems = histories.flatMap(\.problems) + origin.vanishedChains()
+    failures += problems.map { (nil, nil, OperationError($0, doing: origin.targetName)) }
     for history in histories {
       let all = history.versions + (request.choice.isNewest ? [] : history.displaced)
       var versions = all.filter { facts in
