@@ -45,6 +45,18 @@ import Testing
     }
   }
 
+  /// A script whose variable is unset must not rehearse well.
+  @Test(arguments: [
+    (["pull", "latest", "-o", "", "-n"], "name the file to write with -o FILE"),
+    (["restore", "latest", "--to", "", "-n"], "--to and --into name a file"),
+    (["restore", "latest", "--table", "t", "--into", "", "-n"], "--to and --into name a file"),
+  ])
+  func `an empty name of a file is refused for itself`(arguments: [String], message: String) async throws {
+    let ending = try await Program().start(Program.path, arguments)
+    #expect(ending.status == 2)
+    #expect(ending.error.hasPrefix("sealift: error: \(message)\n"))
+  }
+
   @Test(arguments: [
     ["--json", "nonsense"], ["push", "--frobnicate", "--json"], ["--json"], ["--json", "show", "xyz"],
   ])

@@ -295,6 +295,9 @@ import Testing
     for isFolder in [false, true] {
       let times: KeyValuePairs = [ahead: stored(19), old: stored(18), before: stored(16), last: stored(10)]
       try await expectTaken(last, even, at: telling(times, even, isFolder: isFolder))
+      // And where its end was stored once more since, as by a repair: then that chain is read.
+      let again: KeyValuePairs = [ahead: stored(19), old: stored(3), before: stored(16), last: stored(10)]
+      try await expectTaken(last, even, at: telling(again, even, isFolder: isFolder))
     }
     // Also where most of a chain was pushed by that clock.
     let most = try await Road()
